@@ -1,4 +1,4 @@
-"""The sentence on the conditions of a measurement."""
+"""The sentence about the conditions of a measurement."""
 
 import os
 import platform
@@ -7,6 +7,6 @@ import numpy as np
 
 
 def conditions() -> str:
-    """Return the versions and the machine, one line."""
+    """Return versions and processors in one line."""
     versions = f"Python {platform.python_version()}, numpy {np.__version__}"
     return f"{versions}, {os.cpu_count()} processors.\n"

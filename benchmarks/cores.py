@@ -1,11 +1,11 @@
-"""Ranking beside the product and beside sampling, on several cores, and large files.
+"""Time of exact ranking against the bare product and against sampling, on cores and with files.
 
     MOVIELENS_ARCHIVE=ml-1m.zip python -m benchmarks.cores
 
-It writes docs/measured/cores.md; `--exact` prints its first table and writes nothing.
-Two sides of a ratio are measured in turn, each the least processor seconds of several runs. Files
-are read in processes of their own, whose greatest resident memory is compared with that after
-imports. A join is polars' where polars is installed, else pyarrow's.
+Writes docs/measured/cores.md; `--exact` only prints its first table. The two sides of a ratio are
+measured in turn; each is the shortest processor time of several runs. Each file is read in its own
+process, whose peak of resident memory is compared with the memory after imports. Joins use polars
+if it is installed, or else pyarrow.
 """
 
 import importlib.util
@@ -46,8 +46,8 @@ SYNTHETIC = ((20_000, 200_000), (2000, 1_000_000))  # users and items
 SIZES = (10**6, 10**7)  # rows of files of ranks
 LISTS, K = 500_000, 10
 JOINS = "polars" if importlib.util.find_spec("polars") else "pyarrow"
-MANY_RUNS = 3  # of what takes longer than SHORT seconds
-SHORT = 1.0
+MANY_RUNS = 3  # of cases that take longer than SHORT
+SHORT = 1.0  # seconds
 HEADER = """\
 # Exact ranks beside sampled ones, several cores, and large files
 
@@ -96,8 +96,8 @@ above that before it.
 """
 
 
-def least(*sides: Callable[[], object]) -> list[float]:
-    """Return the least processor seconds of each side, run in turn."""
+def least_seconds(*sides: Callable[[], object]) -> list[float]:
+    """Run all sides in turn; return the shortest processor time of each."""
     best = [np.inf] * len(sides)
     for _ in range(RUNS):
         for number, side in enumerate(sides):
@@ -107,8 +107,8 @@ def least(*sides: Callable[[], object]) -> list[float]:
     return best
 
 
-class Side:
-    """Something that is measured on one thread, and maybe on two."""
+class Measurement:
+    """The time of a function on one thread and, if it has threads, on two."""
 
     def __init__(self, name: str, work: Callable[[int], object], has_threads: bool = True) -> None:
         self.name = name
@@ -129,8 +129,8 @@ class Side:
             self.two = min(self.two, time.perf_counter() - start)
 
 
-def sides_of(vectors: Vectors) -> list[Side]:
-    """Return what is measured for some vectors, the product first."""
+def measurements_of(vectors: Vectors) -> list[Measurement]:
+    """Return the measurements for some vectors, the product first."""
     pair = vectors.users, vectors.items
     seen, held_out = vectors.seen, vectors.held_out
 
@@ -141,17 +141,17 @@ def sides_of(vectors: Vectors) -> list[Side]:
         sm.evaluate(pair, "HR@10, NDCG@10", relevant=held_out, seen=seen, n_jobs=n_jobs)
 
     return [
-        Side("product", lambda _: product(vectors), has_threads=False),
-        Side("100 negatives, drawn and scored", lambda _: sampled_hit_rate(vectors), False),
-        Side("exact @10", partial(rank, 10)),
-        Side("exact @100", partial(rank, 100)),
-        Side("evaluate @10", evaluate),
-        Side("all ranks", partial(rank, None)),
+        Measurement("product", lambda _: product(vectors), has_threads=False),
+        Measurement("100 negatives, drawn and scored", lambda _: sampled_hit_rate(vectors), False),
+        Measurement("exact @10", partial(rank, 10)),
+        Measurement("exact @100", partial(rank, 100)),
+        Measurement("evaluate @10", evaluate),
+        Measurement("all ranks", partial(rank, None)),
     ]
 
 
 def exact_rows() -> list[str]:
-    """Measure exact ranks beside the product and beside sampling."""
+    """Measure exact ranking, the bare product, and sampling."""
     cases: dict[str, Callable[[], Vectors]] = {
         f"MovieLens 1M, ALS {d}": partial(movielens, d) for d in (64, 128)
     }
@@ -161,47 +161,53 @@ def exact_rows() -> list[str]:
             cases[name] = partial(synthetic, n_users, n_items, lengths)
     rows = []
     for name, make in cases.items():
-        sides = sides_of(make())
+        measurements = measurements_of(make())
         for run in range(RUNS):
-            for side in sides:
-                if run < MANY_RUNS or side.cpu < SHORT:
-                    side.run()
-        for side in sides:
-            ratio = f"{side.cpu / sides[0].cpu:.3f}"
-            threads = f"{side.two / side.one:.2f}" if side.has_threads else ""
-            rows.append(f"| {name} | {side.name} | {side.cpu:.3f} | {ratio} | {threads} |")
+            for measurement in measurements:
+                if run < MANY_RUNS or measurement.cpu < SHORT:
+                    measurement.run()
+        for measurement in measurements:
+            ratio = f"{measurement.cpu / measurements[0].cpu:.3f}"
+            threads = f"{measurement.two / measurement.one:.2f}" if measurement.has_threads else ""
+            rows.append(
+                f"| {name} | {measurement.name} | {measurement.cpu:.3f} | {ratio} | {threads} |"
+            )
             print(rows[-1], flush=True)
     return rows
 
 
 def product_rows() -> list[str]:
-    """Measure ranking by vectors beside their product."""
+    """Measure ranking by vectors, and the product of the vectors."""
     rng = np.random.default_rng(0)
     users = rng.normal(size=(USERS, D))
     items = rng.normal(size=(ITEMS, D))
-    half, equal = items.copy(), items.copy()
-    half[::2] = items[0]
-    equal[:] = items[0]
+    half_equal, all_equal = items.copy(), items.copy()
+    half_equal[::2] = items[0]
+    all_equal[:] = items[0]
     held_out = rng.integers(0, ITEMS // 2, USERS) * 2
     seen = rng.integers(0, ITEMS // 2, (USERS, SEEN)) * 2 + 1
-    of_users = np.repeat(np.arange(USERS), SEEN)
-    marked = sparse.coo_array((np.ones(seen.size), (of_users, seen.ravel()))).tocsr()
-    marked.resize((USERS, ITEMS))
+    user = np.repeat(np.arange(USERS), SEEN)
+    seen_matrix = sparse.coo_array((np.ones(seen.size), (user, seen.ravel()))).tocsr()
+    seen_matrix.resize((USERS, ITEMS))
     rows = []
     for kind in ("float32", "float64"):
         left = users.astype(kind)
-        for what, some in (("random", items), ("half equal", half), ("all equal", equal)):
-            right = some.astype(kind)
+        for what, vectors_of_items in (
+            ("random", items),
+            ("half equal", half_equal),
+            ("all equal", all_equal),
+        ):
+            right = vectors_of_items.astype(kind)
 
             def multiply(left: np.ndarray = left, right: np.ndarray = right) -> None:
                 with one_thread():
                     for first in range(0, USERS, 128):
                         left[first : first + 128] @ right.T
 
-            def ranked(n_jobs: int, left: np.ndarray = left, right: np.ndarray = right) -> None:
-                sm.rank((left, right), marked, held_out, n_jobs=n_jobs)
+            def rank(n_jobs: int, left: np.ndarray = left, right: np.ndarray = right) -> None:
+                sm.rank((left, right), seen_matrix, held_out, n_jobs=n_jobs)
 
-            seconds = least(multiply, lambda: ranked(1), lambda: ranked(2))
+            seconds = least_seconds(multiply, lambda: rank(1), lambda: rank(2))
             for n_jobs in (1, 2):
                 row = [kind, what, n_jobs, f"{seconds[n_jobs]:.2f}", f"{seconds[0]:.2f}"]
                 rows.append(f"| {' | '.join(map(str, row))} | {seconds[n_jobs] / seconds[0]:.2f} |")
@@ -219,7 +225,7 @@ def write_ranks(path: Path, n: int) -> None:
 
 
 def write_lists(folder: Path) -> None:
-    """Write lists, and a relevant item of each user, in the list of three of ten users."""
+    """Write lists, and a relevant item per user, which is in the list of three of ten users."""
     rng = np.random.default_rng(0)
     item = rng.integers(0, 190_000, (LISTS, 1)) + 1000 * rng.permuted(
         np.tile(np.arange(K), (LISTS, 1)), axis=1
@@ -228,13 +234,13 @@ def write_lists(folder: Path) -> None:
     rank = np.tile(np.arange(1, K + 1), LISTS)
     lists = {"user_id": np.repeat(users, K), "item_id": item.ravel(), "rank": rank}
     listed = item[users, rng.integers(0, K, LISTS)]
-    own = np.where(rng.random(LISTS) < 0.3, listed, rng.integers(0, 200_000, LISTS))
+    relevant = np.where(rng.random(LISTS) < 0.3, listed, rng.integers(0, 200_000, LISTS))
     pq.write_table(pa.table(lists), folder / "lists.parquet")
-    pq.write_table(pa.table({"user_id": users, "item_id": own}), folder / "relevant.parquet")
+    pq.write_table(pa.table({"user_id": users, "item_id": relevant}), folder / "relevant.parquet")
 
 
-def join(folder: Path) -> None:
-    """Find the hits of lists, and nothing else."""
+def join_lists(folder: Path) -> None:
+    """Join lists with relevant items to find the hits, and nothing else."""
     paths = folder / "relevant.parquet", folder / "lists.parquet"
     if JOINS != "polars":
         tables = [pq.read_table(path) for path in paths]
@@ -254,14 +260,14 @@ def memory(name: str) -> float:
 
 
 def measure(what: str, path: str) -> None:
-    """Print the processor seconds and the memory of one call in this process."""
+    """Print the processor time and the memory of one call in this process."""
     sm.evaluate(np.arange(1, 30), "hr@10", n_items=1000)  # imports
     calls = {
         "ranks": lambda: sm.evaluate(path, "hr@10, ndcg@10, ap, auc"),
         "lists": lambda: sm.evaluate(
             f"{path}/lists.parquet", "hr@10, ndcg@10", relevant=f"{path}/relevant.parquet"
         ),
-        "join": lambda: join(Path(path)),
+        "join": lambda: join_lists(Path(path)),
         "read": lambda: pq.read_table(path),
     }
     if what == "join":  # import its library
@@ -274,7 +280,7 @@ def measure(what: str, path: str) -> None:
 
 
 def file_rows(folder: Path) -> list[str]:
-    """Measure files, each call in a process of its own."""
+    """Measure the reading of files; each call has its own process."""
 
     def child(what: str, path: Path) -> list[float]:
         command = [sys.executable, "-W", "ignore", "-m", "benchmarks.cores", what, str(path)]
@@ -290,19 +296,19 @@ def file_rows(folder: Path) -> list[str]:
         cases[f"reading, {n:,} rows"] = ("read", path)
     cases["lists"] = ("lists", folder)
     cases["join"] = ("join", folder)
-    found: dict[str, list[list[float]]] = {name: [] for name in cases}
+    runs_by_name: dict[str, list[list[float]]] = {name: [] for name in cases}
     for _ in range(FILE_RUNS):
         for name, case in cases.items():
-            found[name].append(child(*case))
-    least_of = {name: np.min(runs, axis=0) for name, runs in found.items()}
+            runs_by_name[name].append(child(*case))
+    least_by_name = {name: np.min(runs, axis=0) for name, runs in runs_by_name.items()}
     rows = []
     names = list(cases)
     for name, beside in zip(names[::2], names[1::2], strict=True):
         for each in (name, beside):
             cells = []
             for number, digits in enumerate((2, 0)):
-                value = least_of[each][number]
-                cells += [f"{value:.{digits}f}", f"{value / least_of[beside][number]:.2f}"]
+                value = least_by_name[each][number]
+                cells += [f"{value:.{digits}f}", f"{value / least_by_name[beside][number]:.2f}"]
             rows.append(f"| {each} | {' | '.join(cells)} |")
             print(rows[-1], flush=True)
     return rows

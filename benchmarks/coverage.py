@@ -1,10 +1,10 @@
-"""How often 95 % ranges hold the exact metric, and intervals their expectation, by simulation.
+"""Coverage of 95 % ranges of exact metrics and of 95 % intervals of expectations, by simulation.
 
     python -m benchmarks.coverage [--experiments N] [--expectations N] [--populations NAME]
 
 Writes results/reference/coverage.md and coverage.csv. An experiment draws users, with replacement,
-from a population whose true ranks are known, and m negatives for each user without replacement
-(`published`: the negatives are those published with the models of NCF).
+from a population with known true ranks, and m negatives for each user without replacement.
+Populations called `published` have the negatives that were published with the models of NCF.
 """
 
 import argparse
@@ -40,10 +40,10 @@ BREAKS_SHAPE = ("anti-correlated", "X + 2", "X + 15", "100K Random")
 NEGATIVES, PUBLISHED = (5, 10, 20, 50, 100, 500), 99
 USERS = (200, 1000, 6000)
 MEASURES = tuple(parse_measure(name) for name in ("recall@10", "ndcg@10", "ap"))
-LEAST, MISFIT = 0.93, 0.01
-ROUNDING = 1e-12  # of the average of equal numbers
-WIDTHS = (10, 100, 500)  # m of the widths that are printed
-OF_EXPECTATIONS, MOST = (50, 100, 200, 500, 1000, 6000), 0.97
+LEAST_COVERAGE, MISFIT = 0.93, 0.01
+ROUNDING = 1e-12  # error of an average of equal numbers
+WIDTHS = (10, 100, 500)  # values of m whose widths are printed
+EXPECTATION_USERS, MOST_COVERAGE = (50, 100, 200, 500, 1000, 6000), 0.97
 WITH_AUC = [*MEASURES, parse_measure("auc")]
 NAMES = ("sampled", "rank-estimate", "cls", "bv:1", "bv:0.1", "bv:0.01", "bv:0.001")
 ESTIMATORS = [parse_estimator(name) for name in NAMES]
@@ -53,9 +53,9 @@ Jobs = dict[tuple[str, str, int], Future[Shares]]
 
 
 class Simulated(NamedTuple):
-    """Kinds of users: true ranks, numbers of candidates, shares of the users.
+    """A population of kinds of users: true ranks, numbers of candidates and shares of users.
 
-    `published` has their ranks among negatives that are not drawn anew.
+    `published` has their ranks among published negatives, if these replace drawn ones.
     """
 
     rank: Int
@@ -82,28 +82,28 @@ class Simulated(NamedTuple):
         return SampledRanks(1 + rng.hypergeometric(rank - 1, n - rank, m), n, m)
 
 
-def of_ranks(records: Ranks, worse: int = 0) -> Simulated:
-    """Users of an evaluation, ties in random order."""
+def population_of_ranks(records: Ranks, worse: int = 0) -> Simulated:
+    """Return the users of an evaluation as a population; ties are in random order."""
     rank = records.best_rank + generator(0, "ties").integers(0, records.n_tied + 1)
     rank = np.minimum(rank + worse, records.n_candidates)
     return Simulated(rank, records.n_candidates, np.full(rank.size, 1.0 / rank.size))
 
 
-def power(exponent: float) -> Simulated:
-    """Ranks that are at most k with probability (k/n)^exponent."""
+def power_law(exponent: float) -> Simulated:
+    """Return a population whose ranks are at most k with probability (k/n)^exponent."""
     share = np.diff((np.arange(N_ITEMS + 1) / N_ITEMS) ** exponent)
     return Simulated(np.arange(1, N_ITEMS + 1), np.full(N_ITEMS, N_ITEMS), share)
 
 
 def recommenders(folder: str) -> dict[str, Simulated]:
-    """Populations of the rank records in a folder of the reference run, by name."""
+    """Return the populations of the ranks in a folder of the reference run, by name."""
     paths = sorted((REFERENCE / folder).glob("*.parquet"))
-    return {p.stem: of_ranks(Ranks.read(p)) for p in paths if ".sampled" not in p.stem}
+    return {p.stem: population_of_ranks(Ranks.read(p)) for p in paths if ".sampled" not in p.stem}
 
 
 def populations() -> dict[str, Simulated]:
-    """All populations by name."""
-    ends, x, published = power(0.2), Ranks.read(REFERENCE / "ranks/X.parquet"), {}
+    """Return all populations by name."""
+    ends, x, published = power_law(0.2), Ranks.read(REFERENCE / "ranks/X.parquet"), {}
     for name, population in recommenders("ncf").items():
         path = REFERENCE / f"ncf/{name}.sampled.parquet"
         ranks = SampledRanks.read(path).sampled_ranks
@@ -113,33 +113,37 @@ def populations() -> dict[str, Simulated]:
         **{f"100K {name}": one for name, one in recommenders("ml-100k/ranks").items()},
         **recommenders("ncf"),
         **published,
-        "(k/n)^0.1": power(0.1),
-        "(k/n)^0.3": power(0.3),
-        "random": power(1.0),
+        "(k/n)^0.1": power_law(0.1),
+        "(k/n)^0.3": power_law(0.3),
+        "random": power_law(1.0),
         "anti-correlated": ends._replace(share=ends.share[::-1]),
-        "X + 2": of_ranks(x, 2),
-        "X + 15": of_ranks(x, 15),
+        "X + 2": population_of_ranks(x, 2),
+        "X + 15": population_of_ranks(x, 15),
     }
 
 
-def cells(
+def run_cells(
     name: str, m: int, users: list[int], shapes: list[str], experiments: int
 ) -> list[dict[str, object]]:
-    """Run the experiments with one population and number of negatives; a row for each metric."""
+    """Run the experiments with one population and number of negatives; return a row per metric."""
     population, rows = populations()[name], []
     for n_users in users:
         for shape in shapes:
-            rng, found = generator(0, name, m, n_users), []
+            rng, rows_of_experiments = generator(0, name, m, n_users), []
             for _ in range(experiments):
                 kind = population.users(n_users, rng)
                 sample = population.sample(kind, m, rng)
                 bracketed = bracket_users(MEASURES, sample, shape)
                 p_value = misfit(sample, shape).p_value
                 for place, measure in enumerate(MEASURES):
-                    of_users = measure.value_at(population.rank[kind], population.n[kind]).mean()
-                    found.append((str(measure), *bracketed.range(place), of_users, p_value))
+                    users_metric = measure.value_at(
+                        population.rank[kind], population.n[kind]
+                    ).mean()
+                    rows_of_experiments.append(
+                        (str(measure), *bracketed.range(place), users_metric, p_value)
+                    )
             columns = ["metric", "low", "high", "inverted", "of_users", "p_value"]
-            table = pd.DataFrame(found, columns=columns)
+            table = pd.DataFrame(rows_of_experiments, columns=columns)
             for measure in MEASURES:
                 ranges, exact = table[table["metric"] == str(measure)], population.exact(measure)
                 rows.append(
@@ -151,8 +155,8 @@ def cells(
                         "metric": str(measure),
                         "exact": exact,
                         "experiments": experiments,
-                        "held": held(ranges, exact).mean(),
-                        "held_users": held(ranges, ranges["of_users"]).mean(),
+                        "held": holds_value(ranges, exact).mean(),
+                        "held_users": holds_value(ranges, ranges["of_users"]).mean(),
                         "inverted": ranges["inverted"].mean(),
                         "misfit": (ranges["p_value"] < MISFIT).mean(),
                         "low": ranges["low"].mean(),
@@ -162,14 +166,14 @@ def cells(
     return rows
 
 
-def held(ranges: pd.DataFrame, exact: "float | pd.Series[float]") -> "pd.Series[bool]":
-    """Whether ranges hold a value; those that are refused as inverted do not."""
+def holds_value(ranges: pd.DataFrame, exact: "float | pd.Series[float]") -> "pd.Series[bool]":
+    """Return whether ranges contain a value; inverted ranges, which are refused, do not."""
     inside = (ranges["low"] <= exact + ROUNDING) & (exact - ROUNDING <= ranges["high"])
     return inside & ~ranges["inverted"]
 
 
 def report(table: pd.DataFrame) -> Iterator[str]:
-    """Tables of the results in Markdown."""
+    """Yield the tables of ranges in Markdown."""
     for shape, rows in table.groupby("shape", sort=False):
         yield f"\n## Range, shape `{shape}`\n"
         lines = []
@@ -182,19 +186,19 @@ def report(table: pd.DataFrame) -> Iterator[str]:
                 "in": where if worst["held"] < 1 else "",
             }
             line |= {x: f"{100 * cell[x].mean():.1f}" for x in ("inverted", "misfit")}
-            lines.append(line | {f"m = {m}": width(cell, m) for m in WIDTHS})
+            lines.append(line | {f"m = {m}": format_width(cell, m) for m in WIDTHS})
         yield to_markdown(pd.DataFrame(lines))
     yield f"\nThe ranks of {', '.join(BREAKS_SHAPE)} are not of the shape `{NON_INCREASING}`."
     holds = table[(table["shape"] != NON_INCREASING) | ~table["population"].isin(BREAKS_SHAPE)]
-    short = holds[holds["held"] < LEAST]
+    short = holds[holds["held"] < LEAST_COVERAGE]
     yield f"\nOf {len(holds):,} cells in which the shape holds, {len(short)} are below 93 %."
     for cell in short.itertuples():
         place = f"{cell.shape}, {cell.population}, m = {cell.n_negatives}, {cell.users:,} users"
         yield f"- {place}, {cell.metric}: {100 * cell.held:.0f} %"
 
 
-def width(cell: pd.DataFrame, m: int) -> str:
-    """Mean ends for recall@10 and the most users, divided by the exact metric."""
+def format_width(cell: pd.DataFrame, m: int) -> str:
+    """Format the mean ends for recall@10 and the most users, divided by the exact metric."""
     place = (cell["n_negatives"] == m) & (cell["users"] == cell["users"].max())
     for one in cell[place & (cell["metric"] == "recall@10")].itertuples():
         if one.exact < ROUNDING:
@@ -203,73 +207,79 @@ def width(cell: pd.DataFrame, m: int) -> str:
     return ""
 
 
-def known_populations() -> dict[str, Population]:
+def expectation_populations() -> dict[str, Population]:
     ranks = {name: Ranks.read(REFERENCE / f"ranks/{name}.parquet") for name in "XYZ"}
-    known = {name: Population.from_ranks(records) for name, records in ranks.items()}
+    populations_by_name = {name: Population.from_ranks(records) for name, records in ranks.items()}
     every = Ranks(np.full(N_ITEMS, N_ITEMS), np.arange(N_ITEMS), np.zeros(N_ITEMS, int))
     for name, exponent in (("(k/n)^0.2", 0.2), ("random", 1.0)):
         share = np.diff((np.arange(N_ITEMS + 1) / N_ITEMS) ** exponent)
-        known[name] = Population(every, share)
-    return known
+        populations_by_name[name] = Population(every, share)
+    return populations_by_name
 
 
-def of_exact(
+def exact_coverage(
     population: Population, n_users: int, rng: np.random.Generator, repeats: int
 ) -> Shares:
-    """Share of experiments in which the interval of each exact metric holds its expectation."""
-    held = dict.fromkeys((f"exact {measure}" for measure in WITH_AUC), 0)
+    """Return the share of experiments in which intervals of exact metrics hold the expectation."""
+    n_held = dict.fromkeys((f"exact {measure}" for measure in WITH_AUC), 0)
     ranks = np.arange(1, N_ITEMS + 1)
     priors = [Moments.from_values(measure.value_at(ranks, N_ITEMS)) for measure in WITH_AUC]
     values = [metrics.values(measure, population.ranks) for measure in WITH_AUC]
     for _ in range(repeats):
         users = rng.choice(population.share.size, n_users, p=population.share)
-        for cell, value, prior in zip(held, values, priors, strict=True):
-            found = mean_interval(Moments.from_values(value[users]), n_users, prior)
-            held[cell] += found.ci_low <= value @ population.share <= found.ci_high
-    return {cell: count / repeats for cell, count in held.items()}
+        for cell, value, prior in zip(n_held, values, priors, strict=True):
+            interval = mean_interval(Moments.from_values(value[users]), n_users, prior)
+            n_held[cell] += interval.ci_low <= value @ population.share <= interval.ci_high
+    return {cell: count / repeats for cell, count in n_held.items()}
 
 
-def of_sampled(
+def sampled_coverage(
     population: Population, n_users: int, rng: np.random.Generator, repeats: int
 ) -> Shares:
-    """The same for every estimate from sampled ranks."""
+    """Return the same shares for every estimate from sampled ranks."""
     sampling = "without-replacement"
     vectors = estimator_matrix(ESTIMATORS, WITH_AUC, N_ITEMS, N_NEGATIVES, sampling=sampling)
     marginal = population.share @ sampled_rank_distribution(population.ranks, N_NEGATIVES, sampling)
     places = list(product(range(len(WITH_AUC)), range(len(ESTIMATORS))))
-    held = np.zeros((len(WITH_AUC), len(ESTIMATORS)))
+    n_held = np.zeros((len(WITH_AUC), len(ESTIMATORS)))
     priors = [Moments.from_values(vectors[place]) for place in places]
     for counts in rng.multinomial(n_users, marginal / marginal.sum(), repeats):
         # The intervals of `correct`, without its ranges and its refusals.
         _, likely = Population.from_counts(counts, N_ITEMS, sampling, SMOOTHING)
         for place, prior in zip(places, priors, strict=True):
-            of_users = Moments.from_values(vectors[place], counts)
+            moments = Moments.from_values(vectors[place], counts)
             smooth = Moments.from_values(vectors[place], likely)
-            found = mean_interval(of_users, n_users, prior, 0.95, smooth)
-            held[place] += found.ci_low <= vectors[place] @ marginal <= found.ci_high
-    return {f"{ESTIMATORS[j]} {WITH_AUC[i]}": held[i, j] / repeats for i, j in places}
+            interval = mean_interval(moments, n_users, prior, 0.95, smooth)
+            n_held[place] += interval.ci_low <= vectors[place] @ marginal <= interval.ci_high
+    return {f"{ESTIMATORS[j]} {WITH_AUC[i]}": n_held[i, j] / repeats for i, j in places}
 
 
-def job(what: str, name: str, n_users: int, experiments: int) -> Shares:
-    """Run the experiments with one population and number of users."""
-    of = of_sampled if what == ESTIMATES else of_exact
-    return of(known_populations()[name], n_users, generator(0, name, n_users), experiments)
+def run_expectations(what: str, name: str, n_users: int, experiments: int) -> Shares:
+    """Run the experiments on expectations with one population and number of users."""
+    coverage = sampled_coverage if what == ESTIMATES else exact_coverage
+    return coverage(
+        expectation_populations()[name], n_users, generator(0, name, n_users), experiments
+    )
 
 
-def submit(pool: Executor, experiments: int) -> Jobs:
-    """Start all experiments."""
-    keys = product((ESTIMATES, EXACT), known_populations(), OF_EXPECTATIONS)
-    return {key: pool.submit(job, *key, experiments) for key in keys}
+def submit_expectations(pool: Executor, experiments: int) -> Jobs:
+    """Start all experiments on expectations."""
+    keys = product((ESTIMATES, EXACT), expectation_populations(), EXPECTATION_USERS)
+    return {key: pool.submit(run_expectations, *key, experiments) for key in keys}
 
 
 def expectations(jobs: Jobs) -> Iterator[str]:
-    """Tables of the results in Markdown."""
+    """Yield the tables of intervals in Markdown."""
     for what in (ESTIMATES, EXACT):
         rows, outside = [], []
-        for name, n_users in product(known_populations(), OF_EXPECTATIONS):
+        for name, n_users in product(expectation_populations(), EXPECTATION_USERS):
             shares = jobs[what, name, n_users].result()
             values = np.array(list(shares.values()))
-            bad = [cell for cell, share in shares.items() if not LEAST <= share <= MOST]
+            bad = [
+                cell
+                for cell, share in shares.items()
+                if not LEAST_COVERAGE <= share <= MOST_COVERAGE
+            ]
             outside += [f"{name}, {n_users:,} users: {x} {100 * shares[x]:.1f}" for x in bad]
             row = {"population": name, "users": f"{n_users:,}"}
             spread = {"least": values.min(), "mean": values.mean(), "greatest": values.max()}
@@ -294,12 +304,12 @@ def main() -> None:
         jobs = []
         for name in options.populations:
             published = populations()[name].published is not None
-            # More users than 1,000 would share the one draw published too much.
+            # There is one published draw, which more than 1,000 users would share too often.
             users = [each for each in options.users if each <= 1000 or not published]
             for m in (PUBLISHED,) if published else options.negatives:
-                job = cells, name, m, users, options.shapes, options.experiments
+                job = run_cells, name, m, users, options.shapes, options.experiments
                 jobs.append(pool.submit(*job))
-        below = submit(pool, options.expectations) if options.expectations else {}
+        below = submit_expectations(pool, options.expectations) if options.expectations else {}
         table = pd.DataFrame([row for job in jobs for row in job.result()])
         expected = list(expectations(below)) if below else []
         if expected:

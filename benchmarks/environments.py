@@ -8,7 +8,7 @@ ROOT = Path(__file__).resolve().parents[1]
 
 
 def python_with(name: str, *requirements: str) -> str:
-    """Return the interpreter of `.venv-peers/NAME`, made where there is none."""
+    """Return the interpreter of `.venv-peers/NAME`; create the environment if it is missing."""
     folder = ROOT / ".venv-peers" / name
     python = folder / "bin/python"
     stamp = folder / ".installed"

@@ -1,9 +1,9 @@
-"""How far estimators are from exact metrics; `make measure PAGE=estimators`.
+"""Errors of estimators of exact metrics; `make measure PAGE=estimators`.
 
-Writes the tables of docs/measured/estimators.md. Recommenders are those of results/reference: the
-two numbers of `likely` were chosen on MovieLens 1M and other data, the rest shows their worth.
-Those of other catalogues are measured where results/catalogues holds them, see
-benchmarks/archive/catalogues.py; else the table on the page stays. Users are drawn with
+Writes tables of docs/measured/estimators.md. The recommenders are those of results/reference. The
+two constants of `likely` were chosen on MovieLens 1M and other data; the other recommenders test
+them. Recommenders on other catalogues are measured if results/catalogues has their ranks, see
+benchmarks/archive/catalogues.py; otherwise their tables on the page stay. Users are drawn with
 replacement, and their negatives without.
 """
 
@@ -33,7 +33,7 @@ CATALOGUES = ROOT / "results/catalogues"
 CHOSEN_ON = ("ranks", "ml-1m/ranks")
 SHOWN_ON = ("ml-100k/ranks", "global-time/ranks", "ncf")
 METRICS = ("recall@10", "ndcg@10", "ap", "recall@1", "auc")
-FIRST = 3  # of them in one mean
+AVERAGED = 3  # errors are averaged over the first three metrics
 MEASURES = [parse_measure(name) for name in METRICS]
 FITTED = parse_estimators("likely")
 FIXED = parse_estimators("bv:0.01, bv:0.1, cls, sampled")
@@ -43,11 +43,11 @@ PUBLISHED = slice(1, 5)  # em, bv and cls
 SIZES = (10, 20, 50, 100, 200, 500)
 USERS = (300, 1000, 3000, 6040)
 KIND = Sampling.WITHOUT_REPLACEMENT
-LEAST_DIFFERENCE = 0.02  # of exact metrics whose order counts
+LEAST_DIFFERENCE = 0.02  # relative; orders of closer metrics are not counted
 
 
 class Recommender(NamedTuple):
-    """Full rankings of one recommender."""
+    """A recommender and its full rankings."""
 
     folder: str
     name: str
@@ -59,7 +59,7 @@ class Recommender(NamedTuple):
         return round(float(self.ranks.n_candidates.mean()))
 
     def drawn(self, rng: np.random.Generator, users: int, m: int) -> tuple[sm.Ranks, np.ndarray]:
-        """Draw users and their negatives: full rankings, and users at every sampled rank."""
+        """Draw users and negatives; return full ranks, and the number of users by sampled rank."""
         chosen = rng.integers(len(self.ranks), size=users)
         ranks = self.ranks.take(chosen)
         before = ranks.n_better + rng.integers(0, ranks.n_tied + 1)
@@ -67,12 +67,12 @@ class Recommender(NamedTuple):
         return ranks, np.bincount(sampled, minlength=m + 1)
 
     def generator(self, *about: int) -> np.random.Generator:
-        """Return a generator of its own for an experiment."""
+        """Return the random generator of an experiment."""
         return np.random.default_rng([zlib.crc32(f"{self.folder} {self.name}".encode()), *about])
 
 
-class Drawn(NamedTuple):
-    """Estimates from one draw, shape (estimators, measures), the last from full rankings."""
+class Estimates(NamedTuple):
+    """Estimates from one draw, shape (estimators, measures); the last row is from full rankings."""
 
     folder: str
     m: int
@@ -82,117 +82,132 @@ class Drawn(NamedTuple):
     exact: np.ndarray
 
 
-def recommenders(root: Path, folders: Iterable[str]) -> list[Recommender]:
-    """Read full rankings; a random order is left out."""
-    found = []
+def read_recommenders(root: Path, folders: Iterable[str]) -> list[Recommender]:
+    """Read the full rankings of all recommenders except Random."""
+    recommenders = []
     for folder in folders:
         for path in sorted((root / folder).glob("*.parquet")):
             if path.stem != "Random" and not path.stem.endswith(".sampled"):
                 table = pd.read_parquet(path)
                 columns = ("n_candidates", "n_better", "n_tied")
                 ranks = sm.Ranks(*(table[name].to_numpy(np.int64) for name in columns))
-                found.append(Recommender(folder, path.stem, ranks))
-    return found
+                recommenders.append(Recommender(folder, path.stem, ranks))
+    return recommenders
 
 
-def exact(ranks: sm.Ranks) -> np.ndarray:
+def exact_metrics(ranks: sm.Ranks) -> np.ndarray:
     """Calculate the metrics of full rankings; shape (measures,)."""
     values = np.array([metrics.values(measure, ranks).mean() for measure in MEASURES])
     return np.where(values > 0.0, values, np.nan)  # no relative error from 0
 
 
 @lru_cache(maxsize=64)
-def fixed(n: int, m: int) -> np.ndarray:
-    """Vectors of the estimators that are not fitted, shape (measures, estimators, m + 1)."""
+def fixed_vectors(n: int, m: int) -> np.ndarray:
+    """Return the vectors of fixed estimators, shape (measures, estimators, m + 1)."""
     return estimator_matrix(FIXED, MEASURES, n, m, sampling=KIND)
 
 
 @lru_cache(maxsize=64)
-def chances(n: int, m: int) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Ranks that stand for all, their weights, and probabilities of sampled ranks."""
+def rank_probabilities(n: int, m: int) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Return representative ranks, their weights, and the probabilities of sampled ranks."""
     ranks, weights = rank_rule(MEASURES, n, m)
     return ranks, weights, pmf_at(ranks, n, m, KIND)
 
 
-def em(shares: np.ndarray, n: int, m: int) -> np.ndarray:
+def estimate_by_em(shares: np.ndarray, n: int, m: int) -> np.ndarray:
     """Estimate by expectation maximisation, without the vectors of `em`; shape (measures,)."""
-    ranks, weights, given = chances(n, m)
+    ranks, weights, probabilities = rank_probabilities(n, m)
     share = weights / n
     for _ in range(EM_STEPS):
-        share = em_step(given, share, shares)
+        share = em_step(probabilities, share, shares)
     return np.array([share @ measure.value_at(ranks, n) for measure in MEASURES])
 
 
-def likely(histogram: np.ndarray, n: int, m: int) -> np.ndarray:
-    """Vectors of `likely`, shape (measures, m + 1)."""
+def likely_vectors(histogram: np.ndarray, n: int, m: int) -> np.ndarray:
+    """Return the vectors of `likely`, shape (measures, m + 1)."""
     return estimator_matrix(FITTED, MEASURES, n, m, sampling=KIND, histogram=histogram)[:, 0]
 
 
-def estimates(histogram: np.ndarray, n: int, m: int) -> np.ndarray:
-    """Estimate by all estimators, shape (estimators, measures)."""
+def estimate_by_all(histogram: np.ndarray, n: int, m: int) -> np.ndarray:
+    """Estimate with all estimators; shape (estimators, measures)."""
     shares = histogram / histogram.sum()
-    return np.array([likely(histogram, n, m) @ shares, em(shares, n, m), *(fixed(n, m) @ shares).T])
+    return np.array(
+        [
+            likely_vectors(histogram, n, m) @ shares,
+            estimate_by_em(shares, n, m),
+            *(fixed_vectors(n, m) @ shares).T,
+        ]
+    )
 
 
-def draws(found: Iterable[Recommender], repeats: int) -> Iterator[Drawn]:
-    """Draw users and negatives of recommenders, and estimate."""
-    for one in found:
-        truth = exact(one.ranks)
+def draw_estimates(recommenders: Iterable[Recommender], repeats: int) -> Iterator[Estimates]:
+    """Draw users and negatives of recommenders, and yield the estimates."""
+    for recommender in recommenders:
+        truth = exact_metrics(recommender.ranks)
         for m in SIZES:
             for users in USERS:
-                rng = one.generator(m, users)
+                rng = recommender.generator(m, users)
                 for repeat in range(repeats):
-                    ranks, histogram = one.drawn(rng, users, m)
-                    values = np.vstack([estimates(histogram, one.n, m), exact(ranks)])
-                    yield Drawn(one.folder, m, users, repeat, values, truth)
+                    ranks, histogram = recommender.drawn(rng, users, m)
+                    values = np.vstack(
+                        [estimate_by_all(histogram, recommender.n, m), exact_metrics(ranks)]
+                    )
+                    yield Estimates(recommender.folder, m, users, repeat, values, truth)
 
 
-def errors(found: Iterable[Drawn], measures: slice = slice(FIRST)) -> np.ndarray:
-    """Root mean square of relative errors by estimator."""
-    relative = [(drawn.values / drawn.exact - 1.0)[:, measures] for drawn in found]
+def root_mean_square_errors(
+    estimates: Iterable[Estimates], measures: slice = slice(AVERAGED)
+) -> np.ndarray:
+    """Return the root mean square of relative errors by estimator."""
+    relative = [(draw.values / draw.exact - 1.0)[:, measures] for draw in estimates]
     return np.sqrt(np.nanmean(np.square(relative), axis=(0, 2)))
 
 
-def orders(found: list[Drawn]) -> np.ndarray:
-    """Share of pairs of a folder that are ordered rightly, by estimator."""
+def share_of_right_orders(estimates: list[Estimates]) -> np.ndarray:
+    """Return the share of pairs of a folder in the right order, by estimator."""
     right = []
-    for i, a in enumerate(found):
-        for b in found[:i]:
+    for i, a in enumerate(estimates):
+        for b in estimates[:i]:
             if a[:4] != b[:4]:
                 continue
-            apart = np.log(a.exact / b.exact)[:FIRST]
-            agree = np.sign(a.values - b.values)[:, :FIRST] * np.sign(apart)
-            right.append((agree[:, np.abs(apart) > LEAST_DIFFERENCE] + 1.0) / 2.0)
+            difference = np.log(a.exact / b.exact)[:AVERAGED]
+            agree = np.sign(a.values - b.values)[:, :AVERAGED] * np.sign(difference)
+            right.append((agree[:, np.abs(difference) > LEAST_DIFFERENCE] + 1.0) / 2.0)
     return np.hstack(right).mean(axis=1)
 
 
-def number(value: float) -> str:
-    """Write a share or a relative error."""
+def format_number(value: float) -> str:
+    """Format a share or a relative error."""
     return f"{value:.3f}"
 
 
-def by_size(found: list[Drawn]) -> list[dict[str, str]]:
-    """Errors by number of negatives and of users, and right orders."""
-    columns = {f"m = {m}": errors(d for d in found if d.m == m) for m in SIZES}
-    columns |= {f"{users:,} users": errors(d for d in found if d.users == users) for users in USERS}
-    columns["right orders"] = orders(found)
+def rows_by_size(estimates: list[Estimates]) -> list[dict[str, str]]:
+    """Tabulate errors by number of negatives and of users, and shares of right orders."""
+    columns = {f"m = {m}": root_mean_square_errors(d for d in estimates if d.m == m) for m in SIZES}
+    columns |= {
+        f"{users:,} users": root_mean_square_errors(d for d in estimates if d.users == users)
+        for users in USERS
+    }
+    columns["right orders"] = share_of_right_orders(estimates)
     rows = []
     for place, name in enumerate(NAMES):
-        cells = {column: number(values[place]) for column, values in columns.items()}
+        cells = {column: format_number(values[place]) for column, values in columns.items()}
         rows.append({"estimator": name} | cells)
     return rows
 
 
-def by_metric(found: list[Drawn]) -> list[dict[str, str]]:
-    """Errors by metric at 20 and 100 negatives, and those of `likely` by the best published one."""
+def rows_by_metric(estimates: list[Estimates]) -> list[dict[str, str]]:
+    """Tabulate errors by metric, and the ratio of `likely` to the best published estimator."""
     columns = {}
     for m in (20, 100):
         for place, metric in enumerate(METRICS):
-            of_size = [drawn for drawn in found if drawn.m == m]
-            columns[f"{metric}, m = {m}"] = errors(of_size, slice(place, place + 1))
+            estimates_of_size = [draw for draw in estimates if draw.m == m]
+            columns[f"{metric}, m = {m}"] = root_mean_square_errors(
+                estimates_of_size, slice(place, place + 1)
+            )
     rows = []
     for place, name in enumerate(NAMES):
-        cells = {column: number(values[place]) for column, values in columns.items()}
+        cells = {column: format_number(values[place]) for column, values in columns.items()}
         rows.append({"estimator": name} | cells)
     last = {}
     for column, values in columns.items():
@@ -201,32 +216,34 @@ def by_metric(found: list[Drawn]) -> list[dict[str, str]]:
     return rows
 
 
-def by_catalogue(found: list[Drawn]) -> list[dict[str, str]]:
-    """Errors by catalogue at 20, 100 and 500 negatives."""
+def rows_by_catalogue(estimates: list[Estimates]) -> list[dict[str, str]]:
+    """Tabulate errors by catalogue at 20, 100 and 500 negatives."""
     rows = []
     for place, name in enumerate(NAMES):
         row = {"estimator": name}
-        for folder in dict.fromkeys(drawn.folder for drawn in found):
+        for folder in dict.fromkeys(draw.folder for draw in estimates):
             for m in (20, 100, 500):
-                of_both = [d for d in found if d.folder == folder and d.m == m]
-                row[f"{folder.partition('_')[0]}, {m}"] = number(errors(of_both)[place])
+                selected = [d for d in estimates if d.folder == folder and d.m == m]
+                row[f"{folder.partition('_')[0]}, {m}"] = format_number(
+                    root_mean_square_errors(selected)[place]
+                )
         rows.append(row)
     return rows
 
 
 def main(repeats: int) -> None:
     """Write the tables of errors."""
-    chosen = list(draws(recommenders(REFERENCE, CHOSEN_ON), repeats))
-    write_table(PAGE, by_size(chosen), "chosen on")
-    shown = list(draws(recommenders(REFERENCE, SHOWN_ON), repeats))
-    write_table(PAGE, by_size(shown), "shown on")
-    write_table(PAGE, by_metric(chosen + shown), "metrics")
+    chosen = list(draw_estimates(read_recommenders(REFERENCE, CHOSEN_ON), repeats))
+    write_table(PAGE, rows_by_size(chosen), "chosen on")
+    shown = list(draw_estimates(read_recommenders(REFERENCE, SHOWN_ON), repeats))
+    write_table(PAGE, rows_by_size(shown), "shown on")
+    write_table(PAGE, rows_by_metric(chosen + shown), "metrics")
     folders = sorted(path.name for path in CATALOGUES.glob("*") if path.is_dir())
     if folders:
-        others = list(draws(recommenders(CATALOGUES, folders), repeats))
-        write_table(PAGE, by_size(others), "catalogues")
-        write_table(PAGE, by_catalogue(others), "each catalogue")
-        write_table(PAGE, by_metric(others), "metrics of catalogues")
+        others = list(draw_estimates(read_recommenders(CATALOGUES, folders), repeats))
+        write_table(PAGE, rows_by_size(others), "catalogues")
+        write_table(PAGE, rows_by_catalogue(others), "each catalogue")
+        write_table(PAGE, rows_by_metric(others), "metrics of catalogues")
 
 
 if __name__ == "__main__":

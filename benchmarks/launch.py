@@ -1,6 +1,6 @@
-"""Run a command; print its processor and wall seconds and the peak of its memory in MiB.
+"""Run a command; print its processor seconds, wall seconds and peak memory in MiB.
 
-A process starts with the memory of the one that starts it, so this one imports little.
+A child process begins with the memory of its parent, so this script imports little.
 """
 
 import os

@@ -19,9 +19,9 @@ from sampled_metrics_study.experiment import read_ranks_by_name
 from sampled_metrics_study.page.contents import PAPERS_RECOMMENDERS, leaderboard_ranks
 
 PICTURE = "HR@10"
-SHOWN = 100  # random items of the picture
-GAP = 1.7  # factor from the largest sample to all items on the axis
-COLUMNS = ((1.04, "left"), (1.48, "right"), (1.66, "right"))  # texts at the right: place, alignment
+SHOWN = 100  # number of random items that the picture highlights
+GAP = 1.7  # distance on the axis from the largest sample to all items, as a factor
+COLUMNS = ((1.04, "left"), (1.48, "right"), (1.66, "right"))  # texts at the right: x, alignment
 LANE = 0.013  # share of the axes' width between brackets
 RED, BLUE, GREY, GREY_TEXT, INK = "#b3261e", "#0b5cad", "#9aa1aa", "#59616c", "#1b1e23"
 
@@ -29,7 +29,7 @@ RED, BLUE, GREY, GREY_TEXT, INK = "#b3261e", "#0b5cad", "#9aa1aa", "#59616c", "#
 def picture(content: Mapping[str, Any], label: str, m: int) -> Any:
     """Draw the first board: places by number of random items, names, and values at m and over all.
 
-    The metric is called `label`.
+    `label` is the name of the metric.
     """
     from matplotlib import pyplot
 
@@ -37,14 +37,14 @@ def picture(content: Mapping[str, Any], label: str, m: int) -> Any:
     sizes = content["sizes"]
     at = sizes.index(m)
     better, worse = board["shown"][at]
-    looks = {worse: (RED, "-"), better: (BLUE, (0, (4, 1.2)))}
+    styles = {worse: (RED, "-"), better: (BLUE, (0, (4, 1.2)))}
     end = sizes[-1] * GAP
     figure, axes = pyplot.subplots(figsize=(8.8, 4.7))
     figure.subplots_adjust(left=0.065, right=0.62, top=0.79, bottom=0.15)
     beside = axes.get_yaxis_transform()  # x as a share of the axes' width
     for i, name in enumerate(content["names"]):
-        color, dash = looks.get(i, (GREY, "-"))
-        is_of_pair = i in looks
+        color, dash = styles.get(i, (GREY, "-"))
+        is_of_pair = i in styles
         places = board["places"][i]
         line_width = 3.2 if is_of_pair else 1.3
         axes.plot([*sizes, end], places, color=color, linestyle=dash, linewidth=line_width)
@@ -91,9 +91,11 @@ def main(reference: Path) -> None:
     """Draw the board of the reference run for the README."""
     import matplotlib as mpl
 
-    own = read_ranks_by_name([reference / f"ranks/{name}.parquet" for name in PAPERS_RECOMMENDERS])
-    kept = [reference / f"{name}.parquet" for name in STORED_RANKS]
-    records = leaderboard_ranks(own, kept, is_paper=True)
+    trained = read_ranks_by_name(
+        [reference / f"ranks/{name}.parquet" for name in PAPERS_RECOMMENDERS]
+    )
+    stored = [reference / f"{name}.parquet" for name in STORED_RANKS]
+    records = leaderboard_ranks(trained, stored, is_paper=True)
     (measure,) = parse_measures(PICTURE)
     content = build_board(records, [measure])
     if content is None or SHOWN not in content["sizes"]:

@@ -1,4 +1,4 @@
-"""What printed sampled metrics say: the atlas and a page of its counts.
+"""Evaluate printed sampled metrics: the atlas, and a page with its counts.
 
 Reads config/literature.csv and writes docs/atlas.html and docs/measured/literature.md.
 """
@@ -21,8 +21,8 @@ from sampled_metrics_study.page.atlas import KINDS, METRICS_BY_PREFERENCE, atlas
 
 ROOT = Path(__file__).parents[1]
 TABLE = ROOT / "config/literature.csv"
-FEWEST = 2  # printed numbers that the number to quote takes
-START = "s3rec.amazon-beauty-5-core.poprec"  # of the atlas: a baseline of nobody in particular
+FEWEST = 2  # printed numbers that the number to quote needs
+START = "s3rec.amazon-beauty-5-core.poprec"  # the atlas opens with a baseline, not a person's model
 HEAD = """# Printed numbers
 
 Sampled metrics printed in papers and repositories, and what they allow over all items
@@ -46,24 +46,24 @@ def main() -> None:
     checks = check(TABLE)
     write_text(ROOT / "docs/atlas.html", atlas(rows, checks, START))
     parts = (
-        summary(checks),
-        kinds(rows),
-        likely(rows),
-        outside(rows, checks),
-        no_range(rows, checks),
-        tables(checks),
+        summary_text(checks),
+        kinds_text(rows),
+        likely_text(rows),
+        outside_text(rows, checks),
+        no_range_text(rows, checks),
+        tables_text(checks),
     )
     write_text(ROOT / "docs/measured/literature.md", HEAD + "\n".join(parts))
 
 
-def summary(checks: Checks) -> str:
-    """Counts of rows, of exact metrics by where they lie, and of orders."""
+def summary_text(checks: Checks) -> str:
+    """Count rows, exact metrics by their position in ranges, and decided orders."""
     sources = len({checked.source for checked in checks})
     data_sets = len({checked.data_set for checked in checks})
     counts = Counter(exact.standing for checked in checks for exact in checked.placed)
     decided = sum(len(orders.decided) for orders in checks.orders)
     pairs = sum(orders.n_pairs for orders in checks.orders)
-    both, right = judged(checks)
+    both, right = count_right_orders(checks)
     return (
         f"{len(checks)} rows of {sources} sources and {data_sets} data sets. Of "
         f"{counts.total()} exact metrics that were measured too, {counts[INSIDE]} lie inside of "
@@ -74,8 +74,8 @@ def summary(checks: Checks) -> str:
     )
 
 
-def kinds(rows: list[PrintedRow]) -> str:
-    """Count sources, rows and boards, with their winners, by kind of source."""
+def kinds_text(rows: list[PrintedRow]) -> str:
+    """Tabulate sources, rows and boards, and how often the winner changes, by kind of source."""
     boards = defaultdict(list)
     for row in rows:
         boards[row.source, row.data_set, row.n_negatives].append(row)
@@ -86,13 +86,13 @@ def kinds(rows: list[PrintedRow]) -> str:
             changes[board[0].about["kind"]].append(is_other)
     lines = []
     for kind in KINDS:
-        of_kind = [row for row in rows if row.about["kind"] == kind]
+        rows_of_kind = [row for row in rows if row.about["kind"] == kind]
         lines.append(
             {
                 "kind of source": kind,
-                "sources": str(len({row.source for row in of_kind})),
-                "rows": str(len(of_kind)),
-                "measured over all items too": str(sum(bool(row.exact) for row in of_kind)),
+                "sources": str(len({row.source for row in rows_of_kind})),
+                "rows": str(len(rows_of_kind)),
+                "measured over all items too": str(sum(bool(row.exact) for row in rows_of_kind)),
                 "boards": str(len(changes[kind])),
                 "other winner": str(sum(changes[kind])),
             }
@@ -107,20 +107,20 @@ def kinds(rows: list[PrintedRow]) -> str:
 
 
 def winner_changes(board: list[PrintedRow]) -> bool | None:
-    """Say whether the best row is another one over all items; None without three such rows."""
+    """Return whether another row is best over all items; None for less than three rows."""
     for metric in METRICS_BY_PREFERENCE:
         both = [row for row in board if metric in row.printed and metric in row.exact]
         if len(both) >= 3:
             winners = []
             for values in ([row.printed for row in both], [row.exact for row in both]):
-                numbers = [float(of_row[metric]) for of_row in values]
+                numbers = [float(row_values[metric]) for row_values in values]
                 winners.append({i for i, x in enumerate(numbers) if x == max(numbers)})
             return not winners[0] & winners[1]
     return None
 
 
-def likely(rows: Sequence[PrintedRow]) -> str:
-    """Exact metrics by the number to quote, of rows with two or more printed numbers."""
+def likely_text(rows: Sequence[PrintedRow]) -> str:
+    """Compare numbers to quote with exact metrics, for rows with two or more printed numbers."""
     ratios = []
     inside = []
     n_exact = 0
@@ -128,7 +128,7 @@ def likely(rows: Sequence[PrintedRow]) -> str:
         exact = {name: float(value) for name, value in row.exact.items() if float(value) > 0.0}
         if row.sampling is None or len(row.printed) < FEWEST or not exact:
             continue
-        found = reported(
+        estimates = reported(
             row.printed,
             list(exact),
             n_items=row.n_items,
@@ -138,10 +138,10 @@ def likely(rows: Sequence[PrintedRow]) -> str:
             sampling=str(row.sampling),
         )
         n_exact += len(exact)
-        for value, one in zip(exact.values(), found, strict=True):
-            if one.likely is not None and one.likely_low is not None:
-                ratios.append(one.likely / value)
-                inside.append(one.likely_low <= value <= (one.likely_high or 1.0))
+        for value, estimate in zip(exact.values(), estimates, strict=True):
+            if estimate.likely is not None and estimate.likely_low is not None:
+                ratios.append(estimate.likely / value)
+                inside.append(estimate.likely_low <= value <= (estimate.likely_high or 1.0))
     low, half, high = np.quantile(ratios, [0.1, 0.5, 0.9])
     spread = np.sqrt(np.square(np.log(ratios)).mean())
     return (
@@ -154,8 +154,8 @@ def likely(rows: Sequence[PrintedRow]) -> str:
     )
 
 
-def judged(checks: Checks) -> tuple[int, int]:
-    """Count decided orders of which both exact values are known, and how many are right."""
+def count_right_orders(checks: Checks) -> tuple[int, int]:
+    """Count decided orders of rows with exact values, and how many of them are right."""
     exact = {}
     for checked in checks:
         if checked.measured is not None:
@@ -170,15 +170,15 @@ def judged(checks: Checks) -> tuple[int, int]:
     return both, right
 
 
-def outside(rows: list[PrintedRow], checks: Checks) -> str:
-    """Exact metrics outside of their ranges, with what is known of the reason."""
+def outside_text(rows: list[PrintedRow], checks: Checks) -> str:
+    """Tabulate exact metrics outside of their ranges, with the cause if it is known."""
     lines = []
     for row, checked in zip(rows, checks, strict=True):
-        found = [exact for exact in checked.placed if exact.standing == OUTSIDE]
-        if found:
+        outside_values = [exact for exact in checked.placed if exact.standing == OUTSIDE]
+        if outside_values:
             values = [
                 f"{exact.metric} {row.exact[exact.metric]} ({exact.low:.4f} to {exact.high:.4f})"
-                for exact in found
+                for exact in outside_values
             ]
             lines.append(
                 {
@@ -193,8 +193,8 @@ def outside(rows: list[PrintedRow], checks: Checks) -> str:
     return "## Outside of the range\n\n" + about + markdown(lines)
 
 
-def no_range(rows: list[PrintedRow], checks: Checks) -> str:
-    """Rows without a range, with the reason."""
+def no_range_text(rows: list[PrintedRow], checks: Checks) -> str:
+    """Tabulate rows without a range, with the reason."""
     lines = []
     for row, checked in zip(rows, checks, strict=True):
         if checked.range_low is None:
@@ -217,8 +217,8 @@ def no_range(rows: list[PrintedRow], checks: Checks) -> str:
     return "## No range\n\n" + about + markdown(lines)
 
 
-def tables(checks: Checks) -> str:
-    """Sizes of all tables, and the rows by data set, each to be unfolded."""
+def tables_text(checks: Checks) -> str:
+    """Tabulate the sizes of all tables, and list the rows of each data set."""
     by_data: dict[str, list[Checked]] = {}
     for checked in checks:
         by_data.setdefault(checked.data_set, []).append(checked)
@@ -229,20 +229,20 @@ def tables(checks: Checks) -> str:
         "## Tables\n",
         "Times: the upper end of the range of HR@10 by the lower one, in the median row. Decided: "
         "orders by HR@10.\n",
-        markdown([line_of(o, by_table[o.source, o.data_set]) for o in checks.orders]),
+        markdown([table_row(o, by_table[o.source, o.data_set]) for o in checks.orders]),
         "## By data set\n",
     ]
     for data in sorted(by_data):
         rows = by_data[data]
         number = f"{len(rows)} rows" if len(rows) > 1 else "1 row"
-        table = markdown([cells_of(checked) for checked in rows])
+        table = markdown([result_row(checked) for checked in rows])
         indented = "".join(f"    {line}\n" for line in table.splitlines())
         parts.append(f'??? "{data}: {number}"\n\n{indented}')
     return "\n".join(parts)
 
 
-def line_of(orders: Orders, rows: list[Checked]) -> dict[str, str]:
-    """Size of a table, what it printed, and what that allows."""
+def table_row(orders: Orders, rows: list[Checked]) -> dict[str, str]:
+    """Return a row on a table: its size, what it printed, and what this decides."""
     times = []
     for row in rows:
         if row.range_low and row.range_high:
@@ -260,8 +260,8 @@ def line_of(orders: Orders, rows: list[Checked]) -> dict[str, str]:
     }
 
 
-def cells_of(checked: Checked) -> dict[str, str]:
-    """One result."""
+def result_row(checked: Checked) -> dict[str, str]:
+    """Return a row on one result."""
     allowed = "-"
     if checked.range_low is not None and checked.range_high is not None:
         allowed = f"{checked.range_low:.3f} to {checked.range_high:.3f}"

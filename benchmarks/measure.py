@@ -1,11 +1,11 @@
-"""Measure the numbers of pages of the documentation again, and list the pages that are stale.
+"""Measure pages of the documentation again, and list pages that are older than their code.
 
     python -m benchmarks.measure PAGE ...
     python -m benchmarks.measure --list
 
-A page records in its last line the digest of the code that it was measured with: the scripts of the
-page and all modules of this repository that they import, without comments and docstrings. It is
-stale if that code has another digest now, or if nothing is recorded.
+The last line of a page has a digest of the code that measured it: its scripts and all modules of
+this repository that they import, without comments and docstrings. A page is stale if its code has
+another digest now, or if it has no digest.
 """
 
 import argparse
@@ -34,17 +34,17 @@ Step = tuple[str, ...]  # a module and its arguments, or `make` and its targets
 
 
 class Page(NamedTuple):
-    """A page of numbers and what measures them."""
+    """A page of numbers, and the steps that measure them."""
 
     path: str
-    minutes: float | None  # of processor time; None if it was not measured
+    minutes: float | None  # of processor time; None if unknown
     steps: tuple[Step, ...]
-    also: tuple[str, ...] = ()  # modules that steps start in other processes, and data they read
+    also: tuple[str, ...] = ()  # modules that run in other processes, and data files
     needs_archive: bool = False
 
 
-def archived(name: str, *arguments: str) -> tuple[Step, ...]:
-    """One step that runs a script of the archive."""
+def archive_step(name: str, *arguments: str) -> tuple[Step, ...]:
+    """Return the single step that runs a script of the archive."""
     return ((f"benchmarks.archive.{name}", *arguments),)
 
 
@@ -90,18 +90,18 @@ PAGES = {
         (("benchmarks.literature",),),
         also=("config/literature.csv", "config/sources.csv"),
     ),
-    "plan": Page("docs/measured/plan.md", 8, archived("plans")),
-    "power": Page("docs/measured/power.md", 2, archived("power", "--experiments", "50")),
-    "proxies": Page("docs/measured/proxies.md", 1, archived("proxies", "--runs", "40")),
-    "reported": Page("docs/measured/reported.md", 6, archived("reported")),
-    "shapes": Page("docs/measured/shapes.md", 0.1, archived("shapes")),
-    "check": Page("docs/reported.md", 1.5, archived("check")),
-    "llm": Page("docs/llm.md", 0.4, archived("llm")),
-    "scale": Page("docs/measured/scale.md", 15, archived("large"), STUDY),
+    "plan": Page("docs/measured/plan.md", 8, archive_step("plans")),
+    "power": Page("docs/measured/power.md", 2, archive_step("power", "--experiments", "50")),
+    "proxies": Page("docs/measured/proxies.md", 1, archive_step("proxies", "--runs", "40")),
+    "reported": Page("docs/measured/reported.md", 6, archive_step("reported")),
+    "shapes": Page("docs/measured/shapes.md", 0.1, archive_step("shapes")),
+    "check": Page("docs/reported.md", 1.5, archive_step("check")),
+    "llm": Page("docs/llm.md", 0.4, archive_step("llm")),
+    "scale": Page("docs/measured/scale.md", 15, archive_step("large"), STUDY),
     "orders": Page(
         "results/reference/beyond/README.md",
         6,
-        archived("price"),
+        archive_step("price"),
         needs_archive=True,
     ),
     "audit": Page(
@@ -134,7 +134,7 @@ PAGES = {
 
 
 def file_of(module: str) -> Path | None:
-    """Find the file of a module of this repository."""
+    """Return the file of a module of this repository; None for other modules."""
     for folder in FOLDERS:
         place = folder / module.replace(".", "/")
         for path in (place.with_suffix(".py"), place / "__init__.py"):
@@ -148,34 +148,34 @@ def tree_of(path: Path) -> ast.Module:
     return ast.parse(path.read_text("utf-8"))
 
 
-def is_for_types(node: ast.AST) -> bool:
+def is_type_checking(node: ast.AST) -> bool:
     return isinstance(node, ast.If) and ast.unparse(node.test) == "TYPE_CHECKING"
 
 
 def nodes_at_run_time(node: ast.AST) -> Iterator[ast.AST]:
-    """Walk through a tree, without what is imported for types only."""
+    """Walk through a tree, without the blocks that are imported for types only."""
     for child in ast.iter_child_nodes(node):
-        if not is_for_types(child):
+        if not is_type_checking(child):
             yield child
             yield from nodes_at_run_time(child)
 
 
 @cache
 def lazy_names(path: Path) -> dict[str, str]:
-    """Modules of the names that a package imports when they are first used.
+    """Return the modules of names that a package imports lazily.
 
-    It imports them for types as well.
+    The package also imports them in a block for types, which is read here.
     """
     modules = {}
-    for block in filter(is_for_types, tree_of(path).body):
+    for block in filter(is_type_checking, tree_of(path).body):
         for node in ast.walk(block):
             if isinstance(node, ast.ImportFrom) and node.module:
                 modules |= {alias.name: node.module for alias in node.names}
     return modules
 
 
-def imported(path: Path) -> Iterator[str]:
-    """Names of the modules that a file imports, and perhaps of some of their attributes."""
+def imported_modules(path: Path) -> Iterator[str]:
+    """Yield the modules that a file imports; some of the names may be attributes of modules."""
     packages = {}
     nodes = list(nodes_at_run_time(tree_of(path)))
     for node in nodes:
@@ -192,33 +192,33 @@ def imported(path: Path) -> Iterator[str]:
 
 
 def module_of(package: str, name: str) -> Iterator[str]:
-    """The module of a name that a package imports when it is first used."""
+    """Yield the module of a name that a package imports lazily."""
     path = file_of(package) if package else None
     if path is not None and name in lazy_names(path):
         yield lazy_names(path)[name]
 
 
 def files_of(entries: tuple[str, ...]) -> set[Path]:
-    """Find all files that modules, scripts or data files come to, those they import included."""
+    """Return the files of modules, scripts and data files, and of all that they import."""
     waiting = list(entries)
-    found: set[Path] = set()
+    files: set[Path] = set()
     while waiting:
         name = waiting.pop()
         path = ROOT / name if "/" in name else file_of(name)
-        if path is None or path in found:
+        if path is None or path in files:
             continue
-        found.add(path)
+        files.add(path)
         if path.suffix != ".py":
             continue
         if "/" not in name and "." in name:
             waiting.append(name.rpartition(".")[0])  # its package
-        waiting += imported(path)
-    packages = {path.parent for path in found if path.name == "__init__.py"}
-    return found | {path for package in packages for path in data_of(package)}
+        waiting += imported_modules(path)
+    packages = {path.parent for path in files if path.name == "__init__.py"}
+    return files | {path for package in packages for path in data_of(package)}
 
 
 def data_of(package: Path) -> Iterator[Path]:
-    """Templates and tables of a package."""
+    """Yield the templates and tables of a package."""
     for path in package.rglob("*"):
         is_of_package = not any(
             (folder / "__init__.py").exists()
@@ -231,8 +231,8 @@ def data_of(package: Path) -> Iterator[Path]:
 
 
 @cache
-def code_of(path: Path) -> bytes:
-    """Read a file; without comments, docstrings and empty lines if it is of Python."""
+def read_code(path: Path) -> bytes:
+    """Read a file; Python files are returned without comments, docstrings and empty lines."""
     if path.suffix != ".py":
         return path.read_bytes()
     text = path.read_text("utf-8")
@@ -251,18 +251,18 @@ def code_of(path: Path) -> bytes:
 
 
 def digest_of(page: Page) -> str:
-    """Digest of the code and tables that the numbers of a page come from."""
+    """Return the digest of the code and tables that the numbers of a page depend on."""
     modules = tuple(module for module, *_ in page.steps if module != "make")
     digest = hashlib.sha256(repr(page.steps).encode())
     for path in sorted(files_of((*modules, *page.also))):
-        digest.update(path.relative_to(ROOT).as_posix().encode() + b"\0" + code_of(path) + b"\0")
+        digest.update(path.relative_to(ROOT).as_posix().encode() + b"\0" + read_code(path) + b"\0")
     return digest.hexdigest()[:12]
 
 
 def recorded_in(page: Page) -> str:
-    """Digest that a page records; nothing if there is none."""
-    found = RECORD.search((ROOT / page.path).read_text("utf-8"))
-    return found[1] if found else ""
+    """Return the digest in a page; empty if there is none."""
+    match = RECORD.search((ROOT / page.path).read_text("utf-8"))
+    return match[1] if match else ""
 
 
 def record(page: Page, digest: str) -> None:
@@ -273,7 +273,7 @@ def record(page: Page, digest: str) -> None:
 
 
 def state_of(page: Page) -> str:
-    """Whether a page is stale, and why."""
+    """Return whether a page is stale, and why."""
     digest = recorded_in(page)
     if not digest:
         return "stale: its code is not recorded"
@@ -281,19 +281,19 @@ def state_of(page: Page) -> str:
 
 
 def command_of(step: Step) -> str:
-    """How to call a step."""
+    """Return the command of a step."""
     module, *arguments = step
-    words = [f'"{word}"' if " " in word else word for word in arguments]
-    return " ".join([module if module == "make" else f"python -m {module}", *words])
+    quoted = [f'"{word}"' if " " in word else word for word in arguments]
+    return " ".join([module if module == "make" else f"python -m {module}", *quoted])
 
 
 def script_of(step: Step) -> str:
-    """Name of the module of a step, or the command of make."""
+    """Return the module of a step, or its make command."""
     return " ".join(step) if step[0] == "make" else step[0]
 
 
 def rows() -> list[dict[str, str]]:
-    """A row for each page: its name, file, scripts and minutes."""
+    """Return a row for each page: its name, file, scripts and minutes."""
     return [
         {
             "page": name,
@@ -306,7 +306,7 @@ def rows() -> list[dict[str, str]]:
 
 
 def measure(name: str) -> None:
-    """Run the scripts of a page, and record the code that they ran."""
+    """Run the steps of a page, and record the digest of their code."""
     page = PAGES[name]
     digest = digest_of(page)
     before = resource.getrusage(resource.RUSAGE_CHILDREN)

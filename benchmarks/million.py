@@ -2,8 +2,8 @@
 
     python -m benchmarks.million [--users 1000000] [--items 1000000] [--lengths lognormal equal]
 
-Each row is measured in a process of its own, in which the vectors are made first, on all cores.
-Memory is the greatest during the call above that before it. With options the rows are printed only.
+Each row is measured in its own process, on all cores, after the vectors are made. Memory is the
+peak during the call minus the memory before it. With options, the rows are only printed.
 """
 
 import argparse
@@ -26,11 +26,11 @@ PAGE = ROOT / "docs/measured/million.md"
 MILLION = 1_000_000
 D = 64
 SIGMA = 0.7  # of lognormal lengths
-SOME = 400  # items among which most held-out ones have a place that is log-uniform
-LONGEST = 20_000  # items among which hits are, where lengths differ
-HITS = 18  # one user in so many
-PULL = np.float32(6.5)  # makes an item one of the first ten of a million for most users
-PRODUCT_USERS = 1024  # whose bare product is measured, for that of all
+SOME = 400  # most held-out items have a log-uniform place among this many items
+LONGEST = 20_000  # if lengths differ, hits are among this many longest items
+HITS = 18  # one user in 18 has a hit
+PULL = np.float32(6.5)  # puts an item among the first ten of a million for most users
+PRODUCT_USERS = 1024  # the bare product is measured for these and scaled to all users
 SAMPLED_USERS = 50_000
 METRICS = "HR@10, NDCG@10"
 HEADER = """\
@@ -52,21 +52,21 @@ cut-off, which take the product.
 """
 
 
-def vectors_of(n_users: int, n_items: int, lengths: str) -> Vectors:
-    """Make vectors and held-out items without ranking all items, which would take hours."""
+def make_vectors(n_users: int, n_items: int, lengths: str) -> Vectors:
+    """Make vectors and held-out items; ranking all items to choose them would take hours."""
     rng = np.random.default_rng(0)
     items = rng.normal(size=(n_items, D)).astype(np.float32)
     items /= np.linalg.norm(items, axis=1)[:, None]
     if lengths == "lognormal":
         items *= np.exp(rng.normal(0.0, SIGMA, n_items)).astype(np.float32)[:, None]
     users = rng.normal(size=(n_users, D)).astype(np.float32)
-    some = rng.choice(n_items, SOME, replace=False)
+    some_items = rng.choice(n_items, SOME, replace=False)
     held_out = np.empty(n_users, np.int64)
     for first in range(0, n_users, 5000):
-        scores = users[first : first + 5000] @ items[some].T
+        scores = users[first : first + 5000] @ items[some_items].T
         place = np.exp(rng.uniform(0.0, np.log(SOME), len(scores))).astype(int).clip(0, SOME - 1)
         order = np.argsort(-scores, axis=1)
-        held_out[first : first + 5000] = some[order[np.arange(len(scores)), place]]
+        held_out[first : first + 5000] = some_items[order[np.arange(len(scores)), place]]
     hits = rng.choice(n_users, n_users // HITS, replace=False)
     if lengths == "equal":  # vectors of users in the direction of the item
         held_out[hits] = rng.integers(0, n_items, hits.size)
@@ -74,26 +74,26 @@ def vectors_of(n_users: int, n_items: int, lengths: str) -> Vectors:
         return Vectors(users, items, held_out)
     longest = np.argsort(-np.linalg.norm(items, axis=1))[:LONGEST]
     for first in range(0, hits.size, 200):
-        of_hits = hits[first : first + 200]
-        scores = users[of_hits] @ items[longest].T
+        hit_users = hits[first : first + 200]
+        scores = users[hit_users] @ items[longest].T
         best = np.argpartition(scores, scores.shape[1] - 10, axis=1)[:, -10:]
-        place = rng.integers(0, 10, of_hits.size)
-        held_out[of_hits] = longest[best[np.arange(of_hits.size), place]]
+        place = rng.integers(0, 10, hit_users.size)
+        held_out[hit_users] = longest[best[np.arange(hit_users.size), place]]
     return Vectors(users, items, held_out)
 
 
 def measure(n_users: int, n_items: int, lengths: str) -> str:
-    """Return the row of one case."""
-    vectors = vectors_of(n_users, n_items, lengths)
+    """Measure one case, and return its row."""
+    vectors = make_vectors(n_users, n_items, lengths)
     users, items, held_out, _ = vectors
     start = time.perf_counter()
     for first in range(0, n_items, 65_536):
         users[:PRODUCT_USERS] @ items[first : first + 65_536].T
     product = (time.perf_counter() - start) * n_users / min(n_users, PRODUCT_USERS)
-    some = slice(SAMPLED_USERS)
+    some_users = slice(SAMPLED_USERS)
     cpu = time.process_time()
     with one_thread():
-        sampled_hit_rate(Vectors(users[some], items, held_out[some]))
+        sampled_hit_rate(Vectors(users[some_users], items, held_out[some_users]))
     sampled = (time.process_time() - cpu) * n_users / min(n_users, SAMPLED_USERS)
     warnings.simplefilter("ignore", sm.InputWarning)  # about seen items
     Path("/proc/self/clear_refs").write_text("5")
@@ -101,10 +101,10 @@ def measure(n_users: int, n_items: int, lengths: str) -> str:
     start, cpu = time.perf_counter(), time.process_time()
     hit_rate, ndcg = sm.evaluate((users, items), METRICS, relevant=held_out)
     wall, cpu = time.perf_counter() - start, time.process_time() - cpu
-    above = memory("VmHWM") - before
+    memory_above = memory("VmHWM") - before
     size = f"{n_users:,} x {n_items:,}"
     cells = (lengths, size, f"{hit_rate.value:.5f}", f"{ndcg.value:.5f}")
-    seconds = f"{wall:.1f} | {cpu:.1f} | {above:.0f} | {product:,.0f} | {sampled:.1f}"
+    seconds = f"{wall:.1f} | {cpu:.1f} | {memory_above:.0f} | {product:,.0f} | {sampled:.1f}"
     return f"| {' | '.join(cells)} | {seconds} |"
 
 

@@ -1,10 +1,10 @@
-"""How often 95 % ranges hold the exact metric, by shape, also where the shape does not hold.
+"""Coverage of 95 % ranges by assumed shape, also of populations that break the assumption.
 
     python -m benchmarks.outside [--experiments N] [--populations NAME ...]
 
-Writes docs/measured/outside.md. An experiment draws users from a population whose distribution of
-true ranks is known, and m negatives for each. Broken data has the
-true ranks of the first population, and negatives that are not as stated.
+Writes docs/measured/outside.md. An experiment draws users from a population with a known
+distribution of true ranks, and m negatives for each. Broken data has the true ranks of the first
+population, but negatives that are not drawn as stated.
 """
 
 import argparse
@@ -35,26 +35,26 @@ ROUNDING = 1e-12
 ABOUT = """# Ranges where the assumption fails
 
 `make measure PAGE=outside` writes this page. Of {experiments} experiments in each cell, with
-{users} users: percent that were refused, or raised a question that names hard or popular negatives,
-at shape 1; percent of the ranges not refused that hold the exact Recall@10, NDCG@10 and AP, the
-three beside each other; and the mean width of the range of Recall@10, divided by the exact value.
-`factor` is the smallest with which a population is in the class near the top, down to rank 5 n/m.
-Where it is empty, the negatives are broken, and no range means anything. {cpu} s of CPU time.
+{users} users: percent that were refused, or that warned about hard or popular negatives, at shape
+1; percent of the other ranges that contain the exact Recall@10, NDCG@10 and AP, in this order; and
+the mean width of the range of Recall@10, divided by the exact value. `factor` is the smallest one
+with which the assumption holds for a population down to rank 5 n/m. Rows without a factor have
+broken negatives, and their ranges mean nothing. {cpu} s of CPU time.
 """
 
 
 def shares(weights: Float) -> Float:
-    """Probabilities in proportion to weights."""
+    """Normalise weights to probabilities."""
     return np.asarray(weights / weights.sum(), np.float64)
 
 
 def around(mean: float) -> Float:
-    """Ranks scattered around a mean by half of it or so."""
+    """Return a distribution of ranks around a mean, with about half of it as spread."""
     return shares((RANKS / mean) ** 3 * np.exp(-4.0 * RANKS / mean))
 
 
 def populations() -> dict[str, Float]:
-    """Distributions of the true rank by name."""
+    """Return distributions of the true rank by name."""
     zipf = 1.0 / (RANKS + 20.0)
     broad = shares(1.0 / (RANKS + 30.0))
     last = (RANKS > N - 600).astype(float)
@@ -73,7 +73,7 @@ def populations() -> dict[str, Float]:
 
 
 def uniform(true: Int, m: int, rng: np.random.Generator) -> Int:
-    """Negatives above the held-out item, of m drawn without replacement."""
+    """Count the negatives above the held-out item among m drawn without replacement."""
     return rng.hypergeometric(true - 1, N - true, m)
 
 
@@ -88,19 +88,19 @@ BROKEN: dict[str, Callable[[Int, int, np.random.Generator], Int]] = {
 
 
 def factor(share: Float, last: int) -> float:
-    """Least factor of a class that has a distribution: density over the least one before it."""
+    """Return the smallest factor that allows a distribution: density over the lowest one before."""
     top = share[:last]
     with np.errstate(divide="ignore", invalid="ignore"):
         return float(np.nanmax(top / np.minimum.accumulate(top)))
 
 
-def cell(name: str, m: int, users: int, shape: float, experiments: int) -> dict[str, object]:
+def run_cell(name: str, m: int, users: int, shape: float, experiments: int) -> dict[str, object]:
     """Run the experiments of one cell."""
-    known = populations()
-    share = known.get(name, next(iter(known.values())))
+    known_shares = populations()
+    share = known_shares.get(name, next(iter(known_shares.values())))
     exact = [float(share @ measure.value_at(RANKS, N)) for measure in MEASURES]
     held = np.zeros(len(MEASURES))
-    refused = asked = 0
+    n_refused = n_warned = 0
     width = 0.0
     for number in range(experiments):
         rng = generator(number, name, m, users)
@@ -109,45 +109,45 @@ def cell(name: str, m: int, users: int, shape: float, experiments: int) -> dict[
         with warnings.catch_warnings(record=True) as caught:
             warnings.simplefilter("always", InputWarning)
             try:
-                _, found = checked_ranges(MEASURES, SampledRanks(1 + above, N, m), shape, 0.95)
+                _, ranges = checked_ranges(MEASURES, SampledRanks(1 + above, N, m), shape, 0.95)
             except InputError:
-                refused += 1
+                n_refused += 1
                 continue
-        asked += bool(caught)
-        width += found[0].high - found[0].low
+        n_warned += bool(caught)
+        width += ranges[0].high - ranges[0].low
         for place, value in enumerate(exact):
-            held[place] += found[place].low - ROUNDING <= value <= found[place].high + ROUNDING
-    left = max(experiments - refused, 1)
-    of_metrics = ""
-    if refused < experiments:
-        of_metrics = " / ".join(f"{100 * count / left:.0f}" for count in held)
+            held[place] += ranges[place].low - ROUNDING <= value <= ranges[place].high + ROUNDING
+    n_left = max(experiments - n_refused, 1)
+    held_text = ""
+    if n_refused < experiments:
+        held_text = " / ".join(f"{100 * count / n_left:.0f}" for count in held)
     return {
         "name": name,
         "m": m,
         "users": users,
         "shape": shape,
-        "refused": refused / experiments,
-        "asked": asked / experiments,
-        "held": of_metrics,
-        "width": width / left / exact[0],
+        "refused": n_refused / experiments,
+        "warned": n_warned / experiments,
+        "held": held_text,
+        "width": width / n_left / exact[0],
     }
 
 
-def page(found: pd.DataFrame, experiments: int, cpu: float) -> str:
-    """Lay out one table for each number of users."""
-    known = populations()
+def format_page(results: pd.DataFrame, experiments: int, cpu: float) -> str:
+    """Format the page, with a table for each number of users."""
+    known_shares = populations()
     parts = []
-    for users, cells in found.groupby("users"):
+    for users, cells in results.groupby("users"):
         rows = []
-        for (name, m), of_cell in cells.groupby(["name", "m"], sort=False):
+        for (name, m), cell_rows in cells.groupby(["name", "m"], sort=False):
             row: dict[str, object] = {"population": name, "m": m, "factor": ""}
-            if name in known:
-                row["factor"] = f"{factor(known[name], -(-5 * N // m)):.2f}"
-            first = of_cell.iloc[0]
+            if name in known_shares:
+                row["factor"] = f"{factor(known_shares[name], -(-5 * N // m)):.2f}"
+            first = cell_rows.iloc[0]
             row["refused"] = f"{100 * first['refused']:.0f}"
-            row["asked"] = f"{100 * first['asked']:.0f}"
-            for one in of_cell.itertuples():
-                if name not in known:
+            row["warned"] = f"{100 * first['warned']:.0f}"
+            for one in cell_rows.itertuples():
+                if name not in known_shares:
                     continue
                 row[f"held, {one.shape:g}"] = one.held
                 row[f"width, {one.shape:g}"] = f"{one.width:.2f}" if one.held else ""
@@ -168,14 +168,14 @@ def main() -> None:
     parser.add_argument("--users", type=int, nargs="+", default=USERS)
     parser.add_argument("--output", type=Path, default=PAGE)
     options = parser.parse_args()
-    every = product(options.populations, options.negatives, options.users, SHAPES)
-    keys = [key for key in every if key[0] not in BROKEN or key[-1] == 1.0]
+    all_keys = product(options.populations, options.negatives, options.users, SHAPES)
+    keys = [key for key in all_keys if key[0] not in BROKEN or key[-1] == 1.0]
     with ProcessPoolExecutor(os.cpu_count(), initializer=threadpool_limits, initargs=(1,)) as pool:
-        jobs = [pool.submit(cell, *key, options.experiments) for key in keys]
-        found = pd.DataFrame([job.result() for job in jobs])
+        jobs = [pool.submit(run_cell, *key, options.experiments) for key in keys]
+        results = pd.DataFrame([job.result() for job in jobs])
     times = os.times()
     cpu = times.children_user + times.children_system
-    text = page(found, options.experiments, cpu)
+    text = format_page(results, options.experiments, cpu)
     options.output.write_text(text, encoding="utf-8")
     print(text)
 

@@ -1,13 +1,13 @@
-"""Processor seconds of evaluations by this package and by others, on the same made-up vectors.
+"""Processor time of evaluations by this package and by other libraries on the same vectors.
 
     python -m benchmarks.peers
 
-6,040 users, 3,706 items, 16 dimensions, as many events as MovieLens 1M; and 10,000 users, 100,000
-items, 64 dimensions, in float32. Each package is installed in an environment of its own, and runs
-on one thread but in a row of ours that says so; seconds are of all threads together. What starts
-from lists of the top 10 includes making them by numpy. A row is the least of up to five runs and
-how many times ours it is. Metrics that differ from ours end the run. The tables are written to
-results/reference/peers.md.
+Vectors are random: 6,040 users, 3,706 items and 16 dimensions, with as many events as MovieLens 1M;
+and 10,000 users, 100,000 items and 64 dimensions, in float32. Each library has its own environment
+and runs on one thread, except for one row of ours. Times are summed over threads. Libraries that
+take lists of the top 10 are charged for making these lists with numpy. A row has the shortest of up
+to five runs, and its ratio to ours. The run ends if metrics differ from ours. The tables are
+written to results/reference/peers.md.
 """
 
 import json
@@ -39,9 +39,9 @@ REQUIREMENTS = {
     "torch": ("torch", "scipy"),
     "faiss": ("faiss-cpu", "scipy"),
 }
-VECTORS = 10_000, 100_000  # users and items of the tables of vectors, of 64 numbers
+VECTOR_SIZES = 10_000, 100_000  # users and items of the tables of vectors
 RUNS = 5
-ENOUGH = 10.0  # seconds, after which no run is started
+MOST_SECONDS = 10.0  # no further run starts after this time
 LABELS = {
     "ours": "sampled-metrics",
     "float32": "sampled-metrics, float32, all cores",
@@ -73,7 +73,7 @@ HEADS = {
 | :-- | :-- | --: | --: |
 """,
 }
-HEAD_OF_VECTORS = """\
+VECTORS_HEAD = """\
 ## Exact metrics of {:,} users and {:,} items, {} lengths
 
 | package | metrics | CPU s | times ours |
@@ -83,8 +83,8 @@ Metrics = dict[str, float]
 Data = dict[str, np.ndarray]
 
 
-def made() -> Data:
-    """Make vectors of users and items, the items that each user has seen, and one held out."""
+def make_data() -> Data:
+    """Make vectors of users and items, and the seen items and the held-out item of each user."""
     rng = np.random.default_rng(0)
     popularity = np.arange(1, N_ITEMS + 1) ** -0.8
     users = rng.gamma(1.0, 1.0, (N_USERS, N_DIMENSIONS))
@@ -96,7 +96,7 @@ def made() -> Data:
     return {"users": users, "items": items, "seen": seen, "held_out": liked.argmax(axis=1)}
 
 
-def top(data: Data) -> tuple[np.ndarray, np.ndarray]:
+def top_lists(data: Data) -> tuple[np.ndarray, np.ndarray]:
     """Return items and scores of the top K of each user."""
     scores = data["users"] @ data["items"].T
     np.put_along_axis(scores, data["seen"], -np.inf, axis=1)
@@ -106,17 +106,17 @@ def top(data: Data) -> tuple[np.ndarray, np.ndarray]:
     return np.take_along_axis(items, order, axis=1), np.take_along_axis(best, order, axis=1)
 
 
-def texts(data: Data) -> dict[str, dict[str, float]]:
-    """Return the top K of each user as dictionaries from texts."""
-    items, scores = top(data)
+def lists_as_texts(data: Data) -> dict[str, dict[str, float]]:
+    """Return the scores of the top K items of each user as dictionaries with text keys."""
+    items, scores = top_lists(data)
     lists = {}
     for user in range(N_USERS):
         lists[str(user)] = dict(zip(map(str, items[user]), scores[user].tolist(), strict=True))
     return lists
 
 
-def matrix_of_seen(data: Data) -> Any:
-    """Return a sparse matrix of users x items, true where an item was seen."""
+def seen_matrix(data: Data) -> Any:
+    """Return a sparse matrix of shape (users, items) that marks seen items."""
     from scipy.sparse import csr_array
 
     start = np.arange(N_USERS + 1) * N_SEEN
@@ -127,13 +127,13 @@ def matrix_of_seen(data: Data) -> Any:
 def ours(data: Data, n_jobs: int = 1) -> Callable[[], Metrics]:
     import sampled_metrics as sm
 
-    seen = matrix_of_seen(data)
+    seen = seen_matrix(data)
 
     def evaluate() -> Metrics:
         vectors = data["users"], data["items"]
         ranks = sm.rank(vectors, seen, data["held_out"], n_jobs=n_jobs)
-        found = sm.evaluate(ranks, ["recall@10", "ndcg@10", "ap", "auc"])
-        return {each.metric: each.value for each in found}
+        results = sm.evaluate(ranks, ["recall@10", "ndcg@10", "ap", "auc"])
+        return {result.metric: result.value for result in results}
 
     return evaluate
 
@@ -160,8 +160,8 @@ def implicit(data: Data) -> Callable[[], Metrics]:
     test = csr_matrix((np.ones(N_USERS, dtype=np.float32), (rows, data["held_out"])), shape)
 
     def evaluate() -> Metrics:
-        found = ranking_metrics_at_k(model, seen, test, K=K, show_progress=False, num_threads=1)
-        return {"recall@10": float(found["precision"]), "ndcg@10": float(found["ndcg"])}
+        metrics = ranking_metrics_at_k(model, seen, test, K=K, show_progress=False, num_threads=1)
+        return {"recall@10": float(metrics["precision"]), "ndcg@10": float(metrics["ndcg"])}
 
     return evaluate
 
@@ -172,7 +172,7 @@ def cornac(data: Data) -> Callable[[], Metrics]:
     from cornac.metrics import AUC, MAP, NDCG, Recall
     from cornac.models import Recommender
 
-    # All ids are known beforehand, so that its numbers of users and items are ours.
+    # Fix all ids beforehand, so that cornac numbers users and items as we do.
     users = {user: user for user in range(N_USERS)}
     items = {item: item for item in range(N_ITEMS)}
     events = []
@@ -182,18 +182,18 @@ def cornac(data: Data) -> Callable[[], Metrics]:
     train = Dataset.build(events, global_uid_map=users, global_iid_map=items, seed=0)
     test = Dataset.build(held_out, global_uid_map=users, global_iid_map=items, seed=0)
 
-    class Given(Recommender):
+    class GivenScores(Recommender):
         def score(self, user_idx: int, item_idx: Any = None) -> np.ndarray:
             scores = data["items"] @ data["users"][user_idx]
             return scores if item_idx is None else scores[item_idx]
 
-    model = Given("given", trainable=False)
+    model = GivenScores("given", trainable=False)
     model.fit(train)
     model.num_items = N_ITEMS
 
     def evaluate() -> Metrics:
-        chosen = [Recall(k=K), NDCG(k=K), MAP(), AUC()]
-        means, _ = ranking_eval(model, chosen, train, test, exclude_unknowns=False)
+        metrics = [Recall(k=K), NDCG(k=K), MAP(), AUC()]
+        means, _ = ranking_eval(model, metrics, train, test, exclude_unknowns=False)
         names = ["recall@10", "ndcg@10", "ap", "auc"]
         return dict(zip(names, map(float, means), strict=True))
 
@@ -205,12 +205,12 @@ def ranx(data: Data) -> Callable[[], Metrics]:
 
     qrels = Qrels({str(user): {str(item): 1} for user, item in enumerate(data["held_out"])})
 
-    def evaluated() -> Metrics:
-        run = Run(texts(data))
-        found = evaluate(qrels, run, ["recall@10", "ndcg@10"], make_comparable=True)
-        return {name: float(value) for name, value in found.items()}
+    def evaluate_run() -> Metrics:
+        run = Run(lists_as_texts(data))
+        metrics = evaluate(qrels, run, ["recall@10", "ndcg@10"], make_comparable=True)
+        return {name: float(value) for name, value in metrics.items()}
 
-    return evaluated
+    return evaluate_run
 
 
 def pytrec_eval(data: Data) -> Callable[[], Metrics]:
@@ -220,9 +220,9 @@ def pytrec_eval(data: Data) -> Callable[[], Metrics]:
 
     def evaluate() -> Metrics:
         evaluator = trec.RelevanceEvaluator(qrels, {"recall.10", "ndcg_cut.10"})
-        found = evaluator.evaluate(texts(data)).values()
-        recall = sum(each["recall_10"] for each in found) / N_USERS
-        ndcg = sum(each["ndcg_cut_10"] for each in found) / N_USERS
+        metrics_by_user = evaluator.evaluate(lists_as_texts(data)).values()
+        recall = sum(each["recall_10"] for each in metrics_by_user) / N_USERS
+        ndcg = sum(each["ndcg_cut_10"] for each in metrics_by_user) / N_USERS
         return {"recall@10": recall, "ndcg@10": ndcg}
 
     return evaluate
@@ -239,26 +239,26 @@ def rectools(data: Data) -> Callable[[], Metrics]:
     def evaluate() -> Metrics:
         user = np.repeat(rows, K)
         rank = np.tile(np.arange(1, K + 1), N_USERS)
-        lists = pd.DataFrame({"user_id": user, "item_id": top(data)[0].ravel(), "rank": rank})
+        lists = pd.DataFrame({"user_id": user, "item_id": top_lists(data)[0].ravel(), "rank": rank})
         return {name: float(x) for name, x in calc_metrics(metrics, lists, test).items()}
 
     return evaluate
 
 
 def recbole(data: Data) -> Callable[[], Metrics]:
-    """Evaluate by its trainer; a list of all items gives average precision, and GAUC is AUC."""
+    """Evaluate with the trainer of RecBole; MAP over all items is AP, and GAUC is AUC."""
     trainer, test = recbole_trainer(data, "full", 2**21)
     names = {"recall@10": "recall@10", "ndcg@10": "ndcg@10", "ap": f"map@{N_ITEMS}", "auc": "gauc"}
 
     def evaluate() -> Metrics:
-        found = trainer.evaluate(test, load_best_model=False)
-        return {ours: float(found[theirs]) for ours, theirs in names.items()}
+        metrics = trainer.evaluate(test, load_best_model=False)
+        return {ours: float(metrics[theirs]) for ours, theirs in names.items()}
 
     return evaluate
 
 
 def recbole_trainer(data: Data, mode: str, batch_size: int) -> tuple[Any, Any]:
-    """Return a trainer of a model that scores by the vectors, and the data of a test."""
+    """Return a trainer for a model that scores by the vectors, and the test data."""
     import torch
     from recbole.config import Config
     from recbole.data import create_dataset, data_preparation
@@ -269,7 +269,7 @@ def recbole_trainer(data: Data, mode: str, batch_size: int) -> tuple[Any, Any]:
     Path("made").mkdir()
     np.savetxt("made/made.item", np.arange(N_ITEMS), "%d", header="item_id:token", comments="")
     rows = np.arange(N_USERS)
-    parts = {  # validation events are masked like those of training
+    parts = {  # validation events are masked like training events
         "train": (np.repeat(rows, N_SEEN - 1), data["seen"][:, 1:].ravel()),
         "valid": (rows, data["seen"][:, 0]),
         "test": (rows, data["held_out"]),
@@ -279,7 +279,7 @@ def recbole_trainer(data: Data, mode: str, batch_size: int) -> tuple[Any, Any]:
         pairs = np.column_stack(columns)
         np.savetxt(f"made/made.{name}.inter", pairs, "%d", "\t", header=header, comments="")
 
-    class Given(GeneralRecommender):
+    class GivenScores(GeneralRecommender):
         input_type = InputType.PAIRWISE
 
         def __init__(self, config: Any, dataset: Any) -> None:
@@ -311,10 +311,10 @@ def recbole_trainer(data: Data, mode: str, batch_size: int) -> tuple[Any, Any]:
         "use_gpu": False,
         "show_progress": False,
     }
-    config = Config(Given, "made", config_dict=settings)
+    config = Config(GivenScores, "made", config_dict=settings)
     dataset = create_dataset(config)
     train, _, test = data_preparation(config, dataset)
-    return Trainer(config, Given(config, train.dataset)), test
+    return Trainer(config, GivenScores(config, train.dataset)), test
 
 
 PACKAGES = {
@@ -324,22 +324,22 @@ PACKAGES = {
 
 
 def sampled_ours(data: Data) -> Callable[[], Metrics]:
-    """Rank once, and draw sampled ranks from the ranks."""
+    """Rank once, then draw sampled ranks from the full ranks."""
     import sampled_metrics as sm
 
-    seen = matrix_of_seen(data)
+    seen = seen_matrix(data)
 
     def evaluate() -> Metrics:
         ranks = sm.rank((data["users"], data["items"]), seen, data["held_out"])
         generators = np.random.default_rng(0).spawn(REPETITIONS)
-        drawn = sm.draw_sampled_ranks(ranks, N_NEGATIVES, generators)
-        return {"recall@10": float(np.mean(np.asarray(drawn) <= K))}
+        sampled_ranks = sm.draw_sampled_ranks(ranks, N_NEGATIVES, generators)
+        return {"recall@10": float(np.mean(np.asarray(sampled_ranks) <= K))}
 
     return evaluate
 
 
 def sampled_loop(data: Data) -> Callable[[], Metrics]:
-    """Draw and score negatives of one user after the other, once."""
+    """Draw and score the negatives of one user after the other, once."""
     rng = np.random.default_rng(0)
     unseen = []
     for seen, held_out in zip(data["seen"], data["held_out"], strict=True):
@@ -350,15 +350,15 @@ def sampled_loop(data: Data) -> Callable[[], Metrics]:
         for user, candidates in enumerate(unseen):
             negatives = rng.choice(candidates, N_NEGATIVES, replace=False)
             scores = data["items"][negatives] @ data["users"][user]
-            own = data["items"][data["held_out"][user]] @ data["users"][user]
-            hits += np.count_nonzero(scores > own) < K
+            held_out_score = data["items"][data["held_out"][user]] @ data["users"][user]
+            hits += np.count_nonzero(scores > held_out_score) < K
         return {"recall@10": hits / N_USERS}
 
     return evaluate
 
 
 def sampled_recbole(data: Data) -> Callable[[], Metrics]:
-    """Evaluate once by its trainer on negatives that it draws, with replacement."""
+    """Evaluate once with the trainer of RecBole, which draws negatives with replacement."""
     trainer, test = recbole_trainer(data, f"uni{N_NEGATIVES}", 2**18)
 
     def evaluate() -> Metrics:
@@ -368,41 +368,41 @@ def sampled_recbole(data: Data) -> Callable[[], Metrics]:
 
 
 def at_10(data: Data) -> Callable[[], Metrics]:
-    return lambda: evaluated(data, "hr@10, ndcg@10")
+    return lambda: evaluate_by_ours(data, "hr@10, ndcg@10")
 
 
 def in_full(data: Data) -> Callable[[], Metrics]:
-    return lambda: evaluated(data, "hr@10, ndcg@10, auc")
+    return lambda: evaluate_by_ours(data, "hr@10, ndcg@10, auc")
 
 
-def evaluated(data: Data, names: str) -> Metrics:
-    """Evaluate vectors by this package."""
+def evaluate_by_ours(data: Data, names: str) -> Metrics:
+    """Evaluate vectors with this package."""
     import sampled_metrics as sm
 
     pair = data["users"], data["items"]
-    found = sm.evaluate(pair, names, relevant=data["held_out"], n_jobs=1)
-    return {each.metric: each.value for each in found if each.metric != "auc"}
+    results = sm.evaluate(pair, names, relevant=data["held_out"], n_jobs=1)
+    return {each.metric: each.value for each in results if each.metric != "auc"}
 
 
 def product(data: Data) -> Callable[[], Metrics]:
-    """Multiply, and nothing else."""
+    """Multiply users and items, and nothing else."""
     out = np.empty((1024, 8192), data["users"].dtype)
 
     def evaluate() -> Metrics:
         users, items = data["users"], data["items"]
         for first in range(0, len(users), 1024):
-            some = users[first : first + 1024]
+            user_block = users[first : first + 1024]
             for begin in range(0, len(items), 8192):
-                of_items = items[begin : begin + 8192].T
-                np.matmul(some, of_items, out=out[: len(some), : of_items.shape[1]])
+                item_block = items[begin : begin + 8192].T
+                np.matmul(user_block, item_block, out=out[: len(user_block), : item_block.shape[1]])
         return {}
 
     return evaluate
 
 
-def of_top(top: np.ndarray, held_out: np.ndarray) -> Metrics:
-    """Return the metrics of the best K items of each user."""
-    is_hit = top == held_out[:, None]
+def metrics_of_lists(lists: np.ndarray, held_out: np.ndarray) -> Metrics:
+    """Compute the metrics of lists of the top K items."""
+    is_hit = lists == held_out[:, None]
     gains = 1.0 / np.log2(np.arange(2, K + 2))
     return {
         "hr@10": float(is_hit.any(axis=1).mean()),
@@ -416,8 +416,8 @@ def by_torch(data: Data) -> Callable[[], Metrics]:
     users, items = torch.from_numpy(data["users"]), torch.from_numpy(data["items"])
 
     def evaluate() -> Metrics:
-        top = [(some @ items.T).topk(K, dim=1).indices for some in users.split(256)]
-        return of_top(torch.cat(top).numpy(), data["held_out"])
+        lists = [(some @ items.T).topk(K, dim=1).indices for some in users.split(256)]
+        return metrics_of_lists(torch.cat(lists).numpy(), data["held_out"])
 
     return evaluate
 
@@ -428,7 +428,7 @@ def by_faiss(data: Data) -> Callable[[], Metrics]:
     def evaluate() -> Metrics:
         index = faiss.IndexFlatIP(data["items"].shape[1])
         index.add(data["items"])
-        return of_top(index.search(data["users"], K)[1], data["held_out"])
+        return metrics_of_lists(index.search(data["users"], K)[1], data["held_out"])
 
     return evaluate
 
@@ -446,8 +446,8 @@ def by_implicit(data: Data) -> Callable[[], Metrics]:
     seen = csr_matrix(shape, dtype=np.float32)
 
     def evaluate() -> Metrics:
-        found = ranking_metrics_at_k(model, seen, test, K=K, show_progress=False, num_threads=1)
-        return {"hr@10": float(found["precision"]), "ndcg@10": float(found["ndcg"])}
+        metrics = ranking_metrics_at_k(model, seen, test, K=K, show_progress=False, num_threads=1)
+        return {"hr@10": float(metrics["precision"]), "ndcg@10": float(metrics["ndcg"])}
 
     return evaluate
 
@@ -459,29 +459,29 @@ def by_rectools(data: Data) -> Callable[[], Metrics]:
 
     def evaluate() -> Metrics:
         _, items, _ = ranker.rank(np.arange(len(data["users"])), k=K)
-        return of_top(np.reshape(items, (-1, K)), data["held_out"])
+        return metrics_of_lists(np.reshape(items, (-1, K)), data["held_out"])
 
     return evaluate
 
 
-OF_VECTORS = {
+VECTOR_PACKAGES = {
     each.__name__: each
     for each in (at_10, in_full, product, by_faiss, by_implicit, by_rectools, by_torch)
 }
-SAMPLED = {"ours": sampled_ours, "loop": sampled_loop, "recbole": sampled_recbole}
-# RecBole gives a user two equal negatives now and then, and hits are random.
-# Products in float32 order close items otherwise.
+SAMPLED_PACKAGES = {"ours": sampled_ours, "loop": sampled_loop, "recbole": sampled_recbole}
+# Sampled hits are random, and RecBole sometimes draws a negative twice. Products in float32 may
+# exchange items with close scores.
 TOLERANCES = {"exact": 1e-4, "sampled": 0.015, "vectors": 5e-4}
 
 
 def measure(kind: str, package: str, file: str) -> None:
-    """Print the least seconds and the metrics of one package, in the interpreter that has it."""
-    functions = {"exact": PACKAGES, "sampled": SAMPLED, "vectors": OF_VECTORS}[kind]
+    """Print the shortest time and the metrics of a library, in the interpreter that has it."""
+    functions = {"exact": PACKAGES, "sampled": SAMPLED_PACKAGES, "vectors": VECTOR_PACKAGES}[kind]
     with np.load(file) as arrays:
         evaluate = functions[package](dict(arrays))
-    metrics = evaluate()  # what is compiled or imported on first use is not timed
+    metrics = evaluate()  # not timed: what is compiled or imported on first use
     seconds = []
-    while len(seconds) < RUNS and sum(seconds) < ENOUGH:
+    while len(seconds) < RUNS and sum(seconds) < MOST_SECONDS:
         began = time.process_time()
         evaluate()
         seconds.append(time.process_time() - began)
@@ -491,8 +491,8 @@ def measure(kind: str, package: str, file: str) -> None:
     sys.stdout.write("\n" + json.dumps({"cpu": cpu, "metrics": metrics}) + "\n")
 
 
-def measured(kind: str, package: str, python: str, file: Path) -> dict[str, Any]:
-    """Return what `measure` prints in another interpreter, in an empty folder."""
+def run_measurement(kind: str, package: str, python: str, file: Path) -> dict[str, Any]:
+    """Run `measure` in another interpreter, in an empty folder; return what it prints."""
     environment = dict(os.environ, OMP_NUM_THREADS="1", OPENBLAS_NUM_THREADS="1")
     environment["NUMBA_NUM_THREADS"] = "1"
     environment["PYTHONPATH"] = str(ROOT)
@@ -505,20 +505,23 @@ def measured(kind: str, package: str, python: str, file: Path) -> dict[str, Any]
     return json.loads(done.stdout.splitlines()[-1])
 
 
-def rows_of(kind: str, pythons: dict[str, str], file: Path) -> list[str]:
-    """Return the rows of one table, ours first; metrics that differ from ours end the run."""
+def table_rows(kind: str, pythons: dict[str, str], file: Path) -> list[str]:
+    """Return the rows of a table, ours first; exit if metrics differ from ours."""
     rows = []
     first = next(iter(pythons))
-    ours = measured(kind, first, pythons[first], file)
+    first_measurement = run_measurement(kind, first, pythons[first], file)
     for package, python in pythons.items():
-        found = ours if package == first else measured(kind, package, python, file)
-        for name, value in found["metrics"].items():
-            expected = ours["metrics"][name]
+        measurement = (
+            first_measurement if package == first else run_measurement(kind, package, python, file)
+        )
+        for name, value in measurement["metrics"].items():
+            expected = first_measurement["metrics"][name]
             if abs(value - expected) > TOLERANCES[kind]:
                 sys.exit(f"{package}: {name} is {value}, ours is {expected}")
-        names = ", ".join(found["metrics"])
-        times = found["cpu"] / ours["cpu"]
-        row = f"| {LABELS.get(package, package)} | {names} | {found['cpu']:.3f} | {times:,.1f} |"
+        names = ", ".join(measurement["metrics"])
+        times = measurement["cpu"] / first_measurement["cpu"]
+        label = LABELS.get(package, package)
+        row = f"| {label} | {names} | {measurement['cpu']:.3f} | {times:,.1f} |"
         print(row, file=sys.stderr, flush=True)
         rows.append(row)
     return rows
@@ -526,25 +529,29 @@ def rows_of(kind: str, pythons: dict[str, str], file: Path) -> list[str]:
 
 def main() -> None:
     """Write the tables."""
-    from benchmarks.vectors import LENGTHS, synthetic  # needs what other interpreters lack
+    from benchmarks.vectors import LENGTHS, synthetic  # other interpreters lack its imports
 
-    every = {name: python_with(name, *words) for name, words in REQUIREMENTS.items()}
-    pythons = {name: every[name] for name in every if name in PACKAGES}
+    interpreters = {name: python_with(name, *words) for name, words in REQUIREMENTS.items()}
+    pythons = {name: interpreters[name] for name in interpreters if name in PACKAGES}
     exact = dict.fromkeys(("ours", "float32", "implicit"), sys.executable) | pythons
     sampled = {"ours": sys.executable, "loop": sys.executable, "recbole": pythons["recbole"]}
     parts = [PAGE_HEAD, conditions()]
     with tempfile.TemporaryDirectory() as folder:
         file = Path(folder, "made.npz")
-        np.savez(file, **made())
+        np.savez(file, **make_data())
         for kind, pythons in (("exact", exact), ("sampled", sampled)):
-            parts.append(HEADS[kind] + "\n".join(rows_of(kind, pythons, file)) + "\n")
-        here = dict.fromkeys(("at_10", "in_full", "product", "by_implicit"), sys.executable)
-        of_vectors = here | {f"by_{name}": every[name] for name in ("faiss", "rectools", "torch")}
+            parts.append(HEADS[kind] + "\n".join(table_rows(kind, pythons, file)) + "\n")
+        this_interpreter = dict.fromkeys(
+            ("at_10", "in_full", "product", "by_implicit"), sys.executable
+        )
+        vector_pythons = this_interpreter | {
+            f"by_{name}": interpreters[name] for name in ("faiss", "rectools", "torch")
+        }
         for lengths in LENGTHS:
-            users, items, held_out, _ = synthetic(*VECTORS, lengths)
+            users, items, held_out, _ = synthetic(*VECTOR_SIZES, lengths)
             np.savez(file, users=users, items=items, held_out=held_out)
-            head = HEAD_OF_VECTORS.format(*VECTORS, lengths)
-            parts.append(head + "\n".join(rows_of("vectors", of_vectors, file)) + "\n")
+            head = VECTORS_HEAD.format(*VECTOR_SIZES, lengths)
+            parts.append(head + "\n".join(table_rows("vectors", vector_pythons, file)) + "\n")
     page = "\n".join(parts)
     PAGE.write_text(page)
     print(page)

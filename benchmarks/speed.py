@@ -1,8 +1,8 @@
-"""Seconds and memory of functions and commands: docs/measured/speed.md.
+"""Time and memory of functions and commands: docs/measured/speed.md.
 
-A ratio compares with what no program of the kind can do without. Its two sides are measured in
-turn and on one thread, so that it depends little on the machine; a side is the least of several
-runs. Commands are whole processes, start included, on generated files.
+A ratio compares with a lower bound: work that any such program has to do. Its two sides are
+measured in turn on one thread, so that it depends little on the machine; each is the shortest of
+several runs. Commands are whole processes, including their start, on generated files.
 """
 
 import os
@@ -61,40 +61,42 @@ where m is not given.
 
 
 @dataclass(frozen=True, kw_only=True)
-class Use:
-    """What a process used: processor seconds, wall seconds and the peak of its memory in MiB."""
+class ProcessUse:
+    """Processor seconds, wall seconds and peak memory in MiB of a process."""
 
     cpu: float
     wall: float
     memory: float
 
 
-def used(arguments: list[str], folder: Path) -> Use:
-    """Return what an interpreter with these arguments uses, start included."""
+def measure_process(arguments: list[str], folder: Path) -> ProcessUse:
+    """Run an interpreter with these arguments; return what it used, including its start."""
     command = [sys.executable, str(LAUNCHER), sys.executable, *arguments]
     done = subprocess.run(command, cwd=folder, stdout=subprocess.PIPE, text=True)
     if done.returncode:
         sys.exit(f"{' '.join(arguments)}: exit status {done.returncode}")
     cpu, wall, memory = map(float, done.stdout.split())
-    return Use(cpu=cpu, wall=wall, memory=memory)
+    return ProcessUse(cpu=cpu, wall=wall, memory=memory)
 
 
-def seconds(task: Callable[[], object]) -> float:
+def cpu_seconds(task: Callable[[], object]) -> float:
     """Return the processor seconds of a function in this process."""
     began = time.process_time()
     task()
     return time.process_time() - began
 
 
-def ratio(what: str, ours: Callable[[], float], bound_name: str, bound: Callable[[], float]) -> str:
-    """Return the row of a ratio, measured in turns."""
+def ratio_row(
+    what: str, ours: Callable[[], float], bound_name: str, bound: Callable[[], float]
+) -> str:
+    """Return the row of a ratio; both sides are measured in turn."""
     pairs = [(ours(), bound()) for _ in range(RUNS_OF_RATIOS)]
     least, bound_least = np.min(pairs, axis=0)
     times = least / bound_least
     return f"| {what} | {least:.4f} | {bound_name} | {bound_least:.4f} | {times:.1f} |"
 
 
-def vectors(
+def make_vectors(
     rng: np.random.Generator, n_users: int, n_items: int, n_dimensions: int
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """Make vectors of users and items, and one item held out for each user."""
@@ -103,55 +105,55 @@ def vectors(
     return users, items, rng.integers(0, n_items, n_users)
 
 
-def metrics_of(rank: np.ndarray, n_items: int) -> list[np.ndarray]:
-    """Return the values of METRICS for each rank, as numpy computes them without checks."""
+def metric_values(rank: np.ndarray, n_items: int) -> list[np.ndarray]:
+    """Compute METRICS for each rank with numpy, without any checks."""
     hits = rank <= 10
     gains = np.where(hits, 1 / np.log2(rank + 1.0), 0.0)
     return [hits.astype(float), gains, 1.0 / rank, (n_items - rank) / (n_items - 1.0)]
 
 
 def ratios_of_vectors() -> list[str]:
-    """Return the rows of ranking by vectors, and of draws from those ranks."""
+    """Return the rows of ranking by vectors, and of drawing sampled ranks."""
     rng = np.random.default_rng(0)
-    users, items, held_out = vectors(rng, N_USERS, N_ITEMS, N_DIMENSIONS)
-    large_users, large_items, large_held_out = vectors(rng, *LARGE)
+    users, items, held_out = make_vectors(rng, N_USERS, N_ITEMS, N_DIMENSIONS)
+    large_users, large_items, large_held_out = make_vectors(rng, *LARGE)
     ranks = sm.rank((users, items), None, held_out)
     numbers = np.zeros((REPETITIONS, N_USERS))
 
-    def evaluated() -> object:
+    def evaluate() -> object:
         return sm.evaluate(sm.rank((users, items), None, held_out), METRICS)
 
-    def large_evaluated() -> object:
+    def evaluate_large() -> object:
         return sm.evaluate(sm.rank((large_users, large_items), None, large_held_out), METRICS)
 
-    def drawn() -> object:
+    def draw() -> object:
         generators = np.random.default_rng(0).spawn(REPETITIONS)
         return sm.draw_sampled_ranks(ranks, N_NEGATIVES, generators)
 
     return [
-        ratio(
+        ratio_row(
             "`evaluate(rank(vectors))`, 6,040 users x 3,706 items x 16",
-            lambda: seconds(evaluated),
+            lambda: cpu_seconds(evaluate),
             "product of the vectors",
-            lambda: seconds(lambda: users @ items.T),
+            lambda: cpu_seconds(lambda: users @ items.T),
         ),
-        ratio(
+        ratio_row(
             "the same, 2,000 users x 27,000 items x 64",
-            lambda: seconds(large_evaluated),
+            lambda: cpu_seconds(evaluate_large),
             "product of the vectors",
-            lambda: seconds(lambda: large_users @ large_items.T),
+            lambda: cpu_seconds(lambda: large_users @ large_items.T),
         ),
-        ratio(
+        ratio_row(
             "`draw_sampled_ranks`, 100 negatives 100 times, 6,040 users",
-            lambda: seconds(drawn),
+            lambda: cpu_seconds(draw),
             "a random number for each, copied",
-            lambda: seconds(lambda: rng.random(out=numbers).copy()),
+            lambda: cpu_seconds(lambda: rng.random(out=numbers).copy()),
         ),
     ]
 
 
 def ratios_of_a_million_users() -> list[str]:
-    """Return the rows of functions of ranks that are there already."""
+    """Return the rows of functions that start from ranks."""
     rng = np.random.default_rng(0)
     better = np.floor(N_ITEMS * rng.random(MILLION) ** 3).astype(np.int64)
     candidates = np.full(MILLION, N_ITEMS)
@@ -160,29 +162,29 @@ def ratios_of_a_million_users() -> list[str]:
     columns = (candidates, better, tied)
 
     def by_numpy() -> list[np.ndarray]:
-        return metrics_of(better + 1, N_ITEMS)
+        return metric_values(better + 1, N_ITEMS)
 
     def means_by_numpy() -> list[float]:
         return [float(values.mean()) for values in by_numpy()]
 
     return [
-        ratio(
+        ratio_row(
             "`Ranks`, a million users",
-            lambda: seconds(lambda: sm.Ranks(*columns)),
+            lambda: cpu_seconds(lambda: sm.Ranks(*columns)),
             "copies of its three columns",
-            lambda: seconds(lambda: [column.copy() for column in columns]),
+            lambda: cpu_seconds(lambda: [column.copy() for column in columns]),
         ),
-        ratio(
+        ratio_row(
             "`evaluate`, a million users",
-            lambda: seconds(lambda: sm.evaluate(ranks, METRICS)),
+            lambda: cpu_seconds(lambda: sm.evaluate(ranks, METRICS)),
             "its formulas in numpy",
-            lambda: seconds(means_by_numpy),
+            lambda: cpu_seconds(means_by_numpy),
         ),
-        ratio(
+        ratio_row(
             "`values_by_user`, a million users",
-            lambda: seconds(lambda: sm.values_by_user(ranks, METRICS)),
+            lambda: cpu_seconds(lambda: sm.values_by_user(ranks, METRICS)),
             "its formulas in numpy",
-            lambda: seconds(by_numpy),
+            lambda: cpu_seconds(by_numpy),
         ),
     ]
 
@@ -197,8 +199,10 @@ def write_files(folder: Path) -> None:
     rng = np.random.default_rng(0)
     sizes = {"small": N_USERS, "X": MILLION, "Y": MILLION}
     for name, power in (("small", 3.0), ("X", 3.0), ("Y", 3.01)):
-        drawn = 1 + np.floor((N_NEGATIVES + 1) * rng.random(sizes[name]) ** power).astype(int)
-        write_ranks(folder / f"{name}.csv", "sampled_rank", drawn)
+        sampled_ranks = 1 + np.floor((N_NEGATIVES + 1) * rng.random(sizes[name]) ** power).astype(
+            int
+        )
+        write_ranks(folder / f"{name}.csv", "sampled_rank", sampled_ranks)
     (folder / "small2.csv").write_text((folder / "small.csv").read_text())
     among_more = 1 + np.floor(1001 * rng.random(N_USERS) ** 3).astype(int)
     write_ranks(folder / "m1000.csv", "sampled_rank", among_more)
@@ -211,7 +215,7 @@ def command(words: str, *more: str) -> list[str]:
 
 
 def ratios_of_commands(folder: Path) -> list[str]:
-    """Return the rows of commands beside an interpreter that only imports libraries."""
+    """Return the rows of commands, compared with an interpreter that only imports libraries."""
     sizes = f"--n-items {N_ITEMS} --n-negatives {N_NEGATIVES}"
     commands = {
         "`correct X.csv`, 6,040 users": f"correct small.csv {sizes}",
@@ -223,11 +227,11 @@ def ratios_of_commands(folder: Path) -> list[str]:
     rows = []
     for what, words in commands.items():
         arguments = command(words)
-        row = ratio(
+        row = ratio_row(
             what,
-            lambda arguments=arguments: used(arguments, folder).cpu,
+            lambda arguments=arguments: measure_process(arguments, folder).cpu,
             "imports of its libraries",
-            lambda: used(IMPORTS, folder).cpu,
+            lambda: measure_process(IMPORTS, folder).cpu,
         )
         rows.append(row)
     return rows
@@ -243,8 +247,8 @@ def rows_of_commands(folder: Path) -> list[str]:
     ranks = [str(reference / f"{name}.parquet") for name in "XYZ"]
     page = ["--output", "page.html"]
     for name, path in zip("abc", ranks, strict=True):
-        drawn = command("sample", path, "--n-negatives", str(N_NEGATIVES))
-        used([*drawn, "--output", f"{name}.csv"], folder)
+        sample_command = command("sample", path, "--n-negatives", str(N_NEGATIVES))
+        measure_process([*sample_command, "--output", f"{name}.csv"], folder)
     commands = {
         "`--help`": command("--help"),
         "`correct`, n = 1,000,000, 4 metrics, 5 estimators": command(
@@ -263,7 +267,7 @@ def rows_of_commands(folder: Path) -> list[str]:
     }
     rows = []
     for what, arguments in commands.items():
-        runs = [used(arguments, folder) for _ in range(RUNS_OF_COMMANDS)]
+        runs = [measure_process(arguments, folder) for _ in range(RUNS_OF_COMMANDS)]
         cpu = min(run.cpu for run in runs)
         wall = min(run.wall for run in runs)
         memory = max(run.memory for run in runs)
@@ -271,7 +275,7 @@ def rows_of_commands(folder: Path) -> list[str]:
     return rows
 
 
-def table(head: str, rows: list[str]) -> str:
+def print_table(head: str, rows: list[str]) -> str:
     text = head + "\n".join(rows) + "\n"
     print(text, flush=True)
     return text
@@ -282,15 +286,17 @@ def main() -> None:
     parts = [TITLE, conditions()]
     print(parts[1])
     os.environ["OPENBLAS_NUM_THREADS"] = "1"  # of the commands
-    os.environ.pop("PYTHONDONTWRITEBYTECODE", None)  # compiled once, as installed packages are
+    os.environ.pop(
+        "PYTHONDONTWRITEBYTECODE", None
+    )  # so that modules are compiled once, like those of installed packages
     with tempfile.TemporaryDirectory() as name, one_thread():
         folder = Path(name)
         write_files(folder)
         rows = ratios_of_vectors()
         rows += ratios_of_a_million_users()
         rows += ratios_of_commands(folder)
-        parts.append(table(RATIOS.format(RUNS_OF_RATIOS), rows))
-        parts.append(table(COMMANDS.format(RUNS_OF_COMMANDS), rows_of_commands(folder)))
+        parts.append(print_table(RATIOS.format(RUNS_OF_RATIOS), rows))
+        parts.append(print_table(COMMANDS.format(RUNS_OF_COMMANDS), rows_of_commands(folder)))
     PAGE.write_text("\n".join(parts))
 
 

@@ -1,4 +1,4 @@
-"""Vectors of users and of items that measurements rank by, and what ranking is compared with."""
+"""Vectors of users and items for measurements of ranking, and lower bounds to compare with."""
 
 import os
 from pathlib import Path
@@ -13,14 +13,15 @@ ARCHIVE = "MOVIELENS_ARCHIVE"
 USERS_AT_A_TIME, ITEMS_AT_A_TIME = 1024, 8192
 LENGTHS = ("lognormal", "equal")  # of the vectors of items
 SIGMA = 0.8  # of lognormal lengths
-# Where held-out items are: a share of users, and the rank up to which theirs are; the third is a
-# share of the items. Ranks between are log-uniform. So HR@10 is .05 and the median rank 3 %.
+# The rank of held-out items: SHARES of the users have ranks up to PLACES, of which the last two are
+# shares of the items; ranks between are log-uniform. This gives HR@10 = .05 and a median rank of 3
+# %.
 SHARES = (0.0, 0.01, 0.05, 0.5, 1.0)
 PLACES = (1, 1, 10, 0.03, 1.0)
 
 
 class Vectors(NamedTuple):
-    """A model of inner products, and items held out and seen."""
+    """Vectors of a model of inner products, and the held-out and seen items."""
 
     users: np.ndarray
     items: np.ndarray
@@ -51,7 +52,7 @@ def movielens(dimensions: int) -> Vectors:
 def synthetic(n_users: int, n_items: int, lengths: str, d: int = 64) -> Vectors:
     """Make vectors in float32, and held-out items with ranks as in real data.
 
-    Users have a direction in common, as popularity is.
+    All users share one direction, which acts like popularity.
     """
     rng = np.random.default_rng(0)
     users = rng.normal(size=(n_users, d)).astype(np.float32)
@@ -73,15 +74,15 @@ def synthetic(n_users: int, n_items: int, lengths: str, d: int = 64) -> Vectors:
 
 
 def product(vectors: Vectors) -> None:
-    """Multiply all vectors, in memory that is used again, and throw the result away."""
+    """Multiply all vectors block by block, reusing memory; the result is discarded."""
     users, items = vectors[:2]
     out = np.empty(USERS_AT_A_TIME * ITEMS_AT_A_TIME, users.dtype)
     for first in range(0, len(users), USERS_AT_A_TIME):
-        some = users[first : first + USERS_AT_A_TIME]
+        user_block = users[first : first + USERS_AT_A_TIME]
         for begin in range(0, len(items), ITEMS_AT_A_TIME):
-            of_items = items[begin : begin + ITEMS_AT_A_TIME].T
-            shape = len(some), of_items.shape[1]
-            np.matmul(some, of_items, out=out[: shape[0] * shape[1]].reshape(shape))
+            item_block = items[begin : begin + ITEMS_AT_A_TIME].T
+            shape = len(user_block), item_block.shape[1]
+            np.matmul(user_block, item_block, out=out[: shape[0] * shape[1]].reshape(shape))
 
 
 def sampled_hit_rate(vectors: Vectors, m: int = 100, k: int = 10) -> float:
@@ -90,10 +91,12 @@ def sampled_hit_rate(vectors: Vectors, m: int = 100, k: int = 10) -> float:
     rng = np.random.default_rng(0)
     hits = 0
     for first in range(0, len(users), USERS_AT_A_TIME):
-        some = users[first : first + USERS_AT_A_TIME]
-        own = held_out[first : first + USERS_AT_A_TIME]
-        negatives = rng.integers(0, len(items), (len(some), m))
-        scores = np.einsum("uf,umf->um", some, items[negatives])  # in less time than by matmul
-        of_own = np.einsum("uf,uf->u", some, items[own])
-        hits += np.count_nonzero((scores > of_own[:, None]).sum(axis=1) < k)
+        user_block = users[first : first + USERS_AT_A_TIME]
+        held_out_items = held_out[first : first + USERS_AT_A_TIME]
+        negatives = rng.integers(0, len(items), (len(user_block), m))
+        scores = np.einsum(
+            "uf,umf->um", user_block, items[negatives]
+        )  # in less time than by matmul
+        held_out_scores = np.einsum("uf,uf->u", user_block, items[held_out_items])
+        hits += np.count_nonzero((scores > held_out_scores[:, None]).sum(axis=1) < k)
     return hits / len(users)

@@ -1,10 +1,10 @@
-"""How often sampled ranks put two recommenders in the right order, the wrong one or in none.
+"""How often sampled ranks give the right order of two recommenders, a wrong order, or none.
 
     python -m benchmarks.verdicts [--seeds N] [--metric NAME ...] [--negatives M ...]
 
-Writes results/reference/verdicts.md and verdicts.csv, for all pairs of the recommenders of the
-reference run on MovieLens 100K and on MovieLens 1M. What is right is the order of the exact metrics
-of the same users. Negatives are drawn without replacement.
+Writes results/reference/verdicts.md and verdicts.csv for all pairs of recommenders of the reference
+run on MovieLens 100K and on MovieLens 1M. The right order is that of the exact metrics for the same
+users. Negatives are drawn without replacement.
 """
 
 import argparse
@@ -39,27 +39,31 @@ MOST_WRONG = 0.02
 CLASSES = {"< 10 %": 0.0, "10-20 %": 0.1, "20-50 %": 0.2, "> 50 %": 0.5}
 
 
-def recommenders(dataset: str) -> dict[str, Ranks]:
-    """Rank records by name."""
+def read_recommenders(dataset: str) -> dict[str, Ranks]:
+    """Read the ranks of the recommenders, by name."""
     paths = [path for name in DATASETS[dataset] for path in (REFERENCE / name).glob("*.parquet")]
     return {path.stem: Ranks.read(path) for path in sorted(paths)}
 
 
-def orders(dataset: str, m: int, seed: int, names: tuple[str, ...]) -> list[dict[str, object]]:
-    """Order of all pairs by all methods with one draw: 1 if B is above A, -1 below, else 0."""
-    measures, solved = tuple(map(parse_measure, names)), {}
-    for name, ranks in recommenders(dataset).items():
-        drawn = draw_sampled_ranks(ranks, m, generator(seed, dataset, name, m))
-        sample = SampledRanks(drawn, ranks.n_candidates, m, users=np.arange(drawn.size))
+def order_pairs(dataset: str, m: int, seed: int, names: tuple[str, ...]) -> list[dict[str, object]]:
+    """Order all pairs by all methods with one draw: 1 if B is above A, -1 if below, else 0."""
+    measures, estimates = tuple(map(parse_measure, names)), {}
+    for name, ranks in read_recommenders(dataset).items():
+        sampled_ranks = draw_sampled_ranks(ranks, m, generator(seed, dataset, name, m))
+        sample = SampledRanks(
+            sampled_ranks, ranks.n_candidates, m, users=np.arange(sampled_ranks.size)
+        )
         bracketed = bracket_users(measures, sample)
-        solved[name] = estimate_metrics(sample, measures, parse_estimators(ESTIMATORS), bracketed)
+        estimates[name] = estimate_metrics(
+            sample, measures, parse_estimators(ESTIMATORS), bracketed
+        )
     rows = []
-    for a, b in combinations(solved, 2):
+    for a, b in combinations(estimates, 2):
         for i, measure in enumerate(measures):
-            found = difference_range(solved[a].bracketed, solved[b].bracketed, i)
-            signs = [int(found.low > 0) - int(found.high < 0)]
+            interval = difference_range(estimates[a].bracketed, estimates[b].bracketed, i)
+            signs = [int(interval.low > 0) - int(interval.high < 0)]
             for j in range(len(ESTIMATORS)):
-                difference = solved[b].user_values(i, j) - solved[a].user_values(i, j)
+                difference = estimates[b].user_values(i, j) - estimates[a].user_values(i, j)
                 mean = difference.mean()
                 error = difference.std(ddof=1) / np.sqrt(difference.size)
                 signs.append(int(np.sign(mean)) if abs(mean) > SIGNIFICANT * error else 0)
@@ -68,15 +72,15 @@ def orders(dataset: str, m: int, seed: int, names: tuple[str, ...]) -> list[dict
     return rows
 
 
-def summarised(rows: pd.DataFrame) -> pd.DataFrame:
-    """Count wrong and right orders of every pair."""
+def summarise(rows: pd.DataFrame) -> pd.DataFrame:
+    """Count the wrong and the right orders of each pair."""
     truth: dict[tuple[str, str], dict[str, float]] = {}
     for dataset, metric in rows.groupby(["dataset", "metric"]).groups:
         truth[dataset, metric] = {
             name: float(metrics.values(parse_measure(metric), ranks).mean())
-            for name, ranks in recommenders(dataset).items()
+            for name, ranks in read_recommenders(dataset).items()
         }
-    counted = []
+    rows_of_pairs = []
     keys = ["dataset", "metric", "n_negatives", "a", "b"]
     for key, pair in rows.groupby(keys, sort=False):
         a, b = (truth[key[:2]][name] for name in key[3:])
@@ -85,12 +89,12 @@ def summarised(rows: pd.DataFrame) -> pd.DataFrame:
         for method in METHODS:
             right = pair[method] * np.sign(b - a)
             counts |= {f"{method} wrong": (right < 0).sum(), f"{method} right": (right > 0).sum()}
-        counted.append(dict(zip(keys, key, strict=True)) | counts)
-    return pd.DataFrame(counted)
+        rows_of_pairs.append(dict(zip(keys, key, strict=True)) | counts)
+    return pd.DataFrame(rows_of_pairs)
 
 
 def report(table: pd.DataFrame) -> Iterator[str]:
-    """Tables of the results in Markdown."""
+    """Yield the tables of the results in Markdown."""
     place = np.searchsorted([*CLASSES.values()], table["relative"], side="right") - 1
     table = table.assign(size=np.array([*CLASSES])[place])
     for (dataset, metric), rows in table.groupby(["dataset", "metric"], sort=False):
@@ -99,12 +103,12 @@ def report(table: pd.DataFrame) -> Iterator[str]:
         counted = ", ".join(f"{pairs[size]} of {size}" for size in sizes)
         yield f"\n## {dataset}, {metric}\n\nPairs: {counted}.\n"
         lines = []
-        for m, of_m in rows.groupby("n_negatives"):
+        for m, rows_of_m in rows.groupby("n_negatives"):
             lines.append({"m": m})
             for size, method in product(sizes, METHODS):
-                shares = shares_of(of_m[of_m["size"] == size], method)
-                words = " / ".join(f"{100 * share:.0f}" for share in shares)
-                lines[-1][f"{size}: {method}"] = words
+                shares = shares_of(rows_of_m[rows_of_m["size"] == size], method)
+                text = " / ".join(f"{100 * share:.0f}" for share in shares)
+                lines[-1][f"{size}: {method}"] = text
         yield format_table(lines, "pipe")
     pairs = table[table["range wrong"] > MOST_WRONG * table["seeds"]]
     total, bad = table["seeds"].sum(), table["range wrong"].sum()
@@ -116,7 +120,7 @@ def report(table: pd.DataFrame) -> Iterator[str]:
 
 
 def shares_of(table: pd.DataFrame, method: str) -> list[float]:
-    """Shares of draws in which an order by a method is wrong, and right."""
+    """Return the shares of draws in which a method gives the wrong, and the right, order."""
     total = table["seeds"].sum()
     return [table[f"{method} {what}"].sum() / total for what in ("wrong", "right")]
 
@@ -130,12 +134,12 @@ def main() -> None:
     options = parser.parse_args()
     with ProcessPoolExecutor(os.cpu_count(), initializer=threadpool_limits, initargs=(1,)) as pool:
         jobs = [
-            pool.submit(orders, dataset, m, seed, tuple(options.metric))
+            pool.submit(order_pairs, dataset, m, seed, tuple(options.metric))
             for dataset in DATASETS
             for m in options.negatives
             for seed in range(options.seeds)
         ]
-        table = summarised(pd.DataFrame([row for job in jobs for row in job.result()]))
+        table = summarise(pd.DataFrame([row for job in jobs for row in job.result()]))
     table = table.sort_values(["dataset", "metric"], kind="stable")
     table.to_csv(options.output / "verdicts.csv", index=False, float_format="%.5g")
     lines = [

@@ -1,4 +1,4 @@
-"""How often `check` flags planted errors, and sound tables; `make measure PAGE=check`.
+"""How often `check` flags planted errors, and correct tables; `make measure PAGE=check`.
 
 Writes the table of docs/reported.md.
 """
@@ -15,8 +15,8 @@ PAGE = Path(__file__).parents[2] / "docs/reported.md"
 SOUND, WRONG = 200, 52
 
 
-def flagged(tables: list[list[dict[str, str]]]) -> int:
-    """Count the tables of which a row has a flag."""
+def count_flagged(tables: list[list[dict[str, str]]]) -> int:
+    """Count the tables that have a row with a flag."""
     return sum(any(row.flags for row in check(table)) for table in tables)
 
 
@@ -24,26 +24,30 @@ def main() -> None:
     """Write the table."""
     rows = []
     rng = np.random.default_rng(1)
-    sound = flagged([printed_tables.correct_table(rng) for _ in range(SOUND)])
-    bare = flagged([printed_tables.correct_table(rng, exact=False) for _ in range(SOUND)])
-    rows.append(line("none", SOUND, sound, bare))
-    each = WRONG // len(printed_tables.ERRORS)
+    sound = count_flagged([printed_tables.correct_table(rng) for _ in range(SOUND)])
+    without_exact = count_flagged(
+        [printed_tables.correct_table(rng, exact=False) for _ in range(SOUND)]
+    )
+    rows.append(table_row("none", SOUND, sound, without_exact))
+    n_tables = WRONG // len(printed_tables.ERRORS)
     for error in printed_tables.ERRORS:
-        both = flagged([printed_tables.table_with_error(error, rng) for _ in range(each)])
-        bare = flagged(
-            [printed_tables.table_with_error(error, rng, exact=False) for _ in range(each)]
+        with_exact = count_flagged(
+            [printed_tables.table_with_error(error, rng) for _ in range(n_tables)]
         )
-        rows.append(line(error, each, both, bare))
+        without_exact = count_flagged(
+            [printed_tables.table_with_error(error, rng, exact=False) for _ in range(n_tables)]
+        )
+        rows.append(table_row(error, n_tables, with_exact, without_exact))
     write_table(PAGE, rows)
 
 
-def line(error: str, tables: int, both: int, bare: int) -> dict[str, str]:
-    """One row of the table."""
+def table_row(error: str, tables: int, with_exact: int, without_exact: int) -> dict[str, str]:
+    """Return a row of the table."""
     return {
         "error": error,
         "tables": str(tables),
-        "flagged": str(both),
-        "flagged without metrics over all items": str(bare),
+        "flagged": str(with_exact),
+        "flagged without metrics over all items": str(without_exact),
     }
 
 

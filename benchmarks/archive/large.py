@@ -4,8 +4,8 @@
     python -m benchmarks.archive.large --sizes ml-20m --steps split als
 
 The events are random, with users and items of unequal popularity, in an archive with the layout of
-MovieLens 20M. Each step is one call of Snakemake on one core. Writes docs/measured/scale.md; rows
-of sizes and steps that are not run stay there.
+MovieLens 20M. Each step is one call of Snakemake on one core. Writes docs/measured/scale.md, where
+rows of other sizes and steps stay.
 """
 
 import argparse
@@ -32,15 +32,15 @@ ROOT = Path(__file__).resolve().parents[2]
 PAGE = ROOT / "docs/measured/scale.md"
 LAYOUT = CATALOGUE["ml-20m"]
 SIZES = ("ml-1m", "ml-10m", "ml-20m")
-LEAST_EVENTS = 20  # of a user of MovieLens
-CHUNK = 1 << 20  # events that are drawn at a time
+LEAST_EVENTS = 20  # of a user, as in MovieLens
+CHUNK = 1 << 20  # events drawn at a time
 FIRST_TIME = 789_652_009
 YEARS_20 = 20 * 365 * 86_400
 
 
 @dataclass(frozen=True)
 class Step:
-    """A target of the workflow; if in several pieces, it is removed and made again."""
+    """A target of the workflow; targets in several pieces are removed and made again."""
 
     target: str
     pieces: int = 1
@@ -66,7 +66,7 @@ TEXT = """\
 The workflow on random events of the size of MovieLens 1M, 10M and 20M: users have 20 events or more
 in a lognormal distribution, items are of unequal popularity. A recommender's step trains it and
 ranks all users. Each step ran on one core of a machine that was busy with other work at times, so
-seconds of CPU tell more than those that passed.
+CPU seconds say more than elapsed seconds.
 
 - **GB used** is the largest sum of the resident memory of all processes of the step, Snakemake's
   own among them; **largest** is that of the largest process alone.
@@ -84,10 +84,10 @@ HEADER = """\
 | :-- | --: | --: | --: | :-- | --: | --: | --: | --: | --: |"""
 
 
-def sizes_of_histories(users: int, items: int, events: int) -> np.ndarray:
-    """Draw how many events each user has, `events` in all."""
-    drawn = np.random.default_rng(0).lognormal(0.0, 1.25, users)
-    above = (events - LEAST_EVENTS * users) * drawn / drawn.sum()
+def draw_history_sizes(users: int, items: int, events: int) -> np.ndarray:
+    """Draw the number of events of each user; the total is `events`."""
+    weights = np.random.default_rng(0).lognormal(0.0, 1.25, users)
+    above = (events - LEAST_EVENTS * users) * weights / weights.sum()
     sizes = LEAST_EVENTS + np.minimum(above, items // 3).astype(np.int64)
     smallest = np.argsort(sizes, kind="stable")
     lacking = events - sizes.sum()
@@ -96,10 +96,10 @@ def sizes_of_histories(users: int, items: int, events: int) -> np.ndarray:
     return sizes
 
 
-def histories(
+def draw_histories(
     sizes: np.ndarray, items: int, rng: np.random.Generator
 ) -> tuple[np.ndarray, np.ndarray]:
-    """Draw distinct items for each user; return users and items in order of both."""
+    """Draw distinct items for each user; return users and items, sorted by both."""
     pairs = np.zeros(0, dtype=np.int64)
     missing = sizes
     while missing.any():
@@ -111,17 +111,17 @@ def histories(
     return np.divmod(pairs, items)
 
 
-def tables(users: int, items: int, events: int) -> Iterator[pa.Table]:
+def draw_tables(users: int, items: int, events: int) -> Iterator[pa.Table]:
     """Yield random ratings of some users at a time, with equal times as in MovieLens."""
-    sizes = sizes_of_histories(users, items, events)
+    sizes = draw_history_sizes(users, items, events)
     rng = np.random.default_rng(1)
     published = rng.permutation(items) + 1
     bounds = np.searchsorted(np.cumsum(sizes), np.arange(CHUNK, events + CHUNK, CHUNK))
     for first, end in zip([0, *(bounds[:-1] + 1)], bounds + 1, strict=True):
-        of_chunk = sizes[first:end]
-        user, item = histories(of_chunk, items, rng)
-        begins = FIRST_TIME + rng.integers(0, YEARS_20, of_chunk.size)
-        seconds = (2 * of_chunk[user] * rng.random(user.size)).astype(np.int64)
+        chunk_sizes = sizes[first:end]
+        user, item = draw_histories(chunk_sizes, items, rng)
+        begins = FIRST_TIME + rng.integers(0, YEARS_20, chunk_sizes.size)
+        seconds = (2 * chunk_sizes[user] * rng.random(user.size)).astype(np.int64)
         yield pa.table(
             {
                 "userId": first + user + 1,
@@ -133,8 +133,8 @@ def tables(users: int, items: int, events: int) -> Iterator[pa.Table]:
 
 
 def write_archive(path: Path, users: int, items: int, events: int) -> None:
-    """Write random ratings as in an archive of MovieLens 20M."""
-    chunks = tables(users, items, events)
+    """Write random ratings in the layout of MovieLens 20M."""
+    chunks = draw_tables(users, items, events)
     first = next(chunks)
     options = csv.WriteOptions(quoting_header="none")
     with (
@@ -147,8 +147,8 @@ def write_archive(path: Path, users: int, items: int, events: int) -> None:
             writer.write(chunk)
 
 
-class Sampled(threading.Thread):
-    """Largest resident memory of a process and its descendants, in bytes: of all and of one."""
+class MemorySampler(threading.Thread):
+    """Records the peak memory of a process and its descendants, in bytes: of all and of one."""
 
     def __init__(self, process: int) -> None:
         super().__init__(daemon=True)
@@ -158,14 +158,14 @@ class Sampled(threading.Thread):
         self.ended = threading.Event()
 
     def run(self) -> None:
-        """Look twenty times a second."""
+        """Sample twenty times a second."""
         while not self.ended.wait(0.05):
             sizes = self.resident()
             self.of_all = max(self.of_all, sum(sizes))
             self.of_one = max(self.of_one, max(sizes))
 
     def resident(self) -> list[int]:
-        """Return the memory of each process now; none if one of them ends meanwhile."""
+        """Return the current memory of each process; 0 if one of them ends meanwhile."""
         try:
             processes = [self.root, *self.root.children(recursive=True)]
             return [process.memory_info().rss for process in processes]
@@ -174,7 +174,7 @@ class Sampled(threading.Thread):
 
 
 @dataclass(frozen=True)
-class Measured:
+class StepUse:
     """Time in seconds and memory in GB of one step."""
 
     seconds: float
@@ -183,7 +183,7 @@ class Measured:
     of_one: float
 
 
-def measured(target: str, folder: Path, pieces: int) -> Measured:
+def measure_step(target: str, folder: Path, pieces: int) -> StepUse:
     """Make a result by the workflow and measure all of its processes."""
     command = [sys.executable, "-m", "snakemake", "--cores", "1", "--directory", str(folder)]
     command += ["--snakefile", str(ROOT / "workflow/Snakefile"), "--rerun-triggers", "mtime"]
@@ -191,23 +191,23 @@ def measured(target: str, folder: Path, pieces: int) -> Measured:
     command += ["--config", f"ranking={{pieces: {pieces}}}", "--quiet", "all", "--", target]
     began = time.perf_counter()
     process = subprocess.Popen(command, cwd=folder)
-    sampled = Sampled(process.pid)
-    sampled.start()
+    sampler = MemorySampler(process.pid)
+    sampler.start()
     _, status, usage = os.wait4(process.pid, 0)
-    sampled.ended.set()
-    sampled.join()
+    sampler.ended.set()
+    sampler.join()
     if status:
         sys.exit(f"{target}: Snakemake ended with {os.waitstatus_to_exitcode(status)}")
-    return Measured(
+    return StepUse(
         seconds=time.perf_counter() - began,
         cpu=usage.ru_utime + usage.ru_stime,
-        of_all=sampled.of_all / 1e9,
-        of_one=sampled.of_one / 1e9,
+        of_all=sampler.of_all / 1e9,
+        of_one=sampler.of_one / 1e9,
     )
 
 
-def megabytes_of(step: Step, folder: Path) -> float:
-    """Return the size of all that the rule reads."""
+def input_megabytes(step: Step, folder: Path) -> float:
+    """Return the size of all files that the rule reads."""
     paths = [folder / "ml-20m.zip"]
     if step.recommender is not None:
         paths = [folder / "results/split/split.npz"]
@@ -216,8 +216,8 @@ def megabytes_of(step: Step, folder: Path) -> float:
     return sum(path.stat().st_size for path in paths) / 1e6
 
 
-def rows(name: str, folder: Path, steps: list[str]) -> Iterator[str]:
-    """Yield the rows of one size."""
+def measure_size(name: str, folder: Path, steps: list[str]) -> Iterator[str]:
+    """Measure the steps for one size, and yield their rows."""
     counts = CATALOGUE[name].counts
     archive = folder / "ml-20m.zip"
     write_archive(archive, counts["users"], counts["items"], counts["interactions"])
@@ -230,26 +230,26 @@ def rows(name: str, folder: Path, steps: list[str]) -> Iterator[str]:
             continue
         if step.pieces > 1:
             (folder / "results" / step.target).unlink(missing_ok=True)
-        spent = measured(f"results/{step.target}", folder, step.pieces)
-        megabytes = megabytes_of(step, folder)
+        spent = measure_step(f"results/{step.target}", folder, step.pieces)
+        megabytes = input_megabytes(step, folder)
         yield (
             f"| {name} | {size} | {label} | {spent.seconds:,.0f} | {spent.cpu:,.0f} "
             f"| {spent.of_all:.2f} | {spent.of_one:.2f} | {megabytes:,.1f} |"
         )
 
 
-def key_of(row: str) -> tuple[int, int]:
-    """Return the places of a row's size and step."""
+def row_key(row: str) -> tuple[int, int]:
+    """Return the order of a row: indices of its size and its step."""
     cells = [cell.strip() for cell in row.strip("| ").split("|")]
     return SIZES.index(cells[0]), list(STEPS).index(cells[4])
 
 
 def write_page(new: list[str]) -> None:
-    """Write the page with rows, beside those of other sizes and steps that it has."""
-    kept = PAGE.read_text("utf-8").splitlines() if PAGE.exists() else []
-    rows_of = {key_of(row): row for row in kept if row.startswith("| ml-")}
-    rows_of.update({key_of(row): row for row in new})
-    lines = [HEADER, *(rows_of[key] for key in sorted(rows_of))]
+    """Write new rows to the page; rows of other sizes and steps stay."""
+    old_lines = PAGE.read_text("utf-8").splitlines() if PAGE.exists() else []
+    rows_by_key = {row_key(row): row for row in old_lines if row.startswith("| ml-")}
+    rows_by_key.update({row_key(row): row for row in new})
+    lines = [HEADER, *(rows_by_key[key] for key in sorted(rows_by_key))]
     PAGE.write_text(TEXT.format(table="\n".join(lines)), encoding="utf-8")
 
 
@@ -261,6 +261,6 @@ if __name__ == "__main__":
     print(HEADER, flush=True)
     for name in chosen.sizes:
         with tempfile.TemporaryDirectory() as temporary:
-            for row in rows(name, Path(temporary), chosen.steps):
+            for row in measure_size(name, Path(temporary), chosen.steps):
                 print(row, flush=True)
                 write_page([row])

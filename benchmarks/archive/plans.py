@@ -1,10 +1,10 @@
-"""How often comparisons decide an order, beside the probability that `plan` promises.
+"""How often comparisons decide an order, compared with the probability that `plan` promises.
 
     python -m benchmarks.archive.plans [--comparisons N]
 
-Writes docs/measured/plan.md. True ranks follow the power laws that `plan` takes where nothing is
-ranked yet; a comparison draws users and negatives for each recommender, and decides the order if
-its range of the difference lies on the right side of 0.
+Writes docs/measured/plan.md. True ranks follow the power laws that `plan` assumes if there are no
+ranks yet. A comparison draws users and negatives for each recommender; it decides the order if its
+range of the difference is on the right side of 0.
 """
 
 import argparse
@@ -35,14 +35,14 @@ VALUES = (0.05, 0.2)
 EFFECTS = (0.04, 0.08, 0.16)
 USERS = (500, 2000, 6040)
 SIZES = (50, 100, 200, 500)
-EVERY = 3  # of the settings is measured
-UNCERTAIN = (0.02, 0.98)  # other promises are passed over
+EVERY = 3  # every third setting is measured
+UNCERTAIN = (0.02, 0.98)  # promised probabilities that are worth measuring
 ABOUT = """# What plans promise
 
 `make measure PAGE=plan` writes this page. `promised` is the probability of `plan` that a
 comparison of {n:,} items decides the order, in percent, and `decided` the share of {comparisons}
-comparisons that did, each with users and negatives of its own; its standard error is up to
-{error:.1f} points. Of {settings} settings {close} are within 10 points; the mean difference is
+comparisons that did, each with its own users and negatives; its standard error is up to
+{error:.1f} points. {close} of {settings} settings are within 10 points; the mean difference is
 {mean:+.1f} points, the largest {largest:+.0f}. {cpu} s of CPU time.
 
 """
@@ -59,22 +59,22 @@ class Setting(NamedTuple):
     promised: float
 
 
-def settings() -> list[Setting]:
-    """Every third setting of which the promise is not near 0 or 1."""
-    found = []
+def plan_settings() -> list[Setting]:
+    """Return every third setting whose promise is not near 0 or 1."""
+    settings = []
     for metric, value, effect, users in product(METRICS, VALUES, EFFECTS, USERS):
         planned = plan(
             metrics=metric, value=value, effect=effect, n_items=N, n_users=users, sizes=SIZES
         )
         for row in planned:
             if row.n_negatives and UNCERTAIN[0] < row.probability < UNCERTAIN[1]:
-                of_row = (metric, value, effect, users, row.n_negatives, row.probability)
-                found.append(Setting(*of_row))
-    return found[::EVERY]
+                values = (metric, value, effect, users, row.n_negatives, row.probability)
+                settings.append(Setting(*values))
+    return settings[::EVERY]
 
 
-def sample(law: Population, setting: Setting, rng: np.random.Generator) -> SampledRanks:
-    """Draw users of a power law, and negatives for them."""
+def draw_sample(law: Population, setting: Setting, rng: np.random.Generator) -> SampledRanks:
+    """Draw users from a power law, and negatives for them."""
     kind = rng.choice(law.share.size, setting.users, p=law.share / law.share.sum())
     ranks = law.ranks.take(kind)
     better = ranks.n_better + rng.integers(0, ranks.n_tied + 1)
@@ -82,7 +82,7 @@ def sample(law: Population, setting: Setting, rng: np.random.Generator) -> Sampl
     return SampledRanks(above + 1, N, setting.m)
 
 
-def decided(setting: Setting, comparisons: int) -> int:
+def count_decided(setting: Setting, comparisons: int) -> int:
     """Count comparisons that decide that the second recommender is better."""
     measure = parse_measure(setting.metric)
     laws = [
@@ -92,7 +92,7 @@ def decided(setting: Setting, comparisons: int) -> int:
     count = 0
     for number in range(comparisons):
         rng = generator(number, "plan", *map(str, setting[:-1]))
-        pair = sample(laws[0], setting, rng), sample(laws[1], setting, rng)
+        pair = draw_sample(laws[0], setting, rng), draw_sample(laws[1], setting, rng)
         (low,) = lower_ends_of_differences(
             [pair], measure, NON_INCREASING, DEFAULT_CONFIDENCE, DEFAULT_CONFIDENCE
         )
@@ -106,8 +106,8 @@ def main() -> None:
     parser.add_argument("--comparisons", type=int, default=300, help="of each setting")
     parser.add_argument("--output", type=Path, default=PAGE)
     options = parser.parse_args()
-    chosen = settings()
-    count = partial(decided, comparisons=options.comparisons)
+    chosen = plan_settings()
+    count = partial(count_decided, comparisons=options.comparisons)
     with ProcessPoolExecutor(os.cpu_count(), initializer=threadpool_limits, initargs=(1,)) as pool:
         counts = np.array(list(pool.map(count, chosen)))
     table = pd.DataFrame(chosen)

@@ -1,13 +1,13 @@
-"""How often sampled ranks show that negatives are not as stated, and how often they could.
+"""How often wrongly stated negatives are noticed in sampled ranks, and how often they could be.
 
     python -m benchmarks.archive.power [--experiments N] [--users N ...]
 
-Writes docs/measured/power.md. True ranks are of the first population of `outside.py`, and the
-negatives are broken. `seen` counts the experiments in which `correct` refused the ranks or raised
-a question, and `most` bounds what any test at the same level can see: the power of the likelihood
-ratio of the broken ranks against the nearest distribution of the class, in which no true rank is
-likelier than one before it (lemma of Neyman and Pearson). A class that contains such ranks gives
-the level itself.
+Writes docs/measured/power.md. True ranks are from the first population of `outside.py`; the
+negatives are not as stated. `seen` counts the experiments in which `correct` refused the ranks or
+warned. `most` bounds what any test at the same level can notice: the power of the likelihood ratio
+of these ranks against the nearest allowed distribution, in which no true rank is more likely than
+one before it (lemma of Neyman and Pearson). If an allowed distribution gives the same ranks, it is
+the level.
 """
 
 import argparse
@@ -32,63 +32,67 @@ from sampled_metrics_study.tables import to_markdown
 PAGE = Path(__file__).parents[2] / "docs/measured/power.md"
 USERS = (500, 2000)
 LEVEL = 0.005  # of the test
-SINGLY, WIDE = 100, 300  # points of the class
+SINGLY, WIDE = 100, 300  # first ranks one by one, and further ones, as ends of uniform parts
 STEPS = 4000  # of expectation maximisation
 DRAWS = 10_000  # of the likelihood ratio
 ABOUT = """# What sampled ranks can show
 
-`make measure PAGE=power` writes this page. Users have true ranks as the first population of
-[Ranges where the assumption fails](outside.md) has, but negatives are not uniform, or not as many
-as stated. `seen`: percent of {experiments} experiments in which `correct` refused the sampled
-ranks or asked about them. `most`: percent in which any test could see it that refuses sound data
-in {level} % of experiments, by the likelihood ratio of these ranks against the nearest ones of
-sound data. Sound data is of any distribution of true ranks in which no rank is likelier than one
-before it. `users for half`: users with whom that ratio sees every second case. {cpu} s of CPU time.
+`make measure PAGE=power` writes this page. Users have true ranks as the first population of [Ranges
+where the assumption fails](outside.md) has, but negatives are not uniform, or not as many as
+stated. `seen`: percent of {experiments} experiments in which `correct` refused the sampled ranks or
+warned about them. `most`: percent in which any test that refuses correct data in {level} % of
+experiments could notice it, by the likelihood ratio of these ranks against the nearest ones of
+correct data. Correct data has any distribution of true ranks in which no rank is more likely than
+one before it. `users for half`: users for whom that ratio notices half of the cases. {cpu} s of CPU
+time.
 
 """
 
 
 class Broken(NamedTuple):
-    """Sampled ranks that are not as stated."""
+    """Distributions of sampled ranks, and the number of negatives that is stated for them."""
 
     stated: int  # m
     given: Float  # probability of i negatives above the item, given its true rank; (ranks, i)
 
 
-def uniform(m: int, stated: int) -> Float:
-    """Probabilities of i of m uniform negatives above each true rank, in stated + 1 columns."""
+def uniform_probabilities(m: int, stated: int) -> Float:
+    """Return the probabilities of i of m uniform negatives above each true rank.
+
+    The result has shape (ranks, stated + 1).
+    """
     above = np.arange(stated + 1)
     return np.asarray(hypergeom.pmf(above, N - 1, RANKS[:, np.newaxis] - 1, m), np.float64)
 
 
-def with_others(m: int, others: int, chance: float) -> Float:
-    """The same with some more negatives that are above it with a probability of their own."""
-    own = uniform(m, m)
+def hard_negatives(m: int, others: int, chance: float) -> Float:
+    """Return the probabilities with some further negatives that are above by a fixed chance."""
+    uniform = uniform_probabilities(m, m)
     more = binom.pmf(np.arange(others + 1), others, chance)
-    return np.stack([np.convolve(row, more) for row in own])
+    return np.stack([np.convolve(row, more) for row in uniform])
 
 
-def popular(m: int, power: float) -> Float:
-    """Negatives that are above the item with a power of the share of candidates that are."""
+def popular_negatives(m: int, power: float) -> Float:
+    """Return the probabilities for negatives above with a power of the usual probability."""
     share = ((RANKS - 1) / (N - 1)) ** power
     return np.asarray(binom.pmf(np.arange(m + 1), m, share[:, np.newaxis]), np.float64)
 
 
 BROKEN: dict[str, Callable[[], Broken]] = {
-    "sound": lambda: Broken(100, uniform(100, 100)),
-    "50 negatives, 100 stated": lambda: Broken(100, uniform(50, 100)),
-    "popular negatives, power 0.3": lambda: Broken(100, popular(100, 0.3)),
-    "popular negatives, power 0.5": lambda: Broken(100, popular(100, 0.5)),
-    "popular negatives, power 0.8": lambda: Broken(100, popular(100, 0.8)),
-    "5 of 100 negatives hard": lambda: Broken(100, with_others(95, 5, 0.5)),
-    "10 of 100 negatives hard": lambda: Broken(100, with_others(90, 10, 0.5)),
+    "sound": lambda: Broken(100, uniform_probabilities(100, 100)),
+    "50 negatives, 100 stated": lambda: Broken(100, uniform_probabilities(50, 100)),
+    "popular negatives, power 0.3": lambda: Broken(100, popular_negatives(100, 0.3)),
+    "popular negatives, power 0.5": lambda: Broken(100, popular_negatives(100, 0.5)),
+    "popular negatives, power 0.8": lambda: Broken(100, popular_negatives(100, 0.8)),
+    "5 of 100 negatives hard": lambda: Broken(100, hard_negatives(95, 5, 0.5)),
+    "10 of 100 negatives hard": lambda: Broken(100, hard_negatives(90, 10, 0.5)),
 }
 
 
-def nearest(broken: Float, m: int) -> Float:
-    """Distribution of sampled ranks of the class that is nearest by divergence."""
+def nearest_sound(broken: Float, m: int) -> Float:
+    """Return the allowed distribution of sampled ranks that is nearest by divergence."""
     ends = np.unique(np.r_[1 : SINGLY + 1, np.geomspace(SINGLY, N, WIDE).round()]).astype(int)
-    points = (np.cumsum(uniform(m, m), axis=0) / RANKS[:, np.newaxis])[ends - 1]
+    points = (np.cumsum(uniform_probabilities(m, m), axis=0) / RANKS[:, np.newaxis])[ends - 1]
     weights = np.full(ends.size, 1.0 / ends.size)
     for _ in range(STEPS):
         mixed = weights @ points
@@ -97,7 +101,7 @@ def nearest(broken: Float, m: int) -> Float:
 
 
 def most_power(broken: Float, sound: Float, users: int) -> float:
-    """Power of the most powerful test of one distribution against another, by simulation."""
+    """Simulate the power of the most powerful test of one distribution against another."""
     with np.errstate(divide="ignore", invalid="ignore"):
         ratio = np.log(broken) - np.log(sound)
     ratio = np.nan_to_num(ratio, nan=0.0, neginf=-1e3, posinf=1e3)
@@ -109,7 +113,7 @@ def most_power(broken: Float, sound: Float, users: int) -> float:
 
 
 def users_for_half(broken: Float, sound: Float) -> float:
-    """Users for a power of one half, to within 10 %; infinity above half a million."""
+    """Return the users for a power of one half, to 10 %; infinity above half a million."""
     few, many = 10.0, 5e5
     if most_power(broken, sound, int(many)) < 0.5:
         return np.inf
@@ -122,8 +126,8 @@ def users_for_half(broken: Float, sound: Float) -> float:
     return many
 
 
-def seen(case: Broken, name: str, users: int, experiments: int) -> float:
-    """Share of experiments that are refused or asked about."""
+def share_noticed(case: Broken, name: str, users: int, experiments: int) -> float:
+    """Return the share of experiments that are refused or that warn."""
     share = next(iter(populations().values()))
     sums = np.cumsum(case.given, axis=1)
     count = 0
@@ -143,15 +147,15 @@ def seen(case: Broken, name: str, users: int, experiments: int) -> float:
     return count / experiments
 
 
-def row_of(name: str, of_users: list[int], experiments: int) -> dict[str, object]:
-    """Measure one kind of negatives."""
+def measure_row(name: str, user_counts: list[int], experiments: int) -> dict[str, object]:
+    """Measure one kind of negatives; return its row."""
     share = next(iter(populations().values()))
     case = BROKEN[name]()
     broken = share @ case.given
-    sound = nearest(broken, case.stated)
+    sound = nearest_sound(broken, case.stated)
     row: dict[str, object] = {"negatives": name}
-    for users in of_users:
-        row[f"seen, {users:,} users"] = f"{100 * seen(case, name, users, experiments):.0f}"
+    for users in user_counts:
+        row[f"seen, {users:,} users"] = f"{100 * share_noticed(case, name, users, experiments):.0f}"
         row[f"most, {users:,}"] = f"{100 * most_power(broken, sound, users):.1f}"
     half = users_for_half(broken, sound)
     row["users for half"] = "never" if np.isinf(half) else f"{float(f'{half:.1g}'):,.0f}"
@@ -166,7 +170,9 @@ def main() -> None:
     parser.add_argument("--output", type=Path, default=PAGE)
     options = parser.parse_args()
     with ProcessPoolExecutor(os.cpu_count(), initializer=threadpool_limits, initargs=(1,)) as pool:
-        jobs = [pool.submit(row_of, name, options.users, options.experiments) for name in BROKEN]
+        jobs = [
+            pool.submit(measure_row, name, options.users, options.experiments) for name in BROKEN
+        ]
         rows = []
         for job in jobs:
             rows.append(job.result())

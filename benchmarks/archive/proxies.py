@@ -1,9 +1,9 @@
-"""How wide the intervals of a budget are with good, weak and useless proxies, on made-up data.
+"""How wide the intervals on a budget are with good, weak and useless proxies, on random data.
 
     python -m benchmarks.archive.proxies [--runs N] [--budget N]
 
-Writes docs/measured/proxies.md. Users and items have vectors; the recommender sees their products
-through noise, and so does a good proxy. The runs differ in the random numbers of the evaluation.
+Writes docs/measured/proxies.md. Users and items have vectors; the scores of the recommender and of
+a good proxy are their products plus noise. Runs differ in the random numbers of the evaluation.
 """
 
 import argparse
@@ -46,27 +46,27 @@ interval of Student. {cpu} s of CPU time.
 
 
 @cache
-def world() -> tuple[Float, csr_array, Float, Float]:
+def make_data() -> tuple[Float, csr_array, Float, Float]:
     """Return scores, seen items, held-out items, and exact metrics of users; (metrics, users)."""
     rng = generator(0, "proxies")
     truth = rng.normal(size=(USERS, FACTORS)) @ rng.normal(size=(FACTORS, ITEMS))
     truth -= 1.5 * np.log(np.arange(1, ITEMS + 1))  # first items are popular
     scores = truth + rng.normal(size=truth.shape)
     liked = np.argsort(-truth - 1.5 * rng.gumbel(size=truth.shape), axis=1)[:, : SEEN + 1]
-    held = liked[np.arange(USERS), rng.integers(0, SEEN + 1, USERS)]
+    held_out = liked[np.arange(USERS), rng.integers(0, SEEN + 1, USERS)]
     is_seen = np.zeros(truth.shape)
     np.put_along_axis(is_seen, liked, 1.0, axis=1)
-    is_seen[np.arange(USERS), held] = 0.0
-    own = scores[np.arange(USERS), held]
-    rank = 1 + ((scores > own[:, np.newaxis]) & (is_seen == 0.0)).sum(axis=1)
+    is_seen[np.arange(USERS), held_out] = 0.0
+    held_out_scores = scores[np.arange(USERS), held_out]
+    rank = 1 + ((scores > held_out_scores[:, np.newaxis]) & (is_seen == 0.0)).sum(axis=1)
     n = np.full(USERS, ITEMS - SEEN)
     exact = np.stack([parse_measure(name).value_at(rank, n) for name in METRICS])
-    return scores, csr_array(is_seen), held, exact
+    return scores, csr_array(is_seen), held_out, exact
 
 
-def proxy_of(name: str) -> Float:
-    """Scores of a proxy, in standard deviations of the recommender's plus noise."""
-    scores = world()[0] / world()[0].std()
+def make_proxy(name: str) -> Float:
+    """Return the scores of a proxy: standardised scores of the recommender plus noise."""
+    scores = make_data()[0] / make_data()[0].std()
     noise = generator(0, "proxies", name).normal(size=scores.shape)
     if name == "useless":
         return noise
@@ -75,14 +75,16 @@ def proxy_of(name: str) -> Float:
     return np.asarray(scores + NOISE[name] * noise)
 
 
-def evaluated(name: str, budget: float, runs: range) -> list[tuple[bool, list[bool], list[float]]]:
-    """Run evaluations: whether the proxy helps, what holds, and half-widths."""
+def run_evaluations(
+    name: str, budget: float, runs: range
+) -> list[tuple[bool, list[bool], list[float]]]:
+    """Run evaluations; return whether the proxy helps, coverage, and half-widths."""
     logging.disable()
     warnings.simplefilter("ignore")
-    scores, seen, held, of_users = world()
-    proxy = proxy_of(name)
-    exact = of_users.mean(axis=1)
-    found = []
+    scores, seen, held, metrics_of_users = make_data()
+    proxy = make_proxy(name)
+    exact = metrics_of_users.mean(axis=1)
+    results = []
     for seed in runs:
         result = sm.evaluate_on_budget(
             scores, METRICS, relevant=held, seen=seen, proxy=proxy, budget=budget, seed=seed
@@ -90,36 +92,38 @@ def evaluated(name: str, budget: float, runs: range) -> list[tuple[bool, list[bo
         pairs = list(zip(result.estimates[0], exact.tolist(), strict=True))
         holds = [x.low - ROUNDING <= value <= x.high + ROUNDING for x, value in pairs]
         halves = [(x.high - x.low) / 2.0 / value for x, value in pairs]
-        found.append((result.proxy_helps[0], holds, halves))
-    return found
+        results.append((result.proxy_helps[0], holds, halves))
+    return results
 
 
-def of_random_users(budget: float, runs: int) -> list[tuple[bool, list[bool], list[float]]]:
-    """Full rankings of as many users as the scores pay for."""
-    _, _, _, of_users = world()
-    exact = of_users.mean(axis=1)
+def evaluate_random_users(budget: float, runs: int) -> list[tuple[bool, list[bool], list[float]]]:
+    """Evaluate as many random users in full as the scores allow."""
+    _, _, _, metrics_of_users = make_data()
+    exact = metrics_of_users.mean(axis=1)
     count = int(budget * USERS / (ITEMS - SEEN - 1))
-    found = []
+    results = []
     for run in range(runs):
-        drawn = generator(0, "random users", run).choice(USERS, count, replace=False)
-        sample = of_users[:, drawn]
+        users = generator(0, "random users", run).choice(USERS, count, replace=False)
+        sample = metrics_of_users[:, users]
         error = sample.std(axis=1, ddof=1) * np.sqrt((1.0 - count / USERS) / count)
         half = quantile(count) * error
         holds = np.abs(sample.mean(axis=1) - exact) <= half
-        found.append((False, holds.tolist(), (half / exact).tolist()))
-    return found
+        results.append((False, holds.tolist(), (half / exact).tolist()))
+    return results
 
 
 def quantile(count: int) -> float:
-    """Quantile of Student's distribution for 95 %."""
+    """Return the quantile of Student's distribution for 95 %."""
     return float(stdtrit(count - 1, 0.975))
 
 
-def row_of(name: str, found: list[tuple[bool, list[bool], list[float]]]) -> dict[str, object]:
+def summary_row(
+    name: str, results: list[tuple[bool, list[bool], list[float]]]
+) -> dict[str, object]:
     """Average the runs of a proxy."""
-    helps = np.mean([one for one, _, _ in found])
-    holds = np.mean([one for _, one, _ in found], axis=0)
-    halves = np.mean([one for _, _, one in found], axis=0)
+    helps = np.mean([one for one, _, _ in results])
+    holds = np.mean([one for _, one, _ in results], axis=0)
+    halves = np.mean([one for _, _, one in results], axis=0)
     return {
         "proxy": name,
         "helps": "" if name == "random users" else f"{100 * helps:.0f}",
@@ -142,13 +146,13 @@ def main() -> None:
             parts = []
             for first in range(0, options.runs, RUNS_OF_JOB):
                 runs = range(first, min(first + RUNS_OF_JOB, options.runs))
-                parts.append(pool.submit(evaluated, name, options.budget, runs))
+                parts.append(pool.submit(run_evaluations, name, options.budget, runs))
             jobs[name] = parts
         rows = []
         for name, parts in jobs.items():
-            rows.append(row_of(name, [run for part in parts for run in part.result()]))
+            rows.append(summary_row(name, [run for part in parts for run in part.result()]))
             print(rows[-1], flush=True)
-    rows.append(row_of("random users", of_random_users(options.budget, options.runs)))
+    rows.append(summary_row("random users", evaluate_random_users(options.budget, options.runs)))
     times = os.times()
     text = ABOUT.format(
         users=USERS,

@@ -2,8 +2,8 @@
 
     python -m benchmarks.archive.reported [--experiments N] [--recommenders NAME ...]
 
-Draws users from those of a recommender, and negatives for them, prints sampled metrics to four
-decimals, and asks for the range. Writes docs/measured/reported.md.
+Draws users of a recommender and negatives for them, prints sampled metrics to four decimals, and
+computes the range from them. Writes docs/measured/reported.md.
 """
 
 import argparse
@@ -40,7 +40,7 @@ USERS = (500, 6040)
 
 
 def populations() -> Iterator[tuple[str, str, int, Int]]:
-    """Data, recommender, candidates and true ranks of each population."""
+    """Yield data, recommender, number of candidates and true ranks of each population."""
     for data, paths in NAMES.items():
         for path in paths:
             ranks = Ranks.read(path)
@@ -50,13 +50,13 @@ def populations() -> Iterator[tuple[str, str, int, Int]]:
     yield "", "random order", N_ITEMS, np.arange(1, N_ITEMS + 1)
 
 
-def cell(true: Int, n: int, printed: str, m: int, users: int, experiments: int) -> str:
-    """Percent of ranges that hold the exact metric of the population, and of refusals."""
+def measure_cell(true: Int, n: int, printed: str, m: int, users: int, experiments: int) -> str:
+    """Format the percentage of ranges that contain the exact metric, and of refusals."""
     names = printed.split()
     rng = generator(0, printed, m, users)
     exact = (true <= 10).mean()
     credit = [parse_measure(name).value_at(np.arange(1, m + 2), m + 1) for name in names]
-    held = refused = 0
+    n_held = n_refused = 0
     for _ in range(experiments):
         rank = rng.choice(true, users)
         place = rng.hypergeometric(rank - 1, n - rank, m)
@@ -64,41 +64,43 @@ def cell(true: Int, n: int, printed: str, m: int, users: int, experiments: int) 
             name: f"{values[place].mean():.4f}" for name, values in zip(names, credit, strict=True)
         }
         try:
-            found = reported(numbers, "HR@10", n_items=n, n_negatives=m, n_users=users)[0]
+            estimate = reported(numbers, "HR@10", n_items=n, n_negatives=m, n_users=users)[0]
         except InputError:
-            refused += 1
+            n_refused += 1
             continue
-        held += found.range_low <= exact <= found.range_high
-    text = f"{100 * held / max(experiments - refused, 1):.1f}"
-    if refused:
-        text += f" ({100 * refused / experiments:.1f})"
+        n_held += estimate.range_low <= exact <= estimate.range_high
+    text = f"{100 * n_held / max(experiments - n_refused, 1):.1f}"
+    if n_refused:
+        text += f" ({100 * n_refused / experiments:.1f})"
     return text
 
 
 def main() -> None:
     """Write the page."""
-    every = list(populations())
+    all_populations = list(populations())
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--experiments", type=int, default=400, help="of each cell")
-    parser.add_argument("--recommenders", nargs="*", default=[name for _, name, *_ in every])
+    parser.add_argument(
+        "--recommenders", nargs="*", default=[name for _, name, *_ in all_populations]
+    )
     parser.add_argument("--output", type=Path, default=PAGE)
     options = parser.parse_args()
     rows = []
     with ProcessPoolExecutor(os.cpu_count(), initializer=threadpool_limits, initargs=(1,)) as pool:
-        for data, recommender, n, true in every:
+        for data, recommender, n, true in all_populations:
             if recommender not in options.recommenders:
                 continue
             for printed in PRINTED:
                 row: dict[str, object] = {"data": data, "recommender": recommender}
                 row["printed"] = printed
                 for m, users in product(SIZES, USERS):
-                    about = true, n, printed, m, users, options.experiments
-                    row[f"m = {m}, {users:,} users"] = pool.submit(cell, *about)
+                    arguments = true, n, printed, m, users, options.experiments
+                    row[f"m = {m}, {users:,} users"] = pool.submit(measure_cell, *arguments)
                 rows.append(row)
         for row in rows:
-            for name, found in row.items():
-                if isinstance(found, Future):
-                    row[name] = found.result()
+            for name, value in row.items():
+                if isinstance(value, Future):
+                    row[name] = value.result()
             print(row, flush=True)
     times = os.times()
     cpu = round(times.children_user + times.children_system)

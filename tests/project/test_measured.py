@@ -98,7 +98,7 @@ PAGE = measure.Page("page.md", 1, (("script",),))
 
 def digest_after(project, name, text):
     (project / name).write_text(text)
-    for cached in (measure.tree_of, measure.lazy_names, measure.code_of):
+    for cached in (measure.tree_of, measure.lazy_names, measure.read_code):
         cached.cache_clear()
     return measure.digest_of(PAGE)
 
@@ -131,23 +131,23 @@ def test_wrong_page_fails_in_one_line(words, monkeypatch):
 
 def test_row_of_llm():
     rng = np.random.default_rng(0)
-    ranks = {users: llm.ranks_of(users, rng) for users in llm.USERS}
+    ranks = {users: llm.draw_ranks(users, rng) for users in llm.USERS}
     first, *_, last = rows_of("llm", "few")
     for users, of_users in ranks.items():
         column = f"{users:,} users"
-        assert first[column] == llm.allowed(of_users, 4, rng)
+        assert first[column] == llm.range_text(of_users, 4, rng)
         assert last[column] == f"{np.mean(of_users <= 10):.3f}"
 
 
 def test_row_of_shapes():
     ranks = Ranks.read(ROOT / "results/reference/ranks/X.parquet")
-    row = {"data": "ml-1m"} | shapes.measured(ranks, "X")
+    row = {"data": "ml-1m"} | shapes.measure_factor(ranks, "X")
     assert rows_of("shapes")[0] == {name: str(cell) for name, cell in row.items()}
 
 
 def test_row_of_proxies():
     runs = int(measure.PAGES["proxies"].steps[0][-1])
-    row = proxies.row_of("random users", proxies.of_random_users(100.0, runs))
+    row = proxies.summary_row("random users", proxies.evaluate_random_users(100.0, runs))
     assert rows_of("proxies")[-1] == row
 
 
@@ -185,7 +185,7 @@ def test_exact_metrics_of_coverage():
 def test_exact_metrics_of_verdicts():
     table = pd.read_csv(ROOT / "results/reference/verdicts.csv")
     row = table.iloc[0]
-    ranks = verdicts.recommenders(row["dataset"])
+    ranks = verdicts.read_recommenders(row["dataset"])
     measure_ = parse_measure(row["metric"])
     for side in "ab":
         exact = verdicts.metrics.values(measure_, ranks[row[side]]).mean()
@@ -193,7 +193,7 @@ def test_exact_metrics_of_verdicts():
 
 
 def test_row_of_literature():
-    kinds = literature.kinds(read_printed(literature.TABLE))
+    kinds = literature.kinds_text(read_printed(literature.TABLE))
     line = next(line for line in kinds.splitlines() if line.startswith("| paper"))
     cells = [cell.strip() for cell in line.strip("|").split("|")]
     assert list(rows_of("literature")[0].values()) == cells
@@ -201,7 +201,7 @@ def test_row_of_literature():
 
 @pytest.mark.long
 def test_row_of_estimators():
-    assert next(quoting.failures()) == rows_of("estimators", "failures")[0]
+    assert next(quoting.failure_rows()) == rows_of("estimators", "failures")[0]
 
 
 @pytest.mark.long
@@ -212,7 +212,7 @@ def test_row_of_check():
             printed_tables.correct_table(rng, exact=exact)
     error, each = printed_tables.ERRORS[0], check.WRONG // len(printed_tables.ERRORS)
     flagged = [
-        check.flagged(
+        check.count_flagged(
             [
                 printed_tables.table_with_error(error, rng, exact=exact)
                 for _ in range(each)
@@ -220,4 +220,4 @@ def test_row_of_check():
         )
         for exact in (True, False)
     ]
-    assert rows_of("check", "table")[1] == check.line(error, each, *flagged)
+    assert rows_of("check", "table")[1] == check.table_row(error, each, *flagged)

@@ -232,7 +232,7 @@ def test_shares_later_by_hand():
     ],
 )
 def test_outcome_is_judged_by_the_exact_difference(exact, estimate, right, wrong):
-    outcome = price.outcome((0, 2), "ap", 99.5, exact, estimate)
+    outcome = price.judge((0, 2), "ap", 99.5, exact, estimate)
     assert outcome == ("X vs Z", "ap", 99.5, right, wrong)
 
 

@@ -22,10 +22,10 @@ def main() -> None:
     """Make and compare the exports of both packages."""
     for name, requirements in REQUIREMENTS.items():
         python = python_with(name, "--requirement", str(requirements))
-        made = ROOT / "results/exports" / name
+        made_folder = ROOT / "results/exports" / name
         expected = ROOT / "tests/golden/peers" / name
-        subprocess.run([python, str(HERE / f"export_{name}.py"), str(made)], check=True)
-        compare = [sys.executable, str(HERE / "compare.py"), str(made), str(expected)]
+        subprocess.run([python, str(HERE / f"export_{name}.py"), str(made_folder)], check=True)
+        compare = [sys.executable, str(HERE / "compare.py"), str(made_folder), str(expected)]
         subprocess.run(compare, check=True)
 
 

@@ -27,8 +27,8 @@ def table(pairs: list[tuple[str, str]]) -> pd.DataFrame:
 
 def main(folder: Path) -> None:
     parts = interactions()
-    known, test = table(parts["train"] + parts["valid"]), table(parts["test"])
-    dataset = Dataset.construct(known)
+    known_pairs, test = table(parts["train"] + parts["valid"]), table(parts["test"])
+    dataset = Dataset.construct(known_pairs)
     model = EASEModel(regularization=5.0).fit(dataset)
     reco = model.recommend(test[Columns.User].unique(), dataset, k=K, filter_viewed=True)
     metrics = {

@@ -48,9 +48,7 @@ from sampled_metrics_study.data.settings import (
 from sampled_metrics_study.files import SPARSE_ARRAYS, sparse_from_arrays, sparse_to_arrays
 
 _log = logging.getLogger(__name__)
-_INSERTION_SORT_SIZE = (
-    16  # longest range that `std::sort` of libstdc++ leaves to its insertion sort
-)
+_INSERTION_SORT_SIZE = 16  # longest range that libstdc++ leaves to its insertion sort
 
 
 @dataclass(frozen=True)
