@@ -26,15 +26,7 @@ range: values of the exact metric that the sampled ranks allow, at 95 %,
   assuming that near the top no rank is likelier than a better one.
 recall@10: the range includes 0.0028, the value of a random order.
 <BLANKLINE>
-assumption: sampled ranks cannot confirm it. It fails, for example, where rules
-  fill the top places; shape 2 assumes less.
-rankings: of 3,541 items like the negatives, those that users have seen included
-  if they were drawn; give each user's own number if they differ. Negatives were
-  not checked, because no pairs of users and items are known; users may share
-  them.
-value: what the estimator gives. It measures the metric under "acts like", so it
-  may lie outside the range. error: standard error; how far others are from the
-  exact metric, the range says.
+print(results.explain()) says how to read this.
 
 Full rankings need no correction:
 

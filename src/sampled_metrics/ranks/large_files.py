@@ -74,7 +74,7 @@ class LargeRankFile(NamedTuple):
 
         Results note the columns that are not read.
         """
-        roles = ("n_candidates", "rank")
+        roles: tuple[str, ...] = ("n_candidates", "rank")
         if self.columns.keys() >= {*COUNT_COLUMNS}:
             roles = COUNT_COLUMNS
         used = {self.columns[role] for role in (USER, ITEM, *roles) if role in self.columns}

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from sampled_metrics._base.array_types import Float, Int, RowSelection
+from sampled_metrics._base.array_types import Codes, Float, Int, RowSelection
 from sampled_metrics._base.arrays import first_duplicate, run_starts, select_rows
 from sampled_metrics._base.defaults import MAX_ITEMS
 from sampled_metrics._base.errors import InputError
@@ -58,7 +58,7 @@ def _read_ranks(table: Table, n_items: int | None) -> tuple[Int, Int, Int]:
     return np.full_like(rank, largest), rank - 1, np.zeros_like(rank)
 
 
-def _require_different_ranks(table: Table, user: Int, rank: Int) -> None:
+def _require_different_ranks(table: Table, user: Codes | Int, rank: Int) -> None:
     """Raise InputError for the first row with the rank of an earlier one of its user."""
     row = first_duplicate(user, rank)
     if row is not None:
