@@ -66,13 +66,13 @@ def test_ranks_match_scores(case, evaluated):
     np.testing.assert_array_equal(ranks.users, ALL[:evaluated])
     np.testing.assert_array_equal(ranks.n_candidates, (~shown).sum(axis=1))
     scores = np.where(shown, -np.inf, model.score(ALL[:evaluated]))
-    own = scores[np.arange(evaluated), held_out, np.newaxis]
-    np.testing.assert_array_equal(ranks.n_better, (scores > own).sum(axis=1))
-    np.testing.assert_array_equal(ranks.n_tied, (scores == own).sum(axis=1) - 1)
+    own_score = scores[np.arange(evaluated), held_out, np.newaxis]
+    np.testing.assert_array_equal(ranks.n_better, (scores > own_score).sum(axis=1))
+    np.testing.assert_array_equal(ranks.n_tied, (scores == own_score).sum(axis=1) - 1)
 
 
 def test_good_data_raises_no_warning(case, recwarn):
-    """Users of three tastes and of different activity; a random order is asked about, rightly."""
+    """Users of three tastes and of different activity; only a random order warns."""
     rng = np.random.default_rng(0)
     taste = rng.integers(3, size=300)
     popular = np.log(1.0 / np.arange(3, 93))
@@ -86,8 +86,8 @@ def test_good_data_raises_no_warning(case, recwarn):
     sm.evaluate(
         scores, "recall@10, ap, auc", relevant=held_out, seen=csr_array(train)
     )
-    asked = full_messages(recwarn)
-    assert bool(asked) == (case == "random"), asked
+    messages = full_messages(recwarn)
+    assert bool(messages) == (case == "random"), messages
 
 
 @pytest.mark.parametrize("kind", SEEDED)

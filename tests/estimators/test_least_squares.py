@@ -90,13 +90,13 @@ class TestBiasVariance:
     @pytest.mark.parametrize("sampling", SAMPLINGS)
     def test_gamma_0_and_1_are_closed_forms(self, sampling):
         n, m = 300, 8
-        given, b = sampled_rank_pmf(n, m, sampling), exact_values(MEASURES, n)
+        pmf, b = sampled_rank_pmf(n, m, sampling), exact_values(MEASURES, n)
         system = reduce_system(MEASURES, n, m, sampling)
-        solution = np.linalg.lstsq(given, b, rcond=None)[0]
+        solution = np.linalg.lstsq(pmf, b, rcond=None)[0]
         np.testing.assert_allclose(
             solve_bias_variance(system, 0.0).T, solution, rtol=1e-9, atol=1e-10
         )
-        posterior = given / given.sum(axis=0)
+        posterior = pmf / pmf.sum(axis=0)
         ours = solve_bias_variance(system, 1.0)
         np.testing.assert_allclose(ours.T, posterior.T @ b, rtol=1e-10, atol=1e-13)
         once = estimator_vectors(
@@ -194,7 +194,7 @@ def test_monotone_vectors_never_rise(sampling):
     """Also where steps are 0 but for rounding, as of recall at n, which is 1 at every rank."""
     measures = [*MEASURES, parse_measure("recall@12"), parse_measure("recall@11")]
     for nonnegative in (True, False):
-        (found,) = np.moveaxis(
+        (vectors,) = np.moveaxis(
             estimator_vectors(
                 ["cls"],
                 measures,
@@ -206,9 +206,9 @@ def test_monotone_vectors_never_rise(sampling):
             1,
             0,
         )
-        assert (np.diff(found) <= 0.0).all()
-        assert not nonnegative or (found >= 0.0).all()
-        np.testing.assert_allclose(found[4], 1.0, rtol=1e-10)
+        assert (np.diff(vectors) <= 0.0).all()
+        assert not nonnegative or (vectors >= 0.0).all()
+        np.testing.assert_allclose(vectors[4], 1.0, rtol=1e-10)
 
 
 def test_monotone_vectors_of_many_negatives_match_bvls():
@@ -216,9 +216,9 @@ def test_monotone_vectors_of_many_negatives_match_bvls():
     n, m, measures = 400, 140, [parse_measure("recall@10"), parse_measure("rr@3")]
     solutions = solve_monotone(reduce_system(measures, n, m, WITH))
     steps = np.cumsum(sampled_rank_pmf(n, m, WITH), axis=1)
-    for found, wanted in zip(solutions, exact_values(measures, n).T, strict=True):
-        expected = lsq_linear(steps, wanted, (0, np.inf), "bvls", tol=1e-15)
-        distance = np.sum((sampled_rank_pmf(n, m, WITH) @ found - wanted) ** 2)
+    for vector, target in zip(solutions, exact_values(measures, n).T, strict=True):
+        expected = lsq_linear(steps, target, (0, np.inf), "bvls", tol=1e-15)
+        distance = np.sum((sampled_rank_pmf(n, m, WITH) @ vector - target) ** 2)
         assert distance == pytest.approx(2 * expected.cost, rel=1e-9)
 
 
@@ -279,9 +279,9 @@ def test_rank_rule_sums_hypergeometric_probabilities(n, m):
 @given(st.lists(st.integers(0, 400), min_size=1, max_size=30), st.integers(0, 39))
 def test_sums_up_to_any_ends(steps, degree):
     ends = np.cumsum(steps) + 1
-    found = sums_up_to(ends, lambda ranks: (ranks / 100.0) ** degree)
+    sums = sums_up_to(ends, lambda ranks: (ranks / 100.0) ** degree)
     powers = np.cumsum((np.arange(1, ends[-1] + 1) / 100.0) ** degree)
-    np.testing.assert_allclose(found, powers[ends - 1], rtol=1e-11)
+    np.testing.assert_allclose(sums, powers[ends - 1], rtol=1e-11)
 
 
 @pytest.mark.parametrize("gap", [1, 2, 3, 7, 400])
@@ -321,8 +321,8 @@ def vector_with_prior(name, measure, n, m, prior, sampling="without-replacement"
 @pytest.mark.parametrize("scale", [1, 40])
 def test_prior_by_hand(name, expected, scale):
     prior = np.array([2, 1, 1]) * scale  # weights need not have the sum 1
-    found = vector_with_prior(name, "recall@1", 3, 1, prior)
-    np.testing.assert_allclose(found, expected, atol=1e-10)
+    vector = vector_with_prior(name, "recall@1", 3, 1, prior)
+    np.testing.assert_allclose(vector, expected, atol=1e-10)
 
 
 @pytest.mark.parametrize("sampling", ["with-replacement", "without-replacement"])
@@ -334,28 +334,28 @@ def test_prior_matches_brute_force(seed, sampling):
         rng.gamma(0.5, size=n) * (rng.random(n) < 0.8) + (np.arange(n) % 7 == 0) / 50
     )
     share = prior / prior.sum()
-    given = sampled_rank_pmf(n, m, sampling)
-    marginal = share @ given
-    for name, wanted in {
+    pmf = sampled_rank_pmf(n, m, sampling)
+    marginal = share @ pmf
+    for name, target in {
         "recall@3": np.arange(1, n + 1) <= 3,
         "rr": 1 / np.arange(1, n + 1),
     }.items():
         gamma = 0.05
-        left = (1 - gamma) * given.T @ (share[:, None] * given) + gamma * np.diag(
+        left = (1 - gamma) * pmf.T @ (share[:, None] * pmf) + gamma * np.diag(
             marginal
         )
-        expected = np.linalg.solve(left, given.T @ (share * wanted))  # eq. 25
-        found = vector_with_prior(f"bv:{gamma}", name, n, m, prior, sampling)
-        np.testing.assert_allclose(found, expected, rtol=1e-9, atol=1e-11)
+        expected = np.linalg.solve(left, pmf.T @ (share * target))  # eq. 25
+        vector = vector_with_prior(f"bv:{gamma}", name, n, m, prior, sampling)
+        np.testing.assert_allclose(vector, expected, rtol=1e-9, atol=1e-11)
         # eq. 21 in steps down, each at least 0
-        steps = np.sqrt(share)[:, None] * np.cumsum(given, axis=1)
+        steps = np.sqrt(share)[:, None] * np.cumsum(pmf, axis=1)
         solved = lsq_linear(
-            steps, np.sqrt(share) * wanted, (0, np.inf), "bvls", tol=1e-15
+            steps, np.sqrt(share) * target, (0, np.inf), "bvls", tol=1e-15
         )
         fitted = vector_with_prior("cls", name, n, m, prior, sampling)
         assert (np.diff(fitted) <= 0).all()
         assert fitted[-1] >= 0
-        bias = share @ (given @ fitted - wanted) ** 2
+        bias = share @ (pmf @ fitted - target) ** 2
         assert bias == pytest.approx(2 * solved.cost, rel=1e-6, abs=1e-13)
 
 
@@ -371,16 +371,16 @@ def test_prior_of_users_leaves_no_bias():
     # With gamma = 1 the estimate is the posterior mean: exact on average if users are as the prior.
     n, m = 200, 10
     prior = 1 / np.arange(1, n + 1) ** 2
-    given = sampled_rank_pmf(n, m, "without-replacement")
-    shares = prior / prior.sum() @ given
-    found = vector_with_prior("bv:1", "recall@5", n, m, prior)
-    by_hand = (prior[:5] / prior.sum()) @ given[:5] / shares
-    assert found == pytest.approx(by_hand, rel=1e-9)
-    assert shares @ found == pytest.approx(prior[:5].sum() / prior.sum(), rel=1e-9)
+    pmf = sampled_rank_pmf(n, m, "without-replacement")
+    shares = prior / prior.sum() @ pmf
+    vector = vector_with_prior("bv:1", "recall@5", n, m, prior)
+    by_hand = (prior[:5] / prior.sum()) @ pmf[:5] / shares
+    assert vector == pytest.approx(by_hand, rel=1e-9)
+    assert shares @ vector == pytest.approx(prior[:5].sum() / prior.sum(), rel=1e-9)
 
 
 @pytest.mark.parametrize(
-    ("prior", "words"),
+    ("prior", "message"),
     [
         (np.ones(8), "expected a weight for each of 9 ranks"),
         (np.ones((9, 1)), "expected a weight"),
@@ -392,8 +392,8 @@ def test_prior_of_users_leaves_no_bias():
         ([1] + [0] * 8, "sampled rank 2 of 5 has probability 0 .*prior"),
     ],
 )
-def test_wrong_prior_is_refused(prior, words):
-    with pytest.raises(InputError, match=words):
+def test_wrong_prior_is_refused(prior, message):
+    with pytest.raises(InputError, match=message):
         vector_with_prior("cls", "recall@1", 9, 4, prior)
 
 

@@ -68,7 +68,7 @@ class TestNames:
 
 
 @pytest.mark.parametrize(
-    ("name", "words"),
+    ("name", "message"),
     [
         ("clss", "did you mean cls"),
         (
@@ -77,8 +77,8 @@ class TestNames:
         ),
     ],
 )
-def test_parse_estimator_suggests_names(name, words):
-    with pytest.raises(InputError, match=words):
+def test_parse_estimator_suggests_names(name, message):
+    with pytest.raises(InputError, match=message):
         parse_estimator(name)
 
 
@@ -123,10 +123,10 @@ class TestSampledAndRankEstimate:
                 [1, 1 / 3 - (1 / 3 - 1 / 4) / 3, 1 / 5 - (1 / 5 - 1 / 6) * 2 / 3],
             ),
         ):
-            found = estimator_vectors(
+            vectors = estimator_vectors(
                 ["rank-estimate"], [ap], 8, 2, rounding=rounding, divisor=divisor
             )
-            np.testing.assert_allclose(found[0, 0], expected)
+            np.testing.assert_allclose(vectors[0, 0], expected)
 
     @settings(derandomize=True, deadline=None)
     @given(st.integers(2, 10**6), st.integers(1, 200), st.sampled_from(["m", "m+1"]))
@@ -146,9 +146,9 @@ class TestSampledAndRankEstimate:
         vector = estimator_vectors(["rank-estimate"], MEASURES[3:], 40, 7, **options)[
             0, 0
         ]
-        found = sampled_rank_pmf(40, 7, sampling) @ vector
+        means = sampled_rank_pmf(40, 7, sampling) @ vector
         np.testing.assert_allclose(
-            found, exact_values(MEASURES[3:], 40)[:, 0], atol=1e-13
+            means, exact_values(MEASURES[3:], 40)[:, 0], atol=1e-13
         )
 
 
@@ -170,27 +170,27 @@ class TestFitted:
     @pytest.mark.parametrize("sampling", SAMPLINGS)
     @pytest.mark.parametrize("iterations", [1, 7, 50])
     def test_em_matches_loops(self, sampling, iterations):
-        given, shares = (
+        pmf, shares = (
             sampled_rank_pmf(self.N, self.M, sampling),
             self.HISTOGRAM / self.HISTOGRAM.sum(),
         )
         p = [1 / self.N] * self.N
         for _ in range(iterations):
             marginal = [
-                sum(map(float.__mul__, p, column)) for column in given.T.tolist()
+                sum(map(float.__mul__, p, column)) for column in pmf.T.tolist()
             ]
             p = [
                 sum(
                     f * q * g / c
                     for f, g, c in zip(shares, row, marginal, strict=True)
                 )
-                for q, row in zip(p, given.tolist(), strict=True)
+                for q, row in zip(p, pmf.tolist(), strict=True)
             ]
-        found = self.value(f"em:{iterations}", sampling=sampling)
+        values = self.value(f"em:{iterations}", sampling=sampling)
         np.testing.assert_allclose(
-            found, p @ exact_values(self.MEASURES, self.N), rtol=0, atol=1e-12
+            values, p @ exact_values(self.MEASURES, self.N), rtol=0, atol=1e-12
         )
-        assert found[-1] == pytest.approx(1, abs=1e-10)  # recall at n
+        assert values[-1] == pytest.approx(1, abs=1e-10)  # recall at n
 
     @pytest.mark.parametrize("sampling", SAMPLINGS)
     @pytest.mark.parametrize("name", ["em:1", "em:30", "likely"])
@@ -214,10 +214,10 @@ class TestFitted:
         Given sampled rank 1, true rank 1 is 16 times as probable as 2; given 2, rank 2 is 15/2
         times as probable as 3. The AUC of true ranks 1, 2, 3 is 1, 1/2, 0.
         """
-        found = estimator_vectors(
+        vectors = estimator_vectors(
             ["em:1"], MEASURES[3:], 3, 4, sampling="distinct", histogram=[1] * 5
         )
-        assert found[0, 0] == pytest.approx(
+        assert vectors[0, 0] == pytest.approx(
             [(16 + 1 / 2) / 17, 7.5 / 2 / 8.5, 0, 0, 0]
         )
 

@@ -49,11 +49,11 @@ class TestOneRelevantItem:
         ],
     )
     def test_by_hand(self, name, expected):
-        found = values_at(name)
-        np.testing.assert_allclose(found, expected, rtol=1e-15)
-        assert found.dtype == np.float64
+        values_by_rank = values_at(name)
+        np.testing.assert_allclose(values_by_rank, expected, rtol=1e-15)
+        assert values_by_rank.dtype == np.float64
         if name != "auc":
-            np.testing.assert_array_equal(found, values_at(name, n=20))
+            np.testing.assert_array_equal(values_by_rank, values_at(name, n=20))
 
     def test_auc_depends_on_candidates_of_each_user(self):
         # user 1: (10 - 4)/(10 - 1) = 6/9; user 2: (3 - 3)/(3 - 1) = 0
@@ -86,8 +86,8 @@ class TestTies:
         # 1 better, the held-out item H tied with P and Q: rank 2, 3 or 4 in two of six orders each
         ranks = [2 + order.index("H") for order in itertools.permutations("HPQ")]
         expected = np.mean([1 / rank for rank in ranks])  # (1/2 + 1/3 + 1/4) / 3
-        found = values(parse_measure("ap"), Ranks([6], [1], [2])).item()
-        assert found == pytest.approx(expected, rel=1e-15)
+        value = values(parse_measure("ap"), Ranks([6], [1], [2])).item()
+        assert value == pytest.approx(expected, rel=1e-15)
 
     def test_random_places_are_uniform(self):
         # 30,000 users with 2 ties: three places, each expected 10,000 times; 4 sd = 4 * 82
@@ -201,15 +201,15 @@ def test_ap_of_papachristoudis_example():
     """
     user, place = np.array([(0, 1), (0, 3), (0, 4), (1, 2), (2, 1), (2, 4)]).T
     for n_relevant, mean in (([3, 3, 3], "0.4907"), ([3, 1, 2], "0.6852")):
-        found = metric_values(
+        values_by_user = metric_values(
             "ap@4",
             ranks_by_user(user, place - 1, 0 * place, n_relevant, [6] * 3, [4] * 3),
         )
         numerators = (1 / 1 + 2 / 3 + 3 / 4, 1 / 2, 1 / 1 + 2 / 4)
         np.testing.assert_allclose(
-            found, np.divide(numerators, n_relevant), rtol=1e-15
+            values_by_user, np.divide(numerators, n_relevant), rtol=1e-15
         )
-        assert f"{found.mean():.4f}" == mean
+        assert f"{values_by_user.mean():.4f}" == mean
 
 
 @pytest.mark.parametrize("name", ["rr", "rr@4", "hit@3"])
@@ -274,8 +274,8 @@ class TestConventions:
         ],
     )
     def test_values_of_users(self, metric, expected):
-        found = sm.values_by_user(THREE_USERS, metric)[metric]
-        np.testing.assert_allclose(found, expected, rtol=1e-15)
+        by_user = sm.values_by_user(THREE_USERS, metric)[metric]
+        np.testing.assert_allclose(by_user, expected, rtol=1e-15)
 
     def test_auc_micro_is_weighted_by_relevant_items(self):
         assert mean_value(THREE_USERS, "auc-micro") == pytest.approx(
@@ -289,5 +289,5 @@ class TestConventions:
     def test_auc_micro_omits_users_without_irrelevant_candidates(self):
         full = sm.Ranks([2], [0, 1], [0, 0], n_found=[2])
         with warns_about("1 of 4 users"):
-            found = mean_value(sm.Ranks.concatenate([THREE_USERS, full]), "auc-micro")
-        assert found == pytest.approx(np.average(AUC, weights=[2, 1, 3]))
+            mean = mean_value(sm.Ranks.concatenate([THREE_USERS, full]), "auc-micro")
+        assert mean == pytest.approx(np.average(AUC, weights=[2, 1, 3]))

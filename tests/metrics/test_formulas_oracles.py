@@ -69,12 +69,12 @@ def test_extreme_policies_match_extreme_orders(user, k):
             range(len(scores)), key=lambda i: (-scores[i], sign * (i in relevant))
         )
         for name in metric_names(k):
-            found = metric_values(name, ranks, policy).item()
-            assert found == pytest.approx(
+            value = metric_values(name, ranks, policy).item()
+            assert value == pytest.approx(
                 metric_by_definition(name, row_of(order, relevant)), abs=1e-13
             )
             bound = extreme(metric_by_definition(name, row) for row in rows)
-            assert found == pytest.approx(bound, abs=1e-13), name
+            assert value == pytest.approx(bound, abs=1e-13), name
 
 
 @settings(max_examples=40)
@@ -83,13 +83,15 @@ def test_random_matches_one_order_for_all_metrics(user, k, seed):
     scores, relevant = user
     rows = {tuple(row_of(order, relevant)) for order in orders_with_ties(scores)}
     names, ranks = metric_names(k), ranks_of_scores([user])
-    found = [
+    values_by_name = [
         metric_values(name, ranks, "random", np.random.default_rng(seed)).item()
         for name in names
     ]
     assert any(
         np.allclose(
-            found, [metric_by_definition(name, row) for name in names], atol=1e-13
+            values_by_name,
+            [metric_by_definition(name, row) for name in names],
+            atol=1e-13,
         )
         for row in rows
     )
@@ -143,8 +145,8 @@ def test_reciprocals_match_sums(above):
     expected = [
         fsum(1 / (above + 1 + place) for place in range(count)) for count in places
     ]
-    found = reciprocals(np.full(places.size, above), places)
-    np.testing.assert_allclose(found, expected, rtol=2e-14)
+    sums = reciprocals(np.full(places.size, above), places)
+    np.testing.assert_allclose(sums, expected, rtol=2e-14)
 
 
 def test_expected_in_large_catalogue_is_accurate():

@@ -54,8 +54,8 @@ class TestByHand:
 
     def test_ndcg_of_grades_1_2_3_in_worst_order(self):
         for name in ("ndcg@3", "ndcg"):
-            (found,) = sm.evaluate([[0.9, 0.5, 0.1]], name, relevant=[[1, 2, 3]])
-            assert found.value == pytest.approx(WORST, rel=1e-15)
+            (result,) = sm.evaluate([[0.9, 0.5, 0.1]], name, relevant=[[1, 2, 3]])
+            assert result.value == pytest.approx(WORST, rel=1e-15)
         assert pytest.approx(0.790, abs=5e-4) == WORST
 
     @pytest.mark.parametrize(
@@ -224,17 +224,17 @@ def test_trec_eval_with_relevance_level(least):
     ).evaluate(run)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", sm.InputWarning)  # all items have scores
-        found = sm.values_by_user(
+        ours = sm.values_by_user(
             run,
             list(names.values()),
             relevant=qrels,
             n_items=12,
             min_relevance=least,
         )
-    assert len(found) == len(users)
+    assert len(ours) == len(users)
     for their_name, name in names.items():
-        expected = [theirs[user][their_name] for user in found.index]
-        np.testing.assert_allclose(found[name], expected, rtol=1e-12)
+        expected = [theirs[user][their_name] for user in ours.index]
+        np.testing.assert_allclose(ours[name], expected, rtol=1e-12)
 
 
 CUTOFFS = (1, 3, 10, 30)
@@ -270,16 +270,16 @@ def test_trec_eval_of_full_rankings():
     theirs = pytrec_eval.RelevanceEvaluator(qrels, wanted).evaluate(run)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", sm.InputWarning)  # all items have scores
-        found = sm.values_by_user(scores, [*names.values()], relevant=relevant)
+        ours = sm.values_by_user(scores, [*names.values()], relevant=relevant)
         by_id = sm.values_by_user(
             run, [*names.values()], relevant=qrels, n_items=items
         )
-    assert found.index.tolist() == list(range(users))
+    assert ours.index.tolist() == list(range(users))
     assert by_id.index.tolist() == [f"u{user}" for user in range(users)]
     for their_name, name in names.items():
         expected = [theirs[user][their_name] for user in by_id.index]
         np.testing.assert_allclose(
-            found[name], expected, rtol=0, atol=1e-12, err_msg=name
+            ours[name], expected, rtol=0, atol=1e-12, err_msg=name
         )
         np.testing.assert_allclose(
             by_id[name], expected, rtol=0, atol=1e-12, err_msg=name
@@ -335,9 +335,9 @@ def forms(folder):
 
 def test_every_form_of_grades_gives_the_same_values(tmp_path):
     for data, relevant in forms(tmp_path):
-        found = sm.values_by_user(data, "ndcg@3,recall@1", relevant=relevant)
-        np.testing.assert_allclose(found["ndcg@3"], NDCG, rtol=1e-14)
-        np.testing.assert_allclose(found["recall@1"], [1 / 3, 0, 1], rtol=1e-14)
+        by_user = sm.values_by_user(data, "ndcg@3,recall@1", relevant=relevant)
+        np.testing.assert_allclose(by_user["ndcg@3"], NDCG, rtol=1e-14)
+        np.testing.assert_allclose(by_user["recall@1"], [1 / 3, 0, 1], rtol=1e-14)
         mean = sm.evaluate(data, "ndcg@3", relevant=relevant)[0]
         assert mean.value == pytest.approx(np.mean(NDCG), rel=1e-14)
         # carl has no item of at least 2
@@ -359,9 +359,9 @@ def test_compare_matches_evaluate_and_mentions_grades():
     assert [result.value_a for result in results] == [
         result.value for result in alone
     ]
-    for found in (results, alone):
-        assert "grades" in str(found)
-        assert "least" in str(found)
+    for printed in (results, alone):
+        assert "grades" in str(printed)
+        assert "least" in str(printed)
     assert "least" not in str(sm.evaluate(SCORES, "ndcg@3", relevant=GRADES))
 
 
@@ -398,8 +398,8 @@ class TestStoredGrades:
         assert named.replace(source="again").users.tolist() == ["x", "y"]
 
     def test_evaluate_ranks_with_min_relevance(self):
-        (found,) = sm.evaluate(self.RANKS, "recall@2", min_relevance=2)
-        assert found.value == pytest.approx((1 / 2 + 1) / 2)
+        (result,) = sm.evaluate(self.RANKS, "recall@2", min_relevance=2)
+        assert result.value == pytest.approx((1 / 2 + 1) / 2)
 
     def test_evaluate_command_with_min_relevance(self, tmp_path):
         TABLE.to_csv(tmp_path / "grades.csv", index=False)
@@ -430,7 +430,7 @@ class TestStoredGrades:
 
 
 @pytest.mark.parametrize(
-    ("given", "words"),
+    ("options", "message"),
     [
         ({"relevant": GRADES, "min_relevance": 4}, "highest relevance is 3"),
         ({"relevant": [0, 1, 2], "min_relevance": 2}, "no grades"),
@@ -440,9 +440,9 @@ class TestStoredGrades:
         ({"relevant": np.where(GRADES > 2, np.nan, GRADES)}, "finite"),
     ],
 )
-def test_wrong_grades_are_refused(given, words):
-    with pytest.raises(sm.InputError, match=words):
-        sm.evaluate(SCORES, "ndcg@3", **given)
+def test_wrong_grades_are_refused(options, message):
+    with pytest.raises(sm.InputError, match=message):
+        sm.evaluate(SCORES, "ndcg@3", **options)
 
 
 @pytest.mark.parametrize("relevance", [[1], [1, 0], [1, -1], [1, np.inf]])
@@ -468,6 +468,6 @@ def test_grades_of_missing_items_in_any_order_of_rows(item, place, order):
         {"user_id": ["anna"] * 3, "item_id": [item, "c", "d"], "relevance": [1, 3, 2]}
     )
     relevant = relevant.iloc[order]
-    (found,) = sm.evaluate(lists, "ndcg@3", relevant=relevant, n_items=50)
+    (result,) = sm.evaluate(lists, "ndcg@3", relevant=relevant, n_items=50)
     ideal = 3 + 2 / log2(3) + 1 / 2
-    assert found.value == pytest.approx(1 / log2(place + 1) / ideal, rel=1e-12)
+    assert result.value == pytest.approx(1 / log2(place + 1) / ideal, rel=1e-12)

@@ -106,7 +106,7 @@ class TestNames:
     def test_parse_measure_unknown_name_lists_known(self, name):
         with pytest.raises(InputError, match="unknown measure") as caught:
             parse_measure(name)
-        assert all(known in str(caught.value) for known in known_measures())
+        assert all(known_name in str(caught.value) for known_name in known_measures())
 
     @pytest.mark.parametrize(
         ("kind", "names"),
@@ -133,7 +133,7 @@ class TestNames:
             assert parse_measure(name) == Measure("f", 10, 1.0)
 
     @pytest.mark.parametrize(
-        ("name", "words"),
+        ("name", "message"),
         [
             ("recal@10", "mean recall"),
             ("HR1O", r"mean hr@10\?"),
@@ -145,8 +145,8 @@ class TestNames:
             ("auc@10", "no cut-off"),
         ],
     )
-    def test_parse_measure_suggests_names(self, name, words):
-        with pytest.raises(InputError, match=words):
+    def test_parse_measure_suggests_names(self, name, message):
+        with pytest.raises(InputError, match=message):
             parse_measure(name)
 
     @pytest.mark.parametrize(
@@ -239,13 +239,13 @@ def test_values_of_many_users_match_values_of_few(ties, tied, same_n):
     ranks = Ranks(n, better, ties_of_users)
     names = "recall@10,precision@5,f0.5@7,hit@10,rr,rr@9,ap,ap@20,ndcg,ndcg@10,ndcg-by-k@5,auc"
     for measure in parse_measures(names):
-        found = values(measure, ranks, ties, np.random.default_rng(1))
+        values_of_all = values(measure, ranks, ties, np.random.default_rng(1))
         numbers = np.random.default_rng(1)
         parts = [slice(start, start + 4000) for start in range(0, users, 4000)]
         expected = [
             values(measure, ranks.take(part), ties, numbers) for part in parts
         ]
-        assert np.array_equal(found, np.concatenate(expected))
+        assert np.array_equal(values_of_all, np.concatenate(expected))
 
 
 @pytest.mark.parametrize(
@@ -304,19 +304,19 @@ def test_values_of_short_lists_or_refusal(name, places, n, expected):
 
 
 @pytest.mark.parametrize(
-    ("depth", "words"),
+    ("depth", "message"),
     [
         ([9, 30, 7, 8], "lists end at 7 or later .users: 3."),
         ([8, 30, 8, 8], "lists end at 8 or later .users: 3."),
         ([30, 10, 9, 10], "lists end at 9 or later .users: 1."),
     ],
 )
-def test_values_of_short_lists_names_first_end(depth, words):
+def test_values_of_short_lists_names_first_end(depth, message):
     ranks = Ranks(
         [0] * 4, [0] * 4, [0] * 4, n_found=[1] * 4, n_relevant=[2] * 4, depth=depth
     )
     with pytest.raises(
-        InputError, match=rf"recall@10 needs ranks down to 10; {words}\."
+        InputError, match=rf"recall@10 needs ranks down to 10; {message}\."
     ):
         metric_values("recall@10", ranks)
     assert metric_values(f"recall@{min(depth)}", ranks).tolist() == [0.5] * 4

@@ -45,8 +45,8 @@ class TestTheirNumbers:
     def test_ap_by_threshold_matches_scikit_learn_tests(self, labels, scores, theirs):
         """Of its tests, where `ap` averages over orders: .75 in the first."""
         options = {"relevant": np.array([labels])}
-        found = sm.evaluate(np.array([scores]), "ap-by-threshold", **options)
-        assert found[0].value == pytest.approx(theirs)
+        results = sm.evaluate(np.array([scores]), "ap-by-threshold", **options)
+        assert results[0].value == pytest.approx(theirs)
 
     @pytest.mark.parametrize("seed", range(5))
     def test_ap_and_auc_match_scikit_learn(self, seed):
@@ -55,7 +55,7 @@ class TestTheirNumbers:
         scores = rng.integers(0, 6, (8, 12)).astype(float)
         labels = (rng.random((8, 12)) < 0.3) | (np.arange(12) == rng.integers(12))
         names = "ap-by-threshold, auc"
-        found = sm.values_by_user(scores, names, relevant=labels)
+        ours = sm.values_by_user(scores, names, relevant=labels)
         rows = [*zip(labels, scores, strict=True)]
         theirs = {
             "ap-by-threshold": [
@@ -64,9 +64,9 @@ class TestTheirNumbers:
             "auc": [metrics.roc_auc_score(*row) for row in rows],
         }
         for name, values in theirs.items():
-            np.testing.assert_allclose(found[name], values)
+            np.testing.assert_allclose(ours[name], values)
         mean = metrics.label_ranking_average_precision_score(labels, scores)
-        assert found["ap-by-threshold"].mean() == pytest.approx(mean)
+        assert ours["ap-by-threshold"].mean() == pytest.approx(mean)
         worst = sm.evaluate(scores, "auc", relevant=labels, ties="pessimistic")
         loss = metrics.label_ranking_loss(labels, scores)
         assert worst[0].value == pytest.approx(1 - loss)
@@ -100,8 +100,8 @@ class TestTheirNumbers:
     def test_evidently(self, metric, theirs):
         """Users without a relevant item are left out there too."""
         with warns_about("have no row"):
-            found = sm.evaluate(EVIDENTLY, metric, n_items=4)
-        assert found[0].value == pytest.approx(theirs)
+            results = sm.evaluate(EVIDENTLY, metric, n_items=4)
+        assert results[0].value == pytest.approx(theirs)
 
     def test_precision_of_short_lists_lenskit_and_evidently(self):
         """2 of 3 items are relevant: theirs at 5 is 2/3, as `precision@3` here."""
@@ -117,8 +117,8 @@ class TestTheirNumbers:
 
     def test_ap_lenskit(self):
         lists = {1: [1, 2, 3, 4, 5]}
-        found = mean_value(sm.Ranks.from_lists(lists, {1: [1, 3, 5]}), "ap@3")
-        assert found == pytest.approx((1 + 2 / 3) / 3)
+        mean = mean_value(sm.Ranks.from_lists(lists, {1: [1, 3, 5]}), "ap@3")
+        assert mean == pytest.approx((1 + 2 / 3) / 3)
 
     def test_mteb(self):
         """`test_metrics_at_k` of its RetrievalEvaluator."""
@@ -135,8 +135,8 @@ class TestTheirNumbers:
             "precision_at_2": 0.75,
             "precision_at_3": 0.5,
         }
-        found = sm.evaluate(run, ",".join(theirs), relevant=qrels)
-        assert {one.metric: one.value for one in found} == theirs
+        results = sm.evaluate(run, ",".join(theirs), relevant=qrels)
+        assert {result.metric: result.value for result in results} == theirs
 
     def test_accuracy_beir(self):
         """`top_k_accuracy`: the share of queries with a hit, of 3 and 1 relevant ones."""
@@ -160,14 +160,16 @@ class TestTheirNumbers:
             [[1, 0, 0, 0, 0, 0], [1, 1, 0, 0, 0, 0], [1, 1, 1, 0, 0, 0]]
         )
         by_user = sm.values_by_user(scores, "auc", relevant=relevant)["auc"]
-        found = sm.evaluate(scores, "gauc", relevant=relevant)[0]
-        assert found.value == pytest.approx(np.average(by_user, weights=[1, 2, 3]))
+        result = sm.evaluate(scores, "gauc", relevant=relevant)[0]
+        assert result.value == pytest.approx(np.average(by_user, weights=[1, 2, 3]))
 
     def test_mrr_mind(self):
         """`mrr_score` of MIND: the sum of labels by rank, by the clicks."""
         labels, scores = np.array([0, 1, 0, 1]), np.array([0.4, 0.9, 0.5, 0.1])
         by_rank = labels[np.argsort(-scores)] / np.arange(1, 5)
         theirs = by_rank.sum() / labels.sum()
-        found = sm.evaluate(scores[None], "rr-by-relevant, rr", relevant=labels[None])
-        assert [one.value for one in found] == pytest.approx([theirs, 1.0])
+        results = sm.evaluate(
+            scores[None], "rr-by-relevant, rr", relevant=labels[None]
+        )
+        assert [result.value for result in results] == pytest.approx([theirs, 1.0])
         assert theirs == 0.625

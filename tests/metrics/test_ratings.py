@@ -47,7 +47,7 @@ def test_rmse_and_mae_match_scikit_learn(pairs):
 
 @pytest.mark.parametrize("error", [sm.rmse, sm.mae])
 @pytest.mark.parametrize(
-    ("true", "predicted", "words"),
+    ("true", "predicted", "message"),
     [
         ([], [], "true is empty"),
         ([1, 2], [1], "shape"),
@@ -60,8 +60,8 @@ def test_rmse_and_mae_match_scikit_learn(pairs):
         (np.ma.masked_array([1, 2], [True, False]), [1, 2], "mask"),
     ],
 )
-def test_wrong_ratings_are_refused(error, true, predicted, words):
-    with pytest.raises(sm.InputError, match=words):
+def test_wrong_ratings_are_refused(error, true, predicted, message):
+    with pytest.raises(sm.InputError, match=message):
         error(true, predicted)
 
 

@@ -25,13 +25,13 @@ def counts(ranks):
 
 def one_by_one(scores, candidates, relevant):
     """Better and tied candidates of each relevant item, user by user, best first."""
-    found = []
-    for user, own in zip(*np.nonzero(relevant), strict=True):
+    rows = []
+    for user, item in zip(*np.nonzero(relevant), strict=True):
         row = scores[user]
-        others = [j for j in range(len(row)) if candidates[user, j] and j != own]
-        better = sum(row[j] > row[own] for j in others)
-        found.append((user, better, sum(row[j] == row[own] for j in others)))
-    return [(better, tied) for _, better, tied in sorted(found)]
+        others = [j for j in range(len(row)) if candidates[user, j] and j != item]
+        better = sum(row[j] > row[item] for j in others)
+        rows.append((user, better, sum(row[j] == row[item] for j in others)))
+    return [(better, tied) for _, better, tied in sorted(rows)]
 
 
 def test_rank_by_hand():
@@ -104,7 +104,7 @@ LISTS = {
 @pytest.mark.parametrize("form", LISTS)
 @pytest.mark.parametrize("kind", ["matrix", "function", "vectors"])
 def test_rank_lists_match_evaluate(form, kind):
-    given, columns = LISTS[form]
+    lists, columns = LISTS[form]
     vectors = (
         np.random.default_rng(3).random((2, 3)),
         np.random.default_rng(4).random((5, 3)),
@@ -115,21 +115,21 @@ def test_rank_lists_match_evaluate(form, kind):
     for user, items in enumerate(columns):
         relevant[user, items] = True
     for seen in (None, np.zeros((2, 5), dtype=bool)):
-        ranks = rank(score, seen, given)
+        ranks = rank(score, seen, lists)
         assert sorted(counts(ranks)) == sorted(
             one_by_one(scores, np.ones((2, 5), bool), relevant)
         )
-        found = sm.values_by_user(ranks, "recall@2,ap").to_numpy()
-        expected = sm.values_by_user(scores, "recall@2,ap", relevant=given).to_numpy()
-        assert found.tolist() == expected.tolist()
+        values = sm.values_by_user(ranks, "recall@2,ap").to_numpy()
+        expected = sm.values_by_user(scores, "recall@2,ap", relevant=lists).to_numpy()
+        assert values.tolist() == expected.tolist()
 
 
 def test_rank_grades_in_lists_match_evaluate():
     scores, grades = np.array([[0.9, 0.5, 0.1]]), [[1, 2, 3]]
-    found = sm.values_by_user(rank(scores, None, grades), "ndcg@3")
+    values = sm.values_by_user(rank(scores, None, grades), "ndcg@3")
     ideal = 3 + 2 / math.log2(3) + 1 / 2
     worst = 1 + 2 / math.log2(3) + 3 / 2
-    assert found["ndcg@3"].tolist() == pytest.approx([worst / ideal], abs=1e-15)
+    assert values["ndcg@3"].tolist() == pytest.approx([worst / ideal], abs=1e-15)
 
 
 def test_rank_sparse_zeros_and_duplicates():
@@ -329,8 +329,10 @@ def test_rank_near_ties_of_whole_numbers_are_exact(scale, several):
     ranks = rank((scale * users, items), None, relevant)
     better, tied = [], []
     for scores, mine in zip(exact, relevant, strict=True):
-        own = [scores[item] for item in (np.flatnonzero(mine) if several else [mine])]
-        for value in sorted(own, reverse=True):
+        relevant_scores = [
+            scores[item] for item in (np.flatnonzero(mine) if several else [mine])
+        ]
+        for value in sorted(relevant_scores, reverse=True):
             better.append(sum(score > value for score in scores))
             tied.append(sum(score == value for score in scores) - 1)
     assert ranks.n_better.tolist() == better
@@ -401,32 +403,32 @@ def test_rank_infinite_products():
 @pytest.mark.parametrize("item", [-2, -1, 4, 5])
 @pytest.mark.parametrize("name", ["relevant", "seen"])
 def test_rank_unknown_items_are_refused(name, item):
-    given = {"relevant": [[1], [2]], "seen": [[3], [3]], name: [[3], [item]]}
+    items = {"relevant": [[1], [2]], "seen": [[3], [3]], name: [[3], [item]]}
     with pytest.raises(
         InputError,
         match=f"row 2, column {name}: found {item}; expected columns, 0 to 3",
     ):
-        rank(by_rows(np.ones((2, 4))), given["seen"], given["relevant"])
+        rank(by_rows(np.ones((2, 4))), items["seen"], items["relevant"])
 
 
 def test_rank_function_is_called_for_users_with_items():
     scores = np.random.default_rng(0).random((3, 5))
-    asked = []
+    calls = []
 
     def score(users):
-        asked.append(users.tolist())
+        calls.append(users.tolist())
         return scores[users]
 
     rank(score, np.zeros((3, 5), dtype=bool), [[1], [2, 3], [0]])
-    assert asked == [[0], [0, 1, 2]]
+    assert calls == [[0], [0, 1, 2]]
     rank(score, None, [[], [2, 3], [0]])
-    assert asked[2:] == [[0], [1, 2]]
+    assert calls[2:] == [[0], [1, 2]]
 
 
 def test_lists_of_columns_determine_number_of_items():
-    found = items_by_position([[1, 3], [], [0]], "seen")
-    assert (found.n_users, found.n_items) == (3, 4)
-    assert found.item.tolist() == [1, 3, 0]
+    items = items_by_position([[1, 3], [], [0]], "seen")
+    assert (items.n_users, items.n_items) == (3, 4)
+    assert items.item.tolist() == [1, 3, 0]
     assert items_by_position([[], []], "seen").n_items == 0
     for lists, size in (([[], []], 0), ([[0], []], 1), ([[4], [2]], 5)):
         assert len(items_by_id(lists, "seen").item_ids) == size
@@ -450,7 +452,7 @@ def test_correct_wrong_positive_is_refused(positive):
 )
 def test_correct_positive_by_hand(positive, ranks):
     scores = np.array([[9.0, 5.0, 4.0, 3.0, 1.0], [6.0, 9.0, 1.0, 2.0, 8.0]])
-    found = sm.correct(
+    results = sm.correct(
         scores, "rr", "sampled", positive=positive, n_items=50, shape="none"
     )
-    assert found[0].value == pytest.approx(np.mean([1 / rank for rank in ranks]))
+    assert results[0].value == pytest.approx(np.mean([1 / rank for rank in ranks]))

@@ -192,12 +192,14 @@ def test_write_ids_of_any_type_round_trip(tmp_path, ids, written):
 
 def counts_of_rankings(n, relevant):
     """Better and tied candidates of the first `relevant` of n items, in every order with ties."""
-    found = set()
+    counts = set()
     for levels in product(range(n), repeat=n):
-        better = [sum(other > own for other in levels) for own in levels]
-        tied = [levels.count(own) - 1 for own in levels]
-        found.add(tuple(sorted(zip(better[:relevant], tied[:relevant], strict=True))))
-    return found
+        better = [sum(other > level for other in levels) for level in levels]
+        tied = [levels.count(level) - 1 for level in levels]
+        counts.add(
+            tuple(sorted(zip(better[:relevant], tied[:relevant], strict=True)))
+        )
+    return counts
 
 
 def is_taken(n, pairs, n_found):
@@ -284,20 +286,20 @@ def test_binary_selects_items_of_at_least_a_grade():
     options = {"n_relevant": n_relevant, "n_found": n_found, "depth": np.full(30, 20)}
     graded = Ranks(np.full(30, 50), better, 0 * better, relevance=grades, **options)
     for least in (0.0, 1, 2, 3):
-        kept = graded.at_least(least).binary
+        binary = graded.at_least(least).binary
         rows = []
         first = first_found = 0
-        for relevant, found in zip(n_relevant, n_found, strict=True):
+        for relevant, count in zip(n_relevant, n_found, strict=True):
             enough = grades[first : first + relevant] >= least
-            places = better[first_found : first_found + found][enough[:found]]
+            places = better[first_found : first_found + count][enough[:count]]
             if enough.any():
                 rows.append((enough.sum(), places.tolist()))
             first += relevant
-            first_found += found
-        assert kept.relevance is None
-        assert kept.n_relevant.tolist() == [count for count, _ in rows]
-        assert kept.n_found.tolist() == [len(places) for _, places in rows]
-        assert kept.n_better.tolist() == [
+            first_found += count
+        assert binary.relevance is None
+        assert binary.n_relevant.tolist() == [count for count, _ in rows]
+        assert binary.n_found.tolist() == [len(places) for _, places in rows]
+        assert binary.n_better.tolist() == [
             place for _, places in rows for place in places
         ]
 

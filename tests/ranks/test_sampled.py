@@ -57,7 +57,7 @@ def test_write_round_trip(tmp_path):
 
 
 @pytest.mark.parametrize(
-    ("options", "words"),
+    ("options", "message"),
     [
         ({"sampled_ranks": []}, "no sampled ranks"),
         ({"sampled_ranks": [[1, 2]]}, r"sampled_ranks has shape \(1, 2\)"),
@@ -79,8 +79,8 @@ def test_write_round_trip(tmp_path):
         ({"n_negatives": 10.0}, "n_negatives is 10.0, expected a whole number"),
     ],
 )
-def test_wrong_arguments_are_refused(options, words):
-    with pytest.raises(InputError, match=words):
+def test_wrong_arguments_are_refused(options, message):
+    with pytest.raises(InputError, match=message):
         SampledRanks(
             **({"sampled_ranks": [1, 2], "n_items": 50, "n_negatives": 10} | options)
         )

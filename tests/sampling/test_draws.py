@@ -132,11 +132,11 @@ def test_draws_invert_the_distribution_function(sampling):
     drawn = draw_sampled_ranks(
         ranks, 600, np.random.default_rng(4).spawn(3), sampling
     )
-    for found, generator in zip(
+    for sampled_ranks, generator in zip(
         drawn, np.random.default_rng(4).spawn(3), strict=True
     ):
         expected = (function < generator.random(300)[:, np.newaxis]).sum(axis=1) + 1
-        np.testing.assert_array_equal(found, expected)
+        np.testing.assert_array_equal(sampled_ranks, expected)
 
 
 def test_seed_may_be_a_whole_number():

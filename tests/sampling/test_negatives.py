@@ -32,7 +32,9 @@ def interactions(seed: int = 3) -> tuple[csr_array, csr_array]:
     return csr_array(seen), csr_array(held_out)
 
 
-def checked(items: np.ndarray, seed: int = 3) -> dict[str, tuple[bool, float, float]]:
+def checks_of(
+    items: np.ndarray, seed: int = 3
+) -> dict[str, tuple[bool, float, float]]:
     seen, held_out = interactions(seed)
     user = np.repeat(np.arange(USERS), items.shape[1])
     checks = check_drawn_negatives(user, items.ravel(), seen, held_out)
@@ -41,8 +43,8 @@ def checked(items: np.ndarray, seed: int = 3) -> dict[str, tuple[bool, float, fl
     }
 
 
-def failed(items: np.ndarray) -> set[str]:
-    return {name for name, (passed, *_) in checked(items).items() if not passed}
+def failed_checks(items: np.ndarray) -> set[str]:
+    return {name for name, (passed, *_) in checks_of(items).items() if not passed}
 
 
 def uniform(seed: int = 0, m: int = M) -> np.ndarray:
@@ -76,9 +78,11 @@ def test_draws_from_too_few_candidates_are_refused():
 
 def test_uniform_negatives_pass():
     """At a level of 10 %, 16 data sets fail 0 to 6 times with a probability of 99.9 %."""
-    found = [checked(uniform(seed)) for seed in range(16)]
-    assert all(passed for checks in found[:4] for passed, *_ in checks.values())
-    p_values = [each["uniformity"][2] for each in found]
+    checks_by_seed = [checks_of(uniform(seed)) for seed in range(16)]
+    assert all(
+        passed for checks in checks_by_seed[:4] for passed, *_ in checks.values()
+    )
+    p_values = [checks["uniformity"][2] for checks in checks_by_seed]
     assert sum(p < 0.1 for p in p_values) <= 6
     assert 0.2 < np.median(p_values) < 0.8
 
@@ -86,22 +90,22 @@ def test_uniform_negatives_pass():
 def test_unsound_negatives_fail():
     rng = np.random.default_rng(0)
     items = rng.integers(ITEMS, size=(USERS, M))
-    assert failed(items) == {"held-out item", "seen items", "duplicates"}
+    assert failed_checks(items) == {"held-out item", "seen items", "duplicates"}
     first = np.stack(
         [np.unique(row)[:M] for row in rng.integers(ITEMS, size=(USERS, 2 * M))]
     )
-    assert "uniformity" in failed(first)
+    assert "uniformity" in failed_checks(first)
     weight = interactions()[0].sum(axis=0) + 1.0
     popular = rng.choice(ITEMS, size=(USERS, M), p=weight / weight.sum())
-    assert "uniformity" in failed(popular)
-    assert "uniformity" in failed(np.tile(np.arange(M), (USERS, 1)))
+    assert "uniformity" in failed_checks(popular)
+    assert "uniformity" in failed_checks(np.tile(np.arange(M), (USERS, 1)))
 
 
 def test_held_out_item_is_counted():
     _, held_out = interactions()
     items = uniform()
     items[7, 3] = held_out.indices[7]
-    assert checked(items)["held-out item"][:2] == (False, 1)
+    assert checks_of(items)["held-out item"][:2] == (False, 1)
 
 
 def test_chi_square_matches_scipy():
@@ -110,8 +114,8 @@ def test_chi_square_matches_scipy():
     items = np.random.default_rng(1).integers(ITEMS, size=(USERS, M))
     user = np.repeat(np.arange(USERS), M)
     checks = check_drawn_negatives(user, items.ravel(), nothing, nothing)
-    found = {check.name: check.found for check in checks}["uniformity"]
-    assert found == pytest.approx(
+    statistic = {check.name: check.found for check in checks}["uniformity"]
+    assert statistic == pytest.approx(
         chisquare(np.bincount(items.ravel(), minlength=ITEMS)).statistic
     )
 
@@ -125,57 +129,64 @@ def test_all_candidates_as_negatives_pass():
 
 
 def chi_square_test(n_items, drawn, candidates, share):
-    """Pearson's sum over items, of which those next to each other are taken together."""
-    expected, variance, found = np.zeros((3, n_items))
-    for own, items, part in zip(drawn, candidates, share, strict=True):
-        for item in items:
-            expected[item] += len(own) / len(items)
-            variance[item] += part * len(own) / len(items)
-        for item in own:
-            found[item] += 1
+    """Pearson's sum over items, pooled until enough draws are expected; freedom and p-value."""
+    expected, variance, counts = np.zeros((3, n_items))
+    for negatives, allowed, part in zip(drawn, candidates, share, strict=True):
+        for item in allowed:
+            expected[item] += len(negatives) / len(allowed)
+            variance[item] += part * len(negatives) / len(allowed)
+        for item in negatives:
+            counts[item] += 1
     groups = {}
-    for item, reached in enumerate(np.cumsum(expected)):
-        groups.setdefault(int(reached // 5), []).append(item)
+    for item, cumulated in enumerate(np.cumsum(expected)):
+        groups.setdefault(int(cumulated // 5), []).append(item)
     terms = [
-        (found[items] - expected[items]).sum() ** 2 / variance[items].sum()
+        (counts[items] - expected[items]).sum() ** 2 / variance[items].sum()
         for items in groups.values()
         if variance[items].sum() > 0
     ]
     return sum(terms), len(terms) - 1, chi2.sf(sum(terms), len(terms) - 1)
 
 
-def by_loops(drawn, seen, held_out):
-    """What `check_drawn_negatives` finds and expects, user by user and item by item."""
+def checks_by_loops(drawn, seen, held_out):
+    """Found and expected numbers of `check_drawn_negatives`, by loops over users and items."""
     n_items = seen.shape[1]
-    with_seen = any(
-        seen[u, i] and not held_out[u, i] for u, own in enumerate(drawn) for i in own
+    pairs = [
+        (user, item) for user, negatives in enumerate(drawn) for item in negatives
+    ]
+    n_seen = sum(seen[pair] and not held_out[pair] for pair in pairs)
+    n_held = sum(
+        any(held_out[user, negatives]) for user, negatives in enumerate(drawn)
     )
-    n_held = sum(any(held_out[u, own]) for u, own in enumerate(drawn))
-    n_seen = sum(
-        seen[u, i] and not held_out[u, i] for u, own in enumerate(drawn) for i in own
-    )
-    drawn = [[i for i in own if not held_out[u, i]] for u, own in enumerate(drawn)]
+    drawn = [
+        [item for item in negatives if not held_out[user, item]]
+        for user, negatives in enumerate(drawn)
+    ]
     candidates = [
         [
-            i
-            for i in range(n_items)
-            if not held_out[u, i] and (with_seen or not seen[u, i])
+            item
+            for item in range(n_items)
+            if not held_out[user, item] and (n_seen or not seen[user, item])
         ]
-        for u in range(len(drawn))
+        for user in range(len(drawn))
     ]
-    repeats = sum(len(own) - len(set(own)) for own in drawn)
+    n_repeated = sum(len(negatives) - len(set(negatives)) for negatives in drawn)
     share = [1.0] * len(drawn)
-    if not repeats:
-        share = [1 - (len(own) - 1) / (max(len(items), 2) - 1)
-                 for own, items in zip(drawn, candidates, strict=True)]  # fmt: skip
-    of_seen = sum(len(own) * seen[u].sum() for u, own in enumerate(drawn)) / n_items
-    found = {
+    if not n_repeated:
+        share = [
+            1 - (len(negatives) - 1) / (max(len(allowed), 2) - 1)
+            for negatives, allowed in zip(drawn, candidates, strict=True)
+        ]
+    expected_seen = sum(
+        len(negatives) * seen[user].sum() for user, negatives in enumerate(drawn)
+    )
+    checks = {
         "held-out item": (n_held, 0.0),
         "seen items": (n_seen, 0.0),
-        "duplicates": (repeats, 0.0),
+        "duplicates": (n_repeated, 0.0),
         "uniformity": chi_square_test(n_items, drawn, candidates, share),
     }
-    return found, of_seen
+    return checks, expected_seen / n_items
 
 
 @pytest.mark.parametrize("kind", ["sound", "repeated", "seen too", "held out too"])
@@ -195,20 +206,18 @@ def test_checks_match_loops(seed, kind):
     for row in excluded:
         items = np.flatnonzero(~row)
         number = min(items.size, rng.integers(3, 7))
-        own = (
-            rng.choice(items, number, replace=kind == "repeated")
-            if items.size
-            else items
-        )
-        drawn.append(own.tolist())
+        negatives = items
+        if items.size:
+            negatives = rng.choice(items, number, replace=kind == "repeated")
+        drawn.append(negatives.tolist())
     if kind != "seen too":
         drawn[3] = []
-    user = np.repeat(np.arange(users), [len(own) for own in drawn])
+    user = np.repeat(np.arange(users), [len(negatives) for negatives in drawn])
     order = rng.permutation(user.size)
     item = np.concatenate(drawn).astype(np.int64)
     args = user[order], item[order], csr_array(seen), csr_array(held_out)
     checks = {check.name: check for check in check_drawn_negatives(*args)}
-    expected, of_seen = by_loops(drawn, seen, held_out)
+    expected, expected_seen = checks_by_loops(drawn, seen, held_out)
     for name, values in expected.items():
         check = checks[name]
         assert (check.found, check.expected, check.p_value)[
@@ -219,7 +228,9 @@ def test_checks_match_loops(seed, kind):
         )
         assert bool(check.remark) != check.passed
     if not checks["seen items"].passed:
-        assert f"training, {of_seen:,.0f} expected" in checks["seen items"].remark
+        assert (
+            f"training, {expected_seen:,.0f} expected" in checks["seen items"].remark
+        )
 
 
 @pytest.mark.parametrize("repeated", [0, 2, 16])
@@ -244,9 +255,9 @@ def test_uniformity_by_hand():
     checks = check_drawn_negatives(
         np.arange(16), np.repeat([0, 1], [12, 4]), nothing, nothing
     )
-    found = {check.name: check for check in checks}["uniformity"]
-    assert (found.found, found.expected) == (4.0, 1.0)
-    assert found.p_value == pytest.approx(chi2.sf(4.0, 1))
+    uniformity = {check.name: check for check in checks}["uniformity"]
+    assert (uniformity.found, uniformity.expected) == (4.0, 1.0)
+    assert uniformity.p_value == pytest.approx(chi2.sf(4.0, 1))
     nothing = csr_array((3, 1))
     checks = check_drawn_negatives(np.arange(3), np.zeros(3, int), nothing, nothing)
     assert {check.name: check.p_value for check in checks}["uniformity"] == 1.0
@@ -303,7 +314,7 @@ def test_check_pairs_p_value_is_at_most_1():
 
 
 @pytest.mark.parametrize(
-    ("sharing", "n_items", "found"),
+    ("sharing", "n_items", "n_shared"),
     [
         (1, 100, None),
         (3, 100, None),
@@ -313,10 +324,10 @@ def test_check_pairs_p_value_is_at_most_1():
         (6, 5, None),
     ],
 )
-def test_check_pairs_shared_sets_by_hand(sharing, n_items, found):
-    """Of six users so many have the negatives 10 and 11, and all others their own two.
+def test_check_pairs_shared_sets_by_hand(sharing, n_items, n_shared):
+    """`sharing` of six users have the negatives 10 and 11; each other user has two of its own.
 
-    Two of four candidates are shared by chance.
+    With four candidates, sets of two may agree by chance.
     """
     others = np.arange(12, 12 + 2 * (6 - sharing)).reshape(-1, 2)
     drawn = np.concatenate([np.tile([10, 11], (sharing, 1)), others])
@@ -324,7 +335,7 @@ def test_check_pairs_shared_sets_by_hand(sharing, n_items, found):
     held_out = np.arange(18) % 3 == 0
     pairs = ScoredPairs(np.repeat(np.arange(6), 3), item, held_out, np.arange(100))
     checks = {check.name: check.found for check in check_pairs(pairs, n_items)}
-    assert checks.get("shared") == found
+    assert checks.get("shared") == n_shared
 
 
 def test_printed_checks_show_failures():

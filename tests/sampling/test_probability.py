@@ -95,8 +95,8 @@ class TestPmf:
             assert np.delete(whole, columns, axis=1).sum() <= 1e-20 * ranks.size
             if sampling is not DISTINCT:
                 assert len(columns) <= m / 10 + 2 + np.sqrt(100.0 * m)
-            found = pmf_at(ranks, n, m, sampling, columns)
-            np.testing.assert_allclose(found, inside, rtol=2e-11, atol=1e-30)
+            computed = pmf_at(ranks, n, m, sampling, columns)
+            np.testing.assert_allclose(computed, inside, rtol=2e-11, atol=1e-30)
 
     @pytest.mark.parametrize(("n", "m"), [(2, 5), (9, 6), (40, 25), (26, 30)])
     def test_distinct_matches_exact_fractions(self, n, m):
