@@ -8,7 +8,7 @@ import pandas as pd
 import pytest
 
 import sampled_metrics as sm
-from sampled_metrics.ranks.data import as_sampled
+from sampled_metrics.ranks.data import as_sampled_ranks
 from tests.helpers.caught_warnings import warns_about
 
 POLICIES = ("random", "optimistic", "pessimistic")
@@ -123,7 +123,7 @@ class TestScoresOfSamples:
         scores = [[0.5, 0.5, 0.5, 0.1]] * 300
         sample_options = {"n_items": 50, "positive": 0}
         ranks = {
-            ties: as_sampled(scores, ties=ties, **sample_options).sampled_ranks
+            ties: as_sampled_ranks(scores, ties=ties, **sample_options).sampled_ranks
             for ties in POLICIES
         }
         assert set(ranks["optimistic"]) == {1}
@@ -138,7 +138,7 @@ class TestScoresOfSamples:
         }
         assert sm.correct(scores, "auc", "sampled", **options)[0].value == 1
         with pytest.raises(sm.InputError, match="'expected'"):
-            as_sampled(scores, ties="expected", **sample_options)
+            as_sampled_ranks(scores, ties="expected", **sample_options)
 
     def test_several_positives_are_not_negatives_of_each_other(self, tmp_path):
         # u has positives 9 and 5 among 7 and 1, at ranks 1 and 2; v has 3 and 2 among 4 and 1.
@@ -146,7 +146,7 @@ class TestScoresOfSamples:
         path.write_text(
             "user_id,score,label\nu,9,1\nu,5,1\nu,7,0\nu,1,0\nv,3,1\nv,4,0\nv,2,1\nv,1,0\n"
         )
-        ranks = as_sampled(path, n_items=50)
+        ranks = as_sampled_ranks(path, n_items=50)
         assert ranks.sampled_ranks.tolist() == [1, 2, 2, 2]
         assert ranks.several_items
         recall = sm.correct(ranks, "recall@1", "sampled", shape="none")[0]
@@ -158,8 +158,8 @@ class TestScoresOfSamples:
         path = tmp_path / "pairs.csv"
         path.write_text("user_id,score,label\nu,9,1\nu,7,0\nu,1,0\nv,3,1\nv,4,0\n")
         with pytest.raises(sm.InputError, match="1 to 2"):
-            as_sampled(path, n_items=50)
-        ranks = as_sampled(path, n_negatives=2, n_items=50, sampling="distinct")
+            as_sampled_ranks(path, n_items=50)
+        ranks = as_sampled_ranks(path, n_negatives=2, n_items=50, sampling="distinct")
         assert (ranks.sampled_ranks.tolist(), ranks.n_negatives) == ([1, 2], 2)
 
 
@@ -167,7 +167,9 @@ def test_written_sample_must_agree_with_options(tmp_path):
     sm.SampledRanks([1, 5], [40, 50], 9, "with-replacement", ["a", "b"]).write(
         tmp_path / "s.pq"
     )
-    again = as_sampled(tmp_path / "s.pq", n_negatives=9, sampling="with-replacement")
+    again = as_sampled_ranks(
+        tmp_path / "s.pq", n_negatives=9, sampling="with-replacement"
+    )
     assert (again.n_negatives, again.sampling, len(again)) == (
         9,
         "with-replacement",
@@ -195,10 +197,12 @@ def test_sampled_ranks_that_look_like_others_warn(study):
     rng = np.random.default_rng(0)
     ranks = 1 + rng.binomial(10, rng.random(120))
     with warns_about("largest rank is 11 of 101.* 10 sampled items"):
-        as_sampled(ranks, n_items=N, n_negatives=100)
-    as_sampled(1 + rng.binomial(10, 0.4 * rng.random(120)), n_items=N, n_negatives=10)
+        as_sampled_ranks(ranks, n_items=N, n_negatives=100)
+    as_sampled_ranks(
+        1 + rng.binomial(10, 0.4 * rng.random(120)), n_items=N, n_negatives=10
+    )
     for m in (20, 100, 1000):  # a good recommender does not warn
-        as_sampled(
+        as_sampled_ranks(
             1 + rng.binomial(m, rng.beta(0.3, 6, 6000)), n_items=5000, n_negatives=m
         )
 
@@ -272,14 +276,14 @@ def test_labelled_pairs_match_a_loop(seed, several, column):
     unlabelled = table.drop(columns="label")
     for data, options in ((table, {}), (unlabelled, {"relevant": relevant})):
         for ties, ranks in expected.items():
-            result = as_sampled(data, n_items=50, ties=ties, **options)
+            result = as_sampled_ranks(data, n_items=50, ties=ties, **options)
             assert result.sampled_ranks.tolist() == ranks
             assert result.users.tolist() == users
             assert (result.n_negatives, result.several_items) == (
                 9,
                 len(set(users)) < len(users),
             )
-        sample = [as_sampled(data, n_items=50, seed=seed, **options).sampled_ranks
+        sample = [as_sampled_ranks(data, n_items=50, seed=seed, **options).sampled_ranks
                  for seed in range(12)]  # fmt: skip
         assert (np.min(sample, axis=0) >= expected["optimistic"]).all()
         assert (np.max(sample, axis=0) <= expected["pessimistic"]).all()
@@ -294,7 +298,7 @@ def test_surplus_negatives_are_dropped_at_random():
     table = pd.DataFrame({"sampled_rank": better + 1, "n_negatives": m})
     sample = []
     for seed in range(300):
-        result = as_sampled(table, n_items=500, seed=seed)
+        result = as_sampled_ranks(table, n_items=500, seed=seed)
         assert result.n_negatives == 95
         sample.append(result.sampled_ranks - 1)
     assert {row[0] for row in sample} == {0}
@@ -325,7 +329,7 @@ def test_surplus_negatives_are_dropped_at_random():
 )  # fmt: skip
 def test_contradictory_sample_columns_are_refused(columns, row, column):
     with pytest.raises(sm.InputError) as caught:
-        as_sampled(pd.DataFrame(columns), n_items=50)
+        as_sampled_ranks(pd.DataFrame(columns), n_items=50)
     assert (caught.value.row, caught.value.column) == (row, column)
 
 
@@ -341,7 +345,7 @@ def test_sample_columns_at_their_bounds_are_read():
         "user_id": list("aba"),
         "repetition": [0, 0, 1],
     }
-    result = as_sampled(
+    result = as_sampled_ranks(
         pd.DataFrame(columns),
     )
     assert (result.n_negatives, str(result.sampling), result.several_items) == (
@@ -351,17 +355,17 @@ def test_sample_columns_at_their_bounds_are_read():
     )
     assert result.n_items.tolist() == [11, 12, 50]
     assert result.users.tolist() == list("aba")
-    result = as_sampled(
+    result = as_sampled_ranks(
         pd.DataFrame(columns | {"item_id": [1, 1, 2]}),
     )
     assert result.several_items
     with warnings.catch_warnings():
         warnings.simplefilter("error", sm.InputWarning)
-        as_sampled(
+        as_sampled_ranks(
             pd.DataFrame(columns),
         )  # with numbered repetitions
         with pytest.raises(sm.InputWarning, match="1 of 2"):
-            as_sampled(pd.DataFrame(columns).drop(columns="repetition"))
+            as_sampled_ranks(pd.DataFrame(columns).drop(columns="repetition"))
 
 
 @pytest.mark.filterwarnings("ignore::sampled_metrics.InputWarning")
@@ -383,9 +387,9 @@ def test_dropped_duplicates_need_the_number_drawn(n_negatives, m):
     }
     if m is None:
         with pytest.raises(sm.InputError):
-            as_sampled(table, **sample_options)
+            as_sampled_ranks(table, **sample_options)
     else:
-        assert as_sampled(table, **sample_options).n_negatives == m
+        assert as_sampled_ranks(table, **sample_options).n_negatives == m
 
 
 def test_rows_keep_the_fewest_negatives():
@@ -395,7 +399,7 @@ def test_rows_keep_the_fewest_negatives():
     ranks[0] = 91  # so that ranks do not end too early
     table = pd.DataFrame({"sampled_rank": ranks, "n_negatives": numbers})
     with warns_about("90 negatives"):
-        thinned = as_sampled(table, n_items=3541)
+        thinned = as_sampled_ranks(table, n_items=3541)
     assert thinned.n_negatives == 90
     assert set(thinned.sampled_ranks[1:4000]) == {37}
     kept = thinned.sampled_ranks[4000:] - 1
@@ -412,18 +416,18 @@ def test_users_of_sampled_ranks_come_from_the_file(tmp_path):
     scores = np.array([[2.0, 1.0, 0.0], [1.0, 2.0, 0.0]])
     sample_options = {"n_items": 9, "positive": 0}
     frame = pd.DataFrame(scores, index=["a", "b"], columns=["x", "y", "z"])
-    assert as_sampled(frame, **sample_options).users is None
-    named = as_sampled(frame, n_items=9, positive="y")
+    assert as_sampled_ranks(frame, **sample_options).users is None
+    named = as_sampled_ranks(frame, n_items=9, positive="y")
     assert named.sampled_ranks.tolist() == [2, 1]
     np.savez(tmp_path / "s.npz", scores=scores, user_ids=["a", "b"])
-    result = as_sampled(tmp_path / "s.npz", **sample_options)
+    result = as_sampled_ranks(tmp_path / "s.npz", **sample_options)
     assert result.users.tolist() == ["a", "b"]
     assert not result.several_items
     np.savez(tmp_path / "s.npz", scores=scores, user_ids=["a", "a"])
-    assert as_sampled(tmp_path / "s.npz", **sample_options).several_items
+    assert as_sampled_ranks(tmp_path / "s.npz", **sample_options).several_items
     np.savez(tmp_path / "s.npz", scores=scores, positive=[1, 0])
     with pytest.raises(sm.InputError, match="positive"):
-        as_sampled(tmp_path / "s.npz", **sample_options)
+        as_sampled_ranks(tmp_path / "s.npz", **sample_options)
 
 
 # Rows with fewer negatives

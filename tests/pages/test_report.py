@@ -19,7 +19,7 @@ from sampled_metrics.pages.report import (
     sampled_content,
 )
 from sampled_metrics.ranks import Ranks, SampledRanks
-from sampled_metrics.ranks.data import as_sampled
+from sampled_metrics.ranks.data import as_sampled_ranks
 
 pytestmark = pytest.mark.filterwarnings("ignore::sampled_metrics.InputWarning")
 
@@ -343,7 +343,7 @@ def test_headline_counts_others():
 
 
 def read_sampled(path, n_negatives=None, n_items=None, sampling=None, **options):
-    return as_sampled(
+    return as_sampled_ranks(
         path, n_negatives=n_negatives, n_items=n_items, sampling=sampling, **options
     )
 

@@ -8,7 +8,7 @@ from enum import StrEnum
 import pytest
 
 import sampled_metrics as sm
-from sampled_metrics.ranks.data import as_ranks, as_sampled
+from sampled_metrics.ranks.data import as_ranks, as_sampled_ranks
 from tests.conftest import ROOT
 
 DEFAULTS = {
@@ -57,7 +57,7 @@ def test_public_functions_share_their_defaults():
 
 
 def test_data_readers_share_the_defaults_of_functions():
-    for reader, function in ((as_ranks, sm.evaluate), (as_sampled, sm.correct)):
+    for reader, function in ((as_ranks, sm.evaluate), (as_sampled_ranks, sm.correct)):
         of_function = inspect.signature(function).parameters
         of_reader = dict(inspect.signature(reader).parameters)
         of_reader.pop("cut", None)  # follows from the metrics

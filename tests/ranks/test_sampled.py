@@ -5,7 +5,7 @@ import pytest
 
 from sampled_metrics._base.errors import InputError
 from sampled_metrics.ranks import SampledRanks, Sampling
-from sampled_metrics.ranks.data import as_sampled
+from sampled_metrics.ranks.data import as_sampled_ranks
 
 
 def test_from_table_by_hand(tmp_path):
@@ -13,7 +13,7 @@ def test_from_table_by_hand(tmp_path):
     path.write_text(
         "sampled_rank,user_id,repetition,n_candidates\n1,a,0,50\n11,b,0,60\n3,a,1,50\n"
     )
-    sampled = as_sampled(path, n_negatives=10)
+    sampled = as_sampled_ranks(path, n_negatives=10)
     assert sampled.sampled_ranks.tolist() == [1, 11, 3]
     assert sampled.users.tolist() == ["a", "b", "a"]
     assert sampled.n_items.tolist() == [50, 60, 50]
@@ -24,18 +24,18 @@ def test_from_table_by_hand(tmp_path):
     with pytest.raises(
         InputError, match=r"found n_candidates 50 to 60, but n_items.* is 70"
     ):
-        as_sampled(path, n_negatives=10, n_items=70)
+        as_sampled_ranks(path, n_negatives=10, n_items=70)
     # Several held-out items of a user are several rows.
     path.write_text(
         "user_id,item_id,repetition,sampled_rank\na,x,0,1\na,y,0,3\na,x,1,3\n"
     )
-    assert as_sampled(path, n_negatives=9, n_items=50).several_items
+    assert as_sampled_ranks(path, n_negatives=9, n_items=50).several_items
     path.write_text("sampled_rank\n1\n2.0\n")
     with pytest.raises(InputError, match="column n_candidates"):
-        as_sampled(path, n_negatives=1)
+        as_sampled_ranks(path, n_negatives=1)
     with pytest.raises(InputError, match="negatives"):
-        as_sampled(path, n_items=9)
-    sampled = as_sampled(path, n_negatives=1, n_items=9, sampling="distinct")
+        as_sampled_ranks(path, n_items=9)
+    sampled = as_sampled_ranks(path, n_negatives=1, n_items=9, sampling="distinct")
     assert sampled.sampled_ranks.tolist() == [1, 2]
     assert (sampled.users, sampled.n_items, sampled.sampling) == (
         None,
@@ -49,7 +49,7 @@ def test_write_round_trip(tmp_path):
         [1, 4, 2], [9, 8, 7], 3, "with-replacement", ["b", "a", "b"]
     )
     sampled.take([1, 0]).write(tmp_path / "s.parquet")
-    again = as_sampled(tmp_path / "s.parquet")
+    again = as_sampled_ranks(tmp_path / "s.parquet")
     assert again.sampled_ranks.tolist() == [4, 1]
     assert again.n_items.tolist() == [8, 9]
     assert again.users.tolist() == ["a", "b"]

@@ -10,7 +10,7 @@ from sampled_metrics.inputs.warnings import (
     warn_about_unused_grades,
 )
 from sampled_metrics.ranks import Ranks, SampledRanks
-from sampled_metrics.ranks.data import as_sampled
+from sampled_metrics.ranks.data import as_sampled_ranks
 from sampled_metrics.ranks.warnings import (
     warn_about_ranks,
     warn_about_sampled_ranks,
@@ -63,7 +63,7 @@ def test_held_out_items_near_the_middle_warn(rows, low, warns, recwarn, tmp_path
     """Each rank is `low` + 1 of 101: the item is above 100 - `low` percent of its negatives."""
     path = tmp_path / "ranks.csv"
     pd.DataFrame({"sampled_rank": np.full(rows, low + 1)}).to_csv(path, index=False)
-    as_sampled(path, n_negatives=M, n_items=N)
+    as_sampled_ranks(path, n_negatives=M, n_items=N)
     message = f"above {1 - low / M:.1%} of their negatives"
     assert any(message in text for text in full_messages(recwarn)) == warns
 

@@ -16,7 +16,7 @@ from scipy.sparse import csr_array, dok_array
 
 import sampled_metrics as sm
 from sampled_metrics._base.errors import InputError, format_value
-from sampled_metrics.ranks.data import as_ranks, as_sampled
+from sampled_metrics.ranks.data import as_ranks, as_sampled_ranks
 from tests.helpers.results import refusal_message
 
 warnings.simplefilter("ignore", PendingDeprecationWarning)  # np.matrix
@@ -78,7 +78,7 @@ CALLS: list[tuple[Any, dict[str, Any]]] = [
     (FULL.write, {"path": "written.parquet", "items": None}),
     (sm.SampledRanks, {"sampled_ranks": [1, 2], "n_items": 9, "n_negatives": 4, "users": [3, 4]}
      | {"sampling": "distinct", "several_items": False}),
-    (as_sampled, {"data": "s.csv", "n_negatives": 4, "n_items": 9, **UNUSED}),
+    (as_sampled_ranks, {"data": "s.csv", "n_negatives": 4, "n_items": 9, **UNUSED}),
     (SAMPLED.take, {"rows": [0, 1]}),
     (SAMPLED.write, {"path": "written.parquet"}),
     (sm.rank, {"score": lambda users: SCORES[users], "seen": SEEN, "relevant": HELD, "users": USERS}

@@ -8,7 +8,7 @@ from scipy.sparse import csr_array
 import sampled_metrics as sm
 from sampled_metrics._base.conversion import numeric_array
 from sampled_metrics.inputs.scores import count_in_rows, scores_from_vectors
-from sampled_metrics.ranks.data import as_ranks, as_sampled
+from sampled_metrics.ranks.data import as_ranks, as_sampled_ranks
 
 NUMBERS = "; expected numbers, a DataFrame or a file"
 
@@ -121,13 +121,15 @@ def test_minus_infinity_is_not_a_candidate():
 def test_sampled_rank_out_of_range_is_refused(ranks, options):
     """Ranks among 10 negatives are 1 to 11, and there are at least 11 candidates."""
     sample_options = {"n_items": 50, "n_negatives": 10}
-    assert as_sampled(np.array([1, 11]), **sample_options).sampled_ranks.tolist() == [
+    assert as_sampled_ranks(
+        np.array([1, 11]), **sample_options
+    ).sampled_ranks.tolist() == [
         1,
         11,
     ]
     for data in (ranks, np.array(ranks)):
         with pytest.raises(sm.InputError):
-            as_sampled(data, **(sample_options | options))
+            as_sampled_ranks(data, **(sample_options | options))
 
 
 VECTORS = np.arange(6.0).reshape(3, 2)
@@ -307,7 +309,7 @@ def test_data_that_is_not_a_ranking_is_refused(data):
     with pytest.raises(sm.InputError):
         as_ranks(data, n_items=9)
     with pytest.raises(sm.InputError):
-        as_sampled(data, n_items=50, n_negatives=9)
+        as_sampled_ranks(data, n_items=50, n_negatives=9)
 
 
 # Masked arrays and functions

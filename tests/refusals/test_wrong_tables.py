@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 import sampled_metrics as sm
 from sampled_metrics._base.errors import InputError
 from sampled_metrics.inputs.items import items_by_id
-from sampled_metrics.ranks.data import as_ranks, as_sampled
+from sampled_metrics.ranks.data import as_ranks, as_sampled_ranks
 from sampled_metrics.sampling.catalogue import read_catalogue
 from tests.helpers.labelled_lists import SCORED_LISTS
 from tests.helpers.results import refusal, refusal_message
@@ -144,7 +144,7 @@ def test_wrong_sampled_ranks_name_row_and_column(
     tmp_path, content, row, column, message
 ):
     path = write_content(tmp_path, "s.csv", content)
-    error = refusal(as_sampled, path, n_negatives=99, n_items=200)
+    error = refusal(as_sampled_ranks, path, n_negatives=99, n_items=200)
     check_error(error, "s", row, column, message)
 
 
@@ -304,7 +304,7 @@ def test_missing_file_is_named(tmp_path, suffix):
     for loaded, what in (
         (lambda path: as_ranks(path), "ranks, lists or scores"),
         (lambda path: items_by_id(path, "relevant"), "relevant items"),
-        (lambda path: as_sampled(path, n_negatives=9), "sampled ranks"),
+        (lambda path: as_sampled_ranks(path, n_negatives=9), "sampled ranks"),
     ):
         message = str(refusal(loaded, path))
         assert message.startswith(f"{path}: no such file")
@@ -422,7 +422,7 @@ def test_damaged_file_is_read_or_refused_in_one_line(tmp_path_factory, data):
     for loaded, options in (
         (as_ranks, {"n_items": 9}),
         (as_ranks, {"relevant": relevant}),
-        (as_sampled, {"n_negatives": 9}),
+        (as_sampled_ranks, {"n_negatives": 9}),
         (lambda data: items_by_id(data, "relevant"), {}),
     ):
         message = ""

@@ -14,7 +14,7 @@ import yaml
 from scipy.stats import hypergeom
 
 import sampled_metrics as sm
-from sampled_metrics.ranks.data import as_ranks, as_sampled
+from sampled_metrics.ranks.data import as_ranks, as_sampled_ranks
 from sampled_metrics_study.config import Study
 from tests.conftest import ROOT
 
@@ -64,7 +64,7 @@ def test_stored_ranges_contain_exact_values(values):
         values["exact"] < values["range_high"]
     )
     assert between.all()
-    sample = as_sampled(NCF / "MLP.sampled.parquet")
+    sample = as_sampled_ranks(NCF / "MLP.sampled.parquet")
     (result,) = sm.correct(sample, "recall@10", "sampled")
     expected = values.loc["MLP", ["range_low", "range_high"]].to_numpy(float)
     np.testing.assert_allclose(

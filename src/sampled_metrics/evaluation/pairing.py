@@ -12,7 +12,13 @@ from sampled_metrics._base.errors import InputError, format_value, reading, warn
 from sampled_metrics.inputs.tables import as_table
 from sampled_metrics.intervals.ranges import common_users
 from sampled_metrics.ranks import Ranks, SampledRanks
-from sampled_metrics.ranks.data import Cut, ItemsByUser, as_ranks, as_sampled, refuse_other_options
+from sampled_metrics.ranks.data import (
+    Cut,
+    ItemsByUser,
+    as_ranks,
+    as_sampled_ranks,
+    refuse_other_options,
+)
 
 Evaluation = TypeVar("Evaluation", Ranks, SampledRanks)
 Common: TypeAlias = dict[tuple[str, str], tuple[Int, Int] | None]
@@ -74,7 +80,7 @@ class ReadingOptions:
 
     @property
     def for_samples(self) -> dict[str, Any]:
-        """Arguments of `as_sampled`."""
+        """Arguments of `as_sampled_ranks`."""
         return {
             "n_items": self.n_items,
             "relevant": self.relevant,
@@ -112,7 +118,7 @@ def read_recommenders(
     for name, value in data.items():
         with reading(name):
             if sampled:
-                samples[name] = as_sampled(value, **options.for_samples)
+                samples[name] = as_sampled_ranks(value, **options.for_samples)
             else:
                 rankings[name] = as_ranks(value, cut=options.cut, **options.for_rankings)
     return samples, rankings

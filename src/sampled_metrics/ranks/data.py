@@ -342,7 +342,7 @@ def _look_like_ids(rows: Array) -> bool:
     return bool(ordered[:, 0].min() >= -1) and not is_repeated.any()
 
 
-def as_sampled(
+def as_sampled_ranks(
     data: Data,
     *,
     positive: ArrayLike | None = None,
@@ -359,7 +359,7 @@ def as_sampled(
 
     Examples
     --------
-    >>> as_sampled([[0.9, 0.1, 0.4], [0.2, 0.1, 0.4]], n_items=5, positive=0).sampled_ranks
+    >>> as_sampled_ranks([[0.9, 0.1, 0.4], [0.2, 0.1, 0.4]], n_items=5, positive=0).sampled_ranks
     array([1, 2])
     """
     check_arguments(
