@@ -131,8 +131,8 @@ class TestPopulation:
         counts = np.r_[50, np.arange(m, 0, -1)]
         found, _ = Population.from_counts(counts, n, SAMPLING, 5)
         table = kernel(n, m, sampling, shape, 10)
-        binned = table.binned(sampled_shares(found, m, sampling))
-        by_bin = found.share @ found.in_bins(m, sampling)
+        binned = table.sum_by_bin(sampled_shares(found, m, sampling))
+        by_bin = found.share @ found.bin_probabilities(m, sampling)
         assert by_bin == pytest.approx(binned, rel=1e-12, abs=1e-15)
         heights = np.random.default_rng(0).normal(size=(2, table.starts.size))
         vectors = np.repeat(heights, table.widths, axis=1)
@@ -367,10 +367,10 @@ def test_drawn_samples_have_expected_distribution(paired, drawn, sampling, m):
     for sample, population in zip(
         pair.draw_samples(m, np.random.default_rng(1)), both, strict=True
     ):
-        found = table.binned(
+        found = table.sum_by_bin(
             np.bincount(sample.sampled_ranks - 1, minlength=m + 1) / users
         )
-        expected = table.binned(sampled_shares(population, m, sampling))
+        expected = table.sum_by_bin(sampled_shares(population, m, sampling))
         assert found == pytest.approx(expected, abs=0.03)
         assert (sample.users is not None) == paired
 

@@ -88,16 +88,16 @@ class TestMeanInterval:
             deviation = math.sqrt(successes * (n - successes) / n**2 / (n - 1))
             assert found.std_error == pytest.approx(deviation)
 
-    @pytest.mark.parametrize("likely", [None, Moments.from_values([0.0, 0.5, 1.0])])
-    def test_users_who_were_not_observed(self, likely):
-        """30 users at 0, half a user at 0 or 1 with probability 3/4 and 1/4, 50 likely users."""
+    @pytest.mark.parametrize("smooth", [None, Moments.from_values([0.0, 0.5, 1.0])])
+    def test_users_who_were_not_observed(self, smooth):
+        """30 users at 0, half a user at 0 or 1 with probability 3/4 and 1/4, 50 users of a smooth fit."""
         found = mean_interval(
-            Moments.from_values([0.0] * 30), 30, PRIOR, likely=likely
+            Moments.from_values([0.0] * 30), 30, PRIOR, smooth=smooth
         )
         users, weights = (
-            ([0, 1], [0.375, 0.125]) if likely is None else ([0, 0.5, 1], [0, 50, 0])
+            ([0, 1], [0.375, 0.125]) if smooth is None else ([0, 0.5, 1], [0, 50, 0])
         )
-        if likely is not None:
+        if smooth is not None:
             weights = np.array([0.375 + 50 / 3, 50 / 3, 0.125 + 50 / 3])
         total = 30 + sum(weights)
         second, third, fourth = (

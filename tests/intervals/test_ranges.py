@@ -17,19 +17,23 @@ from scipy.stats import t as student
 
 from sampled_metrics import InputError, InputWarning, correct
 from sampled_metrics.evaluation.acts_like import acts_like_rank
-from sampled_metrics.intervals import brackets
 from sampled_metrics.intervals.brackets import (
     LOWER,
     UPPER,
-    _between,
-    _within_blocks,
+    _growth_between_points,
+    _growth_within_blocks,
+    bracketing_vectors,
     likely_mixture,
 )
+from sampled_metrics.intervals.groups import group_users
 from sampled_metrics.intervals.kernels import kernel
-from sampled_metrics.intervals.likelihood import End
-from sampled_metrics.intervals.likelihood import upper_bound as bound_of
-from sampled_metrics.intervals.misfit import misfit, rise, users_by_rank
-from sampled_metrics.intervals.ranges import bracket_users, grouped
+from sampled_metrics.intervals.likelihood import UpperBound, UserValues
+from sampled_metrics.intervals.misfit import (
+    count_users_by_rank,
+    misfit,
+    rising_p_value,
+)
+from sampled_metrics.intervals.ranges import bracket_users
 from sampled_metrics.intervals.shapes import SHAPES, shape_factor, shape_name
 from sampled_metrics.metrics.measures import parse_measure
 from sampled_metrics.ranks import SampledRanks
@@ -68,16 +72,18 @@ each_sampling = pytest.mark.parametrize("sampling", Sampling)
 each_shape = pytest.mark.parametrize("shape", SHAPES)
 
 
-def bracket(*arguments):
+def bracket(measure, table, shares, n_users, z):
     """Lower and upper vectors of a metric."""
     return tuple(
-        brackets.bracketing_vectors(*arguments, sign) for sign in (LOWER, UPPER)
+        bracketing_vectors(measure, table, shares, n_users=n_users, z=z, sign=sign)
+        for sign in (LOWER, UPPER)
     )
 
 
 def upper_bound(values, largest, confidence):
     """Upper bound of the mean of values, one of each user."""
-    return bound_of(End(values, np.ones(values.size, int), largest))(confidence)
+    n_units = np.ones(values.size, int)
+    return UpperBound(UserValues(values, n_units, largest)).at(confidence)
 
 
 def power_ranks(users, exponent, rng):
@@ -117,8 +123,10 @@ class TestKernel:
             table = kernel(n, m, sampling, shape, cutoff)
             given, exact = all_points(n, m, shape, sampling, metric, cutoff)
             expected = np.add.reduceat(given[table.points - 1], table.starts, axis=1)
-            np.testing.assert_allclose(table.given, expected, rtol=0, atol=1e-11)
-            found = table.metric(parse_measure(metric))
+            np.testing.assert_allclose(
+                table.probabilities, expected, rtol=0, atol=1e-11
+            )
+            found = table.exact_metric(parse_measure(metric))
             np.testing.assert_allclose(found, exact[table.points - 1], rtol=1e-12)
             beside = [k for k in (1, 777, 778, n) if k <= n and cutoff]
             assert set(beside) <= set(table.points.tolist())
@@ -173,12 +181,12 @@ class TestFactor:
         true = np.random.default_rng(3).geometric(8 / n, 2000).clip(1, n)
         drawn = sampled(true, m, np.random.default_rng(4), n)
         counts = np.bincount(drawn - 1, minlength=m + 1).astype(float)
-        shares = likely_mixture(table.binned(counts), table).shares
+        shares = likely_mixture(table.sum_by_bin(counts), table).shares
         lower, upper = bracket(measure, table, shares[None], 2000, 1.96)
         single = pmf_at(ranks, n, m, Sampling.WITHOUT_REPLACEMENT)
         exact = measure.value_at(ranks, n)
         for gains in (exact - single @ upper[0], single @ lower[0] - exact):
-            sums = greatest_sums(gains, table.last, factor)
+            sums = greatest_sums(gains, table.last_shaped, factor)
             assert -2e-3 < sums.max() < 1e-10
 
     @pytest.mark.parametrize("factor", [1.0, 1.3, 2.0, 10.0])
@@ -258,7 +266,7 @@ class TestBracket:
         lower, upper = bracket(
             measure,
             table,
-            likely_mixture(table.binned(counts), table).shares[None],
+            likely_mixture(table.sum_by_bin(counts), table).shares[None],
             2000,
             1.96,
         )
@@ -367,7 +375,7 @@ class TestMetricRanges:
                 [measure], SampledRanks(ranks, 300, 10, sampling), shape=shape
             )
             assert found.low <= exact <= found.high
-            assert not found.inverted
+            assert not found.is_inverted
 
     def test_multiples_and_aliases_have_proportional_ranges(self, sample):
         names = [
@@ -453,16 +461,15 @@ class TestMetricRanges:
             sampled(rng.integers(N // 40, N // 30, 1000), M, rng), N, M
         )
         (found,) = metric_ranges(RECALL, worse)
-        assert found.inverted
+        assert found.is_inverted
 
 
 def averaged(sample):
     """Lower and upper bracketing vectors averaged for each user."""
-    bracketed = bracket_users(tuple(RECALL), sample)
-    (ends,) = bracketed.ends
-    return np.stack(
-        [end.values[bracketed.rows.kind] for end in (ends.lower, ends.upper)]
-    )
+    brackets = bracket_users(tuple(RECALL), sample)
+    (bracket,) = brackets.by_metric
+    kind = brackets.groups.kind_of_unit
+    return np.stack([bracket.lower.values[kind], bracket.upper.values[kind]])
 
 
 def changed_by(ranks, user):
@@ -528,7 +535,7 @@ class TestDifferenceRanges:
             difference_ranges(RECALL, b, a),
         )
         assert 0.0 < found.low < found.high < 1.0
-        assert not found.inverted
+        assert not found.is_inverted
         assert (found.low, found.high) == pytest.approx(
             (-back.high, -back.low), rel=1e-9
         )
@@ -570,7 +577,7 @@ class TestBehavesLike:
 def test_users_are_in_groups_of_about_as_many_candidates(sizes, groups):
     n = np.repeat(sizes, (4, 4, 5))
     sample = SampledRanks(np.ones(n.size, int), n, 9)
-    assert grouped(sample).sizes == groups
+    assert group_users(sample).group_sizes == groups
 
 
 def test_within_blocks_where_the_sign_changes_by_hand():
@@ -578,7 +585,7 @@ def test_within_blocks_where_the_sign_changes_by_hand():
     sizes = np.array([1.0, 2.0, 2.0, 4.0])
     sums = np.array([3.0, -1.0, -1.0, 2.0])
     table = SimpleNamespace(factor=3.0, block_sums=lambda _: (sums, sizes))
-    found = _within_blocks(np.zeros(5), table)
+    found = _growth_within_blocks(np.zeros(5), table)
     changes = np.array([0.0, 3.5, 1.0, 1.0])
     bound = 2.0 * np.cumsum(sizes * changes / 8.0) / [1, 3, 5, 9]
     assert found.tolist() == pytest.approx([*bound, 0.0])
@@ -587,7 +594,7 @@ def test_within_blocks_where_the_sign_changes_by_hand():
 def test_between_points_a_parabola_is_bounded_twice():
     # 3 k^2 rises above the line between points at most by 3 (step / 2)^2, in the middle.
     points = np.array([1, 2, 6, 12, 20])
-    growth = _between(3.0 * points**2, SimpleNamespace(points=points))
+    growth = _growth_between_points(3.0 * points**2, SimpleNamespace(points=points))
     of_step = [0, 3 * 2**2, 3 * 3**2, 3 * 4**2]
     above = np.maximum([*of_step, 0], [0, *of_step])  # of the steps on both sides
     assert growth[:-1] == pytest.approx(2 * above[:-1])
@@ -690,11 +697,11 @@ class TestMisfit:
             single = pmf_at(np.arange(1, n + 1), n, m, Sampling.WITHOUT_REPLACEMENT)
             binned = np.add.reduceat(single, table.starts, axis=1)
             means = np.cumsum(binned, axis=0) / np.arange(1, n + 1)[:, None]
-            last = max(last, table.last)
+            last = max(last, table.last_shaped)
             expected = np.where(np.arange(1, n + 1)[:, None] <= last, means, binned)
-            assert wider.last == last
+            assert wider.last_shaped == last
             np.testing.assert_allclose(
-                wider.given, expected[wider.points - 1], atol=1e-11
+                wider.probabilities, expected[wider.points - 1], atol=1e-11
             )
 
     def test_one_row_per_user(self):
@@ -721,7 +728,7 @@ class TestMisfit:
 
 
 def rise_of(ranks, m):
-    return rise(users_by_rank(SampledRanks(ranks, N, m)))
+    return rising_p_value(count_users_by_rank(SampledRanks(ranks, N, m)))
 
 
 class TestRise:
@@ -752,7 +759,9 @@ class TestRise:
             found.append(norm.sf((np.mean(head) - (length + 1) / 2) / deviation))
         assert rise_of(ranks, M) == pytest.approx(3 * min(found))
         few = SampledRanks([1] * 2 + [5] * 17 + [80] * 40, N, M)
-        assert rise(users_by_rank(few)) == 1.0  # of 19 users the mean is not normal
+        assert (
+            rising_p_value(count_users_by_rank(few)) == 1.0
+        )  # of 19 users the mean is not normal
 
     @pytest.mark.parametrize(
         ("m", "longest"), [(1, 6), (10, 6), (46, 6), (47, 12), (95, 24)]

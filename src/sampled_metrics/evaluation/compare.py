@@ -432,7 +432,7 @@ def _compare_samples(sampled: _Sampled, confidence: float) -> Iterator[Compared]
     """
     for pair, rows in sampled.common.items():
         a, b = (sampled.estimates[name] for name in pair)
-        owners = a.bracketed.rows.owner, b.bracketed.rows.owner
+        owners = a.bracketed.groups.user_of_unit, b.bracketed.groups.user_of_unit
         are_independent = set(pair).isdisjoint(sampled.sharing)
         for i, measure in enumerate(a.measures):
             allowed = ranges.difference_range(a.bracketed, b.bracketed, i)

@@ -55,7 +55,7 @@ from sampled_metrics.inputs.roles import NamesByRole
 from sampled_metrics.intervals.means import MeanInterval, Moments, collapse_visits, mean_interval
 from sampled_metrics.intervals.population import Population
 from sampled_metrics.intervals.quoting import NOT_QUOTED, TOO_WIDE, Quoted, quote
-from sampled_metrics.intervals.ranges import Bracketed, Range, checked_ranges
+from sampled_metrics.intervals.ranges import Range, UserBrackets, checked_ranges
 from sampled_metrics.intervals.shapes import describe_caveat, describe_shape, shape_name
 from sampled_metrics.metrics.measures import Measure, parse_measure, parse_measures
 from sampled_metrics.ranks import SampledRanks, Sampling
@@ -250,8 +250,8 @@ def correct(
     estimates = estimate_metrics(ranks, measures, parsed, bracketed, ranges)
     n = ranks.mean_candidates
     counts = np.bincount(ranks.sampled_ranks - 1, minlength=ranks.n_negatives + 1)
-    owner = bracketed.rows.owner
-    n_users = bracketed.rows.n_independent
+    owner = bracketed.groups.user_of_unit
+    n_users = bracketed.groups.n_users
     smooth_counts = None
     if n_users == len(ranks):
         _, smooth_counts = Population.from_counts(counts, n, ranks.sampling, _SMOOTHING)
@@ -350,14 +350,14 @@ class SampleEstimates(NamedTuple):
     measures: Sequence[Measure]
     estimators: Sequence[Estimator]
     vectors: Float  # shape (measures, estimators, m + 1)
-    bracketed: Bracketed
+    bracketed: UserBrackets
     ranges: Mapping[str, Range]  # by metric
     log_errors: Float  # of `likely` as an estimate of each exact metric; shape (measures,)
 
     def user_values(self, measure: int, estimator: int) -> Float:
         """Estimate a metric for each user, or visit: the mean over their rows."""
         values = self.vectors[measure, estimator, self.ranks.sampled_ranks - 1]
-        user = self.bracketed.rows.user
+        user = self.bracketed.groups.unit_of_row
         return np.bincount(user, values) / np.bincount(user)
 
     def value(self, measure: int, estimator: int) -> float:
@@ -384,7 +384,7 @@ def estimate_metrics(
     ranks: SampledRanks,
     measures: Sequence[Measure],
     estimators: Sequence[Estimator],
-    bracketed: Bracketed,
+    bracketed: UserBrackets,
     ranges: Sequence[Range] = (),
 ) -> SampleEstimates:
     """Compute the vectors of estimators; some are fitted to all rows, users having equal weights.
@@ -394,7 +394,7 @@ def estimate_metrics(
     m = ranks.n_negatives
     histogram = None
     if any(REGISTERED_ESTIMATORS[estimator.name].fitted for estimator in estimators):
-        user = bracketed.rows.user
+        user = bracketed.groups.unit_of_row
         weights = 1.0 / np.bincount(user)[user]
         histogram = tuple(np.bincount(ranks.sampled_ranks - 1, weights, m + 1).tolist())
     vectors = _estimator_matrix(
@@ -408,7 +408,7 @@ def estimate_metrics(
     log_errors = np.full(len(measures), np.nan)
     if histogram is not None and QUOTED_ESTIMATOR in map(str, estimators):
         # Visits of a user are alike: the error is at most that of one visit of each user.
-        share = bracketed.rows.n_independent / sum(histogram)
+        share = bracketed.groups.n_users / sum(histogram)
         independent = tuple(share * count for count in histogram)
         log_errors = _likely_log_errors(
             independent, tuple(measures), ranks.mean_candidates, m, ranks.sampling

@@ -10,7 +10,7 @@ import numpy as np
 from sampled_metrics._base.array_types import Int
 from sampled_metrics._base.errors import InputError, format_value, reading, warn_input
 from sampled_metrics.inputs.tables import as_table
-from sampled_metrics.intervals.ranges import common_users
+from sampled_metrics.intervals.groups import common_users
 from sampled_metrics.ranks import Ranks, SampledRanks
 from sampled_metrics.ranks.data import (
     Cut,

@@ -129,7 +129,7 @@ class Pair:
         users: Int | None,
     ) -> SampledRanks:
         """Draw the sampled ranks of one recommender, for these `users` or for all."""
-        chances = population.in_bins(m, self.sampling)  # by kind of user and bin
+        chances = population.bin_probabilities(m, self.sampling)  # by kind of user and bin
         ids = None
         if self.is_redrawn and not self.is_paired:
             mean_chances = population.share @ chances
@@ -196,9 +196,9 @@ def _simulate_lower_end(
     vectors = []
     moments = []
     for population, sign in ((pair.a, UPPER), (pair.b, LOWER)):
-        expected = pair.n_users * population.share @ population.in_bins(m, pair.sampling)
+        expected = pair.n_users * population.share @ population.bin_probabilities(m, pair.sampling)
         likely = likely_mixture(expected[np.newaxis], table).shares
-        vector = bracketing_vectors(measure, table, likely, pair.n_users, z, sign)[0]
+        vector = bracketing_vectors(measure, table, likely, n_users=pair.n_users, z=z, sign=sign)[0]
         vectors.append(vector)
         moments.append(population.binned_moments(vector, pair.sampling))
     simple_mean, simple_variance, _ = pair.difference(*moments)

@@ -1,18 +1,26 @@
-"""Bracketing vectors: estimators that never expect less, or never more, than the exact metric.
+"""Bracketing vectors: estimators of a metric that are too high, or too low, on purpose.
 
-With Q_k(s) the distribution of the sampled rank and M_k the exact metric under extreme point k of a
-class of true ranks (see `kernels`), a vector u with
+Question: which number per sampled rank has a mean over users that is never below the exact metric
+(upper vector), or never above it (lower vector), whatever the true ranks are within a class?
 
-    sum over s of u(s) Q_k(s) >= M_k   for all k
+Let Q_k(s) be the probability of sampled rank s, and M_k the exact metric, under extreme point k of
+the class (see `kernels`). Each distribution of the class is a mixture of extreme points, so under
+all of them a vector u has an expectation of at least the exact metric if
 
-has an expectation of at least the exact metric, whatever distribution of the class the true ranks
-have. Among all such vectors, the one with the least expected upper end,
+    sum over s of u(s) Q_k(s) >= M_k   for all k.                                       (1)
 
-    f.u + z sqrt(Var_f(u) / D),
+Among the vectors with (1) the one with the lowest expected upper end is chosen:
 
-is a second-order cone programme; f is the likely distribution of sampled ranks, D the number of
-users. The programme is solved for some extreme points; violated ones join until none is left, and a
-remaining violation is added to the vector, so that it is valid however badly f is known.
+    minimise  sum over s of f(s) u(s) + z sqrt(Var_f(u) / D),
+
+f the likely distribution of sampled ranks (see `likely_mixture`), D the number of users and z a
+quantile. A poor f makes the range wider, but not wrong. Lower vectors are upper vectors of the
+negative metric, with the opposite sign.
+
+This is a second-order cone programme (S. Boyd and L. Vandenberghe, "Convex Optimization", 2004,
+section 4.4) with an unknown for each bin of sampled ranks and a row for each extreme point. It is
+solved for some extreme points; those that violate (1) join until none is left. What violation
+remains, also between the points of a grid, is bounded and added to the vector.
 """
 
 from typing import NamedTuple
@@ -22,146 +30,174 @@ import numpy as np
 
 from sampled_metrics._base.array_types import Float, Int
 from sampled_metrics._base.solvers import solve_cone_programme
-from sampled_metrics.intervals.kernels import Kernel, peaks, spread_rows
+from sampled_metrics.intervals.kernels import Kernel, local_maxima, spread_rows
 from sampled_metrics.metrics.measures import Measure
 
-LOWER, UPPER = -1.0, 1.0  # signs of vectors; lower ones are upper ones of the negative
+LOWER, UPPER = -1.0, 1.0  # sign of a vector: lower ones are upper ones of the negative metric
 
-_STARTING_POINTS = (30, 60)  # points at the start: small k singly, and larger ones
-_STARTING_POINTS_OF_FACTOR = (12, 40)  # the same for a factor, where some join in any case
+# Extreme points at the start: the first k, and spread ones. Too few take more rounds of solving,
+# too many make each programme slower. With a factor, weighted points join in any case.
+_START_POINTS = (30, 60)
+_START_POINTS_OF_FACTOR = (12, 40)
+_MOST_ROUNDS = 20
+_SOLVER_ACCURACY = 1e-6  # more takes time, and `_TOLERANCE` is larger
+_TOLERANCE = 2e-5  # violation, as a share of the metric's span, that is added instead of solved for
+_ZERO_PROBABILITY = 1e-14  # smaller ones are left out of the programme
+# The fit of f needs no precision, because ranges are valid for any f.
 _FIT_POINTS = (100, 100)
-_SOLVER_ACCURACY = 1e-6
-_NEGLIGIBLE = 1e-14  # probabilities that the solver takes as 0
-_TOLERANCE = 2e-5  # violations, by the metric's span, that are added to the vector
-_CUTTING_ROUNDS = 20
-_FIT_ITERATIONS = 400
-_PSEUDO_USERS = 0.5
+_FIT_STEPS = 400
+_PSEUDO_USERS = 0.5  # of a uniform rank, so that each sampled rank stays possible
 
 
 class Mixture(NamedTuple):
-    """The mixture of extreme points that is likeliest for some sampled ranks."""
+    """A mixture of extreme points that is likely for some sampled ranks."""
 
-    rows: Int  # in a kernel, one for each extreme point
+    rows: Int  # of the kernel, one for each extreme point
     weights: Float  # shape (..., points)
-    shares: Float  # probability of every bin, with half a user of a uniform rank; all positive
+    shares: Float  # probability of every bin, positive; shape (..., bins)
 
 
 def likely_mixture(counts: Float, table: Kernel) -> Mixture:
-    """Fit a mixture of extreme points to counts of users in every bin of sampled ranks.
+    """Fit a mixture of extreme points to counts of users by maximum likelihood.
 
-    Maximum likelihood by expectation maximisation, with half a user of a uniformly random rank.
-    Counts of several samples, shape (..., bins), are fitted each on its own.
+    Expectation maximisation with a fixed number of steps, with half a user of a uniformly random
+    rank besides those observed.
+
+    Parameters
+    ----------
+    counts
+        Users in every bin of sampled ranks; shape (..., bins). Each sample is fitted on its own.
+    table
+        The kernel of the class.
     """
     rows = spread_rows(table, *_FIT_POINTS)
-    uniform = _PSEUDO_USERS * table.widths / (table.m + 1)
-    given = table.given[rows]
-    observed = counts + uniform
+    probabilities = table.probabilities[rows]
+    pseudo_counts = _PSEUDO_USERS * table.widths / (table.m + 1)
+    observed = counts + pseudo_counts
     observed /= observed.sum(axis=-1, keepdims=True)
     weights = np.full((*counts.shape[:-1], rows.size), 1.0 / rows.size)
-    for _ in range(_FIT_ITERATIONS):
-        ratio = observed / (weights @ given)
-        weights *= ratio @ given.T
+    for _ in range(_FIT_STEPS):
+        ratio = observed / (weights @ probabilities)
+        weights *= ratio @ probabilities.T
     weights /= weights.sum(axis=-1, keepdims=True)
     n_users = counts.sum(axis=-1, keepdims=True)
-    shares = n_users * (weights @ given) + uniform
+    shares = n_users * (weights @ probabilities) + pseudo_counts
     shares /= shares.sum(axis=-1, keepdims=True)
     return Mixture(rows, weights, shares)
 
 
 def bracketing_vectors(
-    measure: Measure, table: Kernel, shares: Float, n_users: int, z: float, sign: float
+    measure: Measure, table: Kernel, shares: Float, *, n_users: int, z: float, sign: float
 ) -> Float:
-    """Compute one bracketing vector for each row of `shares`, shape (rows, m + 1).
+    """Compute one bracketing vector for each row of `shares`; shape (rows, m + 1).
 
-    An upper vector (`sign` is `UPPER`) never has an expectation below the metric, a lower one never
-    above; among these it has the smallest expected upper, or the largest expected lower, end. A row
-    of `shares` is a likely distribution of sampled ranks in the bins of `table`. `z` is the weight
-    of the standard error of means over `n_users`.
+    Parameters
+    ----------
+    measure, table
+        The exact metric, and the kernel of the class.
+    shares
+        Likely distributions of sampled ranks, in the bins of the kernel; shape (rows, bins).
+    n_users, z
+        The range is made narrow for means over this many users, with `z` standard errors.
+    sign
+        `UPPER` or `LOWER`.
     """
     low, high = measure.value_at(np.array([table.n, 1]), table.n).tolist()
-    if high <= low:
+    if high <= low:  # the same value at every rank
         return np.full((len(shares), table.m + 1), low)
     span = max(high - low, np.finfo(float).tiny)
-    target = sign * ((table.metric(measure) - low) / span)
-    programme = _Programme(target, table, measure.cutoff)
-    found = np.empty(shares.shape)
+    scaled_metric = sign * ((table.exact_metric(measure) - low) / span)
+    programme = _UpperVectorProgramme(scaled_metric, table, measure.cutoff)
+    vectors = np.empty(shares.shape)
     for place, likely in enumerate(shares):
-        found[place] = programme.vector(likely, z / np.sqrt(n_users))
-    return low + span * np.repeat(sign * found, table.widths, axis=1)
+        vectors[place] = programme.solve(likely, z / np.sqrt(n_users))
+    return low + span * np.repeat(sign * vectors, table.widths, axis=1)
 
 
-class _Programme:
-    """The programme of upper vectors, stated for some extreme points; violated ones join."""
+class _UpperVectorProgramme:
+    """The programme of upper vectors of a metric, for the extreme points met so far.
 
-    def __init__(self, target: Float, table: Kernel, cutoff: int | None) -> None:
-        first = _STARTING_POINTS if table.is_complete else _STARTING_POINTS_OF_FACTOR
-        self.table = table
-        self.rows = spread_rows(table, *first, cutoff)
-        self.points = np.column_stack([table.given, target])  # bins, and the metric
-        self.stated = self.points[self.rows]
+    Points that joined for one distribution of sampled ranks stay for the next.
+    """
 
-    def vector(self, shares: Float, weight: float) -> Float:
-        """Solve for an upper vector in the bins by cutting planes."""
-        table = self.table
-        for _ in range(_CUTTING_ROUNDS):
-            vector = _solve(self.stated, shares, weight)
-            lacking = self.points @ np.append(-vector, 1.0)
-            added = peaks(table.heaviest(lacking), _TOLERANCE)
+    def __init__(self, exact_metric: Float, table: Kernel, cutoff: int | None) -> None:
+        n_points = _START_POINTS if table.is_complete else _START_POINTS_OF_FACTOR
+        self._table = table
+        self._rows = spread_rows(table, *n_points, cutoff)
+        # The columns are the bins, and the exact metric.
+        self._all_points = np.column_stack([table.probabilities, exact_metric])
+        self._points = self._all_points[self._rows]
+
+    def solve(self, shares: Float, weight: float) -> Float:
+        """Return the upper vector, by bins, for a distribution of sampled ranks.
+
+        `weight` is z / sqrt(D), that of the standard deviation.
+        """
+        table = self._table
+        for _ in range(_MOST_ROUNDS):
+            vector = _solve_cone_programme(self._points, shares, weight)
+            violations = self._all_points @ np.append(-vector, 1.0)
+            joining = local_maxima(table.weighted_means(violations, violations), _TOLERANCE)
             if table.is_complete:
-                added = np.setdiff1d(added, self.rows)
-            if not added.size:
+                joining = np.setdiff1d(joining, self._rows)
+            if not joining.size:
                 break
-            self.rows = np.append(self.rows, added)
-            joined = table.heaviest(lacking, self.points)[added]
-            self.stated = np.concatenate([self.stated, joined])
-        return vector + max(_most_lacking(lacking, table), 0.0)
+            self._rows = np.append(self._rows, joining)
+            weighted_points = table.weighted_means(self._all_points, violations)
+            self._points = np.concatenate([self._points, weighted_points[joining]])
+        return vector + max(_greatest_violation(violations, table), 0.0)
 
 
-def _most_lacking(lacking: Float, table: Kernel) -> float:
-    """Greatest violation at any extreme point, or a bound on it where the points are a grid."""
-    most = table.greatest(lacking)
-    if table.points.size == table.n:
-        return most
-    left = lacking - most
-    worst = table.heaviest(left)
-    bound = worst + _between(worst, table)
-    if table.is_complete:
-        return most + float(bound.max())
-    bound += _within_blocks(left, table)
-    # A weighted mean is bounded by one whose weights are larger by the factor at most.
-    return most + max(table.factor * float(bound.max()), 0.0)
+def _solve_cone_programme(points: Float, shares: Float, weight: float) -> Float:
+    """Minimise shares.u + weight t, where t >= |sqrt(shares) (u - c)|, the standard deviation of u.
 
-
-def _solve(stated: Float, shares: Float, weight: float) -> Float:
-    """Minimise shares.u + weight t over u, t and a centre c, with |sqrt(shares) (u - c)| <= t."""
-    given = stated[:, :-1]
-    target = stated[:, -1]
-    points, bins = given.shape
+    The unknowns are the vector u, its mean c, and t. `points` has a row (Q_k, M_k) of (1) for each
+    extreme point.
+    """
+    probabilities = points[:, :-1]
+    exact_metric = points[:, -1]
+    n_points, n_bins = probabilities.shape
     root = np.sqrt(shares)
-    matrix = np.zeros((points + 1 + bins, bins + 2))  # columns: u, c, t
-    np.negative(given, out=matrix[:points, :bins], where=given > _NEGLIGIBLE)
-    matrix[points, bins + 1] = -1.0
-    np.fill_diagonal(matrix[points + 1 :, :bins], -root)
-    matrix[points + 1 :, bins] = root
-    right = np.concatenate([-target, np.zeros(1 + bins)])
-    cones = [clarabel.NonnegativeConeT(points), clarabel.SecondOrderConeT(bins + 1)]
+    matrix = np.zeros((n_points + 1 + n_bins, n_bins + 2))  # columns: u, c, t
+    is_positive = probabilities > _ZERO_PROBABILITY
+    np.negative(probabilities, out=matrix[:n_points, :n_bins], where=is_positive)
+    matrix[n_points, n_bins + 1] = -1.0
+    np.fill_diagonal(matrix[n_points + 1 :, :n_bins], -root)
+    matrix[n_points + 1 :, n_bins] = root
+    right = np.concatenate([-exact_metric, np.zeros(1 + n_bins)])
+    cones = [clarabel.NonnegativeConeT(n_points), clarabel.SecondOrderConeT(n_bins + 1)]
     cost = np.concatenate([shares, [0.0, weight]])
     solution = solve_cone_programme(cost, matrix, right, cones, _SOLVER_ACCURACY, refinements=1)
-    vector = np.array(solution.x)[:bins]
+    vector = np.array(solution.x)[:n_bins]
     if np.isfinite(vector).all():
         return vector
-    return np.full(bins, target.max())
+    return np.full(n_bins, exact_metric.max())  # a constant is valid too
 
 
-def _between(lacking: Float, table: Kernel) -> Float:
-    """Bound how much a violation grows between neighbouring points of a grid.
+def _greatest_violation(violations: Float, table: Kernel) -> float:
+    """Return the greatest violation of (1), or for a grid of points a bound on it."""
+    greatest = table.greatest_mean(violations)
+    if table.points.size == table.n:
+        return greatest
+    excess = violations - greatest
+    weighted = table.weighted_means(excess, excess)
+    bound = weighted + _growth_between_points(weighted, table)
+    if table.is_complete:
+        return greatest + float(bound.max())
+    bound += _growth_within_blocks(excess, table)
+    # A weighted mean is bounded by one whose weights are larger by the factor at most.
+    return greatest + max(table.factor * float(bound.max()), 0.0)
 
-    A quarter of the second derivative times the squared step, twice as much as for a
-    parabola. On both sides of a cut-off, neighbouring k are points, so that no second difference
-    that counts spans it.
+
+def _growth_between_points(violations: Float, table: Kernel) -> Float:
+    """Bound how much a violation may grow between neighbouring points of a grid.
+
+    A parabola exceeds the straight line between its ends by an eighth of its second derivative
+    times the squared step; the bound is twice that. Both sides of a cut-off are points, so no
+    second difference that counts reaches across it.
     """
     step = np.diff(table.points).astype(np.float64)
-    slope = np.diff(lacking) / step
+    slope = np.diff(violations) / step
     bend = 2.0 * np.abs(np.diff(slope)) / (step[1:] + step[:-1])
     bend = np.pad(bend, 1, mode="edge")
     steepest = np.maximum(bend[:-1], bend[1:])
@@ -171,18 +207,19 @@ def _between(lacking: Float, table: Kernel) -> Float:
     return growth
 
 
-def _within_blocks(lacking: Float, table: Kernel) -> Float:
-    """Bound how much more is lacking where the weight changes within a block of ranks.
+def _growth_within_blocks(violations: Float, table: Kernel) -> Float:
+    """Bound how much more is violated if the weight changes within a block of ranks.
 
-    Twice the bound for a straight line through 0 in the middle of the block.
+    That is possible where the violation changes its sign. The bound is twice that for a straight
+    line through 0 in the middle of the block.
     """
-    found = np.zeros(lacking.size)
-    sums, sizes = table.block_sums(lacking)
-    beside = np.pad(sums / sizes, 1, mode="edge")
-    left = beside[:-2]
-    right = beside[2:]
-    crossed = np.where((left > 0.0) == (right > 0.0), 0.0, np.abs(right - left))
-    crossed[sizes == 1.0] = 0.0
-    more = (table.factor - 1.0) * sizes * crossed / 8.0
-    found[: sums.size] = np.cumsum(more) / np.cumsum(sizes)
-    return found
+    sums, sizes = table.block_sums(violations)
+    padded = np.pad(sums / sizes, 1, mode="edge")
+    before = padded[:-2]
+    after = padded[2:]
+    change = np.where((before > 0.0) == (after > 0.0), 0.0, np.abs(after - before))
+    change[sizes == 1.0] = 0.0
+    growth_of_sum = (table.factor - 1.0) * sizes * change / 8.0
+    growth = np.zeros(violations.size)
+    growth[: sums.size] = np.cumsum(growth_of_sum) / np.cumsum(sizes)
+    return growth

@@ -1,10 +1,19 @@
-"""Distributions of the sampled rank under the extreme points of a class of true ranks.
+"""Probabilities of sampled ranks under the distributions of true ranks that a shape allows.
 
-A shape (see `shapes`) names a class of distributions of the true rank by a factor, down to rank
-5 n/m (or three times the cut-off); beyond, any rank may have any probability, because there sampled
-ranks are precise enough. Every distribution of the class is a mixture of its extreme points: up to
-that rank the distributions with weights of 1 or the factor on ranks 1 ... k, which for
-`non-increasing` are uniform, and beyond, or from the first rank for `none`, rank k alone.
+Every distribution of a shape's class (see `shapes`) is a mixture of extreme points, so what holds
+for the extreme points holds for the class. The class has its shape down to the rank
+
+    L = max(5 n / m, 3 cut-off),
+
+for n candidates and m negatives. Below it any rank may have any probability, because sampled ranks
+are precise enough there. The extreme points are
+
+- for k <= L, distributions on the ranks 1 ... k with weights of 1 or the factor G; for G = 1 the
+  uniform one;
+- for k > L, and from the first rank on for the shape `none`, rank k alone.
+
+A kernel tabulates the distribution of the sampled rank under the uniform and the single ones, shape
+(points, bins). Sampled ranks beyond the first twenty are summed up in bins.
 """
 
 from dataclasses import dataclass, replace
@@ -22,94 +31,129 @@ from sampled_metrics.ranks import Ranks
 from sampled_metrics.ranks.sampling import Sampling
 from sampled_metrics.sampling.probability import likely_blocks
 
-ALL_POINTS = 20_000  # up to this n, every k is a point
-MOST_NEGATIVES = 100_000  # which take some GB
-MOST_RANKED = 10_000_000  # candidates, likewise
-_EDGE = 512  # beyond ALL_POINTS, the first k are points
-_STEP = 0.01  # share by which k grows from there on
-_SINGLE_RANKS = 20  # sampled ranks that are bins of their own
-_RATIO = 1.2  # growth of wider bins
-_MONOTONE = 5  # times n/m, the rank down to which a class has its shape
-_BEYOND = 3  # times the cut-off, likewise
-_STEPS = 50  # to the greatest mean; about five are needed
-_ROUNDING = 1e-14  # by which means may differ
+ALL_POINTS = 20_000  # up to this n every k is a point: a table of 20,000 x 100 bins is 16 MB
+_MOST_SAMPLED = 100_000  # negatives; more take some GB
+_MOST_RANKED = 10_000_000  # candidates; more take some GB
+# The grid for larger n. What lies between its points is bounded in `brackets`, so a finer grid
+# narrows ranges a little and takes more time.
+_FIRST_POINTS = 512  # k that are all points
+_POINT_GROWTH = 0.01  # relative distance of further points
+# Bins of sampled ranks: fewer make the programmes of `brackets` smaller and ranges a little wider.
+_FIRST_BINS = 20  # sampled ranks with a bin of their own
+_BIN_GROWTH = 1.2  # factor from bin to bin beyond
+# Down to where the class has its shape. A good recommender may have a few users with ranks far down
+# that no decreasing distribution explains, and these do not matter for the ends of a range.
+_SHAPED_NEGATIVES = 5  # times n / m
+_SHAPED_CUTOFFS = 3  # times the cut-off
+_MOST_NEWTON_STEPS = 50  # about five are needed
+_MEANS_ROUNDING = 1e-14  # difference of means that counts as rounding
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
-class Extremes:
+class ExtremePoints:
     """Extreme points of a class of distributions of the true rank.
 
-    Listed are the distributions that are uniform on ranks 1 ... k, or k alone. A factor above 1
-    adds some with the weight of the factor on a few ranks; they are found where a function of the
-    rank has its greatest mean.
+    Listed are distributions that are uniform on ranks 1 ... k, and those of rank k alone. With a
+    factor above 1 there are many more on ranks 1 ... k, by the ranks that have the weight of the
+    factor. `weighted_means` picks the one that matters for a function of the rank.
+
+    Attributes
+    ----------
+    factor
+        Factor G of the class.
+    last_shaped
+        Rank L down to which the class has its shape; 0 for the shape `none`.
+    points
+        k of the listed extreme points, increasing from 1 to n; shape (points,).
     """
 
-    factor: float  # the class's
-    last: int  # rank down to which the class has its shape; beyond, k alone
-    points: Int  # k of the listed extreme points, increasing from 1 to n; shape (points,)
+    factor: float
+    last_shaped: int
+    points: Int
 
     @property
     def is_complete(self) -> bool:
         """Whether all extreme points are listed."""
-        return self.last == 0 or self.factor == 1.0
+        return self.last_shaped == 0 or self.factor == 1.0
 
     def block_sums(self, means: Float) -> tuple[Float, Float]:
-        """Sums over the ranks after one point and up to the next, from the means over 1 ... k.
+        """Return sums of a function over blocks of ranks, and the sizes of the blocks.
 
-        Covers the points down to the last rank. Also returns the number of ranks in each block.
+        A block is the ranks after one point and up to the next; blocks end at the last shaped rank.
+        `means` are means of the function over ranks 1 ... k, shape (points, ...).
         """
-        top = self.points[self.points <= self.last].astype(np.float64)
-        sums = (means[: top.size].T * top).T
-        return np.diff(sums, axis=0, prepend=0.0), np.diff(top, prepend=0.0)
+        shaped = self.points[self.points <= self.last_shaped].astype(np.float64)
+        sums = (means[: shaped.size].T * shaped).T
+        return np.diff(sums, axis=0, prepend=0.0), np.diff(shaped, prepend=0.0)
 
-    def heaviest(self, means: Float, values: Float | None = None) -> Float:
-        """Weighted mean over 1 ... k, at each k, if ranks above 0 have the weight of the factor.
+    def weighted_means(self, values: Float, gains: Float) -> Float:
+        """Average `values` over ranks 1 ... k if blocks with positive gains count G times.
 
-        The mean is of the means, or of other values, shape (points, ...), with the same weights.
+        With `values = gains` the result is positive wherever some extreme point on ranks 1 ... k
+        has a positive mean gain, and this is the extreme point with these weights.
+
+        Parameters
+        ----------
+        values
+            Means of one or more functions over ranks 1 ... k, or values at rank k where it is
+            alone; shape (points, ...).
+        gains
+            The same for the function that decides on the weights; shape (points,).
         """
-        if values is None:
-            values = means
         if self.is_complete:
             return values
-        sums, sizes = self.block_sums(means)
-        weights = np.where(sums > 0.0, self.factor, 1.0)
-        weighted = np.cumsum(weights * self.block_sums(values)[0].T, axis=-1)
-        found = values.copy()
-        found[: sizes.size] = (weighted / np.cumsum(weights * sizes)).T
-        return found
+        block_gains, sizes = self.block_sums(gains)
+        weights = np.where(block_gains > 0.0, self.factor, 1.0)
+        sums = np.cumsum(weights * self.block_sums(values)[0].T, axis=-1)
+        result = values.copy()
+        result[: sizes.size] = (sums / np.cumsum(weights * sizes)).T
+        return result
 
-    def greatest(self, means: Float) -> float:
-        """Greatest mean under any extreme point, from the means under the listed ones.
+    def greatest_mean(self, means: Float) -> float:
+        """Return the greatest mean of a function under any extreme point.
 
-        Newton's method on the greatest sum of excesses over a number, which is 0 at this mean.
+        `means` are those under the listed points. The greatest mean is the number t at which the
+        greatest sum of (function - t), a decreasing and convex function of t, is 0: Newton's method
+        from below.
         """
         greatest = float(means.max())
-        for _ in range(_STEPS):
-            more = float(self.heaviest(means - greatest).max())
-            if more <= _ROUNDING:
+        for _ in range(_MOST_NEWTON_STEPS):
+            excess = means - greatest
+            step = float(self.weighted_means(excess, excess).max())
+            if step <= _MEANS_ROUNDING:
                 break
-            greatest += more
+            greatest += step
         return greatest
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
-class Kernel(Extremes):
-    """Distributions of the sampled rank, in bins, under the extreme points of a class."""
+class Kernel(ExtremePoints):
+    """Distributions of the sampled rank, in bins, under the extreme points of a class.
+
+    Attributes
+    ----------
+    n, m
+        Numbers of candidates, the held-out item included, and of negatives.
+    starts, widths
+        First sampled rank - 1 of every bin, from 0, and the number of ranks in it; shape (bins,).
+    probabilities
+        Probability of every bin under each extreme point; shape (points, bins).
+    """
 
     n: int
     m: int
-    starts: Int  # first sampled rank - 1 of every bin, from 0; shape (bins,)
-    widths: Int  # ranks in every bin
-    given: Float  # probability of every bin under each extreme point; shape (points, bins)
+    starts: Int
+    widths: Int
+    probabilities: Float
 
-    def metric(self, measure: Measure) -> Float:
-        """Exact metric under each extreme point; shape (points,)."""
+    def exact_metric(self, measure: Measure) -> Float:
+        """Return the exact metric under each extreme point; shape (points,)."""
         values = measure.value_at(self.points, self.n)
-        uniform = self.points <= self.last
-        values[uniform] = mean_up_to(self.points[uniform], measure, self.n)
+        is_uniform = self.points <= self.last_shaped
+        values[is_uniform] = mean_up_to(self.points[is_uniform], measure, self.n)
         return values
 
-    def binned(self, counts: Float) -> Float:
+    def sum_by_bin(self, counts: Float) -> Float:
         """Sum counts of users at every sampled rank, shape (..., m + 1), by bins."""
         return np.add.reduceat(counts, self.starts, axis=-1)
 
@@ -119,104 +163,124 @@ def kernel(
 ) -> Kernel:
     """Tabulate the distributions of the sampled rank under the extreme points of a class.
 
-    Points are all k up to n = 20,000, else a grid, which has the ranks beside a metric's cut-off.
-    The class has its shape down to rank `down_to` at least.
+    Parameters
+    ----------
+    n, m, sampling
+        Numbers of candidates and negatives, and how the negatives were drawn.
+    shape
+        Assumption about true ranks, see `shapes`.
+    cutoff
+        Cut-off of the metric; None without one.
+    down_to
+        The class has its shape at least down to this rank.
     """
     factor = shape_factor(shape)
     if not 1 <= m < n:
         raise InputError(f"{m} negatives of {n} candidates; expected at least 1 and below n")
-    if n > MOST_RANKED:
-        raise InputError(f"n_items is {n:,}; ranges take at most {MOST_RANKED:,} candidates")
-    if m > MOST_NEGATIVES:
-        raise InputError(f"ranges take at most {MOST_NEGATIVES:,} negatives, not {m:,}")
-    last = 0
+    if n > _MOST_RANKED:
+        raise InputError(f"n_items is {n:,}; ranges take at most {_MOST_RANKED:,} candidates")
+    if m > _MOST_SAMPLED:
+        raise InputError(f"ranges take at most {_MOST_SAMPLED:,} negatives, not {m:,}")
+    last_shaped = 0
     if factor < np.inf:
-        last = min(n, max(-(-_MONOTONE * n // m), _BEYOND * (cutoff or 0), down_to))
-    beside = cutoff if n > ALL_POINTS else None
-    return replace(_tabulated(n, m, Sampling(sampling), last, beside), factor=factor)
+        by_negatives = -(-_SHAPED_NEGATIVES * n // m)  # rounded up
+        by_cutoff = _SHAPED_CUTOFFS * (cutoff or 0)
+        last_shaped = min(n, max(by_negatives, by_cutoff, down_to))
+    grid_cutoff = cutoff if n > ALL_POINTS else None
+    return replace(_tabulate(n, m, Sampling(sampling), last_shaped, grid_cutoff), factor=factor)
 
 
 @lru_cache(maxsize=16)
-def _tabulated(n: int, m: int, sampling: Sampling, last: int, cutoff: int | None) -> Kernel:
-    """Tabulate the kernel of a class that has its shape down to a rank, for a factor of 1."""
+def _tabulate(n: int, m: int, sampling: Sampling, last_shaped: int, cutoff: int | None) -> Kernel:
+    """Tabulate a kernel for a factor of 1; `cutoff` is only needed for a grid of points."""
     points = np.arange(1, n + 1)
-    in_grid = n > ALL_POINTS
-    if in_grid:
-        beside = [k + np.arange(-1, 3) for k in (cutoff, last) if k]
-        points = np.unique(np.concatenate([rank_grid(n), *beside]))
+    is_grid = n > ALL_POINTS
+    if is_grid:
+        # Neighbours of ranks where the exact metric or the class changes abruptly.
+        neighbours = [k + np.arange(-1, 3) for k in (cutoff, last_shaped) if k]
+        points = np.unique(np.concatenate([rank_grid(n), *neighbours]))
         points = points[(points >= 1) & (points <= n)]
-    first = points[points <= last]
-    beyond = points[points > last]
+    shaped = points[points <= last_shaped]
+    single = points[points > last_shaped]
 
-    def at(ranks: Any, tied: Any = 0) -> Float:
+    def probabilities_at(ranks: Any, tied: Any = 0) -> Float:
+        """Return bins of the sampled rank of an item that is tied with `tied` better places."""
         tied = tied + np.zeros(ranks.shape, np.int64)
-        return in_bins(
-            Ranks(np.full(ranks.shape, n), ranks - 1 - tied, tied, is_checked=True), m, sampling
-        )
+        records = Ranks(np.full(ranks.shape, n), ranks - 1 - tied, tied, is_checked=True)
+        return bin_probabilities(records, m, sampling)
 
-    if in_grid and sampling is not Sampling.WITH_REPLACEMENT:
-        uniform = at(first, first - 1)  # an item tied with all before
+    if is_grid and sampling is not Sampling.WITH_REPLACEMENT:
+        # A uniform rank on 1 ... k is the rank of an item that is tied with k - 1 others.
+        uniform = probabilities_at(shaped, shaped - 1)
     else:
-        uniform = sums_up_to(first, at) / first[:, None]
+        uniform = sums_up_to(shaped, probabilities_at) / shaped[:, None]
     starts = bin_starts(m)
     return Kernel(
         factor=1.0,
-        last=last,
+        last_shaped=last_shaped,
         points=points,
         n=n,
         m=m,
         starts=starts,
         widths=np.diff(starts, append=m + 1),
-        given=np.concatenate([uniform, at(beyond)]),
+        probabilities=np.concatenate([uniform, probabilities_at(single)]),
     )
 
 
 def bin_starts(m: int) -> Int:
-    """First sampled rank - 1 of every bin: the first ranks singly, wider bins further down."""
-    count = int(np.log(max(m / _SINGLE_RANKS, 1.0)) / np.log(_RATIO)) + 1
-    wide = (_SINGLE_RANKS * _RATIO ** np.arange(count)).round().astype(np.int64)
-    starts = np.unique(np.r_[0:_SINGLE_RANKS, wide])
+    """Return the first sampled rank - 1 of every bin: single ranks first, then wider bins.
+
+    Examples
+    --------
+    >>> bin_starts(30)
+    array([ 0,  1,  2,  3,  4,  5,  6,  7,  8,  9, 10, 11, 12, 13, 14, 15, 16,
+           17, 18, 19, 20, 24, 29])
+    """
+    n_wide = int(np.log(max(m / _FIRST_BINS, 1.0)) / np.log(_BIN_GROWTH)) + 1
+    wide = (_FIRST_BINS * _BIN_GROWTH ** np.arange(n_wide)).round().astype(np.int64)
+    starts = np.unique(np.r_[0:_FIRST_BINS, wide])
     return starts[starts <= m]
 
 
-def in_bins(ranks: Ranks, m: int, sampling: Sampling) -> Float:
-    """Distribution of the sampled rank of each user, in bins; shape (users, bins).
+def bin_probabilities(ranks: Ranks, m: int, sampling: Sampling) -> Float:
+    """Return the distribution of each user's sampled rank, in bins; shape (users, bins).
 
-    Ranks that are not tied need not be whole.
+    True ranks without ties need not be whole numbers.
     """
     starts = bin_starts(m)
-    given = np.zeros((len(ranks), starts.size))
-    for users, first, shares in likely_blocks(ranks, m, sampling):
+    probabilities = np.zeros((len(ranks), starts.size))
+    for users, first, block in likely_blocks(ranks, m, sampling):
         begin = int(np.searchsorted(starts, first, "right")) - 1
-        end = int(np.searchsorted(starts, first + shares.shape[1]))
-        inside = np.maximum(starts[begin:end] - first, 0)
-        given[users, begin:end] = np.add.reduceat(shares, inside, axis=1)
-    return given
+        end = int(np.searchsorted(starts, first + block.shape[1]))
+        edges = np.maximum(starts[begin:end] - first, 0)
+        probabilities[users, begin:end] = np.add.reduceat(block, edges, axis=1)
+    return probabilities
 
 
-def peaks(values: Float, above: float) -> Int:
-    """Places of values above a number that are as great as their neighbours."""
-    beside = np.pad(values, 1, constant_values=-np.inf)
-    return np.flatnonzero((values > above) & (values >= beside[:-2]) & (values >= beside[2:]))
+def local_maxima(values: Float, above: float) -> Int:
+    """Return the indices of values above a number that no neighbour exceeds."""
+    padded = np.pad(values, 1, constant_values=-np.inf)
+    is_peak = (values >= padded[:-2]) & (values >= padded[2:])
+    return np.flatnonzero((values > above) & is_peak)
 
 
 def rank_grid(n: int) -> Int:
-    """Ranks at which smooth functions of the rank show their course: dense at the ends."""
-    edge = min(n, _EDGE)
-    steps = int(np.log(n / edge) / _STEP) + 2
+    """Return ranks that are dense at both ends, to tabulate smooth functions of the rank."""
+    edge = min(n, _FIRST_POINTS)
+    steps = int(np.log(n / edge) / _POINT_GROWTH) + 2
     ranks = np.r_[1 : edge + 1, np.geomspace(edge, n, steps).round().astype(np.int64)]
     return np.unique(np.r_[ranks, n + 1 - ranks])
 
 
-def spread(n: int, singly: int, wide: int) -> Int:
-    """Some of the ranks 1 ... n: the first singly, then `wide` of them in equal proportions."""
-    larger = np.geomspace(min(singly, n), n, wide).round().astype(np.int64)
-    return np.union1d(np.arange(1, min(singly, n) + 1), larger)
+def spread_ranks(n: int, n_first: int, n_spread: int) -> Int:
+    """Return the first of the ranks 1 ... n, and further ones at equal ratios."""
+    spread = np.geomspace(min(n_first, n), n, n_spread).round().astype(np.int64)
+    return np.union1d(np.arange(1, min(n_first, n) + 1), spread)
 
 
-def spread_rows(table: Kernel, singly: int, wide: int, cutoff: int | None = None) -> Int:
-    """Rows of some points: the first k singly, then k in equal proportions, and a cut-off."""
-    points = spread(table.n, singly, wide)
+def spread_rows(table: Kernel, n_first: int, n_spread: int, cutoff: int | None = None) -> Int:
+    """Return rows of a kernel at spread-out points, and at a cut-off and after it."""
+    points = spread_ranks(table.n, n_first, n_spread)
     if cutoff:
         points = np.append(points, [cutoff, cutoff + 1])
     return np.unique(np.searchsorted(table.points, points[points <= table.n]))

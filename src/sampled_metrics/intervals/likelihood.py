@@ -1,7 +1,20 @@
-"""Upper confidence bounds of means of bounded variables, by empirical likelihood."""
+"""Upper confidence bounds of means of bounded values, by empirical likelihood.
+
+Question: how large may the mean over all users be, given the values of some of them?
+
+The values of a bracketing vector are far from normal: most of a metric may rest on a handful of
+users, and a sample may hold none of them. The bound is therefore the largest mean of a distribution
+with weights w on the observed values, and possibly a weight on the largest possible value, with
+
+    D sum of f log(f / w) <= t^2 / 2,
+
+f the shares of the observed values, D the number of users, and t the quantile of Student's
+distribution. For large samples it is the mean plus t standard errors. The only assumption is that
+users are independent. (A. B. Owen, "Empirical Likelihood", 2001.)
+"""
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from typing import NamedTuple
 
 import numpy as np
@@ -11,86 +24,116 @@ from scipy.special import stdtrit
 from sampled_metrics._base.array_types import Float, Int
 from sampled_metrics.intervals.means import collapse_visits
 
-_NEAR, _FAR = -45.0, 45.0  # logarithms of distances from the largest value, relative to the span
+# Logarithms of the smallest and the largest tilt, relative to the span of the values: exp(-45) is
+# far below the rounding of a value, and exp(45) leaves the observed shares as they are.
+_SMALLEST_LOG_TILT, _LARGEST_LOG_TILT = -45.0, 45.0
 
 
-class End(NamedTuple):
-    """Lower or upper bracketing vectors of one metric, averaged for users of each kind."""
+class UserValues(NamedTuple):
+    """Values of a lower or an upper bracketing vector, averaged for each user.
+
+    Units, that is users or their visits, with the same value are counted in kinds.
+
+    Attributes
+    ----------
+    values, n_units
+        Value of each kind, and the number of its units; shape (kinds,).
+    extreme
+        Least possible value for lower vectors, greatest for upper ones.
+    limit
+        Least or greatest value of the metric in the class; nan if not needed.
+    user_of_kind
+        Number of the user of each kind if the units are visits, each its own kind; else None.
+    """
 
     values: Float
-    users: Int  # number of each kind
-    extreme: float  # least entry of lower vectors, greatest of upper ones
-    limit: float = math.nan  # least or greatest value of the metric in the class
-    owner: Int | None = None  # user of each kind, if these are visits of which users have several
+    n_units: Int
+    extreme: float
+    limit: float = math.nan
+    user_of_kind: Int | None = None
 
     @property
     def mean(self) -> float:
-        """Mean over users."""
-        return float(self.users @ self.values / self.users.sum())
+        """Mean over units."""
+        return float(self.n_units @ self.values / self.n_units.sum())
 
-    def __neg__(self) -> "End":
-        return End(-self.values, self.users, -self.extreme, owner=self.owner)
+    def __neg__(self) -> "UserValues":
+        return UserValues(-self.values, self.n_units, -self.extreme, user_of_kind=self.user_of_kind)
 
-    def by_user(self) -> "End":
-        """Return values of independent users, see `means`; what visits may add is scaled too."""
-        if self.owner is None:
+    def collapse_visits(self) -> "UserValues":
+        """Return values of independent users, see `means`; the extreme is scaled likewise."""
+        if self.user_of_kind is None:
             return self
-        values = collapse_visits(self.values, self.owner)
-        most = np.bincount(self.owner).max() * values.size / self.values.size
+        values = collapse_visits(self.values, self.user_of_kind)
+        most = np.bincount(self.user_of_kind).max() * values.size / self.values.size
         extreme = self.mean + most * (self.extreme - self.mean)
-        return End(values, np.ones(values.size, np.int64), extreme, self.limit)
+        return UserValues(values, np.ones(values.size, np.int64), extreme, self.limit)
 
 
-def upper_bound(end: End) -> Callable[[float], float]:
-    """Return the upper end of a confidence interval of a mean, as a function of the confidence.
+class UpperBound:
+    """Upper confidence bound of a mean, for any confidence.
 
-    By empirical likelihood: the values are far from normal, most of a metric may rest on a handful
-    of users, and a sample may hold none of them. The bound is the largest mean of a distribution
-    that puts weights w on the values observed, with shares f, and possibly a weight on the largest
-    possible value, where D sum f log(f / w) <= t^2 / 2, for D users and t the quantile of Student's
-    distribution. For large samples it is the mean plus t standard errors.
+    The weights that give the largest mean are proportional to f / (tilt + gap), where gap is the
+    distance of a value from the largest possible one. From the smallest tilt to the largest the
+    divergence, sum of f log(f / w), falls to 0. If the smallest tilt does not use up the divergence
+    that is allowed, the largest value takes the rest.
 
-    The weights are proportional to f / (distance + below), `below` being how far values are below
-    the largest. From the smallest distance, `_NEAR`, to the greatest, `_FAR`, the divergence
-    sum f log(f / w) falls to 0. If `_NEAR` leaves some of it, the largest value takes the rest.
+    Examples
+    --------
+    >>> bound = UpperBound(UserValues(np.array([0.0, 1.0]), np.array([43, 7]), extreme=1.0))
+    >>> round(bound.at(0.95), 3)  # of a share of 0.14
+    0.255
     """
-    end = end.by_user()
-    is_found = end.users > 0
-    points, place = np.unique(end.values[is_found], return_inverse=True)
-    n_users = int(end.users.sum())
-    share = np.bincount(place, end.users[is_found]) / n_users
-    largest = max(end.extreme, float(points[-1]))
-    span = largest - float(points[0])
-    below = (largest - points) / max(span, np.finfo(float).tiny)
 
-    def tilted(log_distance: float) -> tuple[float, float]:
-        """Divergence of the weights at a distance, and their mean of `below`."""
-        distance = np.exp(log_distance) + below
-        weight = share / distance
-        total = weight.sum()
-        return float(share @ np.log(distance) + np.log(total)), float(weight @ below / total)
+    def __init__(self, values: UserValues) -> None:
+        values = values.collapse_visits()
+        occurs = values.n_units > 0
+        points, place = np.unique(values.values[occurs], return_inverse=True)
+        self._mean = values.mean
+        self._n_users = int(values.n_units.sum())
+        self._shares = np.bincount(place, values.n_units[occurs]) / self._n_users
+        self._largest = max(values.extreme, float(points[-1]))
+        self._span = self._largest - float(points[0])
+        self._gaps = (self._largest - points) / max(self._span, np.finfo(float).tiny)
 
-    def bound(confidence: float) -> float:
-        quantile = float(stdtrit(max(n_users - 1, 1), (1.0 + confidence) / 2.0))
-        allowed = quantile**2 / (2.0 * n_users)
-        divergence, mean = tilted(_NEAR)
+    def at(self, confidence: float) -> float:
+        """Return the upper end of the two-sided interval with this confidence."""
+        freedom = max(self._n_users - 1, 1)
+        t = float(stdtrit(freedom, (1.0 + confidence) / 2.0))
+        allowed = t**2 / (2.0 * self._n_users)
+        divergence, mean_gap = self._tilt(_SMALLEST_LOG_TILT)
         if divergence <= allowed:
-            return largest - span * mean * math.exp(divergence - allowed)
-        if tilted(_FAR)[0] >= allowed:
-            return end.mean
-        root = brentq(lambda at: tilted(at)[0] - allowed, _NEAR, _FAR)
-        return largest - span * tilted(root)[1]
+            return self._largest - self._span * mean_gap * math.exp(divergence - allowed)
+        if self._tilt(_LARGEST_LOG_TILT)[0] >= allowed:
+            return self._mean
 
-    return bound
+        def excess(log_tilt: float) -> float:
+            return self._tilt(log_tilt)[0] - allowed
+
+        root = brentq(excess, _SMALLEST_LOG_TILT, _LARGEST_LOG_TILT)
+        return self._largest - self._span * self._tilt(root)[1]
+
+    def _tilt(self, log_tilt: float) -> tuple[float, float]:
+        """Return the divergence of the weights for a tilt, and the mean gap under them."""
+        distance = np.exp(log_tilt) + self._gaps
+        weights = self._shares / distance
+        total = weights.sum()
+        divergence = float(self._shares @ np.log(distance) + np.log(total))
+        return divergence, float(weights @ self._gaps / total)
 
 
-def bound_of_sum(ends: Sequence[End]) -> Callable[[float], float]:
-    """Return the upper bound of a sum of independent means, as a function of the confidence."""
-    bounds = [upper_bound(end) for end in ends]
-    means = [end.mean for end in ends]
+class UpperBoundOfSum:
+    """Upper confidence bound of a sum of independent means, for any confidence.
 
-    def bound(confidence: float) -> float:
-        margins = [of_one(confidence) - mean for of_one, mean in zip(bounds, means, strict=True)]
-        return sum(means) + math.hypot(*margins)
+    The distances of the bounds from their means are added as the legs of a right angle.
+    """
 
-    return bound
+    def __init__(self, terms: Sequence[UserValues]) -> None:
+        self._bounds = [UpperBound(term) for term in terms]
+        self._means = [term.mean for term in terms]
+
+    def at(self, confidence: float) -> float:
+        """Return the upper end of the two-sided interval with this confidence."""
+        pairs = zip(self._bounds, self._means, strict=True)
+        margins = [bound.at(confidence) - mean for bound, mean in pairs]
+        return sum(self._means) + math.hypot(*margins)

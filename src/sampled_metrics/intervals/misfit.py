@@ -1,9 +1,17 @@
-"""Tests of sampled ranks that look for errors in how they were drawn.
+"""Tests of whether any plausible true ranks explain the sampled ranks.
 
-Ranges assume a shape near the top only. Nearly all recommenders have true ranks that are in order
-everywhere, none likelier than a better one, so sampled ranks that no such distribution explains
-raise a question: further down many held-out items may be unscored, but negatives may also be hard
-or popular ones. They are refused where the better half of the ranks contradicts even a factor of 3.
+Question: were the negatives drawn as described?
+
+A range assumes a shape near the top only (see `shapes`). Nearly all recommenders have true ranks
+that are in order everywhere, none likelier than a better one. So sampled ranks that no such
+distribution explains get a warning: many held-out items may be without a score, or negatives may be
+hard or popular ones. They are refused where not even a factor of 3 in the better half of the ranks
+explains them. Two tests:
+
+- `misfit`: chi-square (likelihood ratio) of the counts of sampled ranks against the closest mixture
+  of extreme points;
+- `rising_p_value`: a normal test of means for low sampled ranks that are rarer than later ones.
+
 No test can confirm an assumption: many distributions outside of a class, and many ways to draw
 negatives, give sampled ranks that a distribution inside explains.
 """
@@ -30,16 +38,19 @@ CAUSES = (
 _QUESTION = (
     "are many held-out items not scored, or are negatives hard or popular ones and not uniform?"
 )
-_REFUSED = 0.005  # p below which a class does not explain sampled ranks
-_RISING = 0.0025  # the same for low ranks that are rarer than higher ones
-_SHORTEST = 6  # ranks whose mean is tested
-_FEWEST = 20  # users among them, for a normal mean
-_PLAUSIBLE = 3.0  # factor that no sound recommender exceeds
-_LEAST_EXPECTED = 5.0  # users in a cell
-_REWEIGHTED_FITS = 3
-_TURNS = 30  # changes of active sets per unknown
-_MOST_JOINED = 30  # extreme points that join a fit
-_GAIN = 1e-3  # that the next of them must bring
+# Few valid samples should be refused (make measure PAGE=coverage counts those with p < 0.01).
+_REFUSED_P = 0.005  # a class does not explain sampled ranks if p is below
+_RISING_P = (
+    0.0025  # low ranks are rarer than later ones if p is below; half, as there are two tests
+)
+_SHORTEST_HEAD = 6  # number of low ranks in the first test of means
+_LEAST_USERS = 20  # for a mean that is nearly normal
+_PLAUSIBLE_FACTOR = 3.0  # above that of real recommenders, but for chance (docs/measured/shapes.md)
+_LEAST_EXPECTED = 5.0  # users in a cell, the usual rule for chi-square
+_REWEIGHTED_FITS = 3  # the weights of cells hardly change after
+_TURNS_PER_POINT = 30  # limit of the least squares
+_MOST_JOINING = 30  # extreme points that join a fit at most
+_LEAST_GAIN = 1e-3  # by which the next of them must improve the fit
 
 
 class Misfit(NamedTuple):
@@ -52,7 +63,7 @@ class Misfit(NamedTuple):
     @property
     def is_refused(self) -> bool:
         """Whether no distribution of the class explains the sampled ranks."""
-        return self.p_value < _REFUSED
+        return self.p_value < _REFUSED_P
 
     def __str__(self) -> str:
         return (
@@ -64,40 +75,40 @@ class Misfit(NamedTuple):
 def refuse_unexplained(sample: SampledRanks, shape: str | float) -> None:
     """Raise InputError for sampled ranks that neither their shape nor a plausible one explains.
 
-    Asks about ranks that some true ranks explain, but none that are in order everywhere.
+    Warns about ranks that some true ranks explain, but none that are in order everywhere.
     """
     n = sample.mean_candidates
     ordered = misfit(sample, NON_INCREASING, n)
-    rising = rise(users_by_rank(sample))
-    if not ordered.is_refused and rising > _RISING:
+    rising_p = rising_p_value(count_users_by_rank(sample))
+    if not ordered.is_refused and rising_p > _RISING_P:
         return
     factor = shape_factor(shape)
-    plausible = misfit(sample, max(min(factor, MOST_FACTOR), _PLAUSIBLE), n // 2)
+    plausible = misfit(sample, max(min(factor, MOST_FACTOR), _PLAUSIBLE_FACTOR), n // 2)
     if factor == np.inf:
-        _refuse_or_ask_of_any(sample, plausible)
+        _refuse_without_shape(sample, plausible)
         return
     if plausible.is_refused:
         raise InputError(
             f"no plausible distribution of true ranks explains these sampled ranks ({plausible}); "
             f"{CAUSES}"
         )
-    assumed = misfit(sample, shape)
-    if assumed.is_refused:
+    of_shape = misfit(sample, shape)
+    if of_shape.is_refused:
         raise InputError(
             f"these sampled ranks contradict a factor of {factor:g}: near the top some rank is "
-            f"likelier than a better one ({assumed}). Give shape={_PLAUSIBLE:g} "
-            f"(--shape {_PLAUSIBLE:g}), unless {CAUSES}"
+            f"likelier than a better one ({of_shape}). Give shape {_PLAUSIBLE_FACTOR:g} (--shape "
+            f"{_PLAUSIBLE_FACTOR:g}), unless {CAUSES}"
         )
-    found = str(ordered) if ordered.is_refused else f"p = {rising:.1g}"
-    warn_input("data", f"some ranks are likelier than others before them ({found}): {_QUESTION}")
+    evidence = str(ordered) if ordered.is_refused else f"p = {rising_p:.1g}"
+    warn_input("data", f"some ranks are likelier than others before them ({evidence}): {_QUESTION}")
 
 
-def _refuse_or_ask_of_any(sample: SampledRanks, plausible: Misfit) -> None:
-    """Refuse sampled ranks that no true ranks explain; ask if no plausible ones do."""
-    assumed = misfit(sample, NONE)
-    if assumed.is_refused:
+def _refuse_without_shape(sample: SampledRanks, plausible: Misfit) -> None:
+    """Refuse sampled ranks that no true ranks explain; warn if no plausible ones do."""
+    of_any = misfit(sample, NONE)
+    if of_any.is_refused:
         raise InputError(
-            f"no distribution of true ranks explains these sampled ranks ({assumed}); {CAUSES}"
+            f"no distribution of true ranks explains these sampled ranks ({of_any}); {CAUSES}"
         )
     if plausible.is_refused:
         warn_input(
@@ -109,93 +120,119 @@ def _refuse_or_ask_of_any(sample: SampledRanks, plausible: Misfit) -> None:
 def misfit(sample: SampledRanks, shape: str | float = NON_INCREASING, down_to: int = 0) -> Misfit:
     """Test sampled ranks against the closest distribution of a class, see `kernel`.
 
-    Users are counted in cells of sampled ranks in which at least five are expected. Degrees of
-    freedom are the cells less extreme points in the closest mixture, and one more, which keeps the
-    test from refusing too much where users are few.
+    The statistic is G = 2 sum (O log(O / E) - O + E) over cells of sampled ranks in which at least
+    five users are expected, with O users observed and E expected. Degrees of freedom are the cells
+    less the extreme points in the closest mixture, plus one: this keeps the test from refusing too
+    often where users are few.
     """
     n = sample.mean_candidates
     table = kernel(n, sample.n_negatives, sample.sampling, shape, None, down_to)
-    of_bins = table.binned(users_by_rank(sample))
-    n_users = of_bins.sum()
-    mixture = likely_mixture(of_bins, table)
-    likely = mixture.shares * n_users
-    starts = [0]  # first bins of cells: neighbouring bins joined until enough is there
+    bin_counts = table.sum_by_bin(count_users_by_rank(sample))
+    n_users = bin_counts.sum()
+    mixture = likely_mixture(bin_counts, table)
+    likely_counts = mixture.shares * n_users
+    starts = [0]  # first bins of cells: bins are joined until five users are expected
     total = 0.0
-    for place, value in enumerate(likely[:-1]):
-        total += value
+    for place, expected_in_bin in enumerate(likely_counts[:-1]):
+        total += expected_in_bin
         if total >= _LEAST_EXPECTED:
             starts.append(place + 1)
             total = 0.0
-    if len(starts) > 1 and likely[starts[-1] :].sum() < _LEAST_EXPECTED:
+    if len(starts) > 1 and likely_counts[starts[-1] :].sum() < _LEAST_EXPECTED:
         starts.pop()
     cells = np.array(starts)
-    observed = np.add.reduceat(of_bins, cells)
-    listed = n_users * np.add.reduceat(table.given, cells, axis=1)
-    given = listed[mixture.rows]
-    expected = np.add.reduceat(likely, cells)
+    observed = np.add.reduceat(bin_counts, cells)
+    listed = n_users * np.add.reduceat(table.probabilities, cells, axis=1)
+    points = listed[mixture.rows]
+    expected = np.add.reduceat(likely_counts, cells)
     for _ in range(_REWEIGHTED_FITS):
         root = np.sqrt(expected)
-        given, weights = _closest(observed, root, given, listed, table)
-        expected = weights @ given
+        points, weights = _fit_mixture(observed, root, points, listed, table)
+        expected = weights @ points
     statistic = 2.0 * float((xlogy(observed, observed / expected) - observed + expected).sum())
     degrees = max(cells.size - int(np.count_nonzero(weights)) + 1, 1)
     return Misfit(statistic, degrees, float(chdtrc(degrees, max(statistic, 0.0))))
 
 
-def rise(counts: Float) -> float:
-    """Test whether low sampled ranks are rarer than is possible, and return the p-value.
+def _fit_mixture(
+    observed: Float, root: Float, points: Float, listed: Float, table: Kernel
+) -> tuple[Float, Float]:
+    """Fit a mixture of extreme points to observed counts by least squares.
 
-    No true rank is to be likelier than a better one. Then no sampled rank is likelier than a better
-    one either, so the ranks up to some l have a mean of at most (l + 1) / 2, as equally likely ones
-    have. The smallest p-value of normal tests for l = 6, 12, 24, ... up to a quarter of all ranks,
-    times their number. `counts` are `users_by_rank`.
+    Weighted extreme points that bring the mixture closer join, for a factor above 1.
+
+    Parameters
+    ----------
+    observed, root
+        Users in each cell, and the standard errors by which residuals are divided; shape (cells,).
+    points
+        Expected users under the extreme points to begin with; shape (points, cells).
+    listed
+        The same under all listed points of the kernel.
+    table
+        The kernel.
+
+    Returns
+    -------
+    points, weights
+        Extreme points of the mixture, and their weights.
     """
-    last = max(counts.size // 4, _SHORTEST)
-    lengths = _SHORTEST * 2 ** np.arange(int(np.log2(last / _SHORTEST)) + 1)
-    smallest = 1.0
+    for n_left in reversed(range(_MOST_JOINING + 1)):
+        turns = _TURNS_PER_POINT * len(points)
+        weights = nonnegative_least_squares(points.T / root[:, None], observed / root, turns)
+        if table.is_complete or not n_left:
+            break
+        gains = listed @ ((observed - weights @ points) / root**2)
+        weighted_gains = table.weighted_means(gains, gains)
+        best = int(weighted_gains.argmax())
+        if weighted_gains[best] <= _LEAST_GAIN:
+            break
+        joining = table.weighted_means(listed, gains)[best]
+        points = np.vstack([points[weights > 0.0], joining])
+    return points, weights
+
+
+def rising_p_value(counts: Float) -> float:
+    """Return the p-value of a test for low sampled ranks that are rarer than later ones.
+
+    If no true rank is likelier than a better one, no sampled rank is either. The mean of the
+    sampled ranks up to l is then at most (l + 1) / 2, as if they were equally likely. The result is
+    the smallest p-value of normal tests for l = 6, 12, 24, ... up to a quarter of all ranks, times
+    the number of tests.
+
+    Parameters
+    ----------
+    counts
+        Users by sampled rank, see `count_users_by_rank`.
+    """
+    longest = max(counts.size // 4, _SHORTEST_HEAD)
+    lengths = _SHORTEST_HEAD * 2 ** np.arange(int(np.log2(longest / _SHORTEST_HEAD)) + 1)
+    smallest_p = 1.0
     for length in lengths:
         head = counts[:length]
-        users = head.sum()
-        if users >= _FEWEST:
-            mean = head @ np.arange(1, head.size + 1) / users
-            error = np.sqrt((length**2 - 1.0) / 12.0 / users)
-            above = (mean - (length + 1.0) / 2.0) / error
-            smallest = min(smallest, float(ndtr(-above)))
-    return min(1.0, lengths.size * smallest)
+        n_users = head.sum()
+        if n_users >= _LEAST_USERS:
+            mean = head @ np.arange(1, head.size + 1) / n_users
+            std_error = np.sqrt((length**2 - 1.0) / 12.0 / n_users)
+            z = (mean - (length + 1.0) / 2.0) / std_error
+            smallest_p = min(smallest_p, float(ndtr(-z)))
+    return min(1.0, lengths.size * smallest_p)
 
 
-@lru_cache(maxsize=8)  # shared by both tests
-def users_by_rank(sample: SampledRanks) -> Float:
+@lru_cache(maxsize=8)  # both tests need it
+def count_users_by_rank(sample: SampledRanks) -> Float:
     """Count users by sampled rank; shape (n_negatives + 1,).
 
-    If a user has several rows, or visits, one is taken at random (with a fixed seed), because they
-    are not independent.
+    One row is taken of each user with several rows or visits, because these are not independent: at
+    random, with a fixed seed.
     """
     ranks = sample.sampled_ranks
-    _, user = sample.different_units()
-    owner = sample.user_of_units()
-    if owner is not None:
-        user = owner[user]
-    if int(user.max()) + 1 < ranks.size:
+    _, user_of_row = sample.different_units()
+    user_of_unit = sample.user_of_units()
+    if user_of_unit is not None:
+        user_of_row = user_of_unit[user_of_row]
+    if int(user_of_row.max()) + 1 < ranks.size:
         order = generator(0, "misfit").permutation(ranks.size)
-        ranks = ranks[order[np.unique(user[order], return_index=True)[1]]]
+        _, first = np.unique(user_of_row[order], return_index=True)
+        ranks = ranks[order[first]]
     return np.bincount(ranks - 1, minlength=sample.n_negatives + 1).astype(np.float64)
-
-
-def _closest(
-    observed: Float, root: Float, given: Float, listed: Float, table: Kernel
-) -> tuple[Float, Float]:
-    """Fit a mixture by least squares; extreme points that bring it closer join the `given` ones."""
-    for left in reversed(range(_MOST_JOINED + 1)):
-        turns = _TURNS * len(given)
-        weights = nonnegative_least_squares(given.T / root[:, None], observed / root, turns)
-        if table.is_complete or not left:
-            break
-        gains = listed @ ((observed - weights @ given) / root**2)
-        heaviest = table.heaviest(gains)
-        best = int(heaviest.argmax())
-        if heaviest[best] <= _GAIN:
-            break
-        joined = table.heaviest(gains, listed)[best]
-        given = np.vstack([given[weights > 0.0], joined])
-    return given, weights

@@ -1,4 +1,10 @@
-"""Populations of users by their true ranks, and the moments of metrics and estimates in them."""
+"""Populations of users by their true ranks, and the moments of metrics and estimates in them.
+
+Question: which mean and variance would a metric or an estimate have among such users?
+
+A population is a distribution of true ranks. Its users come from full rankings, from a fit to
+sampled ranks, or from a power law. Plans and pages compute with it instead of simulating users.
+"""
 
 import math
 from dataclasses import dataclass, field
@@ -14,14 +20,15 @@ from sampled_metrics._base.array_types import Float, Int
 from sampled_metrics._base.arrays import blocks
 from sampled_metrics._base.errors import InputError
 from sampled_metrics.estimators import em_step
-from sampled_metrics.intervals.kernels import bin_starts, in_bins
+from sampled_metrics.intervals.kernels import bin_probabilities, bin_starts
 from sampled_metrics.metrics.measures import Measure
 from sampled_metrics.ranks import Ranks, Sampling
 from sampled_metrics.sampling import sampled_rank_distribution
 
-_SINGLE_RANKS = 1000  # up to here every rank is a block of its own
-_BLOCKS_PER_E_FOLD = 200  # beyond, a block of ranks is half a percent wide
-_ITERATIONS = 100
+# Blocks of ranks: metrics change by at most about half a percent within one.
+_SINGLE_RANK_BLOCKS = 1000  # up to here every rank is a block of its own
+_BLOCKS_PER_E_FOLD = 200  # beyond, a block is half a percent wide
+_EM_STEPS = 100  # early stopping smooths the fit; more steps follow the chance of the sample
 _LOG_EXPONENTS = (-12.0, 0.0)  # natural, of power laws; exponent 1 is a random order of the items
 
 
@@ -65,24 +72,38 @@ class Population:
 
     @classmethod
     def from_counts(
-        cls, counts: ArrayLike, n: int, sampling: Sampling | str, iterations: int = _ITERATIONS
+        cls, counts: ArrayLike, n: int, sampling: Sampling | str, iterations: int = _EM_STEPS
     ) -> tuple["Population", Float]:
         """Fit a distribution of true ranks to counts of users at every sampled rank.
 
         Maximum likelihood by expectation maximisation from equally probable ranks, see
-        `estimators.em_step`. The result is for planning, not for quoting. Also returns the
-        shares of users that it expects at every sampled rank.
+        `estimators.em_step`. The result is for planning, not for quoting.
+
+        Parameters
+        ----------
+        counts
+            Users at every sampled rank; shape (m + 1,).
+        n, sampling
+            Number of candidates, and how the negatives were drawn.
+        iterations
+            Steps of expectation maximisation.
+
+        Returns
+        -------
+        Population, ndarray
+            The population, and the share of users that it expects at every sampled rank.
         """
         observed = np.asarray(counts, dtype=np.float64)
         ranks = rank_blocks(n)
         share = (ranks.n_tied + 1.0) / n
-        seen = observed > 0
-        given = sampled_rank_distribution(ranks, observed.size - 1, sampling)
-        of_seen = given[:, seen]
+        occurs = observed > 0
+        probabilities = sampled_rank_distribution(ranks, observed.size - 1, sampling)
+        probabilities_observed = probabilities[:, occurs]
+        shares_observed = observed[occurs] / observed.sum()
         for _ in range(iterations):
-            share = em_step(of_seen, share, observed[seen] / observed.sum())
+            share = em_step(probabilities_observed, share, shares_observed)
         share /= share.sum()
-        return cls(ranks, share), share @ given
+        return cls(ranks, share), share @ probabilities
 
     def exact(self, measure: Measure) -> float:
         """Calculate an exact metric, ties in expectation."""
@@ -98,14 +119,15 @@ class Population:
     def moments(
         self, vectors: Float, sampling: Sampling | str = Sampling.WITHOUT_REPLACEMENT
     ) -> EstimateMoments:
-        """Calculate the moments of estimates (eq. 16) by vectors, shape (..., m + 1)."""
+        """Calculate the moments of estimates by vectors, shape (..., m + 1) (equation 16)."""
         columns = vectors.shape[-1]
         expected, square = np.empty((2, *vectors.shape[:-1], len(self.ranks)))
         for rows in blocks(len(self.ranks), columns):
-            given = sampled_rank_distribution(self.ranks.take(rows), columns - 1, sampling)
-            for place in np.ndindex(vectors.shape[:-1]):  # so that they do not depend on each other
-                expected[(*place, rows)] = given @ vectors[place]
-                square[(*place, rows)] = given @ np.square(vectors[place])
+            probabilities = sampled_rank_distribution(self.ranks.take(rows), columns - 1, sampling)
+            # One at a time, so that the last digits of a vector do not depend on the others.
+            for place in np.ndindex(vectors.shape[:-1]):
+                expected[(*place, rows)] = probabilities @ vectors[place]
+                square[(*place, rows)] = probabilities @ np.square(vectors[place])
         return self._moments(expected, square)
 
     def binned_moments(self, vectors: Float, sampling: Sampling | str) -> EstimateMoments:
@@ -114,9 +136,9 @@ class Population:
         Much faster than `moments`, once the distribution of the bins is known.
         """
         m = vectors.shape[-1] - 1
-        of_bins = vectors[..., bin_starts(m)]
-        given = self.in_bins(m, sampling)
-        return self._moments(of_bins @ given.T, np.square(of_bins) @ given.T)
+        entries = vectors[..., bin_starts(m)]  # one per bin
+        probabilities = self.bin_probabilities(m, sampling)
+        return self._moments(entries @ probabilities.T, np.square(entries) @ probabilities.T)
 
     def _moments(self, expected: Float, square: Float) -> EstimateMoments:
         """Average expectations of estimates, and of their squares, over the kinds of users."""
@@ -125,23 +147,29 @@ class Population:
         total = np.maximum(square @ self.share - np.square(mean), 0.0)
         return EstimateMoments(mean, within, total, expected)
 
-    def in_bins(self, m: int, sampling: Sampling | str) -> Float:
+    def bin_probabilities(self, m: int, sampling: Sampling | str) -> Float:
         """Calculate the distribution of the sampled rank of each kind; shape (kinds, bins)."""
-        return _in_bins(self.ranks, m, Sampling(sampling))
+        return _cached_bin_probabilities(self.ranks, m, Sampling(sampling))
 
 
-_in_bins = lru_cache(maxsize=2)(in_bins)  # a plan needs two recommenders' several times
+_cached_bin_probabilities = lru_cache(maxsize=2)(bin_probabilities)  # a plan repeats two of them
 
 
 @lru_cache(maxsize=8)
 def rank_blocks(n: int) -> Ranks:
-    """Cut the ranks 1 ... n into blocks, each represented by ranks that are tied.
+    """Cut the ranks 1 ... n into blocks, each represented by an item with ties.
 
     The first thousand ranks are blocks of their own; beyond, a block is half a percent wide.
+
+    Examples
+    --------
+    >>> blocks = rank_blocks(1_000_000)
+    >>> len(blocks), blocks.n_tied[[0, 1000, -1]]
+    (2382, array([   0,    4, 4998]))
     """
-    steps = np.arange(int(_BLOCKS_PER_E_FOLD * np.log(max(n / _SINGLE_RANKS, 1.0))) + 1)
-    later = np.floor(_SINGLE_RANKS * np.exp(steps / _BLOCKS_PER_E_FOLD)).astype(np.int64)
-    starts = np.unique(np.concatenate([np.arange(_SINGLE_RANKS), later]))
+    steps = np.arange(int(_BLOCKS_PER_E_FOLD * np.log(max(n / _SINGLE_RANK_BLOCKS, 1.0))) + 1)
+    later = np.floor(_SINGLE_RANK_BLOCKS * np.exp(steps / _BLOCKS_PER_E_FOLD)).astype(np.int64)
+    starts = np.unique(np.concatenate([np.arange(_SINGLE_RANK_BLOCKS), later]))
     starts = starts[starts < n]
     return Ranks(np.full(starts.size, n), starts, np.diff(starts, append=n) - 1, is_checked=True)
 

@@ -1,4 +1,12 @@
-"""The number to quote beside a range, with an interval about the exact metric."""
+"""The number to quote beside a range, with an interval about the exact metric.
+
+Question: which single number may stand for the exact metric, and how far may it be off?
+
+The estimate and the standard deviation of its logarithm come from a smooth distribution of true
+ranks (`estimators.smooth`). The number is the value in the range that is nearest to the estimate,
+and its interval [value / e, value e], with e = exp(z log_error), is cut to the range. No number is
+quoted where the interval is too wide to be useful.
+"""
 
 import math
 from typing import NamedTuple
@@ -14,7 +22,7 @@ TOO_WIDE = f"whose high end is more than {MAX_WIDTH_RATIO:g} times the low one"
 class Quoted(NamedTuple):
     """A number to quote, and its interval about the exact metric; nan if none is quoted.
 
-    The interval holds the number, and is in the range.
+    The number is in the interval, and the interval in the range.
     """
 
     value: float
@@ -27,19 +35,31 @@ class Quoted(NamedTuple):
         return not math.isnan(self.value)
 
 
+NOT_QUOTED = Quoted(math.nan, math.nan, math.nan)
+
+
 def none_if_nan(number: float) -> float | None:
     """Return a number, or None in place of nan."""
     return None if math.isnan(number) else number
 
 
-NOT_QUOTED = Quoted(math.nan, math.nan, math.nan)
-
-
 def quote(estimate: float, log_error: float, allowed: Range, confidence: float) -> Quoted:
     """Quote an estimate of a metric: the nearest value in its range, if its interval is not wide.
 
-    `log_error` is the standard deviation of the log of the exact metric; nan for an unbiased
-    estimate, whose range is its interval.
+    Parameters
+    ----------
+    estimate, log_error
+        The estimate, and the standard deviation of the log of the exact metric; nan for an unbiased
+        estimate, whose range is its interval.
+    allowed
+        Range of the exact metric.
+    confidence
+        Nominal coverage of the interval.
+
+    Examples
+    --------
+    >>> round(quote(0.1, 0.2, Range(0.08, 0.5), 0.95).high, 3)
+    0.148
     """
     value = allowed.nearest(estimate)
     low, high = allowed.low, allowed.high
@@ -53,10 +73,10 @@ def quote(estimate: float, log_error: float, allowed: Range, confidence: float) 
 
 
 def quote_difference(difference: float, a: Quoted, b: Quoted, allowed: Range) -> Quoted:
-    """Quote a difference b - a in its range, with an interval from those of both.
+    """Quote a difference b - a in its range, with an interval from the intervals of both.
 
-    As if their errors were independent. What is usual errs alike for both, so that the interval is
-    rather too wide.
+    Their errors are taken as independent. Errors that both recommenders share cancel in fact, so
+    the interval tends to be too wide.
     """
     if not (a.is_quoted and b.is_quoted):
         return NOT_QUOTED

@@ -1,9 +1,15 @@
-"""Shapes: classes of distributions of the true rank that a range may assume.
+"""Shapes: what a range assumes about the distribution of true ranks.
 
-In the class of a factor, no rank near the top is more than `factor` times as likely as any before
-it: the distribution lies between a non-increasing q and `factor` q. The shape `non-increasing`
-has factor 1, `none` an infinite one. It is the parameter of a sensitivity analysis, as Rosenbaum's
-is of observational studies: how far may an assumption fail before a conclusion does?
+Sampled ranks leave the distribution p of true ranks partly open, so a range needs an assumption. A
+shape is a class of distributions given by a factor G >= 1. It holds p if there is a non-increasing
+q such that, near the top,
+
+    q(r) <= p(r) <= G q(r)   for every rank r,
+
+that is, if no rank is more than G times as likely as any better one. `non-increasing` has G = 1,
+`none` has G = infinity, and a number is the factor itself. G is the parameter of a sensitivity
+analysis, like Rosenbaum's in observational studies: how badly may the assumption fail before the
+conclusion changes?
 """
 
 import math
@@ -14,9 +20,9 @@ from sampled_metrics._base.errors import InputError, format_value
 
 NON_INCREASING, NONE = SHAPES = ("non-increasing", "none")
 EXPECTED = "non-increasing, none, or a number of at least 1"
-MOST_FACTOR = 16.0  # that is tried out
-_NEAR_TOP = "near the top "
+MOST_FACTOR = 16.0  # the search for the factor up to which an order holds ends here
 BEFORE_LAST = "before the last "
+_NEAR_TOP = "near the top "
 _FAILS = "It fails, for example, where rules fill the top places"
 
 
@@ -42,7 +48,13 @@ def shape_factor(shape: str | float) -> float:
 
 
 def shape_name(shape: str | float) -> str:
-    """Write a shape as results have it."""
+    """Return a shape as results show it: a name, or the factor as text.
+
+    Examples
+    --------
+    >>> shape_name(1), shape_name(2.50), shape_name("inf")
+    ('non-increasing', '2.5', 'none')
+    """
     factor = shape_factor(shape)
     if factor == 1.0:
         return NON_INCREASING
@@ -52,7 +64,7 @@ def shape_name(shape: str | float) -> str:
 
 
 def describe_shape(shape: str | float, where: str = _NEAR_TOP) -> str:
-    """Put an assumption in words, to follow a comma."""
+    """Describe the assumption in words that can follow a comma."""
     factor = shape_factor(shape)
     if factor == math.inf:
         return "whatever the true ranks are"
@@ -62,7 +74,7 @@ def describe_shape(shape: str | float, where: str = _NEAR_TOP) -> str:
 
 
 def describe_caveat(shape: str | float) -> str:
-    """Return a sentence on how far an assumption can be checked; empty without an assumption."""
+    """Say that the assumption cannot be checked; empty where nothing is assumed."""
     factor = shape_factor(shape)
     if factor == math.inf:
         return ""
