@@ -83,10 +83,10 @@ def kinds_text(rows: list[PrintedRow]) -> str:
     for board in boards.values():
         is_other = winner_changes(board)
         if is_other is not None:
-            changes[board[0].about["kind"]].append(is_other)
+            changes[board[0].details["kind"]].append(is_other)
     lines = []
     for kind in KINDS:
-        rows_of_kind = [row for row in rows if row.about["kind"] == kind]
+        rows_of_kind = [row for row in rows if row.details["kind"] == kind]
         lines.append(
             {
                 "kind of source": kind,
@@ -186,7 +186,7 @@ def outside_text(rows: list[PrintedRow], checks: Checks) -> str:
                     "data": row.data_set,
                     "model": row.model,
                     "measured (range)": "<br>".join(values),
-                    "in the source": row.about.get("cause", ""),
+                    "in the source": row.details.get("cause", ""),
                 }
             )
     about = "Measured values that lie outside by more than their own error, with their ranges.\n\n"
@@ -200,7 +200,7 @@ def no_range_text(rows: list[PrintedRow], checks: Checks) -> str:
         if checked.range_low is None:
             reason = "drawn by popularity"
             if row.sampling is not None:
-                reason = row.about.get("cause", "")
+                reason = row.details.get("cause", "")
             lines.append(
                 {
                     "source": row.source,

@@ -90,7 +90,7 @@ class TestMeanInterval:
 
     @pytest.mark.parametrize("smooth", [None, Moments.from_values([0.0, 0.5, 1.0])])
     def test_users_who_were_not_observed(self, smooth):
-        """30 users at 0, half a user at 0 or 1 with probability 3/4 and 1/4, 50 users of a smooth fit."""
+        """30 users at 0, half a user at 0 or 1 with probability 3/4 and 1/4, 50 smooth users."""
         found = mean_interval(
             Moments.from_values([0.0] * 30), 30, PRIOR, smooth=smooth
         )

@@ -20,8 +20,8 @@ from sampled_metrics.estimators import (
 )
 from sampled_metrics.intervals.ranges import Range
 from sampled_metrics.metrics import parse_measure
-from sampled_metrics.printed.likely import likely as printed_likely
-from sampled_metrics.printed.statement import About, state
+from sampled_metrics.printed.likely import quote_likely
+from sampled_metrics.printed.statement import Setting, state_means
 from sampled_metrics.sampling.probability import sampled_rank_distribution
 
 WITHOUT = "without-replacement"
@@ -199,11 +199,11 @@ def test_printed_means_have_the_density_that_another_program_finds(users):
             g = minimize(lost, g, args=(precision,), method=method, tol=1e-12).x
     p = np.exp(g) / np.exp(g).sum()
     measure = parse_measure("HR@3")
-    problem = state(printed, About(n, m, n_users=users))
-    number = printed_likely(problem, measure, Range(0.05, 1.0))
+    means = state_means(printed, Setting(n, m, n_users=users))
+    number = quote_likely(means, measure, Range(0.05, 1.0))
     assert number.value == pytest.approx(p[:3].sum(), rel=2e-4)
     assert number.low < number.value < number.high
-    assert printed_likely(problem, measure, Range(0.05, 0.1)).value == 0.1
+    assert quote_likely(means, measure, Range(0.05, 0.1)).value == 0.1
 
 
 @pytest.mark.parametrize(("printed", "shape"), [

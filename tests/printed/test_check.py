@@ -14,13 +14,13 @@ from sampled_metrics.cli import app
 from sampled_metrics.intervals.ranges import Range
 from sampled_metrics.printed import flags
 from sampled_metrics.printed.consistency import (
-    NoShare,
-    contradictions,
-    higher_over_all,
-    no_share,
-    place,
+    ImpossibleShares,
+    find_contradictions,
+    find_exact_above_sampled,
+    find_impossible_shares,
+    place_exact_metric,
 )
-from sampled_metrics.printed.flags import of_arithmetic
+from sampled_metrics.printed.flags import flag_arithmetic
 from sampled_metrics.printed.rows import PrintedRow, read_printed
 from tests.helpers import printed_tables
 
@@ -89,14 +89,14 @@ def test_range_is_that_of_reported():
     ],
 )
 def test_hit_rates_are_shares_of_users(share, users, runs, sound):
-    assert (no_share([("HR@10", share)], users, runs) is None) == sound
+    assert (find_impossible_shares([("HR@10", share)], users, runs) is None) == sound
 
 
 def test_granularity_names_the_shares_beside():
-    found = no_share([("HR@10", "0.423")], 13, 1)
+    found = find_impossible_shares([("HR@10", "0.423")], 13, 1)
     assert found.hits == 6  # 5.499 users: 5 are .385, and 6 are .462
-    assert no_share([("NDCG@10", "0.423")], 13, 1) is None
-    assert no_share([("HR@10", "0.423")], None, 1) is None
+    assert find_impossible_shares([("NDCG@10", "0.423")], 13, 1) is None
+    assert find_impossible_shares([("HR@10", "0.423")], None, 1) is None
 
 
 @pytest.mark.parametrize(
@@ -116,7 +116,7 @@ def test_granularity_names_the_shares_beside():
     ],
 )
 def test_sampled_metrics_bound_each_other(printed, sound):
-    assert (contradictions(row(printed)) == []) == sound
+    assert (find_contradictions(row(printed)) == []) == sound
 
 
 def test_bounds_hold_all_metrics_of_drawn_ranks():
@@ -127,31 +127,34 @@ def test_bounds_hold_all_metrics_of_drawn_ranks():
             name: f"{printed_tables.mean_metric(name, ranks):.3f}"
             for name in printed_tables.SAMPLED
         }
-        assert contradictions(row(printed)) == []
+        assert find_contradictions(row(printed)) == []
 
 
 def test_exact_metrics_are_below_sampled_ones():
     wrong = row({"HR@10": "0.30"}, {"HR@10": "0.33"})
-    assert [(one.exact, one.sampled) for one in higher_over_all(wrong)] == [
+    assert [(one.exact, one.sampled) for one in find_exact_above_sampled(wrong)] == [
         ("0.33", "0.30")
     ]
-    assert [flag.test for flag in of_arithmetic(wrong)] == ["bounds"]
-    assert higher_over_all(row({"HR@10": "0.30"}, {"HR@10": "0.30"})) == []
-    assert higher_over_all(row({"AUC": "0.70"}, {"AUC": "0.75"})) == []
+    assert [flag.test for flag in flag_arithmetic(wrong)] == ["bounds"]
+    assert find_exact_above_sampled(row({"HR@10": "0.30"}, {"HR@10": "0.30"})) == []
+    assert find_exact_above_sampled(row({"AUC": "0.70"}, {"AUC": "0.75"})) == []
 
 
 def test_exact_metrics_have_a_sampling_error_of_their_own():
     users = row({"HR@10": "0.30"}, {"HR@10": "0.0000"}, n_users=117)
-    found = place("HR@10", users, Range(0.0006, 0.1), confidence=0.95)
+    found = place_exact_metric("HR@10", users, Range(0.0006, 0.1), confidence=0.95)
     # Wilson's upper end of 0 hits of 117 users is z^2/(117 + z^2) = 0.0318.
     assert found.high_error == pytest.approx(0.0318, abs=1e-3)
     assert (found.low_error, found.standing) == (0.0, "inside within its error")
     assert (
-        place("HR@10", users, Range(0.04, 0.1), confidence=0.95).standing == "outside"
+        place_exact_metric("HR@10", users, Range(0.04, 0.1), confidence=0.95).standing
+        == "outside"
     )
     certain = row({"HR@10": "0.30"}, {"HR@10": "0.0000"})
     assert (
-        place("HR@10", certain, Range(0.0006, 0.1), confidence=0.95).standing
+        place_exact_metric(
+            "HR@10", certain, Range(0.0006, 0.1), confidence=0.95
+        ).standing
         == "outside"
     )
 
@@ -325,7 +328,7 @@ def test_reads_files_frames_and_columns_of_pairs(tmp_path):
         ("n_items,n_negatives,HR@10,Recall@10\n500,99,x,y\n", "HR@10 is 'x'"),
         (
             "n_items,n_negatives,HR@10,hit@10\n500,99,0.5,0.5\n",
-            "hit@10 is there twice",
+            "hit@10 is given twice",
         ),
         (
             "n_items,n_negatives,HR@10,sampling\n500,99,0.5,odd\n",
@@ -407,7 +410,7 @@ def test_metrics_over_all_items_that_do_not_fit_are_named_up_to_two(count):
             )
             for name in names[:count]
         ]
-        flag = flags.of_exact(row, placed)
+        flag = flags.flag_exact(row, placed)
         named = [
             name
             for name in names
@@ -427,11 +430,11 @@ def test_metrics_over_all_items_that_do_not_fit_are_named_up_to_two(count):
 )
 def test_shares_beside_a_number_that_is_none(runs, who):
     for numbers, verb in (
-        (("HR@5=0.3000",), "is no share"),
-        (("a", "b"), "a and b are no shares"),
+        (("HR@5=0.3000",), "cannot be a share"),
+        (("a", "b"), "a and b cannot be shares"),
     ):
-        flag = flags.of_share(
-            NoShare(numbers, hits=3, n_users=7, runs=runs, decimals=4)
+        flag = flags.flag_shares(
+            ImpossibleShares(numbers, hits=3, n_users=7, runs=runs, decimals=4)
         )
         assert verb in flag.problem
         assert flag.problem.endswith(f"of {who}")

@@ -15,9 +15,9 @@ from scipy.optimize import linprog, minimize
 
 from sampled_metrics import InputError, correct, reported
 from sampled_metrics.metrics.measures import parse_measure
-from sampled_metrics.printed.averages import (
+from sampled_metrics.printed.expectations import (
     exact_metric,
-    last_ranks,
+    extreme_ranks,
     sampled_moments,
 )
 from sampled_metrics.ranks import Sampling
@@ -175,7 +175,12 @@ def test_means_over_runs_have_the_covariance_of_means_over_runs():
     measures = tuple(map(parse_measure, ("HR@5", "MRR")))
     for runs in (1, 4):
         means, products = sampled_moments(
-            measures, n, m, Sampling.WITHOUT_REPLACEMENT, alone=True, runs=runs
+            measures,
+            n,
+            m,
+            sampling=Sampling.WITHOUT_REPLACEMENT,
+            single_ranks=True,
+            runs=runs,
         )
         for i, j in ((0, 0), (0, 1), (1, 1)):
             once = table @ (credit[i] * credit[j]) - means[i] * means[j]
@@ -192,9 +197,12 @@ def test_means_over_runs_have_the_covariance_of_means_over_runs():
 
 
 def sampled_means(measures, n, m, shape):
-    alone = shape == "none"
     return sampled_moments(
-        tuple(measures), n, m, Sampling.WITHOUT_REPLACEMENT, alone=alone
+        tuple(measures),
+        n,
+        m,
+        sampling=Sampling.WITHOUT_REPLACEMENT,
+        single_ranks=shape == "none",
     )[0]
 
 
@@ -221,7 +229,7 @@ def test_ranks_far_from_both_ends_are_taken_in_steps_of_a_50_000th_of_that_dista
     n,
 ):
     """Rounded up, and counted from the nearer end, from which the first 50,000 are taken singly."""
-    ranks = last_ranks(n)
+    ranks = extreme_ranks(n)
     assert ranks.tolist() == (n + 1 - ranks[::-1]).tolist()
     near = min(n // 2, 50_000)
     assert ranks[:near].tolist() == list(range(1, near + 1))

@@ -284,8 +284,8 @@ def test_literature_rows_name_source():
     rows = read_printed(TABLE)
     seen = set()
     for row in rows:
-        assert row.about["source"], row.row
-        assert "n:" in row.about["note"] or row.about["note"], row.row
+        assert row.details["source"], row.row
+        assert "n:" in row.details["note"] or row.details["note"], row.row
         key = (row.source, row.data_set, row.model, tuple(row.printed.items()))
         assert key not in seen, row.row
         seen.add(key)
@@ -298,9 +298,9 @@ def test_source_kinds_match_evidence():
     rows = read_printed(TABLE)
     assert {row.source for row in rows} == set(sources)
     for row in rows:
-        assert row.about["kind"] == sources[row.source]["kind"] in KINDS, row.row
+        assert row.details["kind"] == sources[row.source]["kind"] in KINDS, row.row
     assert all(source["evidence"] for source in sources.values())
-    counts = Counter(row.about["kind"] for row in rows)
+    counts = Counter(row.details["kind"] for row in rows)
     assert counts == {"paper": 74, "authors": 15, "reproduction": 92, "other": 267}
     head = PAGE.read_text(encoding="utf-8").split("</header>")[0]
     assert (

@@ -1,4 +1,8 @@
-"""Check of a table of printed metrics: impossible numbers, ranges, orders that it decides."""
+"""Check of a table of printed metrics: impossible numbers, ranges, and orders that are decided.
+
+Each row is tested by itself (`consistency`, `flags`), and gets the range and the number to quote of
+`reported`. Rows of one table are ordered by their ranges where these do not meet.
+"""
 
 from __future__ import annotations
 
@@ -36,16 +40,22 @@ from sampled_metrics.intervals.shapes import (
     shape_name,
 )
 from sampled_metrics.metrics.measures import Measure, parse_measure
-from sampled_metrics.printed import consistency, flags
-from sampled_metrics.printed.consistency import OUTSIDE, Placed
-from sampled_metrics.printed.flags import Flag
-from sampled_metrics.printed.likely import NONE_QUOTED, likely
+from sampled_metrics.printed.consistency import OUTSIDE, Placed, place_exact_metric
+from sampled_metrics.printed.flags import (
+    BOUNDS,
+    Flag,
+    flag_arithmetic,
+    flag_exact,
+    flag_ranks,
+    format_numbers,
+)
+from sampled_metrics.printed.likely import WHY_NOT_QUOTED, quote_likely
 from sampled_metrics.printed.rows import PrintedRow, read_printed
-from sampled_metrics.printed.statement import About, Printed, solve, state
+from sampled_metrics.printed.statement import PrintedMeans, Setting, exact_range, state_means
 
 _ONE_NUMBER = "One number a row orders nothing: print HR@1, HR@5 and HR@10."
-_MOST_SHOWN = 20  # decided orders of one table
-_QUESTIONS = (
+_MOST_ORDERS = 20  # decided orders shown of one table
+_FLAGS_ARE_QUESTIONS = (
     "A flag asks a question: its numbers do not go together as the table describes them. It does "
     "not say which of them is wrong."
 )
@@ -129,32 +139,32 @@ class Checks(Results[Checked]):
 
     def rows(self) -> list[dict[str, Any]]:
         """Return a dictionary for each row, its flags as dictionaries."""
-        found = []
+        rows = []
         for checked in self:
             row = asdict(checked)
             del row["placed"]
-            found.append(row)
-        return found
+            rows.append(row)
+        return rows
 
     def flat_rows(self) -> list[dict[str, Any]]:
         """Return a dictionary for each row, its flags as text."""
-        found = self.rows()
-        for row, checked in zip(found, self, strict=True):
+        rows = self.rows()
+        for row, checked in zip(rows, self, strict=True):
             row["flags"] = " | ".join(f"{flag.test}: {flag}" for flag in checked.flags)
-        return found
+        return rows
 
 
-class _Question(NamedTuple):
-    """The question put to every row."""
+class _Options(NamedTuple):
+    """Options that are the same for every row."""
 
     measure: Measure
     shape: str
     unscored: float
     confidence: float
 
-    def problem(self, row: PrintedRow, confidence: float) -> Printed:
+    def state_means(self, row: PrintedRow, confidence: float) -> PrintedMeans:
         """State the distributions that the printed numbers of a row allow."""
-        about = About(
+        setting = Setting(
             n_items=row.n_items,
             n_negatives=row.n_negatives,
             n_users=row.n_users,
@@ -164,7 +174,7 @@ class _Question(NamedTuple):
             runs=row.runs,
             confidence=confidence,
         )
-        return state(row.printed, about)
+        return state_means(row.printed, setting)
 
 
 @one_thread()
@@ -229,59 +239,60 @@ def check(
 HR@10 from 0.7885 to 1.0000, not 0.5538
     """
     check_arguments(metric=metric, shape=shape, confidence=confidence)
-    question = _Question(parse_measure(metric), shape_name(shape), unscored, confidence)
+    options = _Options(parse_measure(metric), shape_name(shape), unscored, confidence)
     results = []
-    strict = []
+    wider_ranges = []
     rows = read_printed(table, n_items, n_negatives)
     for row in iterate_with_bar(rows, len(rows), lambda _: 1, "rows", progress):
-        checked, wider = _checked(row, question)
+        checked, wider_range = _check_row(row, options)
         results.append(checked)
-        strict.append(wider)
-    orders = _orders(results, strict)
-    checks = Checks(results, partial(_parts, orders=orders, question=question))
+        wider_ranges.append(wider_range)
+    orders = _decide_orders(results, wider_ranges)
+    checks = Checks(results, partial(_format_checks, orders=orders, options=options))
     checks.orders = orders
     return checks
 
 
-def _checked(row: PrintedRow, question: _Question) -> tuple[Checked, Range | None]:
+def _check_row(row: PrintedRow, options: _Options) -> tuple[Checked, Range | None]:
     """Test one row, and compute its range unless its numbers contradict each other.
 
-    Also returns the range at half of the error, so that two of them hold together.
+    Also returns a wider range, with half of the error: those of two rows hold together.
     """
-    found = flags.of_arithmetic(row)
+    measure = options.measure
+    flags = flag_arithmetic(row)
     allowed = None
-    is_contradiction = any(flag.test == flags.BOUNDS for flag in found)
+    is_contradiction = any(flag.test == BOUNDS for flag in flags)
     if not is_contradiction and row.sampling is not None:
         try:
-            strict = question.problem(row, (1.0 + question.confidence) / 2.0)
-            wider = solve(strict, question.measure)
-            problem = question.problem(row, question.confidence)
-            allowed = solve(problem, question.measure)
-        except InputError:  # the arguments are valid, so that the numbers are not
+            wider_means = options.state_means(row, (1.0 + options.confidence) / 2.0)
+            wider_range = exact_range(wider_means, measure)
+            means = options.state_means(row, options.confidence)
+            allowed = exact_range(means, measure)
+        except InputError:  # the arguments are valid, so the numbers are not
             if row.n_users is not None:  # else the sampling error may explain it
-                found.append(flags.of_ranks(row, question.shape))
+                flags.append(flag_ranks(row, options.shape))
     checked = Checked(
         row=row.row,
         source=row.source,
         data_set=row.data_set,
         model=row.model,
-        printed=" ".join(flags.pairs_of(row.printed)),
-        exact=" ".join(flags.pairs_of(row.exact)),
+        printed=" ".join(format_numbers(row.printed)),
+        exact=" ".join(format_numbers(row.exact)),
         n_items=row.n_items,
         n_negatives=row.n_negatives,
         n_users=row.n_users,
         runs=row.runs,
         sampling=row.sampling,
-        metric=str(question.measure),
-        flags=tuple(found),
+        metric=str(measure),
+        flags=tuple(flags),
     )
     if allowed is None:
         return checked, None
-    placed = _placed(row, problem, {question.measure: allowed})
+    placed = _place_exact_metrics(row, means, {measure: allowed})
     outside = [exact for exact in placed if exact.standing == OUTSIDE]
-    if outside and row.n_users is not None:  # else sampling error may explain it
-        found.append(flags.of_exact(row, outside))
-    number = likely(problem, question.measure, allowed)
+    if outside and row.n_users is not None:  # else the sampling error may explain it
+        flags.append(flag_exact(row, outside))
+    number = quote_likely(means, measure, allowed)
     checked = replace(
         checked,
         range_low=allowed.low,
@@ -289,72 +300,77 @@ def _checked(row: PrintedRow, question: _Question) -> tuple[Checked, Range | Non
         likely=none_if_nan(number.value),
         likely_low=none_if_nan(number.low),
         likely_high=none_if_nan(number.high),
-        flags=tuple(found),
+        flags=tuple(flags),
         placed=tuple(placed),
     )
     for exact in placed:
-        if parse_measure(exact.metric) == question.measure:
+        if parse_measure(exact.metric) == measure:
             checked = replace(checked, measured=exact.value, standing=exact.standing)
-    return checked, wider
+    return checked, wider_range
 
 
-def _placed(row: PrintedRow, problem: Printed, known: dict[Measure, Range]) -> list[Placed]:
-    """Place the exact metrics of a row beside the ranges that its printed numbers allow."""
+def _place_exact_metrics(
+    row: PrintedRow, means: PrintedMeans, ranges: dict[Measure, Range]
+) -> list[Placed]:
+    """Place the exact metrics of a row beside the ranges that its printed numbers allow.
+
+    `ranges` has those that were computed before; others join.
+    """
     placed = []
     for name in row.exact:
         measure = parse_measure(name)
-        if measure not in known:
-            known[measure] = solve(problem, measure)
-        placed.append(consistency.place(name, row, known[measure], problem.about.confidence))
+        if measure not in ranges:
+            ranges[measure] = exact_range(means, measure)
+        placed.append(place_exact_metric(name, row, ranges[measure], means.setting.confidence))
     return placed
 
 
-def _orders(results: list[Checked], strict: list[Range | None]) -> list[Orders]:
+def _decide_orders(results: list[Checked], wider_ranges: list[Range | None]) -> list[Orders]:
     """Decide orders within each table, by ranges that hold together."""
     tables: dict[tuple[str, str], list[tuple[int, Range]]] = {}
-    for checked, found in zip(results, strict, strict=True):
-        of_table = tables.setdefault((checked.source, checked.data_set), [])
-        if found is not None:
-            of_table.append((checked.row, found))
+    for checked, allowed in zip(results, wider_ranges, strict=True):
+        rows = tables.setdefault((checked.source, checked.data_set), [])
+        if allowed is not None:
+            rows.append((checked.row, allowed))
     orders = []
-    for (source, data_set), of_table in tables.items():
+    for (source, data_set), rows in tables.items():
         decided = []
-        pairs = list(combinations(of_table, 2))
+        pairs = list(combinations(rows, 2))
         for pair in pairs:
-            (worse, below), (better, above) = sorted(pair, key=lambda ranged: ranged[1].low)
-            if above.low > below.high:
+            (worse, lower), (better, upper) = sorted(pair, key=lambda row: row[1].low)
+            if upper.low > lower.high:
                 decided.append((better, worse))
         orders.append(Orders(source, data_set, len(pairs), tuple(decided)))
     return orders
 
 
-def _parts(results: list[Checked], orders: list[Orders], question: _Question) -> Parts:
-    """A table of the rows, their flags, and the orders decided."""
+def _format_checks(results: list[Checked], orders: list[Orders], options: _Options) -> Parts:
+    """Write a table of the rows, their flags, and the orders decided."""
     lines = []
     explained = [
         "likely: the number to quote; likely in: its interval about the exact metric; "
-        f"-, {NONE_QUOTED}"
+        f"-, {WHY_NOT_QUOTED}"
     ]
     if len(results) > 1 and all(" " not in result.printed for result in results):
         lines.append(_ONE_NUMBER)
     for result in results:
         lines += [f"{result.name}: {flag}" for flag in result.flags]
     flagged = sum(1 for result in results if result.flags)
-    about = f"{quantity(len(results), 'row')}, {flagged} with a flag."
+    summary = f"{quantity(len(results), 'row')}, {flagged} with a flag."
     if flagged:
-        explained.append(_QUESTIONS)
+        explained.append(_FLAGS_ARE_QUESTIONS)
     names = {result.row: result.model or f"row {result.row}" for result in results}
-    lines += [about, *(_line_of(found, names) for found in orders if found.n_pairs)]
-    assumption = describe_shape(question.shape, where=BEFORE_LAST)
-    if question.shape != NONE:
-        explained.append(describe_caveat(question.shape))
-    level = f"{100 * question.confidence:g} %"
-    lines.append(f"Ranges of {question.measure} over all items at {level}, {assumption}.")
-    return [list(map(_row, results)), "\n".join(lines), Explanation("\n".join(explained))]
+    lines += [summary, *(_format_orders(each, names) for each in orders if each.n_pairs)]
+    assumption = describe_shape(options.shape, where=BEFORE_LAST)
+    if options.shape != NONE:
+        explained.append(describe_caveat(options.shape))
+    level = f"{100 * options.confidence:g} %"
+    lines.append(f"Ranges of {options.measure} over all items at {level}, {assumption}.")
+    return [list(map(_format_row, results)), "\n".join(lines), Explanation("\n".join(explained))]
 
 
-def _row(result: Checked) -> Row:
-    """One row of the table."""
+def _format_row(result: Checked) -> Row:
+    """Write one row of the table."""
     row: Row = {"row": str(result.row), "model": result.model, result.metric: RightAligned("-")}
     if result.range_low is not None and result.range_high is not None:
         row[result.metric] = format_range(result.range_low, result.range_high)
@@ -365,10 +381,10 @@ def _row(result: Checked) -> Row:
     return row
 
 
-def _line_of(orders: Orders, names: dict[int, str]) -> str:
+def _format_orders(orders: Orders, names: dict[int, str]) -> str:
     """Write the orders of one table that are decided."""
-    pairs = [f"{names[a]} above {names[b]}" for a, b in orders.decided[:_MOST_SHOWN]]
-    if len(orders.decided) > _MOST_SHOWN:
+    pairs = [f"{names[a]} above {names[b]}" for a, b in orders.decided[:_MOST_ORDERS]]
+    if len(orders.decided) > _MOST_ORDERS:
         pairs.append("...")
     line = f"{len(orders.decided)} of {quantity(orders.n_pairs, 'order')} decided"
     parts = (orders.source, orders.data_set, line, ", ".join(pairs))

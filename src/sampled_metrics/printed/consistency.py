@@ -1,15 +1,15 @@
-"""Tests of one row of a table of printed metrics: whether its numbers can go together.
+"""Tests of one row of a table of printed metrics, whether its numbers can go together.
 
 From the strictest to the weakest:
 
-- granularity: a hit rate times the users and runs is a whole number of hits;
+- granularity: a hit rate times users and runs is a whole number of hits;
 - bounds: some distribution of the sampled rank, from 1 to m + 1, has all printed sampled metrics,
   and no metric is higher over all items. One set of users has all the numbers, so only rounding is
   allowed for;
 - ranks: some distribution of true ranks has the sampled metrics, within sampling error and under
-  the assumption of a shape. `reported` tells;
+  the assumption of a shape (see `statement`);
 - exact: each metric over all items lies in the range that the sampled ones allow, or its own
-  rounding and sampling error reaches into it.
+  rounding and sampling error reach into it.
 
 The tests return numbers; `flags` writes sentences about them.
 """
@@ -25,30 +25,40 @@ from sampled_metrics._base.records import Record
 from sampled_metrics.intervals.kernels import rank_grid
 from sampled_metrics.intervals.ranges import Range
 from sampled_metrics.metrics.measures import parse_measure
-from sampled_metrics.printed.means import Means, conflict, least
+from sampled_metrics.printed.programme import MeanConstraints, distance_to_class, least_mean
 from sampled_metrics.printed.rows import PrintedRow
-from sampled_metrics.printed.statement import number_of
+from sampled_metrics.printed.statement import parse_number
 
 _SHARES_OF_USERS = ("hit", "recall", "recall-capped")  # with one held-out item a user
-_ROUNDING = 1e-9
-_VIOLATED = 1e-7  # sum of differences that is a contradiction
-_MOST_PLACES = 2_000  # up to this many ranks, each is a column of the programme
+_NUMBER_ROUNDING = 1e-9  # of floating-point numbers
+_LEAST_CONTRADICTION = 1e-7  # smaller sums of differences are errors of the solver
+_MOST_SINGLE_RANKS = 2_000  # up to here each rank is a column of the programme
 
 
 @dataclass(frozen=True, eq=False)
-class NoShare(Record):
-    """Hit rates that are no whole number of users."""
+class ImpossibleShares(Record):
+    """Hit rates that are not a whole number of hits divided by the number of users.
+
+    Attributes
+    ----------
+    numbers
+        The hit rates, such as `HR@10=0.45`.
+    hits
+        For the first of them, the least number of hits that is too many.
+    n_users, runs, decimals
+        Users and runs of the row, and decimals of the first hit rate.
+    """
 
     numbers: tuple[str, ...]
-    hits: int  # the first of them is too many
+    hits: int
     n_users: int
     runs: int
     decimals: int
 
 
 @dataclass(frozen=True, eq=False)
-class Allowed(Record):
-    """Values of a metric that the rest of the printed numbers allows."""
+class AllowedValues(Record):
+    """Values of a metric that the other printed numbers allow."""
 
     name: str
     printed: str
@@ -62,11 +72,11 @@ class Contradiction(Record):
 
     numbers: tuple[str, ...]
     n_negatives: int | None
-    allowed: tuple[Allowed, ...]
+    allowed: tuple[AllowedValues, ...]
 
 
 @dataclass(frozen=True, eq=False)
-class Higher(Record):
+class ExactAboveSampled(Record):
     """A metric that is higher over all items than among a few."""
 
     name: str
@@ -76,7 +86,7 @@ class Higher(Record):
 
 @dataclass(frozen=True, eq=False)
 class Placed(Record):
-    """Where an exact metric lies that was measured too.
+    """A measured exact metric beside the range that the sampled metrics allow.
 
     Attributes
     ----------
@@ -97,7 +107,7 @@ class Placed(Record):
 
     @property
     def standing(self) -> str:
-        """Inside of the range, inside within its own error, or outside."""
+        """Inside the range, inside within its own error, or outside."""
         if self.low <= self.value <= self.high:
             return INSIDE
         if self.low_error <= self.high and self.high_error >= self.low:
@@ -108,16 +118,21 @@ class Placed(Record):
 INSIDE, WITHIN_ERROR, OUTSIDE = "inside", "inside within its error", "outside"
 
 
-def no_share(
+def find_impossible_shares(
     numbers: Iterable[tuple[str, float | str]], n_users: int | None, runs: int
-) -> NoShare | None:
-    """Find hit rates that are no whole number of hits, cut off or rounded to the printed digits.
+) -> ImpossibleShares | None:
+    """Find hit rates that no whole number of hits gives, rounded or cut off to their digits.
 
-    `numbers` are names and values of metrics.
+    Parameters
+    ----------
+    numbers
+        Names and values of metrics.
+    n_users, runs
+        Users, None if not known, and runs averaged over.
 
     Examples
     --------
-    >>> no_share([("HR@10", "0.45")], n_users=13, runs=1).hits  # 5/13 = 0.385, 6/13 = 0.462
+    >>> find_impossible_shares([("HR@10", "0.45")], n_users=13, runs=1).hits  # 5/13 = 0.385
     6
     """
     if n_users is None:
@@ -126,70 +141,112 @@ def no_share(
     shares = {}
     for name, number in numbers:
         if parse_measure(name).kind in _SHARES_OF_USERS:
-            shares[f"{name}={number}"] = number_of(name, number)
-    wrong = [name for name, share in shares.items() if not _can_be_share(*share, units)]
-    if not wrong:
+            shares[f"{name}={number}"] = parse_number(name, number)
+    impossible = [text for text, share in shares.items() if not _is_possible_share(*share, units)]
+    if not impossible:
         return None
-    value, decimals = shares[wrong[0]]
+    value, decimals = shares[impossible[0]]
     hits = floor(value * units) + 1
-    return NoShare(tuple(wrong), hits, n_users, runs, decimals)
+    return ImpossibleShares(tuple(impossible), hits, n_users, runs, decimals)
 
 
-def contradictions(row: PrintedRow) -> list[Contradiction]:
-    """Find sampled metrics that contradict each other, and exact ones.
+def _is_possible_share(printed: float, decimals: int, units: int) -> bool:
+    """Whether hits / units, rounded or cut off to the decimals, is `printed` for some hits."""
+    step = 10.0**-decimals
+    least = (printed - step / 2.0) * units
+    most = (printed + step) * units
+    rounding = _NUMBER_ROUNDING * units
+    return ceil(least - rounding) <= floor(most + rounding)
+
+
+def find_contradictions(row: PrintedRow) -> list[Contradiction]:
+    """Find sampled metrics that contradict each other, and exact ones that do.
 
     Examples
     --------
     >>> row = PrintedRow(1, "", "", "A", {"HR@5": "0.80", "HR@10": "0.70"}, {}, 500, 99)
-    >>> for allowed in contradictions(row)[0].allowed:
+    >>> for allowed in find_contradictions(row)[0].allowed:
     ...     print(f"{allowed.name} {allowed.low:.2f} to {allowed.high:.2f}")
     HR@5 0.00 to 0.71
     HR@10 0.79 to 1.00
     """
-    found = [
-        _contradiction(row.printed, row.n_negatives + 1, row.n_negatives),
-        _contradiction(row.exact, row.n_items, None),
+    candidates = [
+        _find_contradiction(row.printed, row.n_negatives + 1, row.n_negatives),
+        _find_contradiction(row.exact, row.n_items, None),
     ]
-    return [contradiction for contradiction in found if contradiction is not None]
+    return [contradiction for contradiction in candidates if contradiction is not None]
 
 
-def higher_over_all(row: PrintedRow) -> list[Higher]:
+def _find_contradiction(
+    numbers: Mapping[str, str], n_ranks: int, n_negatives: int | None
+) -> Contradiction | None:
+    """Test whether some distribution of a rank from 1 to `n_ranks` has the printed means.
+
+    A printed number may be rounded or cut off: the value is from half a unit of the last digit
+    below it to one unit above.
+    """
+    if len(numbers) < 2:
+        return None
+    middles = []
+    halves = []
+    for name, text in numbers.items():
+        value, decimals = parse_number(name, text)
+        step = 10.0**-decimals
+        middles.append(value + step / 4.0)
+        halves.append(0.75 * step + _NUMBER_ROUNDING)
+    ranks = np.arange(1, n_ranks + 1) if n_ranks <= _MOST_SINGLE_RANKS else rank_grid(n_ranks)
+    credit = np.stack([parse_measure(name).value_at(ranks, n_ranks) for name in numbers])
+    constraints = MeanConstraints.from_ranks(np.array(middles), np.array(halves), ranks, credit)
+    if distance_to_class(constraints) <= _LEAST_CONTRADICTION:
+        return None
+    allowed = []
+    for index, (name, text) in enumerate(numbers.items()):
+        others = constraints.without(index)
+        if distance_to_class(others) <= _LEAST_CONTRADICTION:
+            low = least_mean(others, credit[index])
+            high = -least_mean(others, -credit[index])
+            allowed.append(AllowedValues(name, text, max(low, 0.0), high))
+    texts = tuple(f"{name}={text}" for name, text in numbers.items())
+    return Contradiction(texts, n_negatives, tuple(allowed))
+
+
+def find_exact_above_sampled(row: PrintedRow) -> list[ExactAboveSampled]:
     """Find metrics that are higher over all items than among a few, where no rank is worse."""
     sampled = {parse_measure(name): (name, text) for name, text in row.printed.items()}
-    found = []
+    results = []
     for name, text in row.exact.items():
         measure = parse_measure(name)
         if measure not in sampled or measure.metric.needs_candidates:
             continue
-        value, decimals = number_of(name, text)
-        printed, printed_decimals = number_of(*sampled[measure])
+        value, decimals = parse_number(name, text)
+        printed, printed_decimals = parse_number(*sampled[measure])
         if value - printed > 10.0**-decimals + 10.0**-printed_decimals:
-            found.append(Higher(name, text, sampled[measure][1]))
-    return found
+            results.append(ExactAboveSampled(name, text, sampled[measure][1]))
+    return results
 
 
 def not_above_random(printed: Mapping[str, float | str], n_negatives: int) -> list[str]:
-    """Name the sampled metrics that do not exceed a random order's."""
-    found = []
+    """Name the sampled metrics that do not exceed those of a random order."""
+    names = []
     for name, text in printed.items():
-        of_random = float(parse_measure(name).sampled_values(n_negatives).mean())
-        if number_of(name, text)[0] <= of_random:
-            found.append(name)
-    return found
+        random_value = float(parse_measure(name).sampled_values(n_negatives).mean())
+        if parse_number(name, text)[0] <= random_value:
+            names.append(name)
+    return names
 
 
-def place(name: str, row: PrintedRow, allowed: Range, confidence: float) -> Placed:
+def place_exact_metric(name: str, row: PrintedRow, allowed: Range, confidence: float) -> Placed:
     """Place an exact metric of a row beside the range that the sampled metrics allow.
 
-    Its own interval is Wilson's around the ends of the rounding.
+    Its own interval is Wilson's, about both ends of its rounding.
     """
-    value, decimals = number_of(name, row.exact[name])
+    value, decimals = parse_number(name, row.exact[name])
     ends = np.clip([value - 0.5 * 10.0**-decimals, value + 0.5 * 10.0**-decimals], 0.0, 1.0)
-    share = 0.0
+    step = 0.0  # z^2 / D
     if row.n_users is not None:
-        share = float(ndtri((1.0 + confidence) / 2.0)) ** 2 / row.n_users
-    half = np.sqrt(share * ends * (1.0 - ends) + share**2 / 4.0)
-    interval = (ends + share / 2.0 + half * [-1.0, 1.0]) / (1.0 + share)
+        step = float(ndtri((1.0 + confidence) / 2.0)) ** 2 / row.n_users
+    half = np.sqrt(step * ends * (1.0 - ends) + step**2 / 4.0)
+    interval = (ends + step / 2.0 + half * [-1.0, 1.0]) / (1.0 + step)
     return Placed(
         metric=name,
         value=value,
@@ -198,40 +255,3 @@ def place(name: str, row: PrintedRow, allowed: Range, confidence: float) -> Plac
         low_error=float(interval[0]),
         high_error=float(interval[1]),
     )
-
-
-def _can_be_share(printed: float, decimals: int, units: int) -> bool:
-    """Whether k / units, rounded or cut off to the decimals, is `printed` for a whole k."""
-    step = 10.0**-decimals
-    least = (printed - step / 2.0) * units
-    most = (printed + step) * units
-    return ceil(least - _ROUNDING * units) <= floor(most + _ROUNDING * units)
-
-
-def _contradiction(
-    numbers: Mapping[str, str], places: int, n_negatives: int | None
-) -> Contradiction | None:
-    """Test whether some distribution of a rank from 1 to `places` has the printed means."""
-    if len(numbers) < 2:
-        return None
-    middles = []
-    halves = []
-    for name, text in numbers.items():
-        value, decimals = number_of(name, text)
-        step = 10.0**-decimals
-        middles.append(value + step / 4.0)  # from half a digit less, rounded, to one more, cut off
-        halves.append(0.75 * step + _ROUNDING)
-    ranks = np.arange(1, places + 1) if places <= _MOST_PLACES else rank_grid(places)
-    credit = np.stack([parse_measure(name).value_at(ranks, places) for name in numbers])
-    means = Means.of_any_rank(np.array(middles), np.array(halves), ranks, credit)
-    if conflict(means) <= _VIOLATED:
-        return None
-    allowed = []
-    for place, (name, text) in enumerate(numbers.items()):
-        others = means.without(place)
-        if conflict(others) <= _VIOLATED:
-            low = least(others, credit[place])
-            high = -least(others, -credit[place])
-            allowed.append(Allowed(name, text, max(low, 0.0), high))
-    pairs = tuple(f"{name}={text}" for name, text in numbers.items())
-    return Contradiction(pairs, n_negatives, tuple(allowed))

@@ -1,4 +1,4 @@
-"""Flags of a row of a table of printed metrics: contradictions, and their usual causes.
+"""Flags of a row of a table of printed metrics: contradictions in words, with usual causes.
 
 A flag asks a question. It does not say which number is wrong, nor that anything was done on
 purpose.
@@ -10,15 +10,17 @@ from dataclasses import dataclass
 from sampled_metrics._base.records import Record
 from sampled_metrics._base.text import join_names
 from sampled_metrics.intervals.shapes import NONE
-from sampled_metrics.printed import consistency
 from sampled_metrics.printed.consistency import (
     Contradiction,
-    NoShare,
+    ImpossibleShares,
     Placed,
+    find_contradictions,
+    find_exact_above_sampled,
+    find_impossible_shares,
     not_above_random,
 )
 from sampled_metrics.printed.rows import PrintedRow
-from sampled_metrics.printed.statement import number_of
+from sampled_metrics.printed.statement import parse_number
 
 GRANULARITY, BOUNDS, RANKS, EXACT = "granularity", "bounds", "ranks", "exact"
 _MOST_NAMED = 2  # exact metrics in a message
@@ -33,7 +35,7 @@ class Flag(Record):
     test
         The test that failed: granularity, bounds, ranks or exact.
     problem
-        The finding, in words.
+        What was found, in words.
     causes
         Questions about usual causes.
     """
@@ -46,40 +48,40 @@ class Flag(Record):
         return f"{self.problem}. {self.causes}"
 
 
-def of_arithmetic(row: PrintedRow) -> list[Flag]:
-    """Flags of numbers that one set of users cannot have, whatever the ranks are."""
-    found = []
+def flag_arithmetic(row: PrintedRow) -> list[Flag]:
+    """Flag numbers that one set of users cannot have, whatever the ranks are."""
+    flags = []
     numbers = [*row.printed.items(), *row.exact.items()]
-    share = consistency.no_share(numbers, row.n_users, row.runs)
-    if share is not None:
-        found.append(of_share(share))
-    found += [_of_contradiction(one) for one in consistency.contradictions(row)]
+    shares = find_impossible_shares(numbers, row.n_users, row.runs)
+    if shares is not None:
+        flags.append(flag_shares(shares))
+    flags += [_flag_contradiction(contradiction) for contradiction in find_contradictions(row)]
     pairs = [
-        f"{one.name} is {one.exact} over all items and {one.sampled} among few"
-        for one in consistency.higher_over_all(row)
+        f"{metric.name} is {metric.exact} over all items and {metric.sampled} among few"
+        for metric in find_exact_above_sampled(row)
     ]
     if pairs:
         problem = f"{'; '.join(pairs)}: the rank among few items cannot be the worse one"
         causes = "Columns exchanged? Another cut-off? Other users or weights?"
-        found.append(Flag(BOUNDS, problem, causes))
-    return found
+        flags.append(Flag(BOUNDS, problem, causes))
+    return flags
 
 
-def of_share(found: NoShare) -> Flag:
-    """Flag hit rates that are no whole number of users."""
-    units = found.n_users * found.runs
-    digits = found.decimals + 1
-    below = f"{(found.hits - 1) / units:.{digits}f}"
-    above = f"{found.hits / units:.{digits}f}"
-    who = f"{found.n_users:,} users"
-    if found.runs > 1:
-        who += f" in {found.runs} runs"
-    verb = "is no share" if len(found.numbers) == 1 else "are no shares"
+def flag_shares(shares: ImpossibleShares) -> Flag:
+    """Flag hit rates that are not a whole number of hits."""
+    units = shares.n_users * shares.runs
+    digits = shares.decimals + 1
+    below = f"{(shares.hits - 1) / units:.{digits}f}"
+    above = f"{shares.hits / units:.{digits}f}"
+    users = f"{shares.n_users:,} users"
+    if shares.runs > 1:
+        users += f" in {shares.runs} runs"
+    share = "a share" if len(shares.numbers) == 1 else "shares"
     return Flag(
         test=GRANULARITY,
         problem=(
-            f"{join_names(found.numbers)} {verb} of {who}: {found.hits - 1:,} of them are {below}, "
-            f"{found.hits:,} are {above}"
+            f"{join_names(shares.numbers)} cannot be {share} of {users}: {shares.hits - 1:,} of "
+            f"them are {below}, {shares.hits:,} are {above}"
         ),
         causes=(
             "A mean over several runs? Another number of users? Several held-out items a user?"
@@ -87,28 +89,28 @@ def of_share(found: NoShare) -> Flag:
     )
 
 
-def _of_contradiction(found: Contradiction) -> Flag:
-    """Numbers that contradict each other, and the values that the rest allows."""
+def _flag_contradiction(contradiction: Contradiction) -> Flag:
+    """Flag numbers that contradict each other, with the values that the others allow."""
     among = "over all items"
-    if found.n_negatives is not None:
-        among = f"among {found.n_negatives:,} random items"
-    problem = f"{among} {join_names(found.numbers)} contradict each other"
-    ends = []
-    for one in found.allowed:
-        _, decimals = number_of(one.name, one.printed)
-        span = f"{one.low:.{decimals}f} to {one.high:.{decimals}f}"
-        ends.append(f"{one.name} from {span}, not {one.printed}")
-    if ends:
-        problem = f"{among} the other numbers allow {'; or '.join(ends)}"
+    if contradiction.n_negatives is not None:
+        among = f"among {contradiction.n_negatives:,} random items"
+    problem = f"{among} {join_names(contradiction.numbers)} contradict each other"
+    allowed = []
+    for values in contradiction.allowed:
+        _, decimals = parse_number(values.name, values.printed)
+        span = f"{values.low:.{decimals}f} to {values.high:.{decimals}f}"
+        allowed.append(f"{values.name} from {span}, not {values.printed}")
+    if allowed:
+        problem = f"{among} the other numbers allow {'; or '.join(allowed)}"
     causes = (
         "Columns or rows exchanged? Another cut-off, or a sum that ends there? Another formula?"
     )
     return Flag(BOUNDS, problem, causes)
 
 
-def of_ranks(row: PrintedRow, shape: str) -> Flag:
-    """Sampled metrics that no distribution of true ranks gives."""
-    numbers = join_names(pairs_of(row.printed))
+def flag_ranks(row: PrintedRow, shape: str) -> Flag:
+    """Flag sampled metrics that no distribution of true ranks gives."""
+    numbers = join_names(format_numbers(row.printed))
     among = f"against {row.n_negatives:,} of {row.n_items:,} items"
     causes = (
         "Another number of negatives or items? Negatives drawn by popularity? Ties counted as hits?"
@@ -123,24 +125,24 @@ def of_ranks(row: PrintedRow, shape: str) -> Flag:
     return Flag(RANKS, problem, causes)
 
 
-def of_exact(row: PrintedRow, outside: Sequence[Placed]) -> Flag:
-    """Exact metrics outside of the ranges that the sampled ones allow."""
-    found = [
-        f"{one.metric}={row.exact[one.metric]}, not in {one.low:.4f} to {one.high:.4f}"
-        for one in outside[:_MOST_NAMED]
+def flag_exact(row: PrintedRow, outside: Sequence[Placed]) -> Flag:
+    """Flag exact metrics outside of the ranges that the sampled ones allow."""
+    texts = [
+        f"{placed.metric}={row.exact[placed.metric]}, not in {placed.low:.4f} to {placed.high:.4f}"
+        for placed in outside[:_MOST_NAMED]
     ]
     if len(outside) > _MOST_NAMED:
-        found.append(f"and {len(outside) - _MOST_NAMED} more")
-    few = f"the numbers among {row.n_negatives:,} random items allow"
+        texts.append(f"and {len(outside) - _MOST_NAMED} more")
+    allowed_by = f"the numbers among {row.n_negatives:,} random items allow"
     causes = "Another number of negatives or items? Other weights, users or candidates?"
-    sides = {exact.value < exact.low for exact in outside}
-    if sides == {True}:
+    are_below = {placed.value < placed.low for placed in outside}
+    if are_below == {True}:
         causes = f"Ties counted as hits among the random items? {causes}"
-    elif sides == {False}:
+    elif are_below == {False}:
         causes = f"Negatives drawn by popularity? Held-out items without a score? {causes}"
-    return Flag(EXACT, f"over all items {'; '.join(found)}, as {few}", causes)
+    return Flag(EXACT, f"over all items {'; '.join(texts)}, as {allowed_by}", causes)
 
 
-def pairs_of(numbers: Mapping[str, str]) -> list[str]:
-    """Write numbers as they are given, such as HR@10=0.82."""
+def format_numbers(numbers: Mapping[str, str]) -> list[str]:
+    """Write numbers as they were printed, such as HR@10=0.82."""
     return [f"{name}={text}" for name, text in numbers.items()]

@@ -1,10 +1,7 @@
-"""Range of the exact metric that printed sampled metrics allow.
+"""Range of exact metrics that printed sampled metrics allow.
 
-A paper prints means of sampled metrics, each linear in the unknown distribution of true ranks. The
-ends of a range are the lowest and the highest exact metric among the distributions of a class that
-give these means, to the printed digits and within sampling error (see `means`). The class has its
-shape at all ranks but the last, where any share of users may be: the tail of sampled ranks is free
-in `correct` as well.
+The method is in `statement` (printed numbers, class, range), `programme` (the least and the
+greatest mean among the compatible distributions) and `likely` (the number to quote).
 """
 
 from __future__ import annotations
@@ -27,17 +24,17 @@ from sampled_metrics.intervals.shapes import (
     shape_name,
 )
 from sampled_metrics.metrics.measures import parse_measure, parse_measures
-from sampled_metrics.printed.consistency import no_share, not_above_random
-from sampled_metrics.printed.likely import NONE_QUOTED, likely
+from sampled_metrics.printed.consistency import find_impossible_shares, not_above_random
+from sampled_metrics.printed.likely import WHY_NOT_QUOTED, quote_likely
 from sampled_metrics.printed.statement import (
-    About,
     Numbers,
+    Setting,
     Statement,
-    checked,
-    number_of,
-    numbers_of,
-    solve,
-    state,
+    check_setting,
+    exact_range,
+    parse_number,
+    parse_statement,
+    state_means,
 )
 from sampled_metrics.ranks import Sampling
 
@@ -142,7 +139,7 @@ def reported(
     >>> round(result.range_low, 3), round(result.range_high, 3)
     (0.098, 0.457)
     """
-    about = About(
+    setting = Setting(
         n_items=n_items,
         n_negatives=n_negatives,
         n_users=n_users,
@@ -152,52 +149,53 @@ def reported(
         runs=runs,
         confidence=confidence,
     )
-    printed = numbers_of(printed)
-    about = checked(printed, about)
-    found = _ranges(printed, metrics, about)
-    wrong = no_share(printed.items(), about.n_users, about.runs)
-    if wrong is not None:
-        users = quantity(wrong.n_users * about.runs, "user")
+    numbers = parse_statement(printed)
+    setting = check_setting(numbers, setting)
+    results = _compute_ranges(numbers, metrics, setting)
+    shares = find_impossible_shares(numbers.items(), setting.n_users, setting.runs)
+    if shares is not None:
+        users = quantity(shares.n_users * shares.runs, "user")
         warn_input(
-            "n_users", f"{', '.join(wrong.numbers)} is no share of {users}: are there others?"
+            "n_users",
+            f"{', '.join(shares.numbers)} cannot be a share of {users}; is n_users right?",
         )
     low: list[str] = []
     if not unscored and shape_name(shape) != NONE:
-        low = not_above_random(printed, about.n_negatives)
-    return Results(found, partial(_parts, confidence=confidence, low=low))
+        low = not_above_random(numbers, setting.n_negatives)
+    return Results(results, partial(_format_results, confidence=confidence, low=low))
 
 
-def _ranges(printed: Numbers, metrics: Names | None, about: About) -> list[Reported]:
-    """Range of each metric."""
-    problem = state(printed, about)
-    known = {}
-    for name, number in printed.items():
-        known[parse_measure(name)], _ = number_of(name, number)
+def _compute_ranges(numbers: Numbers, metrics: Names | None, setting: Setting) -> list[Reported]:
+    """Compute the range of each metric, and the number to quote."""
+    means = state_means(numbers, setting)
+    printed_values = {}
+    for name, number in numbers.items():
+        printed_values[parse_measure(name)], _ = parse_number(name, number)
     results = []
-    for measure in parse_measures(list(printed) if metrics is None else metrics):
-        found = solve(problem, measure)
-        quoted = likely(problem, measure, found)
+    for measure in parse_measures(list(numbers) if metrics is None else metrics):
+        allowed = exact_range(means, measure)
+        quoted = quote_likely(means, measure, allowed)
         result = Reported(
             metric=str(measure),
-            reported=known.get(measure),
-            range_low=found.low,
-            range_high=found.high,
+            reported=printed_values.get(measure),
+            range_low=allowed.low,
+            range_high=allowed.high,
             likely=none_if_nan(quoted.value),
             likely_low=none_if_nan(quoted.low),
             likely_high=none_if_nan(quoted.high),
-            shape=shape_name(about.shape),
-            n_items=about.n_items,
-            n_negatives=about.n_negatives,
-            n_users=about.n_users,
-            sampling=str(about.sampling),
-            printed=" ".join(problem.names),
+            shape=shape_name(setting.shape),
+            n_items=setting.n_items,
+            n_negatives=setting.n_negatives,
+            n_users=setting.n_users,
+            sampling=str(setting.sampling),
+            printed=" ".join(means.texts),
         )
         results.append(result)
     return results
 
 
-def _parts(results: list[Reported], confidence: float, low: list[str]) -> Parts:
-    """The range of each metric; `low` names printed numbers that a random order has, or more."""
+def _format_results(results: list[Reported], confidence: float, low: list[str]) -> Parts:
+    """Write a table of ranges, and notes; `low` names numbers not above those of a random order."""
     rows = [
         {
             "metric": result.metric,
@@ -207,7 +205,7 @@ def _parts(results: list[Reported], confidence: float, low: list[str]) -> Parts:
         }
         for result in results
     ]
-    lines = [_assumptions(results[0], confidence)]
+    lines = [_describe_assumptions(results[0], confidence)]
     explained = [*filter(None, [describe_caveat(results[0].shape)])]
     if any(result.likely is not None for result in results):
         explained.append(
@@ -216,7 +214,7 @@ def _parts(results: list[Reported], confidence: float, low: list[str]) -> Parts:
             "value, and a flat top too low."
         )
     if any(result.likely is None for result in results):
-        explained.append(f"likely: -, {NONE_QUOTED}")
+        explained.append(f"likely: -, {WHY_NOT_QUOTED}")
     if low:
         lines.append(
             f"{' and '.join(low)}: a random order has as much, or more. Are many held-out items "
@@ -226,7 +224,7 @@ def _parts(results: list[Reported], confidence: float, low: list[str]) -> Parts:
     return [rows, "\n".join(lines), *filter(None, [Explanation("\n".join(explained))])]
 
 
-def _assumptions(result: Reported, confidence: float) -> str:
+def _describe_assumptions(result: Reported, confidence: float) -> str:
     """Describe the errors that a range includes, and its assumptions."""
     users = "no sampling error, because the number of users is not given"
     if result.n_users is not None:

@@ -1,7 +1,7 @@
-"""Rows of a table of printed metrics, from a file, a DataFrame or records.
+"""Rows of a table of printed metrics, from a file, a DataFrame or dictionaries.
 
-A row is one model on one data set. The numbers are kept as text, because their digits say how far
-they were rounded.
+A row is one model on one data set. Its numbers stay text, because their digits tell how they were
+rounded.
 """
 
 import csv
@@ -20,15 +20,15 @@ from sampled_metrics._base.errors import InputError, cli_option, format_value, r
 from sampled_metrics._base.files import require_file
 from sampled_metrics._base.records import Record
 from sampled_metrics.metrics.measures import Measure, parse_measure
-from sampled_metrics.printed.statement import MOST_ITEMS, number_of
+from sampled_metrics.printed.statement import MOST_ITEMS, parse_number
 from sampled_metrics.ranks import Sampling
 
-WHAT = "a table of printed metrics"
-EXACT = "exact "  # before the name of a metric over all items, as in `exact HR@10`
+DESCRIPTION = "a table of printed metrics"
+EXACT_PREFIX = "exact "  # before the name of a metric over all items, as in `exact HR@10`
 _ALIASES = {"dataset": "data_set", "data": "data_set"}
-_ABOUT = ("paper", "year", "source", "kind", "note", "cause")
-_NOTHING = ("", "-", "–", "nan", "None")
-_DRAWN = {
+_DETAILS = ("paper", "year", "source", "kind", "note", "cause")
+_MISSING = ("", "-", "–", "nan", "None")
+_SAMPLING = {
     "": Sampling.WITHOUT_REPLACEMENT,
     "without": Sampling.WITHOUT_REPLACEMENT,
     "unknown-uniform": Sampling.WITHOUT_REPLACEMENT,
@@ -54,7 +54,7 @@ class PrintedRow(Record):
         Users averaged over, None if not known, and runs whose mean is printed.
     sampling
         How uniform negatives were drawn; None for negatives drawn by popularity.
-    about
+    details
         Paper, year, source, its kind, note and cause, where the table has them.
     """
 
@@ -69,7 +69,7 @@ class PrintedRow(Record):
     n_users: int | None = None
     runs: int = 1
     sampling: str | None = Sampling.WITHOUT_REPLACEMENT
-    about: Mapping[str, str] = field(default_factory=dict)
+    details: Mapping[str, str] = field(default_factory=dict)
 
 
 def read_printed(
@@ -77,10 +77,15 @@ def read_printed(
 ) -> list[PrintedRow]:
     """Read the rows of a table of printed metrics.
 
-    Columns: n_items, n_negatives and, if known, n_users, runs, sampling, model, data_set and
-    source_id; the arguments are for rows without n_items or n_negatives. A sampled metric has a
-    column of its name, such as HR@10, and a metric over all items one such as `exact HR@10`; or
-    columns `printed` and `exact` hold all of a row, such as `HR@10=0.82 NDCG@10=0.59`.
+    Parameters
+    ----------
+    table
+        A file, a DataFrame, or dictionaries. Columns are n_items, n_negatives and, if known,
+        n_users, runs, sampling, model, data_set and source_id. A sampled metric has a column with
+        its name, such as HR@10, and a metric over all items one such as `exact HR@10`; or columns
+        `printed` and `exact` hold all numbers of a row, such as `HR@10=0.82 NDCG@10=0.59`.
+    n_items, n_negatives
+        For rows without these columns.
 
     Examples
     --------
@@ -88,26 +93,26 @@ def read_printed(
     >>> read_printed([row])[0].printed
     {'HR@10': '0.8245'}
     """
-    of_all = {}
+    defaults = {}
     for name, number in (("n_items", n_items), ("n_negatives", n_negatives)):
         if number is not None:
-            of_all[name] = str(whole_number(name, number, 1))
+            defaults[name] = str(whole_number(name, number, 1))
     rows = []
     with reading(table):
         for number, (line, record) in enumerate(_records(table), start=1):
             try:
-                rows.append(_row(number, record, of_all))
+                rows.append(_parse_row(number, record, defaults))
             except InputError as error:
                 error.row = number
                 error.line = line
                 raise
         if not rows:
-            raise InputError(f"no rows; expected {WHAT}")
+            raise InputError(f"no rows; expected {DESCRIPTION}")
     return rows
 
 
 def _records(table: Any) -> Iterator[tuple[int | None, dict[str, str]]]:
-    """Yield the line of each row, None where there are no lines, and its texts by column."""
+    """Yield the line number of each row, None without a file, and its texts by column."""
     if isinstance(table, str | Path):
         yield from _read_file(Path(table))
         return
@@ -118,10 +123,10 @@ def _records(table: Any) -> Iterator[tuple[int | None, dict[str, str]]]:
         try:
             records = pa.table(table).to_pylist()
         except pa.ArrowInvalid as error:
-            raise InputError(f"found {type(table).__name__}; expected {WHAT}") from error
+            raise InputError(f"found {type(table).__name__}; expected {DESCRIPTION}") from error
     elif not isinstance(table, Sequence):
         raise InputError(
-            f"found {type(table).__name__}; expected {WHAT}: a file, a DataFrame or rows"
+            f"found {type(table).__name__}; expected {DESCRIPTION}: a file, a DataFrame or rows"
         )
     for record in records:
         if not isinstance(record, Mapping):
@@ -131,62 +136,63 @@ def _records(table: Any) -> Iterator[tuple[int | None, dict[str, str]]]:
 
 def _read_file(path: Path) -> Iterator[tuple[int, dict[str, str]]]:
     """Read a file with a header, separated by commas, or by tabs if the header has one."""
-    require_file(path, WHAT)
+    require_file(path, DESCRIPTION)
     try:
         lines = path.read_text(encoding="utf-8-sig").splitlines(keepends=True)
     except UnicodeDecodeError as error:
-        raise InputError(f"not text ({error}); expected {WHAT} as CSV") from error
+        raise InputError(f"not text ({error}); expected {DESCRIPTION} as CSV") from error
     reader = csv.reader(lines, delimiter="\t" if "\t" in lines[0] else ",")
     names = next(reader)
     for cells in filter(None, reader):
         if len(cells) != len(names):
-            problem = f"found {len(cells)} columns; expected {len(names)}"
-            raise InputError(problem, line=reader.line_num)
+            raise InputError(
+                f"found {len(cells)} columns; expected {len(names)}", line=reader.line_num
+            )
         yield reader.line_num, dict(zip(names, cells, strict=True))
 
 
-def _row(number: int, record: Mapping[str, str], of_all: Mapping[str, str]) -> PrintedRow:
-    """Parse a record; `of_all` has numbers for records that lack them. Errors name a column."""
-    texts = defaultdict(str, of_all)
+def _parse_row(number: int, record: Mapping[str, str], defaults: Mapping[str, str]) -> PrintedRow:
+    """Parse a record; `defaults` has values of columns that it may lack. Errors name a column."""
+    texts = defaultdict(str, defaults)
     for column, value in record.items():
         name = column.strip()
         text = value.strip()
-        if text not in _NOTHING:
+        if text not in _MISSING:
             texts[_ALIASES.get(name.lower(), name)] = text
-    printed = _numbers(texts, "printed", "")
+    printed = _parse_metrics(texts, "printed", "")
     if not printed:
         raise InputError("no printed metric; expected a column such as HR@10, or printed")
-    n_items = _required(texts, "n_items")
-    n_negatives = _required(texts, "n_negatives")
+    n_items = _parse_required_count(texts, "n_items")
+    n_negatives = _parse_required_count(texts, "n_negatives")
     if not n_negatives < n_items <= MOST_ITEMS:
         raise InputError(
             f"n_negatives is {n_negatives} and n_items is {n_items}; expected "
             f"n_negatives < n_items <= {MOST_ITEMS:,}"
         )
-    drawn = texts["sampling"]
+    sampling_name = texts["sampling"]
     sampling = None
-    if drawn != "popularity":
-        sampling = str(Sampling(_DRAWN.get(drawn, drawn)))
+    if sampling_name != "popularity":
+        sampling = str(Sampling(_SAMPLING.get(sampling_name, sampling_name)))
     return PrintedRow(
         row=number,
         source=texts["source_id"],
         data_set=texts["data_set"],
         model=texts["model"],
         printed=printed,
-        exact=_numbers(texts, "exact", EXACT),
+        exact=_parse_metrics(texts, "exact", EXACT_PREFIX),
         n_items=n_items,
         n_negatives=n_negatives,
-        n_users=_count(texts, "n_users"),
-        runs=_count(texts, "runs") or 1,
+        n_users=_parse_count(texts, "n_users"),
+        runs=_parse_count(texts, "runs") or 1,
         sampling=sampling,
-        about={name: texts[name] for name in _ABOUT if name in texts},
+        details={name: texts[name] for name in _DETAILS if name in texts},
     )
 
 
-def _numbers(texts: defaultdict[str, str], column: str, prefix: str) -> dict[str, str]:
-    """Collect numbers as fractions in text, by metric.
+def _parse_metrics(texts: defaultdict[str, str], column: str, prefix: str) -> dict[str, str]:
+    """Collect the numbers of a row by metric, as fractions in text.
 
-    They stand in columns that are called after a metric, behind `prefix`, and in one `column`.
+    They are in columns named by `prefix` and a metric, and in the column `column`.
     """
     pairs = []
     for name, text in texts.items():
@@ -203,15 +209,15 @@ def _numbers(texts: defaultdict[str, str], column: str, prefix: str) -> dict[str
     for name, text in pairs:
         measure = parse_measure(name)
         if measure in numbers:
-            raise InputError(f"{measure} is there twice; give it once", column=name)
-        value, decimals = number_of(name, text)
+            raise InputError(f"{measure} is given twice; give it once", column=name)
+        value, decimals = parse_number(name, text)
         if text.endswith("%"):
             text = f"{value:.{decimals}f}"
         numbers[measure] = (name, text)
     return dict(numbers.values())
 
 
-def _count(texts: defaultdict[str, str], name: str) -> int | None:
+def _parse_count(texts: defaultdict[str, str], name: str) -> int | None:
     """Parse a whole number, which may have commas between its thousands."""
     text = texts[name]
     if not text:
@@ -224,9 +230,9 @@ def _count(texts: defaultdict[str, str], name: str) -> int | None:
     return int(digits)
 
 
-def _required(texts: defaultdict[str, str], name: str) -> int:
-    """Parse a whole number that each row needs."""
-    count = _count(texts, name)
+def _parse_required_count(texts: defaultdict[str, str], name: str) -> int:
+    """Parse a whole number that must not be missing."""
+    count = _parse_count(texts, name)
     if count is None:
         raise InputError(
             f"no {name}; add a column of whole numbers, or give {name} ({cli_option(name)}) if all "

@@ -1,9 +1,18 @@
-"""Constraints of printed means of sampled metrics: checks, and the programmes of their ranges."""
+"""Printed sampled metrics: read, checked, and turned into a range of an exact metric.
+
+Question: which exact metrics are compatible with numbers such as HR@10 = 0.8245 among 100
+negatives?
+
+A printed number is a mean over users, each with one held-out item, rounded to the digits shown. Its
+expectation is linear in the distribution of true ranks. So the compatible distributions of a class
+follow from a programme (see `programme`), and the lowest and highest exact metric among them are
+the ends of the range. The class has its shape at all ranks but the last, where a share of users may
+be besides (`unscored`).
+"""
 
 import re
 from collections.abc import Mapping, Sequence
 from decimal import Decimal, InvalidOperation
-from functools import lru_cache
 from numbers import Real
 from typing import NamedTuple, TypeAlias
 
@@ -15,22 +24,33 @@ from sampled_metrics._base.arguments import check_arguments, whole_number
 from sampled_metrics._base.array_types import Float
 from sampled_metrics._base.defaults import DEFAULT_CONFIDENCE, DEFAULT_SHAPE, MAX_UNSCORED
 from sampled_metrics._base.errors import InputError, format_value
-from sampled_metrics.intervals.kernels import Extremes
+from sampled_metrics.intervals.kernels import ExtremePoints
 from sampled_metrics.intervals.ranges import Range
 from sampled_metrics.intervals.shapes import shape_factor
 from sampled_metrics.metrics.measures import Measure, parse_measure
-from sampled_metrics.printed.averages import exact_metric, last_ranks, sampled_moments
-from sampled_metrics.printed.means import Means, conflict, conflict_with, least
+from sampled_metrics.printed.expectations import exact_metric, extreme_ranks, sampled_moments
+from sampled_metrics.printed.programme import (
+    MeanConstraints,
+    distance_to_class,
+    distance_to_point,
+    least_mean,
+)
 from sampled_metrics.ranks import Sampling
 
 Numbers: TypeAlias = Mapping[str, float | str]  # printed metrics by name
 Statement: TypeAlias = Numbers | str | Sequence[str]  # also as `HR@10=0.47`, several with blanks
-MOST_ITEMS = 10_000_000
-_exact_metric = lru_cache(maxsize=2)(exact_metric)  # often the same for all rows of a table
+MOST_ITEMS = 10_000_000  # an evaluation with more takes GB
+# Numbers that contradict each other, or the class: p of the chi-square test, so few valid ones are
+# refused (make measure PAGE=reported counts them).
+_CONTRADICTION_P = 0.005
+_NO_DISTANCE = 1e-6  # without users: sum of differences that is the solver's error
 
 
-class About(NamedTuple):
-    """Known facts of an evaluation whose means are printed, and assumptions."""
+class Setting(NamedTuple):
+    """The evaluation whose means are printed, and what is assumed about it.
+
+    The fields are the parameters of `reported`.
+    """
 
     n_items: int
     n_negatives: int
@@ -42,91 +62,122 @@ class About(NamedTuple):
     confidence: float = DEFAULT_CONFIDENCE
 
 
-class Printed(NamedTuple):
-    """Printed numbers, and the distributions that their means allow."""
+class PrintedMeans(NamedTuple):
+    """Printed numbers, and the distributions of true ranks that they allow."""
 
-    names: list[str]  # for errors
-    about: About
-    means: Means
-    measures: tuple[Measure, ...]  # printed
+    texts: list[str]  # such as HR@10=0.8245, for errors
+    setting: Setting
+    constraints: MeanConstraints
+    measures: tuple[Measure, ...]
 
     @property
-    def is_random(self) -> bool:
-        """Whether a random order explains the numbers.
+    def single_ranks(self) -> bool:
+        """Whether extreme points are single ranks, because no shape is assumed."""
+        return self.constraints.extreme_points.factor == np.inf
 
-        A random order is at the edge of the class; it is excluded by a test of all numbers only.
+    @property
+    def allows_random_order(self) -> bool:
+        """Whether the numbers are compatible with a random order of the items.
+
+        A random order is at the edge of the class, so only a test of all numbers together excludes
+        it.
         """
-        n_users = self.about.n_users
-        if n_users is None or self.means.extremes.factor == np.inf:
+        n_users = self.setting.n_users
+        if n_users is None or self.single_ranks:
             return False
-        most = float(chdtri(len(self.names), 1.0 - self.about.confidence)) / n_users
-        return conflict_with(self.means, -1) <= most
+        quantile = float(chdtri(len(self.texts), 1.0 - self.setting.confidence))
+        return distance_to_point(self.constraints, -1) <= quantile / n_users
 
 
-def state(printed: Numbers, about: About) -> Printed:
-    """State the distributions that printed numbers allow, or raise InputError if there are none."""
-    about = checked(printed, about)
-    names = [f"{name}={number}" for name, number in printed.items()]
-    numbers = _values_and_halves(printed)
+def state_means(printed: Numbers, setting: Setting) -> PrintedMeans:
+    """State which distributions of true ranks the printed numbers allow.
+
+    Raises
+    ------
+    InputError
+        If a number or the setting cannot be right, if no sampled ranks have all the numbers, or if
+        no distribution of the class gives them.
+    """
+    setting = check_setting(printed, setting)
+    texts = [f"{name}={number}" for name, number in printed.items()]
+    values, half_units = _values_and_half_units(printed)
     measures = tuple(map(parse_measure, printed))
-    credit = np.stack([measure.sampled_values(about.n_negatives) for measure in measures])
+    credit = np.stack([measure.sampled_values(setting.n_negatives) for measure in measures])
     ranks = np.arange(1, credit.shape[1] + 1)
-    of_any = Means.of_any_rank(numbers[0], numbers[1], ranks, credit)
-    possible = Printed(names, about._replace(n_users=None), of_any, measures)
-    _conflict(possible, "no sampled ranks have", "")
-    problem = Printed(names, about, _of_class(numbers, measures, credit[:, -1:], about), measures)
-    found = _conflict(problem, "no distribution of true ranks gives", _remedy(about))
-    if about.n_users is None:
-        return problem
-    # A distribution is as likely as z^2 allows beside the likeliest of the class.
-    means = problem.means
-    return problem._replace(means=means._replace(error=means.error + found))
+    any_ranks = MeanConstraints.from_ranks(values, half_units, ranks, credit)
+    possible = PrintedMeans(texts, setting._replace(n_users=None), any_ranks, measures)
+    _distance_or_error(possible, "no sampled ranks have", "")
+    constraints = _constrain_class(values, half_units, measures, credit[:, -1:], setting)
+    means = PrintedMeans(texts, setting, constraints, measures)
+    claim = "no distribution of true ranks gives"
+    distance = _distance_or_error(means, claim, _suggest_assumption(setting))
+    if setting.n_users is None:
+        return means
+    # A distribution may be as far away as z^2 / D besides the nearest of the class.
+    wider = constraints._replace(max_distance=constraints.max_distance + distance)
+    return means._replace(constraints=wider)
 
 
-def _values_and_halves(printed: Numbers) -> Float:
-    """Return printed values and half a unit of their last digits; shape (2, values)."""
-    rows = []
-    for name, number in printed.items():
-        value, decimals = number_of(name, number)
-        rows.append((value, 0.5 * 10.0**-decimals))
-    return np.array(rows).T
+def _values_and_half_units(printed: Numbers) -> tuple[Float, Float]:
+    """Return printed values, and half a unit of their last digits."""
+    pairs = [parse_number(name, number) for name, number in printed.items()]
+    values = np.array([value for value, _ in pairs])
+    half_units = np.array([0.5 * 10.0**-decimals for _, decimals in pairs])
+    return values, half_units
 
 
-def _of_class(numbers: Float, measures: tuple[Measure, ...], last: Float, about: About) -> Means:
+def _constrain_class(
+    values: Float,
+    half_units: Float,
+    measures: tuple[Measure, ...],
+    last_credit: Float,
+    setting: Setting,
+) -> MeanConstraints:
     """State that true ranks of the class give the printed numbers, to half of the last digit.
 
-    `last` has the metrics of a held-out item that is the last of all, an extreme point besides.
+    `last_credit` has the metrics of a held-out item that is the last of all; shape (means, 1).
     """
-    values, halves = numbers
-    n = about.n_items
-    factor = shape_factor(about.shape)
-    alone = factor == np.inf
-    given, products = sampled_moments(
-        measures, n, about.n_negatives, Sampling(about.sampling), alone, about.runs
+    n = setting.n_items
+    factor = shape_factor(setting.shape)
+    single_ranks = factor == np.inf
+    means, products = sampled_moments(
+        measures,
+        n,
+        setting.n_negatives,
+        sampling=Sampling(setting.sampling),
+        single_ranks=single_ranks,
+        runs=setting.runs,
     )
-    given = np.append(given, last, axis=1)
-    products = np.append(products, np.outer(last, last)[..., None], axis=2)
-    moments = values[:, None] - given
-    crossed = values[:, None, None] * given
-    seconds = products - crossed - crossed.swapaxes(0, 1) + np.outer(values, values)[..., None]
-    error = 0.0
-    if about.n_users is not None:
-        error = float(ndtri((1.0 + about.confidence) / 2.0)) ** 2 / about.n_users
-    return Means(
+    means = np.append(means, last_credit, axis=1)
+    last_products = np.outer(last_credit, last_credit)
+    products = np.append(products, last_products[..., None], axis=2)
+    deviations = values[:, None] - means
+    # Second moments about v: E(x y) - v E(y) - E(x) v' + v v'.
+    crossed = values[:, None, None] * means
+    squares = np.outer(values, values)[..., None]
+    second_moments = products - crossed - crossed.swapaxes(0, 1) + squares
+    max_distance = 0.0
+    if setting.n_users is not None:
+        z = float(ndtri((1.0 + setting.confidence) / 2.0))
+        max_distance = z**2 / setting.n_users
+    return MeanConstraints(
         values=values,
-        halves=halves,
-        moments=moments[:, :-1],
-        seconds=seconds[..., :-1],
-        extremes=Extremes(factor=factor, last=0 if alone else n, points=last_ranks(n)),
-        last=(moments[:, -1], seconds[..., -1]),
-        error=error,
-        apart=about.unscored,
+        half_units=half_units,
+        deviations=deviations[:, :-1],
+        second_moments=second_moments[..., :-1],
+        extreme_points=ExtremePoints(
+            factor=factor, last_shaped=0 if single_ranks else n, points=extreme_ranks(n)
+        ),
+        last_deviations=deviations[:, -1],
+        last_second_moments=second_moments[..., -1],
+        max_distance=max_distance,
+        max_unscored=setting.unscored,
     )
 
 
-def _remedy(about: About) -> str:
-    """Say which assumption to change."""
-    if shape_factor(about.shape) == np.inf or about.unscored >= MAX_UNSCORED:
+def _suggest_assumption(setting: Setting) -> str:
+    """Say which assumption to change if no distribution of the class gives the numbers."""
+    if shape_factor(setting.shape) == np.inf or setting.unscored >= MAX_UNSCORED:
         return ", or shape"
     return (
         "; are many held-out items not scored at all, as in a split by time? Then give unscored "
@@ -134,95 +185,89 @@ def _remedy(about: About) -> str:
     )
 
 
-def _conflict(problem: Printed, claim: str, remedy: str) -> float:
-    """Return the conflict of printed numbers, or raise an InputError if there is no distribution.
+def _distance_or_error(means: PrintedMeans, claim: str, remedy: str) -> float:
+    """Return the distance of printed numbers from the nearest distribution.
 
-    The error names the numbers without which there would be one.
+    Raises InputError if it is too large, and names the numbers without which it would not be.
     """
-    names = problem.names
-    n_users = problem.about.n_users
+    n_users = means.setting.n_users
 
-    def most(means: Means) -> float:
+    def tolerance(constraints: MeanConstraints) -> float:
         if n_users is None:
-            return 1e-6  # on the sum of differences
-        return float(chdtri(means.values.size, 0.005)) / n_users
+            return _NO_DISTANCE
+        return float(chdtri(constraints.values.size, _CONTRADICTION_P)) / n_users
 
-    found = conflict(problem.means)
-    if found <= most(problem.means):
-        return found
+    distance = distance_to_class(means.constraints)
+    if distance <= tolerance(means.constraints):
+        return distance
     culprits = []
-    if len(names) > 1:
-        for place, name in enumerate(names):
-            others = problem.means.without(place)
-            if conflict(others) <= most(others):
-                culprits.append(name)
+    if len(means.texts) > 1:
+        for index, text in enumerate(means.texts):
+            others = means.constraints.without(index)
+            if distance_to_class(others) <= tolerance(others):
+                culprits.append(text)
     raise InputError(
-        f"{claim} {' and '.join(names)} among {problem.about.n_items:,} candidates; check "
-        f"{', '.join(culprits or names)}, n_negatives and n_items{remedy}"
+        f"{claim} {' and '.join(means.texts)} among {means.setting.n_items:,} candidates; check "
+        f"{', '.join(culprits or means.texts)}, n_negatives and n_items{remedy}"
     )
 
 
-def checked(printed: Numbers, about: About) -> About:
-    """Return whole numbers of any library as int, or refuse what cannot have been printed."""
+def check_setting(printed: Numbers, setting: Setting) -> Setting:
+    """Return a setting with Python's whole numbers, or refuse what cannot have been printed."""
     check_arguments(
-        n_users=about.n_users,
-        shape=about.shape,
-        confidence=about.confidence,
-        sampling=about.sampling,
+        n_users=setting.n_users,
+        shape=setting.shape,
+        confidence=setting.confidence,
+        sampling=setting.sampling,
     )
-    shape_factor(about.shape)
+    shape_factor(setting.shape)
     if not isinstance(printed, Mapping) or issparse(printed) or not printed:
         raise InputError("no printed numbers; expected a dictionary such as {'HR@10': 0.8245}")
-    m = whole_number("n_negatives", about.n_negatives, 1)
-    n = whole_number("n_items", about.n_items)
+    m = whole_number("n_negatives", setting.n_negatives, 1)
+    n = whole_number("n_items", setting.n_items)
     if not m < n <= MOST_ITEMS:
         raise InputError(
             f"n_negatives is {m} and n_items is {n}; expected 1 <= n_negatives < n_items "
             f"<= {MOST_ITEMS:,}"
         )
-    runs = whole_number("runs", about.runs, 1)
-    is_number = isinstance(about.unscored, Real) and not isinstance(about.unscored, bool)
-    if not is_number or not 0.0 <= about.unscored < 1.0:
+    runs = whole_number("runs", setting.runs, 1)
+    is_number = isinstance(setting.unscored, Real) and not isinstance(setting.unscored, bool)
+    if not is_number or not 0.0 <= setting.unscored < 1.0:
         raise InputError(
-            f"unscored is {format_value(about.unscored)}; expected a share, at least 0, below 1"
+            f"unscored is {format_value(setting.unscored)}; expected a share, at least 0, below 1"
         )
-    n_users = about.n_users if about.n_users is None else int(about.n_users)
-    return about._replace(n_items=n, n_negatives=m, n_users=n_users, runs=runs)
+    n_users = None if setting.n_users is None else int(setting.n_users)
+    return setting._replace(n_items=n, n_negatives=m, n_users=n_users, runs=runs)
 
 
-def exact_metric_of(problem: Printed, measure: Measure) -> Float:
-    """Calculate an exact metric under each extreme point; shape (points,)."""
-    return _exact_metric(measure, problem.about.n_items, problem.means.extremes.factor == np.inf)
-
-
-def solve(problem: Printed, measure: Measure) -> Range:
-    """Find the range of an exact metric."""
-    means = problem.means
-    n = problem.about.n_items
-    exact = exact_metric_of(problem, measure)
-    of_last = float(measure.value_at([n], n)[0])
-    low = least(means, exact, of_last)
-    high = -least(means, -exact, -of_last)
-    if problem.is_random:
+def exact_range(means: PrintedMeans, measure: Measure) -> Range:
+    """Find the range of an exact metric that printed means allow."""
+    constraints = means.constraints
+    n = means.setting.n_items
+    exact = exact_metric(measure, n, means.single_ranks)
+    exact_of_last = float(measure.value_at([n], n)[0])
+    low = least_mean(constraints, exact, exact_of_last)
+    high = -least_mean(constraints, -exact, -exact_of_last)
+    if means.allows_random_order:
         low = min(low, float(exact[-1]))
         high = max(high, float(exact[-1]))
-    lowest = min(float(exact.min()), of_last)
-    highest = means.extremes.greatest(exact)
+    lowest = min(float(exact.min()), exact_of_last)
+    highest = constraints.extreme_points.greatest_mean(exact)
     low, high = np.clip([low, high], lowest, highest).tolist()
     return Range(low, high)
 
 
-def numbers_of(printed: Statement) -> Numbers:
+def parse_statement(printed: Statement) -> Numbers:
     """Split texts such as `HR@10=0.47 NDCG@10=0.25` into values by metric.
 
     Examples
     --------
-    >>> numbers_of("HR@10=0.47, NDCG@10 = 0.250")
+    >>> parse_statement("HR@10=0.47, NDCG@10 = 0.250")
     {'HR@10': '0.47', 'NDCG@10': '0.250'}
     """
     if isinstance(printed, str):
-        together = re.sub(r"\s*=\s*", "=", printed.strip())
-        printed = re.split(r"\s*,\s+|\s+", together)
+        without_blanks = re.sub(r"\s*=\s*", "=", printed.strip())
+        printed = re.split(r"\s*,\s+|\s+", without_blanks)
     is_list = isinstance(printed, list | tuple)
     if not is_list or not all(isinstance(text, str) for text in printed):
         return printed  # type: ignore[return-value]
@@ -239,19 +284,25 @@ def numbers_of(printed: Statement) -> Numbers:
     return values
 
 
-def number_of(name: str, number: float | str) -> tuple[float, int]:
-    """Return a printed number and its decimals."""
+def parse_number(name: str, number: float | str) -> tuple[float, int]:
+    """Return a printed number as a fraction, and its number of decimals.
+
+    Examples
+    --------
+    >>> parse_number("HR@10", "0.820"), parse_number("HR@10", "82.0 %")
+    ((0.82, 3), (0.82, 3))
+    """
     text = str(number).strip()
     try:
         decimal = Decimal(text.removesuffix("%").strip())
         if text.endswith("%"):
             decimal = decimal.scaleb(-2)
-        inside = 0 <= decimal <= 1
+        is_fraction = 0 <= decimal <= 1
     except InvalidOperation:
         raise InputError(
             f"{name} is {format_value(number)}; expected a number such as 0.8245"
         ) from None
-    if not inside:
+    if not is_fraction:
         percent = f"; if this is in percent, write {decimal / 100}" if 1 < decimal <= 100 else ""
         raise InputError(f"{name} is {number}; expected a fraction from 0 to 1{percent}")
     return float(decimal), max(-int(decimal.as_tuple().exponent), 0)

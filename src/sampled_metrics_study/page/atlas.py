@@ -92,8 +92,8 @@ def atlas(rows: Sequence[PrintedRow], checks: Checks, start: str = "") -> str:
 
 def _describe_kinds(rows: Sequence[PrintedRow]) -> dict[str, str]:
     """Describe each kind of source: how many results it has, and of how many sources."""
-    results = Counter(row.about["kind"] for row in rows if "kind" in row.about)
-    named = {(row.about["kind"], row.source) for row in rows if "kind" in row.about}
+    results = Counter(row.details["kind"] for row in rows if "kind" in row.details)
+    named = {(row.details["kind"], row.source) for row in rows if "kind" in row.details}
     sources = Counter(kind for kind, _ in named)
     order = [*KINDS, *sorted(set(results) - set(KINDS))]
     return {
@@ -105,7 +105,7 @@ def _describe_kinds(rows: Sequence[PrintedRow]) -> dict[str, str]:
 
 def _row_entry(row: PrintedRow, checked: Checked, metric: str) -> dict[str, Any]:
     """Return the numbers and texts of a row, by column."""
-    about = row.about
+    about = row.details
     metric_entry = _metric_entry(metric, row, checked)
     has_no_range = metric_entry["low"] is None
     return {
@@ -175,7 +175,7 @@ def _remark(row: PrintedRow, has_no_range: bool, standing: str | None) -> str:
         text = "The measured value lies outside of the range, by more than its sampling error."
     else:
         return ""
-    cause = row.about.get("cause", "")
+    cause = row.details.get("cause", "")
     if cause:
         text += f" In the source: {cause}."
     return text

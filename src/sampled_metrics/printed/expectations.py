@@ -1,0 +1,145 @@
+"""Expected sampled metrics, and exact ones, under the extreme points of a class of true ranks.
+
+The class is that of `intervals.kernels` with its shape at all ranks: extreme point k is uniform on
+the ranks 1 ... k, or is rank k alone for the shape `none`. A sampled metric with the value c(s) at
+sampled rank s has the expectation (equation 16 of the paper)
+
+    E(r) = sum over s of P(s | r) c(s)
+
+at true rank r; under extreme point k it is E(k), or the mean of E(1) ... E(k). With more than
+20,000 candidates E is interpolated by a spline, because it is smooth in r, and its sums follow from
+the formula of Euler and Maclaurin. With more than 100,000 candidates some k are left out.
+"""
+
+from collections.abc import Callable
+from functools import lru_cache
+
+import numpy as np
+from scipy.interpolate import make_interp_spline
+
+from sampled_metrics._base.array_types import Float, Int
+from sampled_metrics._base.arrays import sorted_unique
+from sampled_metrics.intervals.kernels import ALL_POINTS, spread_ranks
+from sampled_metrics.metrics.measures import Measure
+from sampled_metrics.ranks import Sampling
+from sampled_metrics.sampling.probability import pmf_at
+
+# Knots of splines: the interpolated values are exact to 1e-11 (tests compare them with sums). If
+# many candidates are drawn, sampled ranks follow true ranks too closely for that.
+_MANY_SAMPLED = 0.25  # share of the candidates
+_SINGLE_KNOTS = 512  # ranks at either end that are all knots
+_SPREAD_KNOTS = 1000  # further knots from there to the middle
+_SPLINE_DEGREE = 5
+# Extreme points: the first and the last 50,000, and beyond a step of a 50,000th of the distance
+# from the nearer end. What is left out changes an end of a range by a relative error of this order.
+_SINGLE_POINTS = 50_000
+
+
+@lru_cache(maxsize=2)  # often the same for all rows of a table
+def sampled_moments(
+    measures: tuple[Measure, ...],
+    n: int,
+    m: int,
+    *,
+    sampling: Sampling,
+    single_ranks: bool,
+    runs: int = 1,
+) -> tuple[Float, Float]:
+    """Return expectations of sampled metrics, and of products of each two of them.
+
+    Parameters
+    ----------
+    measures
+        The metrics.
+    n, m, sampling
+        Numbers of candidates and negatives, and how the negatives were drawn.
+    single_ranks
+        Whether extreme points are single ranks, as for the shape `none`, or uniform on 1 ... k.
+    runs
+        A user's metrics are means over this many runs, each with negatives of its own.
+
+    Returns
+    -------
+    means, products
+        Shapes (metrics, points) and (metrics, metrics, points).
+    """
+    credit = np.stack([measure.sampled_values(m) for measure in measures], axis=1)
+    row, column = np.triu_indices(len(measures))
+    products_of_credit = credit[:, row] * credit[:, column]
+
+    def moments_at(ranks: Int) -> Float:
+        """Return means, and products of the upper triangle, for single ranks; a row for each."""
+        probabilities = pmf_at(ranks, n, m, sampling)
+        means = probabilities @ credit
+        products = means[:, row] * means[:, column]
+        covariances = probabilities @ products_of_credit - products
+        return np.hstack([means, products + covariances / runs])
+
+    moments = _values_at_points(moments_at, n, m, single_ranks)
+    means, triangle = np.split(moments, [len(measures)])
+    products = np.empty((len(measures), *means.shape))
+    products[row, column] = triangle
+    products[column, row] = triangle
+    return means, products
+
+
+@lru_cache(maxsize=2)  # often the same for all rows of a table
+def exact_metric(measure: Measure, n: int, single_ranks: bool) -> Float:
+    """Return an exact metric under each extreme point; shape (points,)."""
+    points = extreme_ranks(n)
+    if single_ranks:
+        return measure.value_at(points, n)
+    last_credited = min(measure.cutoff or n, n)
+    sums = np.cumsum(measure.value_at(np.arange(1, last_credited + 1), n))
+    return sums[np.minimum(points, last_credited) - 1] / points
+
+
+def _values_at_points(
+    values_at: Callable[[Int], Float], n: int, m: int, single_ranks: bool
+) -> Float:
+    """Return some functions of the true rank under each extreme point; shape (functions, points).
+
+    `values_at` returns a row of values for each of the ranks that it gets.
+    """
+    points = extreme_ranks(n)
+    if n <= ALL_POINTS or m >= _MANY_SAMPLED * n:
+        values = values_at(np.arange(1, n + 1))
+        if not single_ranks:
+            values = np.cumsum(values, axis=0) / np.arange(1, n + 1)[:, None]
+        return values[points - 1].T
+    knots = _dense_at_both_ends(n, _SINGLE_KNOTS, _SPREAD_KNOTS)
+    values_at_knots = values_at(knots)
+    spline = make_interp_spline(knots, values_at_knots, _SPLINE_DEGREE)
+    if single_ranks:
+        return spline(points).T
+    integral = spline.antiderivative()
+    first_derivative = spline.derivative()
+    third_derivative = spline.derivative(3)
+
+    def sum_up_to(ranks: Int | int) -> Float:
+        """Sum the values of ranks up to each, but for a constant (Euler and Maclaurin)."""
+        end = ranks + 0.5
+        correction = 7.0 * third_derivative(end) / 5760.0
+        return integral(end) - first_derivative(end) / 24.0 + correction
+
+    exact_sums = np.cumsum(values_at_knots[:_SINGLE_KNOTS], axis=0)
+    further = exact_sums[-1] + sum_up_to(points[_SINGLE_KNOTS:]) - sum_up_to(_SINGLE_KNOTS)
+    return np.concatenate([exact_sums, further]).T / points
+
+
+def extreme_ranks(n: int) -> Int:
+    """Return the ranks k of the extreme points: all near both ends, some far from them.
+
+    Examples
+    --------
+    >>> extreme_ranks(7), len(extreme_ranks(10_000_000))
+    (array([1, 2, 3, 4, 5, 6, 7]), 560516)
+    """
+    growth = np.log(max(n / 2 / _SINGLE_POINTS, 1.0))
+    return _dense_at_both_ends(n, _SINGLE_POINTS, int(_SINGLE_POINTS * growth) + 1)
+
+
+def _dense_at_both_ends(n: int, n_single: int, n_spread: int) -> Int:
+    """Return some of the ranks 1 ... n, as dense at one end as at the other."""
+    ranks = spread_ranks((n + 1) // 2, n_single, n_spread)
+    return sorted_unique(np.concatenate([ranks, n + 1 - ranks]))

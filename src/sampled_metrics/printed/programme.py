@@ -1,0 +1,306 @@
+"""Distributions of the true rank that give printed means of sampled metrics.
+
+Question: which distributions of a class are compatible with the printed numbers v, and how small
+can the mean of a function (an exact metric, say) be among them?
+
+With weights w of the extreme points (see `intervals.kernels`), the expected means mu and the second
+moments T about v are linear in w. A distribution is compatible with v if mu differs from v by the
+rounding e of each number and by delta = v + e - mu, with
+
+    D delta' S^-1 delta <= z^2,   S = T - delta delta',                                 (1)
+
+where S is the covariance of the metrics of a user, D the number of users and z a quantile. This is
+a score test: for one hit rate Wilson's interval, for several Pearson's chi-square. (T is about v
+rather than v + e, which differ by a rounding.) By the formula of Sherman and Morrison,
+
+    delta' S^-1 delta = q / (1 - q),   q = delta' T^-1 delta,                           (2)
+
+so (1) is q <= z^2 / (D + z^2), or: the matrix [[T, delta], [delta', z^2 / (D + z^2)]] is positive
+semidefinite. That is linear in w and e, and another printed number never weakens it. Covariances of
+hit rates need no assumption, because the hits are nested. If D is not known, delta is 0.
+
+The least mean of a function is then a semidefinite programme (a linear one without D) with a column
+for each extreme point. It is solved on some dozen columns; columns with a positive reduced cost
+join until none is left, so the result is that of all columns.
+"""
+
+from functools import partial
+from typing import Any, NamedTuple, Self
+
+import clarabel
+import numpy as np
+
+from sampled_metrics._base.array_types import Float, Int
+from sampled_metrics._base.errors import InputError
+from sampled_metrics._base.solvers import solve_cone_programme
+from sampled_metrics.intervals.kernels import ExtremePoints, local_maxima, spread_ranks
+
+# Which columns are tried, and when, changes the time and not the result.
+_START_COLUMNS, _MORE_START_COLUMNS = 40, 200  # more where the first allow no distribution
+_FIRST_COLUMNS = 9  # the first points are columns from the start
+_MOST_JOINING, _MOST_ROUNDS = 20, 150  # best columns in each round at most, and rounds
+_NEIGHBOURS = 0.94, 0.98, 1.02, 1.06  # points beside a best one, which may join as well
+_SOLVER_ACCURACY = 1e-10
+_LEAST_REDUCED_COST = 1e-8  # smaller ones do not join; the bound allows for them
+_SOLVED = ("Solved", "AlmostSolved", "InsufficientProgress")
+
+
+class MeanConstraints(NamedTuple):
+    """Printed means of functions of the sampled rank, and their moments by true rank.
+
+    Attributes
+    ----------
+    values, half_units
+        Printed numbers v, and half a unit of their last digits; shape (means,).
+    deviations
+        Printed number less expected mean, v - mu, under each extreme point; shape (means, points).
+    second_moments
+        Second moments T about the printed numbers; shape (means, means, points).
+    extreme_points
+        The class of distributions.
+    last_deviations, last_second_moments
+        The same moments at the last rank alone; shapes (means,) and (means, means).
+    max_distance
+        Largest delta' S^-1 delta, z^2 / D; 0 if the printed means are taken as expectations.
+    max_unscored
+        Largest share of users whose held-out item is the last of all, besides the class.
+    """
+
+    values: Float
+    half_units: Float
+    deviations: Float
+    second_moments: Float
+    extreme_points: ExtremePoints
+    last_deviations: Float
+    last_second_moments: Float
+    max_distance: float
+    max_unscored: float = 0.0
+
+    @classmethod
+    def from_ranks(cls, values: Float, half_units: Float, ranks: Int, credit: Float) -> Self:
+        """State that some distribution of a rank gives the printed numbers; no shape is assumed.
+
+        `credit` is the value of each metric at each rank; shape (means, ranks).
+        """
+        deviations = values[:, None] - credit
+        second_moments = np.zeros((values.size, values.size, ranks.size))
+        return cls(
+            values=values,
+            half_units=half_units,
+            deviations=deviations,
+            second_moments=second_moments,
+            extreme_points=ExtremePoints(factor=np.inf, last_shaped=0, points=ranks),
+            last_deviations=deviations[:, -1],
+            last_second_moments=second_moments[..., -1],
+            max_distance=0.0,
+        )
+
+    def without(self, index: int) -> "MeanConstraints":
+        """Leave out one of the printed numbers."""
+        others = np.arange(self.values.size) != index
+        pairs = np.ix_(others, others)
+        return self._replace(
+            values=self.values[others],
+            half_units=self.half_units[others],
+            deviations=self.deviations[others],
+            second_moments=self.second_moments[pairs],
+            last_deviations=self.last_deviations[others],
+            last_second_moments=self.last_second_moments[pairs],
+        )
+
+
+class _UnsolvedError(InputError):
+    """No distribution of these columns is compatible, or none was found."""
+
+
+def least_mean(constraints: MeanConstraints, cost: Float, cost_of_last: float = 0.0) -> float:
+    """Return the least mean of a function among the compatible distributions.
+
+    Where the programme is not solved exactly, a bound from below.
+
+    Parameters
+    ----------
+    constraints
+        The printed means.
+    cost
+        The function under each extreme point; shape (points,).
+    cost_of_last
+        The function at the last rank.
+    """
+    return _solve_with_columns(_LeastMeanProgramme(constraints, cost, cost_of_last))
+
+
+def distance_to_class(constraints: MeanConstraints) -> float:
+    """Return the distance of the printed numbers from the nearest distribution of the class.
+
+    It is the least delta' S^-1 delta; without a number of users the least sum of differences.
+    """
+    violation = max(_solve_with_columns(_LeastMeanProgramme(constraints, None, 0.0)), 0.0)
+    if constraints.max_distance == 0.0:
+        return violation
+    # The violation is q in units of z^2 / (D + z^2); see (2).
+    q = violation * (constraints.max_distance / (1.0 + constraints.max_distance))
+    return q / max(1.0 - q, _SOLVER_ACCURACY)
+
+
+def distance_to_point(constraints: MeanConstraints, index: int) -> float:
+    """Return the distance of the printed numbers from one extreme point: delta' S^-1 delta."""
+    deviations = constraints.deviations[:, index]
+    covariance = constraints.second_moments[..., index] - np.outer(deviations, deviations)
+    half_units = constraints.half_units
+    delta = deviations - np.clip(deviations, -half_units, half_units)
+    return float(delta @ np.linalg.pinv(covariance, hermitian=True) @ delta)
+
+
+def _solve_with_columns(programme: "_LeastMeanProgramme") -> float:
+    """Solve with few columns at the start, and with more if these allow no distribution."""
+    try:
+        return programme.solve(_START_COLUMNS)
+    except _UnsolvedError:
+        return programme.solve(_MORE_START_COLUMNS)
+
+
+class _LeastMeanProgramme:
+    """The programme of the least mean of a function, in which each unknown has a column.
+
+    The unknowns are the weights of extreme points, the weight of the last rank alone, the rounding
+    of each number in units of half a digit, and violations of the numbers. Violations are allowed
+    only without a cost: then their sum is what is minimised.
+
+    A column holds the unknown's part of the sum of weights, which is 1; the negative of its part of
+    the condition that the printed numbers state (see `_condition`); and its cost.
+    """
+
+    def __init__(
+        self, constraints: MeanConstraints, cost: Float | None, cost_of_last: float
+    ) -> None:
+        n_means = constraints.values.size
+        has_users = constraints.max_distance > 0.0
+        of_points = _condition(constraints, constraints.deviations, constraints.second_moments)
+        of_last = _condition(
+            constraints,
+            constraints.last_deviations[:, None],
+            constraints.last_second_moments[..., None],
+        )
+        of_rounding = _condition(
+            constraints, np.diag(constraints.half_units), np.zeros((n_means, n_means, n_means))
+        )
+        eye = np.eye(len(of_points))
+        if has_users:
+            of_violations = eye[:, -1:]
+            self._cone = clarabel.PSDTriangleConeT(n_means + 1)
+        else:
+            of_violations = np.hstack([eye, -eye])
+            self._cone = clarabel.ZeroConeT(len(of_points))
+        if cost is None:
+            cost = np.zeros(of_points.shape[1])
+            most_violation = np.inf
+            self._constant = 0.0  # last entry of the condition
+        else:
+            most_violation = 0.0
+            self._constant = float(has_users)
+        self._points = constraints.extreme_points
+        self._columns_of_points = _columns(of_points, 1.0, cost)
+        others = [
+            _columns(of_last, 1.0, cost_of_last),
+            _columns(of_rounding),
+            _columns(of_violations, 0.0, 1.0),
+        ]
+        sizes = [columns.shape[1] for columns in others]
+        highest = np.repeat([constraints.max_unscored, 1.0, most_violation], sizes)
+        is_free = highest > 0.0
+        self._other_columns = np.hstack(others)[:, is_free]
+        self._other_highest = highest[is_free]
+        self._other_lowest = np.repeat([0.0, -1.0, 0.0], sizes)[is_free]
+
+    def solve(self, n_spread: int) -> float:
+        """Solve for some spread-out extreme points, and add columns until none is cheaper."""
+        size = self._points.points.size
+        first = spread_ranks(size, _FIRST_COLUMNS, 1)
+        rows = np.union1d(spread_ranks(size, 1, n_spread), first) - 1
+        columns = self._columns_of_points[:, rows]
+        for _ in range(_MOST_ROUNDS):
+            solution = self._solve_columns(columns)
+            # Reduced costs are means of a function of the rank: the columns at the dual prices.
+            prices = np.append(solution.z[: len(columns) - 1], 1.0)
+            gains = -(prices @ self._columns_of_points)
+            reductions = self._points.weighted_means(gains, gains)
+            joining = _cheapest_points(reductions, self._points.points)
+            if self._points.is_complete:
+                joining = np.setdiff1d(joining, rows)
+            if not joining.size:
+                break
+            rows = np.append(rows, joining)
+            weighted = self._points.weighted_means(self._columns_of_points.T, gains)
+            columns = np.hstack([columns, weighted[joining].T])
+        value: float = solution.obj_val_dual - max(float(reductions.max()), 0.0)
+        return value
+
+    def _solve_columns(self, columns: Float) -> Any:
+        """Solve for some columns of extreme points, and return the solver's solution."""
+        n_columns = columns.shape[1]
+        unknowns = np.hstack([columns, self._other_columns])
+        lowest = np.append(np.zeros(n_columns), self._other_lowest)
+        highest = np.append(np.full(n_columns, np.inf), self._other_highest)
+        has_highest = np.isfinite(highest)
+        eye = np.eye(lowest.size)
+        bounds = np.vstack([-eye, eye[has_highest]])
+        condition = np.zeros(len(columns) - 2)
+        condition[-1] = self._constant
+        solve = partial(
+            solve_cone_programme,
+            unknowns[-1],
+            np.vstack([unknowns[:-1], bounds]),
+            np.concatenate([[1.0], condition, -lowest, highest[has_highest]]),
+            [clarabel.ZeroConeT(1), self._cone, clarabel.NonnegativeConeT(len(bounds))],
+            _SOLVER_ACCURACY,
+        )
+        solution = solve(refinements=0)  # fast, and mostly accurate enough
+        gap = solution.obj_val - solution.obj_val_dual
+        if str(solution.status) not in _SOLVED or gap > _LEAST_REDUCED_COST:
+            solution = solve()
+        if str(solution.status) not in _SOLVED:
+            raise _UnsolvedError(f"the programme was not solved: {solution.status}")
+        return solution
+
+
+def _columns(condition: Float, share: float = 0.0, cost: Float | float = 0.0) -> Float:
+    """Return columns of the programme, from their parts of the condition."""
+    ones = np.ones((1, condition.shape[1]))
+    return np.vstack([share * ones, -condition, cost * ones])
+
+
+def _condition(constraints: MeanConstraints, deviations: Float, second_moments: Float) -> Float:
+    """Return the entries of the condition that are linear in a distribution, by its columns.
+
+    Without a number of users, that is delta. Else the upper triangle of the matrix of the docstring
+    above, scaled to unit variances, column by column, with off-diagonal entries times sqrt(2), as
+    the solver expects; its last entry is a constant.
+    """
+    if constraints.max_distance == 0.0:
+        return deviations
+    values = constraints.values
+    distance = constraints.max_distance
+    variances = np.maximum(values * (1.0 - values), distance)
+    scale = 1.0 / np.sqrt(np.append(variances, distance / (1.0 + distance)))
+    matrix = np.zeros((scale.size, scale.size, deviations.shape[1]))
+    matrix[:-1, :-1] = second_moments
+    matrix[:-1, -1] = deviations
+    column, row = np.tril_indices(scale.size)
+    scales = scale[row] * scale[column] * np.where(row == column, 1.0, np.sqrt(2.0))
+    return scales[:, None] * matrix[row, column]
+
+
+def _cheapest_points(reductions: Float, points: Int) -> Int:
+    """Return rows of the extreme points that lower the mean most, by reduced cost.
+
+    Each is cheaper than both neighbours. The next solution has a point near each of them, so some
+    neighbours join as well, which spares a round.
+    """
+    best = local_maxima(reductions, _LEAST_REDUCED_COST)
+    best = best[np.argsort(-reductions[best])[:_MOST_JOINING]]
+    best_points = points[best]
+    near = np.outer(_NEIGHBOURS, best_points).round().astype(np.int64)
+    rows = np.searchsorted(points, [*near, best_points - 1, best_points + 1])
+    rows = rows[rows < points.size]
+    return np.union1d(best, rows[reductions[rows] > _LEAST_REDUCED_COST])
