@@ -12,14 +12,14 @@ from sampled_metrics.budget.audit import (
     Audit,
     Phase,
     _scan_length,
-    after_draws,
-    random_draws,
+    draw_from_strata,
+    split_reciprocal_rank,
 )
-from sampled_metrics.budget.candidates import Strata, make_proxy
-from sampled_metrics.budget.estimates import estimates
+from sampled_metrics.budget.counts import StratumCounts
+from sampled_metrics.budget.data import read_data
+from sampled_metrics.budget.estimates import estimate_metrics
 from sampled_metrics.budget.model import Model, View, parse_metrics
-from sampled_metrics.budget.problem import read_problem
-from sampled_metrics.budget.strata import Counts
+from sampled_metrics.budget.strata import Strata, make_proxy
 
 METRICS = parse_metrics(["recall@3", "ndcg@3", "ap"])
 
@@ -32,7 +32,7 @@ def test_variance_of_a_draw_is_unbiased(drawn: float, before: float) -> None:
     phase = Phase(np.zeros((1, 1)), np.array([drawn]), np.array([reached]))
     # Among those that were in all phases before: p (1 - p) times the squared weight.
     variance = before * drawn * (1 - drawn) / reached**2
-    assert reached * phase.spread[0] == pytest.approx(variance, rel=1e-12)
+    assert reached * phase.variance_factor[0] == pytest.approx(variance, rel=1e-12)
 
 
 def mean_of_first(left: int, better: int, draws: Any) -> float:
@@ -58,7 +58,7 @@ def test_draws_give_the_mean_of_the_first_better_place(
             mean = 0.0
             for order in orders:
                 found = sum(order[:draws])
-                line = after_draws(
+                line = split_reciprocal_rank(
                     *(np.array([x]) for x in (left, better, draws, found))
                 )
                 # What follows a draw without a better one is unbiased for 1 / rank.
@@ -75,40 +75,42 @@ def test_draws_give_the_mean_of_the_first_better_place(
 
 def test_random_draws_take_every_candidate_equally_often() -> None:
     left = np.tile([2, 0, 5, 3], (4000, 1))
-    draws = random_draws(left, np.full(4000, 4), np.random.default_rng(9))
+    draws = draw_from_strata(left, np.full(4000, 4), np.random.default_rng(9))
     assert np.all(draws.sum(1) == 4)
     assert np.all(draws <= left)
     assert draws.mean(0) == pytest.approx(0.4 * left[0], abs=0.05)
 
 
-def counted(scores: Any, seed: int, known: int, proxy: Any) -> Counts:
-    """Counts after `known` random scores per user; the last item is held out."""
+def counted(scores: Any, seed: int, known: int, proxy: Any) -> StratumCounts:
+    """StratumCounts after `known` random scores per user; the last item is held out."""
     users, items = scores.shape
-    problem = read_problem(np.full(users, items - 1), csr_array(scores.shape))
-    frame = Strata(problem, make_proxy(proxy, problem), seed)
+    data = read_data(np.full(users, items - 1), csr_array(scores.shape))
+    strata = Strata(data, make_proxy(proxy, data), seed)
     counts, rng = (
-        Counts(frame, lambda u, i: scores[u, i]),
+        StratumCounts(strata, lambda u, i: scores[u, i]),
         np.random.default_rng(seed),
     )
-    more = np.zeros_like(counts.m)
+    more = np.zeros_like(counts.n_scored)
     for user in range(users):
-        places = np.repeat(np.arange(more.shape[1]), frame.n[user])
+        places = np.repeat(np.arange(more.shape[1]), strata.sizes[user])
         np.add.at(more[user], rng.permutation(places)[:known], 1)
-    counts.ask(more)
+    counts.score_next(more)
     return counts
 
 
 def lying(view: View, run: Model, lie: str, exact: Any) -> View:
     """Turn a view of the model into one that lies as told; what is known stays."""
-    dead = run.counts.known >= run.depth
+    dead = run.counts.known_better >= run.depth
     mean = {
         "collapse": np.full_like(view.mean, 1e-6),
         "praise": np.full_like(view.mean, 0.9),
         "half": 0.5 * exact,
     }[lie]
     mean[:2, dead] = 0.0
-    mean[2, dead] = np.minimum(mean[2, dead], 1 / (run.counts.known[dead] + 1.0))
-    done = run.counts.left.sum(1) == 0
+    mean[2, dead] = np.minimum(
+        mean[2, dead], 1 / (run.counts.known_better[dead] + 1.0)
+    )
+    done = run.counts.n_left.sum(1) == 0
     mean[:, done] = view.mean[:, done]
     return view._replace(mean=mean, variance=0.1 * mean * (1 - mean), row_mean=mean)
 
@@ -137,15 +139,15 @@ class World:
             ]
         )
 
-    def counted(self, seed: int, known: int) -> Counts:
+    def counted(self, seed: int, known: int) -> StratumCounts:
         return counted(self.scores, seed, known, self.proxy)
 
 
-def audited(counts: Counts, money: int, level: float = 0.95) -> Any:
+def audited(counts: StratumCounts, money: int, level: float = 0.95) -> Any:
     """One audit; return the estimates and what it found."""
     model = Model(counts, METRICS)
     found = Audit(model, money).run()
-    (row,), _ = estimates([found], confidence=level)
+    (row,), _ = estimate_metrics([found], confidence=level)
     return row, found
 
 
@@ -184,7 +186,7 @@ def test_audits_are_unbiased_and_cover_whatever_the_model_says(
         covered.append(
             [x.low <= value <= x.high for x, value in zip(row, exact, strict=True)]
         )
-        assert counts.m.sum() - 6 * 150 <= 1800
+        assert counts.n_scored.sum() - 6 * 150 <= 1800
         assert found.users.size > 0
     spread = np.std(centres, axis=0) / np.sqrt(runs)
     assert np.all(np.abs(np.mean(centres, axis=0) - exact) <= 4 * spread)
@@ -203,7 +205,7 @@ def test_audits_of_everybody_are_exact_and_of_nobody_leave_what_the_scores_allow
     )
     counts = world.counted(0, 6)
     row, found = audited(counts, 0)
-    assert counts.m.sum() == 40 * 6
+    assert counts.n_scored.sum() == 40 * 6
     assert found.slack[:, 0].sum() > 0
     possible = np.mean(counts.better.sum(1) < 3)
     assert (row[0].low, row[0].high) == (0.0, pytest.approx(possible, abs=0.02))
@@ -214,7 +216,7 @@ def test_recommenders_are_audited_on_the_same_users() -> None:
     models = [Model(world.counted(4, 6), METRICS) for _ in range(2)]
     results = [Audit(model, 1500).run() for model in models]
     assert len(results[0].phases) > 2
-    single, pairs = estimates(results, confidence=0.95)
+    single, pairs = estimate_metrics(results, confidence=0.95)
     assert [x.centre for x in pairs[0, 1]] == [0.0, 0.0, 0.0]
     errors = zip(pairs[0, 1], single[0], strict=True)
     assert all(pair.std_error <= x.std_error for pair, x in errors)
@@ -227,7 +229,7 @@ def test_each_phase_leaves_scores_to_the_next(
     counts = World(80, 50, 2).counted(4, 6)
     model = Model(counts, METRICS)
     model.proxy_helps = helps
-    ask, left, parts = counts.ask, 1500, []
+    ask, left, parts = counts.score_next, 1500, []
 
     def asked(more: Any) -> Any:
         nonlocal left
@@ -235,7 +237,7 @@ def test_each_phase_leaves_scores_to_the_next(
         left -= more.sum()
         return ask(more)
 
-    monkeypatch.setattr(counts, "ask", asked)
+    monkeypatch.setattr(counts, "score_next", asked)
     Audit(model, left).run()
     assert all(0.2 < part < 0.65 for part in parts[:3])
     assert len(parts) > 2
@@ -253,7 +255,7 @@ def test_a_scan_asks_until_enough_better_ones_are_expected() -> None:
     )  # by which half of all candidates are better
     audit = Audit(model, 10**6)
     known = counts.better.sum(1)
-    asked = audit._plan(np.arange(30), np.zeros(30, bool)).sum(axis=1)
+    asked = audit._plan_scores(np.arange(30), np.zeros(30, bool)).sum(axis=1)
     assert known.min() < 6
     assert 15 < known.max() < 20
     # one more than is missing to depth 20, at least 16 scores
@@ -272,10 +274,10 @@ def test_a_scan_of_all_that_is_left_where_just_enough_are_expected() -> None:
 
 def test_users_whose_first_better_place_is_known_are_asked_no_more() -> None:
     """User 0: one of two draws was better. User 1: none yet. User 2: nothing is left."""
-    frame = SimpleNamespace(by_user=lambda rows: rows)
+    strata = SimpleNamespace(reduce_by_user=lambda rows: rows)
     run = SimpleNamespace(
-        model=SimpleNamespace(sums=np.array([0]), frame=frame, live=None),
-        _first_places=SimpleNamespace(factor=np.array([0.0, 0.3, 0.3])),
-        _counts=SimpleNamespace(left=np.array([[5, 5], [5, 5], [0, 0]])),
+        model=SimpleNamespace(uncut=np.array([0]), strata=strata, is_open=None),
+        _reciprocal_ranks=SimpleNamespace(factor=np.array([0.0, 0.3, 0.3])),
+        _counts=SimpleNamespace(n_left=np.array([[5, 5], [5, 5], [0, 0]])),
     )
     assert Audit.open_users(cast(Audit, run), np.arange(3)).tolist() == [1]

@@ -10,14 +10,14 @@ from scipy.stats import t
 
 from sampled_metrics.budget.audit import Phase
 from sampled_metrics.budget.estimates import (
-    corrected,
     covariance,
-    estimates,
+    estimate_errors,
+    estimate_metrics,
 )
 
 RESOLUTION = 0.3  # users that an audit cannot see
 WIDE = SimpleNamespace(
-    least=np.full((1, 1), -99.0), top=np.full((1, 1), 99.0)
+    least=np.full((1, 1), -99.0), greatest=np.full((1, 1), 99.0)
 )  # clips nothing
 
 
@@ -29,10 +29,10 @@ def audited(change: Any, drawn: Any, n_phases: int, slack: Any = (0.0, 0.0)) -> 
         phases.append(
             Phase(np.array([[change[number]]]), np.array([drawn[number]]), reached)
         )
-    view = SimpleNamespace(mean=np.zeros((1, 1)), top=np.zeros((1, 1)))
+    view = SimpleNamespace(mean=np.zeros((1, 1)), greatest=np.zeros((1, 1)))
     return SimpleNamespace(
-        before=view,
-        now=WIDE,
+        view_before=view,
+        view=WIDE,
         phases=phases,
         noise=np.zeros((1, 1)),
         assumed=np.zeros((2, 1)),
@@ -72,7 +72,7 @@ def test_the_covariance_of_two_audits_is_unbiased(drawn_b: Any) -> None:
         a = audited(change_a, drawn_a, stays_a)
         b = audited(change_b, drawn_b, stays_b)
         mean += probability * covariance(a, b)[0, 0]
-        shifts = corrected(a).shift[0, 0], corrected(b).shift[0, 0]
+        shifts = estimate_errors(a).shift[0, 0], estimate_errors(b).shift[0, 0]
         product_of_sums += probability * np.prod(shifts)
     assert mean == pytest.approx(product_of_sums - sum(change_a) * sum(change_b))
 
@@ -88,7 +88,7 @@ def test_the_error_of_a_difference_is_its_standard_deviation(drawn_b: Any) -> No
             audited(change_a, drawn_a, stays_a),
             audited(change_b, drawn_b, stays_b),
         ]
-        _, pairs = estimates(both, confidence=0.95)
+        _, pairs = estimate_metrics(both, confidence=0.95)
         found = pairs[0, 1][0]
         mean += probability * (found.std_error**2 - RESOLUTION**2)
         square += probability * found.centre**2
@@ -108,7 +108,7 @@ def test_what_is_unknown_of_one_lies_on_the_other_side_of_the_difference(
         ([sure, unsure], (-half - below, half + above)),
         ([unsure, unsure], (-half - below - above, half + below + above)),
     ):
-        _, pairs = estimates(both, confidence=0.95)
+        _, pairs = estimate_metrics(both, confidence=0.95)
         found = pairs[0, 1][0]
         assert (found.low, found.high) == pytest.approx(ends)
 
@@ -128,9 +128,9 @@ def test_errors_that_were_not_seen_cancel_as_far_as_those_that_were(
 ) -> None:
     """Both audits drew the user at rate 0.4; the models assume variances of 9 and 16 for others."""
     both = [audited((value,), (0.4,), 1) for value in change]
-    spread = both[0].phases[0].spread.item()
+    spread = both[0].phases[0].variance_factor.item()
     for audit, variance in zip(both, (9.0, 16.0), strict=True):
         audit.assumed[0] = variance * spread
-    _, pairs = estimates(both, confidence=0.95)
+    _, pairs = estimate_metrics(both, confidence=0.95)
     found = pairs[0, 1][0]
     assert found.std_error**2 == pytest.approx(share * spread * 25 + RESOLUTION**2)

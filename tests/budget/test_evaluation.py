@@ -185,7 +185,7 @@ def test_a_useless_proxy_is_found_out_and_costs_no_more_than_random_users(
     widths = {}
     for helps in (True, False):
         if helps:
-            monkeypatch.setattr(evaluation, "proxy_helps", lambda _: True)
+            monkeypatch.setattr(evaluation, "does_proxy_help", lambda _: True)
         results = [
             evaluate(world, world.scores, proxy=noise, seed=x, budget=60)
             for x in range(6)

@@ -10,67 +10,69 @@ from scipy.sparse import csr_array
 from scipy.stats import poisson
 
 from sampled_metrics._base.errors import InputError
-from sampled_metrics.budget.audit import Audit, FirstPlaces
-from sampled_metrics.budget.candidates import Strata, edges, make_proxy
-from sampled_metrics.budget.evaluation import explore
+from sampled_metrics.budget.audit import Audit, ReciprocalRankDraws
+from sampled_metrics.budget.counts import StratumCounts
+from sampled_metrics.budget.data import read_data
+from sampled_metrics.budget.evaluation import score_in_rounds
 from sampled_metrics.budget.model import (
     Model,
-    depth_of,
     initial_shares,
     parse_metrics,
+    scan_depth,
 )
-from sampled_metrics.budget.problem import read_problem
-from sampled_metrics.budget.strata import Counts
+from sampled_metrics.budget.strata import Strata, make_proxy, stratum_edges
 
 METRICS = parse_metrics(["recall@3", "ndcg@3", "ap"])
 USERS, ITEMS = 30, 120
 
 
-def recorded(counts: Counts) -> list[Any]:
+def recorded(counts: StratumCounts) -> list[Any]:
     """More that is asked of each user and stratum, at every turn from now on."""
     asked: list[Any] = []
-    ask = counts.ask
-    counts.ask = lambda more: (asked.append(more.copy()), ask(more))  # type: ignore[method-assign]
+    ask = counts.score_next
+    counts.score_next = lambda more: (asked.append(more.copy()), ask(more))  # type: ignore[method-assign]
     return asked
 
 
-def counted(tied: bool, lists: Any = None) -> tuple[Counts, Any]:
-    """Counts of some scores of each user and stratum, and the scores."""
+def counted(tied: bool, lists: Any = None) -> tuple[StratumCounts, Any]:
+    """StratumCounts of some scores of each user and stratum, and the scores."""
     rng = np.random.default_rng(3)
     scores = rng.normal(size=(USERS, ITEMS))
     held = rng.integers(0, ITEMS, USERS) if lists is None else lists
-    problem = read_problem(held, csr_array(scores.shape))
-    owner = np.repeat(np.arange(USERS), [np.size(items) for items in held])
-    scores[owner, problem.item] += rng.uniform(
-        1, 3, owner.size
+    data = read_data(held, csr_array(scores.shape))
+    user_of_row = np.repeat(np.arange(USERS), [np.size(items) for items in held])
+    scores[user_of_row, data.held_out_items] += rng.uniform(
+        1, 3, user_of_row.size
     )  # so that few are better
     if tied:
         scores = scores.round(1)
     proxy = scores + rng.normal(size=scores.shape)
-    frame = Strata(problem, make_proxy(proxy, problem), 1)
-    counts = Counts(frame, lambda users, items: scores[users, items])
-    counts.ask(np.minimum(rng.integers(0, 5, frame.n.shape), frame.n))
+    strata = Strata(data, make_proxy(proxy, data), 1)
+    counts = StratumCounts(strata, lambda users, items: scores[users, items])
+    counts.score_next(
+        np.minimum(rng.integers(0, 5, strata.sizes.shape), strata.sizes)
+    )
     return counts, scores
 
 
 class Loops:
     """Classes, their shares and what follows from them, one number at a time."""
 
-    def __init__(self, counts: Counts, model: Model) -> None:
+    def __init__(self, counts: StratumCounts, model: Model) -> None:
         self.counts = counts
         self.rows = range(counts.better.shape[0])
-        self.strata = range(counts.m.shape[1])
-        self.share = initial_shares(counts.frame.edges, 20).tolist()
+        self.strata = range(counts.n_scored.shape[1])
+        self.share = initial_shares(counts.strata.edges, 20).tolist()
         self.initial = self.share
         self.classes = range(20)
         self.bin = model._in_bin.argmax(axis=1).tolist()
         self.n_bins = max(self.bin) + 1
         self.prior = [[1 / 20] * 20 for _ in range(self.n_bins)]
-        self.least = min(0.07 / counts.frame.edges[-1], 2e-5)
+        self.least = min(0.07 / counts.strata.edges[-1], 2e-5)
 
     def of_cell(self, row: int, s: int) -> tuple[float, float, float]:
         """Scored, and better with half of the tied, less than they are by what they share."""
-        scored = self.counts.m[self.counts.frame.owner[row], s]
+        scored = self.counts.n_scored[self.counts.strata.user_of_row[row], s]
         factor = 31 / (30 + max(scored, 1))
         better = self.counts.better[row, s] + self.counts.tied[row, s] / 2
         return scored * factor, better * factor, better
@@ -118,11 +120,11 @@ class Loops:
     def unscored(self, row: int, g: int, share: Any = None) -> float:
         """Better ones expected among the candidates without a score."""
         share = self.share if share is None else share
-        user = self.counts.frame.owner[row]
+        user = self.counts.strata.user_of_row[row]
         total = 0.0
         for s in self.strata:
-            m = self.counts.m[user, s]
-            left = self.counts.frame.n[user, s] - m
+            m = self.counts.n_scored[user, s]
+            left = self.counts.strata.sizes[user, s] - m
             total += left * (30 * share[g][s] + self.of_cell(row, s)[2]) / (30 + m)
         return total
 
@@ -181,11 +183,11 @@ def test_classes_and_metrics_are_those_of_loops(tied: bool, lists: Any) -> None:
     np.testing.assert_allclose(model.posterior, posterior, rtol=1e-8, atol=1e-14)
     view = model.view()
     mean, variance = np.zeros((2, len(METRICS), USERS))
-    size = np.bincount(counts.frame.owner)
+    size = np.bincount(counts.strata.user_of_row)
     for row in range(0, counts.better.shape[0], 3):
         first, second = loops.of_row(row, posterior)
         np.testing.assert_allclose(view.row_mean[:, row], first, rtol=3e-3, atol=5e-4)
-        user = counts.frame.owner[row]
+        user = counts.strata.user_of_row[row]
         if size[user] > 1:
             continue
         mean[:, user], variance[:, user] = first, second
@@ -224,15 +226,15 @@ def test_gain_is_the_variance_by_score(lists: Any, tied: bool) -> None:
     _, variance = model._poisson.moments(
         posterior, known, means
     )  # which has tests of its own
-    expected = np.zeros_like(counts.m, dtype=float)
+    expected = np.zeros_like(counts.n_scored, dtype=float)
     for row in loops.rows:
-        user = counts.frame.owner[row]
+        user = counts.strata.user_of_row[row]
         chance = [
             sum(posterior[row, g] * share[g][s] for g in loops.classes)
             for s in loops.strata
         ]
         spread = [p * (1 - p) for p in chance]
-        left = counts.frame.n[user] - counts.m[user]
+        left = counts.strata.sizes[user] - counts.n_scored[user]
         total = sum(a * b for a, b in zip(left, spread, strict=True))
         by_score = (
             variance[0, row] / 4 + variance[1, row] + variance[2, row]
@@ -247,8 +249,8 @@ def test_limits_are_those_of_all_or_none_of_the_rest_being_better(lists: Any) ->
     counts, _ = counted(False, lists)
     _, _, low, high, _ = Model(counts, METRICS).view()
     for user in range(USERS):
-        rows = np.flatnonzero(counts.frame.owner == user)
-        left = int((counts.frame.n[user] - counts.m[user]).sum())
+        rows = np.flatnonzero(counts.strata.user_of_row == user)
+        left = int((counts.strata.sizes[user] - counts.n_scored[user]).sum())
         known = counts.better[rows].sum(axis=1) + counts.above[rows]
         for more, found in ((left, low), (0, high)):
             ranks = np.sort(known + more) + 1
@@ -263,14 +265,14 @@ def test_limits_are_those_of_all_or_none_of_the_rest_being_better(lists: Any) ->
 
 
 def test_strata_and_initial_shares_by_hand() -> None:
-    assert edges(1).tolist() == [0, 1]
-    assert edges(6).tolist() == [0, 5, 6]
-    assert edges(5).tolist() == [0, 5]
+    assert stratum_edges(1).tolist() == [0, 1]
+    assert stratum_edges(6).tolist() == [0, 5, 6]
+    assert stratum_edges(5).tolist() == [0, 5]
     # 0.9 * 1556 = 1400.4 is beyond the last edge given, 2.4 * 1400 = 3360 below 0.9 * 3734
-    assert edges(1555).tolist() == [0, 5, 15, 40, 100, 250, 600, 1555]
-    assert edges(1556).tolist() == [0, 5, 15, 40, 100, 250, 600, 1400, 1556]
-    assert edges(3733).tolist()[-2:] == [1400, 3733]
-    assert edges(3734).tolist()[-2:] == [3360, 3734]
+    assert stratum_edges(1555).tolist() == [0, 5, 15, 40, 100, 250, 600, 1555]
+    assert stratum_edges(1556).tolist() == [0, 5, 15, 40, 100, 250, 600, 1400, 1556]
+    assert stratum_edges(3733).tolist()[-2:] == [1400, 3733]
+    assert stratum_edges(3734).tolist()[-2:] == [3360, 3734]
     found = initial_shares(np.array([0, 5, 100]), 3)
     levels = [0.3, sqrt(0.3 * 85), 85]
     middles = [sqrt(1 * 5), sqrt(6 * 100)]
@@ -287,7 +289,7 @@ def test_strata_and_initial_shares_by_hand() -> None:
 class Stub:
     """A model whose gain is given; it counts its steps."""
 
-    def __init__(self, counts: Counts, gain: Any) -> None:
+    def __init__(self, counts: StratumCounts, gain: Any) -> None:
         self.counts = counts
         self.given = gain
         self.steps: list[int] = []
@@ -302,13 +304,13 @@ class Stub:
 @pytest.mark.parametrize("total", [250, 400, 1500])
 def test_rounds_ask_where_most_is_gained(total: int) -> None:
     counts, _ = counted(False)
-    counts.m[:] = counts.better[:] = counts.tied[:] = 0
-    n = counts.frame.n
+    counts.n_scored[:] = counts.better[:] = counts.tied[:] = 0
+    n = counts.strata.sizes
     gain = np.random.default_rng(0).random(n.shape)
     model = Stub(counts, gain)
-    counts.ask(np.minimum(1, n))
+    counts.score_next(np.minimum(1, n))
     asked = recorded(counts)
-    explore(model, total)  # type: ignore[arg-type]
+    score_in_rounds(model, total)  # type: ignore[arg-type]
     # rounds grow from 3 scores a user more to all, three for each factor e, at least four
     first, last = (n > 0).sum() / USERS + 3, total / USERS
     limits = [last]
@@ -333,20 +335,20 @@ def test_rounds_ask_where_most_is_gained(total: int) -> None:
             turns += 1
         m += more
     assert turns == len(asked)
-    assert (counts.m == m).all()
+    assert (counts.n_scored == m).all()
     assert m.sum() <= total
     assert model.steps == [*[6] * turns, 40]
     assert ceil(total / USERS) >= m.sum() / USERS
 
 
-def first_of(users: int, items: int) -> tuple[Counts, Any]:
+def first_of(users: int, items: int) -> tuple[StratumCounts, Any]:
     """Nothing scored yet of users whose held-out item, the last one, is the best."""
     scores = np.random.default_rng(7).random((users, items))
     scores[:, -1] = 2.0
-    problem = read_problem(np.full(users, items - 1), csr_array(scores.shape))
-    proxy = make_proxy(np.random.default_rng(8).random(scores.shape), problem)
-    return Counts(
-        Strata(problem, proxy, 1), lambda users, items: scores[users, items]
+    data = read_data(np.full(users, items - 1), csr_array(scores.shape))
+    proxy = make_proxy(np.random.default_rng(8).random(scores.shape), data)
+    return StratumCounts(
+        Strata(data, proxy, 1), lambda users, items: scores[users, items]
     ), scores
 
 
@@ -358,10 +360,12 @@ def first_of(users: int, items: int) -> tuple[Counts, Any]:
 def test_number_of_classes_and_of_bins(rows: int, classes: int, bins: int) -> None:
     """A class for every 20 rows, 20 to 40; a bin for every 100, half of them for the best 30 %."""
     counts, _ = first_of(rows, 50)
-    counts.frame.own = np.random.default_rng(0).permutation(rows).astype(float)
+    counts.strata.share_before = (
+        np.random.default_rng(0).permutation(rows).astype(float)
+    )
     model = Model(counts, METRICS)
     assert model.posterior.shape == (rows, classes)
-    inside = model._in_bin[np.argsort(counts.frame.own)]
+    inside = model._in_bin[np.argsort(counts.strata.share_before)]
     assert inside.shape[1] == bins
     assert (np.diff(inside.argmax(axis=1)) >= 0).all()
     half = bins // 2
@@ -379,9 +383,9 @@ def test_phases_of_an_audit_grow_and_spend_their_shares() -> None:
     view, money = model.view(), 9000
     found = Audit(model, money)
     asked, costs, drawn, assumed = recorded(counts), [], [], []
-    note = found.note
-    found.note = lambda *given: (
-        note(*given),
+    record = found.record_phase
+    found.record_phase = lambda **outcome: (
+        record(**outcome),
         assumed.append(found.assumed[0].copy()),
     )  # type: ignore[method-assign]
     found.run()
@@ -400,39 +404,42 @@ def test_phases_of_an_audit_grow_and_spend_their_shares() -> None:
     first, second = found.phases[:2]
     users = drawn[0]
     assert found.users.tolist() == users.tolist()
-    top = view.top[:, users]
+    top = view.greatest[:, users]
     assert top == pytest.approx(np.ones_like(top))
     expected = view.variance[:, users] + 0.001 * top**2
-    np.testing.assert_allclose(assumed[0], expected @ first.spread[users], rtol=1e-12)
+    np.testing.assert_allclose(
+        assumed[0], expected @ first.variance_factor[users], rtol=1e-12
+    )
     worth = expected[0] / 4 + expected[1]
-    quotient = first.drawn[users] / np.sqrt(worth)
-    assert first.drawn.max() == 1  # of those who were not drawn
-    assert first.drawn[users].max() < 1
+    quotient = first.draw_probability[users] / np.sqrt(worth)
+    assert first.draw_probability.max() == 1  # of those who were not drawn
+    assert first.draw_probability[users].max() < 1
     assert quotient == pytest.approx(np.full(users.size, quotient[0]))
     both = drawn[1]
     np.testing.assert_allclose(
-        second.reached[both], first.drawn[both] * second.drawn[both]
+        second.reach_probability[both],
+        first.draw_probability[both] * second.draw_probability[both],
     )
 
 
 def test_draws_of_each_turn() -> None:
     """Three better ones are expected of the first, eight times as many then, and last all."""
     counts, _ = first_of(12, 3000)
-    places = FirstPlaces(counts, np.random.default_rng(5))
+    draws = ReciprocalRankDraws(counts, np.random.default_rng(5))
     users, mean = np.arange(12), np.geomspace(1e-5, 0.9, 12)
     for turn in range(4):
-        places._turns[:] = turn
-        draws = places.next(users, mean)
+        draws._turns[:] = turn
+        n_draws = draws.plan_draws(users, mean)
         expected = np.clip(np.ceil(3 * 8**turn * mean * 2999), 1, 2999)
         if turn >= 2:
             expected[:] = 2999
-        assert draws.sum(axis=1).tolist() == expected.tolist()
-        assert (draws <= counts.left).all()
+        assert n_draws.sum(axis=1).tolist() == expected.tolist()
+        assert (n_draws <= counts.n_left).all()
 
 
 def test_cutoffs_have_a_limit() -> None:
-    assert depth_of(parse_metrics("recall@2000"), 10**6) == 2000
-    assert depth_of(parse_metrics("recall@10, ndcg@9999"), 1999) == 2000
+    assert scan_depth(parse_metrics("recall@2000"), 10**6) == 2000
+    assert scan_depth(parse_metrics("recall@10, ndcg@9999"), 1999) == 2000
     for names, n_largest in (("recall@2001", 10**6), ("recall@10, ndcg@9999", 2000)):
         with pytest.raises(InputError, match="cutoff"):
-            depth_of(parse_metrics(names), n_largest)
+            scan_depth(parse_metrics(names), n_largest)

@@ -9,23 +9,27 @@ from scipy.stats import poisson, t
 
 from sampled_metrics._base.errors import InputError
 from sampled_metrics.budget.audit import Audit
-from sampled_metrics.budget.candidates import edges
-from sampled_metrics.budget.estimates import corrected, estimates
-from sampled_metrics.budget.model import PoissonMeans, over_ties, parse_metrics
+from sampled_metrics.budget.estimates import estimate_errors, estimate_metrics
+from sampled_metrics.budget.model import (
+    PoissonMeans,
+    average_over_ties,
+    parse_metrics,
+)
+from sampled_metrics.budget.strata import stratum_edges
 
 
 @pytest.mark.parametrize("n", [1, 3, 5, 6, 16, 100, 3706, 30_000, 10**6])
 def test_strata_cover_all_candidates(n: int) -> None:
-    bounds = edges(n)
+    bounds = stratum_edges(n)
     assert (bounds[0], bounds[-1]) == (0, n)
     assert np.all(np.diff(bounds) > 0)
 
 
 def test_ties_are_averaged_over_orders() -> None:
     better, tied = np.array([0, 8, 3]), np.array([2, 4, 0])
-    recall = over_ties(parse_metrics(["recall@10"]), better, tied)[0]
+    recall = average_over_ties(parse_metrics(["recall@10"]), better, tied)[0]
     assert recall == pytest.approx([1, 2 / 5, 1])
-    average = over_ties(parse_metrics(["ap"]), better, tied)[0]
+    average = average_over_ties(parse_metrics(["ap"]), better, tied)[0]
     assert average == pytest.approx(
         [(1 + 1 / 2 + 1 / 3) / 3, np.mean(1 / np.arange(9, 14)), 1 / 4]
     )
@@ -72,32 +76,39 @@ def begun(mean: Any, n_users: int) -> Any:
     """An audit before its first phase, of a metric that the scores leave between -9 and 9."""
     wide = {"least": np.full((1, n_users), -9.0), "top": np.full((1, n_users), 9.0)}
     return SimpleNamespace(
-        model=SimpleNamespace(sums=np.array([0])),
-        before=SimpleNamespace(mean=mean, top=np.ones((1, n_users))),
-        now=SimpleNamespace(**wide),
+        model=SimpleNamespace(uncut=np.array([0])),
+        view_before=SimpleNamespace(mean=mean, greatest=np.ones((1, n_users))),
+        view=SimpleNamespace(**wide),
         phases=[],
-        reached=np.ones(n_users),
+        reach_probability=np.ones(n_users),
         noise=np.zeros((1, n_users)),
         assumed=np.zeros((2, 1)),
         slack=np.zeros((2, 1)),
-        _value=mean,
+        _values=mean,
     )
 
 
 def test_what_users_add_to_an_audit_by_hand() -> None:
     audit = begun(np.array([[0.3, 0.5, 0.6]]), 3)
     values, variance = np.array([[0.4, 0.9, 0.4]]), np.array([[0.2, 0.9, 0.4]])
-    Audit.note(
-        audit, np.array([0, 2]), np.array([1.0, 0.5]), values, variance, np.array([2])
+    Audit.record_phase(
+        audit,
+        users=np.array([0, 2]),
+        probability=np.array([1.0, 0.5]),
+        values=values,
+        expected_variance=variance,
+        at_random=np.array([2]),
     )
     # A user drawn for certain adds no error; the other counts 1 / 0.5 times.
     assert audit.assumed[0] == pytest.approx([0.4 * (1 - 0.5) / 0.5**2])
     assert audit.assumed[1] == pytest.approx([(0 + 0.6**2 * (1 - 0.5) / 0.5**2) / 2])
-    assert corrected(audit).shift == pytest.approx(np.array([[0.1, 0, -0.2 / 0.5]]))
+    assert estimate_errors(audit).shift == pytest.approx(
+        np.array([[0.1, 0, -0.2 / 0.5]])
+    )
     assert audit.noise == pytest.approx(np.array([[0, 0, -0.2 / np.sqrt(0.5)]]))
     # What is assumed exceeds the variance of the other user, 0.2^2 (1 / 0.5^2 - 1 / 0.5) and noise.
     total, square = 0.8 + 0.3**2, 0.04 * 2 + 0.04 / 0.5
-    ((result,),), _ = estimates([audit], 0.9)
+    ((result,),), _ = estimate_metrics([audit], 0.9)
     centre, half = (
         (1.4 + 0.1 - 0.4) / 3,
         t.ppf(0.95, (total / square) ** 2) * np.sqrt(total) / 3,
@@ -115,9 +126,15 @@ def test_the_variance_of_an_audit_is_unbiased() -> None:
     for count in range(3):
         audit = begun(np.zeros((1, 1)), 1)
         for drawn, value in ((p, change[0]), (q, sum(change)))[:count]:
-            given = (np.array([drawn]), np.array([[value]]), np.zeros((1, 1)))
-            Audit.note(audit, np.arange(1), *given, np.arange(0))
-        found = corrected(audit)
+            Audit.record_phase(
+                audit,
+                users=np.arange(1),
+                probability=np.array([drawn]),
+                values=np.array([[value]]),
+                expected_variance=np.zeros((1, 1)),
+                at_random=np.arange(0),
+            )
+        found = estimate_errors(audit)
         sums.append(found.shift[0, 0])
         variances.append(found.variance[0, 0])
     weights = np.array([1 - p, p * (1 - q), p * q])

@@ -9,10 +9,10 @@ from scipy.stats import chi2
 
 from sampled_metrics._base.arrays import blocks
 from sampled_metrics._base.errors import InputError
-from sampled_metrics.budget import candidates
-from sampled_metrics.budget.candidates import Strata, make_proxy
-from sampled_metrics.budget.problem import Problem, read_problem
-from sampled_metrics.budget.strata import Counts
+from sampled_metrics.budget import strata as strata_module
+from sampled_metrics.budget.counts import StratumCounts
+from sampled_metrics.budget.data import EvaluationData, read_data
+from sampled_metrics.budget.strata import Strata, make_proxy
 
 USERS, ITEMS = 7, 40
 
@@ -25,23 +25,23 @@ def world(seed: int = 0, items: int = ITEMS) -> tuple[csr_array, Any, Any]:
     return csr_array(seen.astype(float)), held, rng.random((USERS, items))
 
 
-def ordered(problem: Problem, proxy: Any) -> tuple[Strata, list[list[set[int]]]]:
+def ordered(data: EvaluationData, proxy: Any) -> tuple[Strata, list[list[set[int]]]]:
     """The strata, and all items of each user in each of them."""
-    frame = Strata(problem, make_proxy(proxy, problem), 0)
+    strata = Strata(data, make_proxy(proxy, data), 0)
     found: list[list[set[int]]] = []
-    for user, of_user in enumerate(frame.n):
+    for user, of_user in enumerate(strata.sizes):
         found.append([])
         for stratum, n in enumerate(of_user):
             some = np.full(n, user), np.full(n, stratum), np.arange(n)
-            items = frame.items(*some).tolist()
+            items = strata.items(*some).tolist()
             assert len(set(items)) == n
             found[-1].append(set(items))
-    return frame, found
+    return strata, found
 
 
-def cut(items: list[int], frame: Strata) -> list[set[int]]:
+def cut(items: list[int], strata: Strata) -> list[set[int]]:
     """Items in the order of the proxy by strata."""
-    bounds = zip(frame.edges[:-1], frame.edges[1:], strict=True)
+    bounds = zip(strata.edges[:-1], strata.edges[1:], strict=True)
     return [set(items[first:end]) for first, end in bounds]
 
 
@@ -54,15 +54,15 @@ def test_order_is_the_proxys_among_the_candidates(
     entries: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     some = lambda rows, columns: blocks(rows, columns, entries)  # noqa: E731 - of two users
-    monkeypatch.setattr("sampled_metrics.budget.candidates.blocks", some)
+    monkeypatch.setattr("sampled_metrics.budget.strata.blocks", some)
     seen, held, scores = world()
-    problem = read_problem(held, seen)
+    data = read_data(held, seen)
     orders = [
-        ordered(problem, proxy)
+        ordered(data, proxy)
         for proxy in (scores, csr_array(scores), lambda users: scores[users])
     ]
     events = np.asarray(seen.sum(axis=0)).ravel()
-    by_events = ordered(problem, "popularity")[1]
+    by_events = ordered(data, "popularity")[1]
     for user in range(USERS):
         allowed = seen[[user]].toarray()[0] == 0
         allowed[held[user]] = False
@@ -83,16 +83,16 @@ def test_beyond_the_head_candidates_are_in_random_order(
 ) -> None:
     """The head of a user ends at the last edge within its part of all entries."""
     seen, held, scores = world(1, 300)
-    problem = read_problem(held, seen)
-    monkeypatch.setattr(candidates, "LEAST_HEAD", 50)
-    monkeypatch.setattr(candidates, "HEAD_ENTRIES", entries)
-    frame, found = ordered(problem, scores)
-    n_head = int(np.searchsorted(frame.edges, length))
+    data = read_data(held, seen)
+    monkeypatch.setattr(strata_module, "LEAST_HEAD", 50)
+    monkeypatch.setattr(strata_module, "HEAD_ENTRIES", entries)
+    strata, found = ordered(data, scores)
+    n_head = int(np.searchsorted(strata.edges, length))
     for user in range(USERS):
         allowed = seen[[user]].toarray()[0] == 0
         allowed[held[user]] = False
         expected = sorted_items(scores[user], allowed)
-        assert found[user][:n_head] == cut(expected, frame)[:n_head]
+        assert found[user][:n_head] == cut(expected, strata)[:n_head]
         tail = set().union(*found[user][n_head:])
         assert tail == set(expected[length:])
 
@@ -102,15 +102,15 @@ def test_first_items_of_a_stratum_are_a_random_sample(
     entries: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Each pair of the 8 candidates of the second stratum is as frequent, in the head or not."""
-    monkeypatch.setattr(candidates, "LEAST_HEAD", 5)
-    monkeypatch.setattr(candidates, "HEAD_ENTRIES", entries)
-    problem = read_problem(np.zeros(1, int), csr_array((1, 14)))
-    proxy = make_proxy(-np.arange(14.0)[np.newaxis], problem)
+    monkeypatch.setattr(strata_module, "LEAST_HEAD", 5)
+    monkeypatch.setattr(strata_module, "HEAD_ENTRIES", entries)
+    data = read_data(np.zeros(1, int), csr_array((1, 14)))
+    proxy = make_proxy(-np.arange(14.0)[np.newaxis], data)
     counts = np.zeros((14, 14))
     runs = 1500
     for seed in range(runs):
-        frame = Strata(problem, proxy, seed)
-        first, second = frame.items(np.zeros(2, int), np.ones(2, int), np.arange(2))
+        strata = Strata(data, proxy, seed)
+        first, second = strata.items(np.zeros(2, int), np.ones(2, int), np.arange(2))
         counts[first, second] += 1
     found = counts[6:, 6:]
     if entries > 1:
@@ -126,22 +126,24 @@ def test_requests_cover_each_stratum_once_but_no_held_out_item() -> None:
     seen, _, scores = world()
     free = [np.flatnonzero(row == 0) for row in seen.toarray()]
     lists = [items[:2] for items in free]
-    problem = read_problem(lists, seen)
-    assert problem.owner.tolist() == np.repeat(np.arange(USERS), 2).tolist()
+    data = read_data(lists, seen)
+    assert data.user_of_row.tolist() == np.repeat(np.arange(USERS), 2).tolist()
     pairs: list[tuple[int, int]] = []
 
     def score(users: Any, items: Any) -> Any:
         pairs.extend(zip(users.tolist(), items.tolist(), strict=True))
         return scores[users, items]
 
-    counts = Counts(ordered(problem, scores)[0], score)
+    counts = StratumCounts(ordered(data, scores)[0], score)
     pairs.clear()  # of held-out items
-    while counts.left.any():
-        counts.ask(np.minimum(counts.left, 3))
+    while counts.n_left.any():
+        counts.score_next(np.minimum(counts.n_left, 3))
     assert sorted(pairs) == [
         (user, i) for user in range(USERS) for i in free[user][2:].tolist()
     ]
-    for row, (user, item) in enumerate(zip(problem.owner, problem.item, strict=True)):
+    for row, (user, item) in enumerate(
+        zip(data.user_of_row, data.held_out_items, strict=True)
+    ):
         better = int((scores[user][free[user][2:]] > scores[user, item]).sum())
         assert counts.better[row].sum() == better
 
@@ -158,7 +160,7 @@ def test_requests_cover_each_stratum_once_but_no_held_out_item() -> None:
 )
 def test_invalid_problems(seen: Any, relevant: Any, problem: str) -> None:
     with pytest.raises(InputError, match=problem):
-        read_problem(relevant, seen)
+        read_data(relevant, seen)
 
 
 @pytest.mark.parametrize(
@@ -172,4 +174,4 @@ def test_invalid_problems(seen: Any, relevant: Any, problem: str) -> None:
 def test_invalid_proxies(proxy: Any, problem: str) -> None:
     seen, held, _ = world()
     with pytest.raises(InputError, match=problem):
-        ordered(read_problem(held, seen), proxy)
+        ordered(read_data(held, seen), proxy)

@@ -8,23 +8,23 @@ import numpy as np
 import pytest
 from scipy.stats import norm
 
-from sampled_metrics.budget.strata import proxy_helps
+from sampled_metrics.budget.counts import does_proxy_help
 
 STRATA = 6
 
 
-def counts_of(better: Any, owner: Any = None) -> Any:
+def counts_of(better: Any, user_of_row: Any = None) -> Any:
     """One score in every stratum: 1 if better than the held-out item, a half if equal."""
     better = np.asarray(better, float)
-    if owner is None:
-        owner = np.arange(len(better))
-    users = int(owner.max()) + 1
+    if user_of_row is None:
+        user_of_row = np.arange(len(better))
+    users = int(user_of_row.max()) + 1
     by_user = lambda rows: np.stack(  # noqa: E731
-        [rows[:, owner == u].sum(1) for u in range(users)], 1
+        [rows[:, user_of_row == u].sum(1) for u in range(users)], 1
     )
-    frame = SimpleNamespace(owner=owner, by_user=by_user)
+    strata = SimpleNamespace(user_of_row=user_of_row, reduce_by_user=by_user)
     return SimpleNamespace(
-        frame=frame, m=np.ones((users, STRATA), int), expected_better=better
+        strata=strata, n_scored=np.ones((users, STRATA), int), expected_better=better
     )
 
 
@@ -56,18 +56,20 @@ def test_the_test_is_that_of_pairs(odds: float) -> None:
     for seed in range(10):
         better = scores(80, odds, seed) * 1.0
         better[seed, seed % STRATA] = 0.5
-        assert proxy_helps(counts_of(better)) == by_loops(better)
+        assert does_proxy_help(counts_of(better)) == by_loops(better)
 
 
 def test_errors_are_as_stated() -> None:
     """A useless proxy, and one at the limit, pass in 1 % at most; good and reversed ones pass."""
-    useless = [proxy_helps(counts_of(scores(200, 1.0, seed))) for seed in range(300)]
-    limit = [proxy_helps(counts_of(scores(200, 3, seed))) for seed in range(300)]
+    useless = [
+        does_proxy_help(counts_of(scores(200, 1.0, seed))) for seed in range(300)
+    ]
+    limit = [does_proxy_help(counts_of(scores(200, 3, seed))) for seed in range(300)]
     assert sum(useless) == 0
     assert sum(limit) <= 9  # of which 3 are expected
     for odds in (15.0, 1 / 15):
         assert all(
-            proxy_helps(counts_of(scores(200, odds, seed))) for seed in range(30)
+            does_proxy_help(counts_of(scores(200, odds, seed))) for seed in range(30)
         )
 
 
@@ -76,9 +78,9 @@ def test_rows_of_a_user_count_once() -> None:
     for seed in range(8):
         better = scores(60, 6.0, seed)
         twice = counts_of(np.repeat(better, 2, axis=0), np.repeat(np.arange(60), 2))
-        assert proxy_helps(twice) == proxy_helps(counts_of(better))
+        assert does_proxy_help(twice) == does_proxy_help(counts_of(better))
 
 
 def test_nobody_with_a_difference_is_no_relation() -> None:
-    assert not proxy_helps(counts_of(np.zeros((50, STRATA))))
-    assert not proxy_helps(counts_of(np.ones((50, STRATA))))
+    assert not does_proxy_help(counts_of(np.zeros((50, STRATA))))
+    assert not does_proxy_help(counts_of(np.ones((50, STRATA))))

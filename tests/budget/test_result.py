@@ -9,7 +9,7 @@ from scipy import stats
 
 from sampled_metrics._base.text import format_range
 from sampled_metrics.budget import BudgetResult, Estimate
-from sampled_metrics.budget.result import n_ranked, p_value
+from sampled_metrics.budget.result import count_ranked_users, estimate_p_value
 
 
 def estimate(
@@ -76,18 +76,18 @@ def test_orders_are_corrected_for_several_pairs() -> None:
 def test_the_p_value_is_where_the_interval_begins_to_exclude_0(
     centre: float, slack: float
 ) -> None:
-    p = p_value(estimate(centre, slack), 0.95)
+    p = estimate_p_value(estimate(centre, slack), 0.95)
     reach = stats.t.isf(p / 2, 20.0) * 0.01 + slack
     excluded = abs(centre) > stats.t.ppf(0.975, 20.0) * 0.01 + slack
     assert (p < 0.05) == excluded
     assert reach == pytest.approx(abs(centre))
     clipped = estimate(centre, slack)._replace(low=centre - 0.001)
-    assert p_value(clipped, 0.95) <= max(p, 0.05)
+    assert estimate_p_value(clipped, 0.95) <= max(p, 0.05)
 
 
 def test_differences_without_error_are_certain() -> None:
-    assert p_value(Estimate(0.0, 0.0, 0.0, 0.0, 0.0, 1e6, 0.0), 0.95) == 1.0
-    assert p_value(Estimate(0.1, 0.1, 0.1, 0.1, 0.0, 1e6, 0.1), 0.95) == 0.0
+    assert estimate_p_value(Estimate(0.0, 0.0, 0.0, 0.0, 0.0, 1e6, 0.0), 0.95) == 1.0
+    assert estimate_p_value(Estimate(0.1, 0.1, 0.1, 0.1, 0.0, 1e6, 0.1), 0.95) == 0.0
 
 
 def test_notes_say_what_to_do() -> None:
@@ -106,9 +106,9 @@ def test_notes_say_what_to_do() -> None:
 
 def test_audited_users_whose_candidates_were_all_scored_are_counted() -> None:
     left = np.array([[0, 0], [0, 1], [0, 0], [0, 0]])
-    model = SimpleNamespace(counts=SimpleNamespace(left=left))
+    model = SimpleNamespace(counts=SimpleNamespace(n_left=left))
     audit: Any = SimpleNamespace(model=model, users=np.array([0, 1, 3]))
-    assert n_ranked(audit) == 2
+    assert count_ranked_users(audit) == 2
 
 
 def notes(*leads: float, **changed: Any) -> list[str]:
@@ -193,7 +193,7 @@ def test_the_longer_side_of_a_clipped_interval_tells_how_far_it_reaches(
         slack = max(0.0, reach - half)
         distance = max(0.0, abs(centre) - slack) / 0.05
         expected = max(2 * stats.norm.sf(distance), 0.05)
-        assert p_value(clipped, 0.95) == pytest.approx(expected, rel=1e-4)
+        assert estimate_p_value(clipped, 0.95) == pytest.approx(expected, rel=1e-4)
 
 
 def test_orders_as_a_table() -> None:

@@ -1,11 +1,12 @@
 """Exact metrics estimated from about a hundred scores per user.
 
-A cheap proxy orders each user's candidates. Scores are asked in rounds where they say most about
-the metrics, and a model of latent classes of users turns them into estimates. An audit of users
-drawn with known probabilities corrects the model and gives the intervals.
+A cheap proxy orders each user's candidates. Candidates are scored in rounds, where scores tell most
+about the metrics, and a model of latent classes turns them into estimates. An audit of users drawn
+with known probabilities corrects the model and gives the intervals.
 
-Modules in the order of the data: `problem` (users, items, scores), `candidates` (proxies, strata),
-`strata` (counts), `model` (classes, posterior), `audit`, `estimates`, `result`, `evaluation`.
+Modules in the order of the data: `data` (users, items, scores), `strata` (proxies and the order of
+candidates), `counts` (scores by stratum), `model` (classes, posterior), `audit`, `estimates`,
+`result`, `evaluation`.
 """
 
 from sampled_metrics.budget.estimates import Estimate

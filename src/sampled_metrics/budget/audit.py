@@ -1,9 +1,12 @@
-"""Audit of the model on users drawn with known probabilities, scored in phases.
+"""Audit of a model on users drawn with known probabilities, scored in phases.
+
+Question: by how much is the model wrong, whatever it says?
 
 In each phase some of the users still in the audit are drawn, and the next part of their candidates
-is scored: in the proxy's order until enough better ones are known, and from there on in random
-order, for the average precision. The last phase scores all remaining candidates. The cost of a
-phase is known in advance, so the scores left decide how many users are drawn.
+is scored: in the proxy's order until enough better ones are known, which settles metrics with a
+cut-off; from there on in random order, for the average precision. The last phase scores all
+remaining candidates. The cost of a phase is known in advance, so the scores left decide how many
+users are drawn. What the audit finds is turned into estimates in `estimates`.
 """
 
 from typing import NamedTuple
@@ -12,33 +15,48 @@ import numpy as np
 
 from sampled_metrics._base.array_types import Bool, Float, Int
 from sampled_metrics._base.random_streams import generator
+from sampled_metrics.budget.counts import StratumCounts
 from sampled_metrics.budget.model import Model
-from sampled_metrics.budget.strata import Counts
 
-FLOOR = 0.001  # share of the squared greatest value added to the variance a model states
-SCANNING_PHASES = 4  # that follow the proxy's order
-FIRST = 16  # least number of scores of a user in the first phase
-SHARES = (0.3, 0.4, 0.5, 1.0)  # largest part of the scores left that each phase may spend
-ALONE = (0.5, 0.6, 0.6, 1.0)  # the same where the proxy does not help
-EVEN = 0.5  # weight of the mean over users in a user's worth, where the proxy does not help
+# The design of the phases: chosen on recommenders for MovieLens 1M other than those of the study.
+# Any choice leaves the estimates unbiased; it changes the width of intervals.
+SCANNING_PHASES = 4  # phases that follow the proxy's order
+FIRST_SCORES = 16  # least number of scores of a user in the first phase
+PHASE_SHARES = (0.3, 0.4, 0.5, 1.0)  # largest part of the scores left that each phase may spend
+# The same without a proxy that helps, with less left for later phases, in which the choice of users
+# cannot be much better.
+PHASE_SHARES_WITHOUT_PROXY = (0.5, 0.6, 0.6, 1.0)
+EVEN_WEIGHT = 0.5  # weight of the mean over users in a user's worth, without a proxy that helps
+VARIANCE_FLOOR = 0.001  # share of the squared greatest value added to the variance a model states
 LEAST_RATE = 1e-9  # share of better candidates in a stratum, to divide by
-FOUND = 3.0  # better candidates expected in the random draws of a first turn
-GROWTH = 8.0  # factor on the number of draws, from turn to turn
+# Random draws in turns: few at first, because one better candidate ends them.
+FIRST_TURN_BETTER = 3.0  # better candidates expected in the first turn
+TURN_GROWTH = 8.0  # factor on the number of draws, from turn to turn
 TURNS = 3  # the last one draws all remaining candidates
-NEGLIGIBLE = 1e-15  # probability below which further draws are not followed
+NEGLIGIBLE_PROBABILITY = 1e-15  # further draws are not followed below
 
 
 class Phase(NamedTuple):
-    """Outcome of one audit phase, per user; users not drawn have change 0 and probability 1."""
+    """Outcome of one audit phase, per user; users not drawn have change 0 and probability 1.
 
-    change: Float  # new value minus old; shape (metrics, users)
-    drawn: Float  # probability of being drawn in this phase, for users still in the audit
-    reached: Float  # probability of having been drawn in this phase and all before
+    Attributes
+    ----------
+    change
+        New value of each metric minus the old one; shape (metrics, users).
+    draw_probability
+        Probability of being drawn in this phase, for users still in the audit; shape (users,).
+    reach_probability
+        Probability of having been drawn in this phase and all before; shape (users,).
+    """
+
+    change: Float
+    draw_probability: Float
+    reach_probability: Float
 
     @property
-    def spread(self) -> Float:
-        """Variance that drawing a user adds, per squared change."""
-        return (1.0 - self.drawn) / self.reached**2
+    def variance_factor(self) -> Float:
+        """Variance that drawing a user adds to the sum over users, per squared change."""
+        return (1.0 - self.draw_probability) / self.reach_probability**2
 
 
 class Audit:
@@ -46,97 +64,122 @@ class Audit:
 
     Attributes
     ----------
-    model, before, now
-        The recommender's model; its view before the audit and after the last phase.
-    phases, users
-        Outcomes so far; the users drawn in the first phase. Later phases draw among them.
-    reached
-        Probability of having been drawn as often as a user was.
+    model
+        The recommender's model.
+    view_before, view
+        The model's view before the audit, and after the last phase.
+    phases
+        Outcomes so far.
+    users
+        Users drawn in the first phase; later phases draw among them.
+    reach_probability
+        Probability of having been drawn as often as a user was; shape (users,).
     noise
-        Error of random draws in the sum over users, not part of the design; shape (metrics, users).
+        Error of random draws in the sum over users, besides the design; shape (metrics, users).
     assumed
         Variance of the sum by the model, and the variance that one more user with the worst
         possible error adds; shape (2, metrics).
     slack
-        Possible error of users that cost too much, below and above; shape (2, metrics).
+        Possible errors of users who cost too much, below and above; shape (2, metrics).
     """
 
     def __init__(self, model: Model, scores_left: int) -> None:
-        seed = model.frame.seed
+        seed = model.strata.seed
         self.model = model
-        self.before = model.view()
-        self.now = self.before
+        self.view_before = model.view()
+        self.view = self.view_before
         self.phases: list[Phase] = []
-        n_metrics, n_users = self.now.mean.shape
+        n_metrics, n_users = self.view.mean.shape
         self.users = np.arange(0)
-        self.reached = np.ones(n_users)
+        self.reach_probability = np.ones(n_users)
         self.noise = np.zeros((n_metrics, n_users))
         self.assumed = np.zeros((2, n_metrics))
         self.slack = np.zeros((2, n_metrics))
-        self._value = self.now.mean
+        self._values = self.view.mean
         self._counts = model.counts
         self._scores_left = scores_left
         self._rng = generator(seed, "budget", "users")  # the same for all recommenders
-        self._first_places = FirstPlaces(model.counts, generator(seed, "budget", "draws"))
-        rates = model.posterior @ model.share  # better candidates by stratum, before the audit
-        self._rates = model.frame.by_user(rates.T, np.minimum).T
+        self._reciprocal_ranks = ReciprocalRankDraws(
+            model.counts, generator(seed, "budget", "draws")
+        )
+        # Share of better candidates expected in each stratum, before the audit.
+        rates = model.posterior @ model.share
+        self._rates = model.strata.reduce_by_user(rates.T, np.minimum).T
 
     def run(self) -> "Audit":
-        """Ask for scores phase by phase, as far as there are any left."""
-        users = np.arange(self.reached.size)
+        """Draw users and score their candidates phase by phase, as long as scores are left."""
+        users = np.arange(self.reach_probability.size)
         while True:
             users = self.open_users(users)
-            random = ~self.model.live  # users whose metrics with a cut-off are settled
-            scores = self._plan(users, random[users])
-            fits = scores.sum(1) <= self._scores_left
-            self._leave(users[~fits])
-            users = users[fits]
+            is_settled = ~self.model.is_open  # only metrics without a cut-off are open
+            n_scores = self._plan_scores(users, is_settled[users])
+            is_affordable = n_scores.sum(1) <= self._scores_left
+            self._leave_out(users[~is_affordable])
+            users = users[is_affordable]
             if not users.size:
                 return self
-            scores = scores[fits]
-            cost = scores.sum(1)
-            expected = self.now.variance + FLOOR * self.now.top**2
-            taken, drawn = self._draw(users, cost, expected, random)
-            users = users[taken]
-            more = np.zeros_like(self._counts.m)
-            more[users] = scores[taken]
-            self._scores_left -= int(more.sum())
-            before = (self._counts.known, self._counts.n_tied)
-            self._counts.ask(more)
-            at_random = users[random[users]]
-            self._first_places.update(at_random, more.sum(1)[at_random], *before)
-            self.now = self.model.view()
-            self.note(users, drawn, self._values(), expected, at_random)
+            n_scores = n_scores[is_affordable]
+            cost = n_scores.sum(1)
+            expected = self.view.variance + VARIANCE_FLOOR * self.view.greatest**2
+            drawn, probability = self._draw_users(users, cost, expected, is_settled)
+            users = users[drawn]
+            n_more = np.zeros_like(self._counts.n_scored)
+            n_more[users] = n_scores[drawn]
+            self._scores_left -= int(n_more.sum())
+            better_before = self._counts.known_better
+            tied_before = self._counts.n_tied
+            self._counts.score_next(n_more)
+            at_random = users[is_settled[users]]
+            n_draws = n_more.sum(1)[at_random]
+            self._reciprocal_ranks.update(at_random, n_draws, better_before, tied_before)
+            self.view = self.model.view()
+            self.record_phase(
+                users=users,
+                probability=probability,
+                values=self._current_values(),
+                expected_variance=expected,
+                at_random=at_random,
+            )
 
-    def note(
+    def record_phase(
         self,
+        *,
         users: Int,
-        drawn: Float,
+        probability: Float,
         values: Float,
-        expected: Float,
+        expected_variance: Float,
         at_random: Int,
     ) -> None:
-        """Note the new values of users drawn, and the variance that the model expected.
+        """Record the new values of users drawn, and the variance that the model expected.
 
-        Metrics without a cut-off rest on random draws for the users `at_random`.
+        Parameters
+        ----------
+        users, probability
+            Users drawn in this phase, and their probabilities.
+        values, expected_variance
+            New values of all users, and the variance that the model expected before; shape
+            (metrics, users).
+        at_random
+            Those of the users whose metrics without a cut-off rest on random draws.
         """
-        value = self._value.copy()
-        value[:, users] = values[:, users]
-        phase = Phase(value - self._value, np.ones(self.reached.size), self.reached.copy())
-        phase.drawn[users] = drawn
-        phase.reached[users] *= drawn
-        spread = phase.spread[users]
-        self.assumed[0] += (expected[:, users] * spread).sum(1)
+        new_values = self._values.copy()
+        new_values[:, users] = values[:, users]
+        change = new_values - self._values
+        phase = Phase(change, np.ones(self.reach_probability.size), self.reach_probability.copy())
+        phase.draw_probability[users] = probability
+        phase.reach_probability[users] *= probability
+        factor = phase.variance_factor[users]
+        self.assumed[0] += (expected_variance[:, users] * factor).sum(1)
         if not self.phases:
             self.users = users
-            mean = self.before.mean[:, users]
-            worst = np.maximum(mean, self.before.top[:, users] - mean)
-            self.assumed[1] = (worst**2 * spread).mean(1)
-        noisy = np.ix_(self.model.sums, at_random)
-        self.noise[noisy] += phase.change[noisy] / np.sqrt(phase.reached[at_random])
+            mean = self.view_before.mean[:, users]
+            worst_error = np.maximum(mean, self.view_before.greatest[:, users] - mean)
+            self.assumed[1] = (worst_error**2 * factor).mean(1)
+        noisy = np.ix_(self.model.uncut, at_random)
+        self.noise[noisy] += phase.change[noisy] / np.sqrt(phase.reach_probability[at_random])
         self.phases.append(phase)
-        self.reached = phase.reached
-        self._value = value
+        self.reach_probability = phase.reach_probability
+        self._values = new_values
 
     def open_users(self, users: Int) -> Int:
         """Select the users with a metric that scores may still change.
@@ -144,183 +187,231 @@ class Audit:
         A metric without a cut-off is open until all candidates are scored or a better one is drawn
         at random; random draws begin when the metrics with a cut-off are settled.
         """
-        is_open = self.model.live
-        if self.model.sums.size:
-            n_open = self.model.frame.by_user(self._first_places.factor > 0)
-            is_open = (n_open > 0) & (self._counts.left.sum(1) > 0)
+        is_open = self.model.is_open
+        if self.model.uncut.size:
+            n_open = self.model.strata.reduce_by_user(self._reciprocal_ranks.factor > 0)
+            is_open = (n_open > 0) & (self._counts.n_left.sum(1) > 0)
         return users[is_open[users]]
 
-    def _plan(self, users: Int, random: Bool) -> Int:
-        """Number of scores to ask next in each stratum, in the proxy's order or at random."""
+    def _plan_scores(self, users: Int, is_settled: Bool) -> Int:
+        """Return how many candidates to score next in each stratum; shape (users, strata).
+
+        In the proxy's order, or at random for users whose metrics with a cut-off are settled.
+        """
         number = len(self.phases)
-        scores = self._counts.left[users]
+        n_scores = self._counts.n_left[users]
         if number < SCANNING_PHASES - 1:
-            scores = self._scan(users, number / (SCANNING_PHASES - 1.0))
-        if random.any():
-            mean = self.now.row_mean[self.model.sums[0]]
-            scores[random] = self._first_places.next(users[random], mean)
-        return scores
+            n_scores = self._plan_scan(users, number / (SCANNING_PHASES - 1.0))
+        if is_settled.any():
+            expected = self.view.row_mean[self.model.uncut[0]]
+            n_scores[is_settled] = self._reciprocal_ranks.plan_draws(users[is_settled], expected)
+        return n_scores
 
-    def _scan(self, users: Int, progress: float) -> Int:
-        """Number of scores in each stratum, in the proxy's order, to find enough better ones."""
-        left = self._counts.left[users]
-        known = self.model.frame.by_user(self._counts.known, np.minimum)[users]
-        missing = self.model.depth - known + 1  # one more than is needed
-        length = _scan_length(left, self._rates[users], missing[:, np.newaxis])
-        n_most = max(int(self.model.frame.n_candidates.max()), FIRST + 1)
-        length = np.ceil(np.maximum(length, FIRST * (n_most / FIRST) ** progress))
-        ahead = np.cumsum(left, axis=1) - left
-        return np.clip(length - ahead, 0, left).astype(np.int64)
+    def _plan_scan(self, users: Int, progress: float) -> Int:
+        """Return how many candidates of each stratum to score, to find enough better ones.
 
-    def _leave(self, users: Int) -> None:
-        """Note the possible error of users who cost more than the scores left."""
-        value = self._value[:, users]
-        below = value - self.now.least[:, users]
-        above = self.now.top[:, users] - value
-        distance = np.maximum([below, above], 0.0)
-        self.slack += (distance / self.reached[users]).sum(2)
+        `progress` is 0 in the first phase and 1 in the last that scans.
+        """
+        n_left = self._counts.n_left[users]
+        n_known = self.model.strata.reduce_by_user(self._counts.known_better, np.minimum)[users]
+        missing = self.model.depth - n_known + 1  # one more than is needed
+        length = _scan_length(n_left, self._rates[users], missing[:, np.newaxis])
+        n_most = max(int(self.model.strata.n_candidates.max()), FIRST_SCORES + 1)
+        least_length = FIRST_SCORES * (n_most / FIRST_SCORES) ** progress
+        length = np.ceil(np.maximum(length, least_length))
+        n_before = np.cumsum(n_left, axis=1) - n_left
+        return np.clip(length - n_before, 0, n_left).astype(np.int64)
 
-    def _draw(
-        self,
-        users: Int,
-        cost: Int,
-        expected: Float,
-        random: Bool,
+    def _leave_out(self, users: Int) -> None:
+        """Record the possible errors of users who cost more than the scores left."""
+        values = self._values[:, users]
+        below = values - self.view.least[:, users]
+        above = self.view.greatest[:, users] - values
+        errors = np.maximum([below, above], 0.0)
+        self.slack += (errors / self.reach_probability[users]).sum(2)
+
+    def _draw_users(
+        self, users: Int, cost: Int, expected: Float, is_settled: Bool
     ) -> tuple[Int, Float]:
-        """Draw users whose values vary much per score; return their places and probabilities."""
-        number = len(self.phases)
-        sums = self.model.sums
-        worth = expected.copy()
-        worth[sums] += self.now.mean[sums] ** 2 * random  # random draws determine 1 / rank roughly
-        of_user = self.model.priority @ worth[:, users]
-        shares = SHARES
-        if not self.model.proxy_helps:
-            # A few scores tell little about a user, so that users are drawn more evenly.
-            of_user = (1.0 - EVEN) * of_user + EVEN * of_user.mean()
-            shares = ALONE
-        weight = np.sqrt(of_user / cost) / self.reached[users]
-        limit = int(shares[min(number, len(shares) - 1)] * self._scores_left)
-        at = self._rng.random(self.reached.size)[users] / weight
-        order = np.argsort(at, kind="stable")
-        total = np.cumsum(cost[order])
-        count = np.searchsorted(total, max(limit, cost.max()), side="right")
-        taken = np.sort(order[:count])
-        threshold = np.append(at[order], np.inf)[count]  # the first that does not fit
-        return taken, np.minimum(1.0, weight[taken] * threshold)
+        """Draw users whose values vary much per score, as many as this phase may pay for.
 
-    def _values(self) -> Float:
-        """Metrics of all users: without a cut-off by random draws, the rest by the model."""
-        values = self.now.mean.copy()
-        for index in self.model.sums:
-            row_mean = self.now.row_mean[index]
-            rows = self._first_places.known + self._first_places.factor * row_mean
-            values[index] = self.model.frame.by_user(rows * self.model.scale[index])
+        Priority sampling: users are taken in ascending order of a random number divided by their
+        weight. The first that does not fit is a threshold, and given the threshold a user is drawn
+        with probability min(1, weight * threshold). The weights are optimal for sums: standard
+        deviation divided by the square root of the cost.
+
+        Returns
+        -------
+        drawn, probability
+            Indices into `users` of those drawn, and their probabilities.
+        """
+        uncut = self.model.uncut
+        worth = expected.copy()
+        # Random draws determine 1 / rank only roughly.
+        worth[uncut] += self.view.mean[uncut] ** 2 * is_settled
+        worth_of_user = self.model.metric_weights @ worth[:, users]
+        shares = PHASE_SHARES
+        if not self.model.proxy_helps:
+            # A few scores tell little about a user, so users are drawn more evenly.
+            even = EVEN_WEIGHT * worth_of_user.mean()
+            worth_of_user = (1.0 - EVEN_WEIGHT) * worth_of_user + even
+            shares = PHASE_SHARES_WITHOUT_PROXY
+        weight = np.sqrt(worth_of_user / cost) / self.reach_probability[users]
+        number = len(self.phases)
+        limit = int(shares[min(number, len(shares) - 1)] * self._scores_left)
+        draw_key = self._rng.random(self.reach_probability.size)[users] / weight
+        order = np.argsort(draw_key, kind="stable")
+        total_cost = np.cumsum(cost[order])
+        n_drawn = np.searchsorted(total_cost, max(limit, cost.max()), side="right")
+        drawn = np.sort(order[:n_drawn])
+        threshold = np.append(draw_key[order], np.inf)[n_drawn]
+        return drawn, np.minimum(1.0, weight[drawn] * threshold)
+
+    def _current_values(self) -> Float:
+        """Return the metrics of all users: without a cut-off by random draws, else by the model."""
+        values = self.view.mean.copy()
+        draws = self._reciprocal_ranks
+        for index in self.model.uncut:
+            rows = draws.known + draws.factor * self.view.row_mean[index]
+            values[index] = self.model.strata.reduce_by_user(rows * self.model.scale[index])
         return values
 
 
-def _scan_length(
-    left: Int,
-    rate: Float,
-    missing: Int,
-) -> Float:
-    """Number of candidates to scan until `missing` better ones are expected, shape (users, 1).
+def _scan_length(n_left: Int, rate: Float, missing: Int) -> Float:
+    """Return how many candidates to scan until enough better ones are expected; shape (users, 1).
 
-    It is 0 where all remaining candidates are expected to have fewer.
+    It is 0 where fewer are expected among all remaining candidates.
+
+    Parameters
+    ----------
+    n_left, rate
+        Candidates left in each stratum, and the share of better ones expected; shape
+        (users, strata).
+    missing
+        Better candidates still needed; shape (users, 1).
     """
-    expected = left * rate
-    found = np.cumsum(expected, axis=1)
-    ahead = np.cumsum(left, axis=1) - left
-    stratum = (found >= missing).argmax(1)[:, np.newaxis]
-    start, found_before, rate_there = (
-        np.take_along_axis(values, stratum, axis=1) for values in (ahead, found - expected, rate)
-    )
-    length = start + np.ceil((missing - found_before) / np.maximum(rate_there, LEAST_RATE))
-    return np.where(found[:, -1:] < missing, 0.0, length)
+    expected = n_left * rate
+    expected_up_to = np.cumsum(expected, axis=1)
+    n_before = np.cumsum(n_left, axis=1) - n_left
+    # The stratum in which the last of the missing ones is expected.
+    stratum = (expected_up_to >= missing).argmax(1)[:, np.newaxis]
+    start = np.take_along_axis(n_before, stratum, axis=1)
+    expected_before = np.take_along_axis(expected_up_to - expected, stratum, axis=1)
+    rate_there = np.take_along_axis(rate, stratum, axis=1)
+    length = start + np.ceil((missing - expected_before) / np.maximum(rate_there, LEAST_RATE))
+    return np.where(expected_up_to[:, -1:] < missing, 0.0, length)
 
 
-class FirstPlaces:
+class ReciprocalRankDraws:
     """Estimates of 1 / rank from random draws, for users with enough better candidates known.
 
     Put the unscored candidates and the known better ones into a random order. The place of the
-    first better one, divided by one more than their number, is unbiased for 1 / rank. Only the
-    unscored ones cost scores; over the places of the known ones the mean is taken. After some
-    draws the expectation is `known + factor * (1 / rank)`; `factor` is 0 where a better one was
-    drawn, elsewhere the draws may go on.
+    first better one, divided by one more than their number, is unbiased for 1 / rank. Only unscored
+    candidates cost scores; over the places of the known ones the mean is taken. After some draws
+    the estimate is `known + factor * (1 / rank)`: `factor` is 0 once a better candidate was drawn,
+    and before that further draws may follow.
+
+    Attributes
+    ----------
+    known, factor
+        Known part of 1 / rank, and factor of the unknown part; shape (rows,).
     """
 
-    def __init__(self, counts: Counts, rng: np.random.Generator) -> None:
+    def __init__(self, counts: StratumCounts, rng: np.random.Generator) -> None:
         n_rows = counts.above.size
         self.known = np.zeros(n_rows)
         self.factor = np.ones(n_rows)
         self._counts = counts
         self._rng = rng
-        self._better = np.zeros(n_rows, np.int64)  # known before the first draws
-        self._turns = np.zeros(len(counts.m), np.int64)
-        self._coin = rng.random(n_rows)  # probability that a tied one is better
+        self._better_at_start = np.zeros(n_rows, np.int64)  # known before the first draws
+        self._turns = np.zeros(len(counts.n_scored), np.int64)
+        self._tie_probability = rng.random(n_rows)  # probability that a tied candidate is better
 
-    def next(self, users: Int, mean: Float) -> Int:
-        """Number of scores to ask next in each stratum; `mean` is the expected 1 / rank by row."""
-        least = self._counts.frame.by_user(mean, np.minimum)[users]
-        left = self._counts.left[users]
-        n_left = left.sum(1)
+    def plan_draws(self, users: Int, expected_reciprocal_rank: Float) -> Int:
+        """Return how many candidates to draw next from each stratum; shape (users, strata).
+
+        `expected_reciprocal_rank` is the expected 1 / rank of all held-out rows.
+        """
+        strata = self._counts.strata
+        least_expected = strata.reduce_by_user(expected_reciprocal_rank, np.minimum)[users]
+        n_left = self._counts.n_left[users]
+        total_left = n_left.sum(1)
         turn = self._turns[users]
-        draws = np.clip(np.ceil(FOUND * GROWTH**turn * least * n_left), 1, n_left)
-        draws = np.where(turn < TURNS - 1, draws, n_left)
-        return random_draws(left, draws.astype(np.int64), self._rng)
+        n_draws = np.ceil(FIRST_TURN_BETTER * TURN_GROWTH**turn * least_expected * total_left)
+        n_draws = np.clip(n_draws, 1, total_left)
+        n_draws = np.where(turn < TURNS - 1, n_draws, total_left)
+        return draw_from_strata(n_left, n_draws.astype(np.int64), self._rng)
 
-    def update(self, users: Int, draws: Int, known: Int, tied: Int) -> None:
-        """Count draws; `known` and `tied` are the numbers of all rows before them."""
-        place, row = self._counts.frame.rows_of(users)
+    def update(self, users: Int, n_draws: Int, better_before: Int, tied_before: Int) -> None:
+        """Count the draws of some users.
+
+        Parameters
+        ----------
+        users, n_draws
+            Users, and how many candidates were drawn for each.
+        better_before, tied_before
+            Better and tied candidates known before the draws, of all held-out rows.
+        """
+        place, row = self._counts.strata.rows_of_users(users)
         turn = self._turns[users][place]
-        before = known[row] + self._better_tied(row, tied[row])
-        self._better[row] = np.where(turn == 0, before, self._better[row])
-        found = (self._counts.known - known)[row]
-        found += self._better_tied(row, (self._counts.n_tied - tied)[row])
-        n_left = self._counts.left.sum(1)[users] + draws
-        value, factor = after_draws(n_left[place], self._better[row], draws[place], found)
-        self.known[row] += self.factor[row] * value
+        better = better_before[row] + self._draw_better_of_tied(row, tied_before[row])
+        self._better_at_start[row] = np.where(turn == 0, better, self._better_at_start[row])
+        n_found = (self._counts.known_better - better_before)[row]
+        n_found += self._draw_better_of_tied(row, (self._counts.n_tied - tied_before)[row])
+        n_left = self._counts.n_left.sum(1)[users] + n_draws
+        known, factor = split_reciprocal_rank(
+            n_left[place], self._better_at_start[row], n_draws[place], n_found
+        )
+        self.known[row] += self.factor[row] * known
         self.factor[row] *= factor
         self._turns[users] += 1
 
-    def _better_tied(self, row: Int, n_tied: Int) -> Int:
-        """Numbers of tied candidates that are better."""
-        return self._rng.binomial(n_tied, self._coin[row])
+    def _draw_better_of_tied(self, row: Int, n_tied: Int) -> Int:
+        """Draw how many of the tied candidates are better."""
+        return self._rng.binomial(n_tied, self._tie_probability[row])
 
 
-def after_draws(left: Int, better: Int, draws: Int, found: Int) -> tuple[Float, Float]:
-    """Known part and factor of 1 / rank, given how many draws are better; see `FirstPlaces`.
+def split_reciprocal_rank(
+    n_left: Int, n_better: Int, n_draws: Int, n_found: Int
+) -> tuple[Float, Float]:
+    """Return the known part of 1 / rank and the factor of the rest, see `ReciprocalRankDraws`.
+
+    Parameters
+    ----------
+    n_left, n_better
+        Candidates unscored before the draws, and better ones known before; shape (rows,).
+    n_draws, n_found
+        Candidates drawn, and better ones among them.
 
     Examples
     --------
-    >>> after_draws(np.array([3]), np.array([0]), np.array([3]), np.array([1]))[0]
+    >>> split_reciprocal_rank(np.array([3]), np.array([0]), np.array([3]), np.array([1]))[0]
     array([0.5])
     """
-    n = left + better + 1.0
-    total = np.ones(n.size)
-    product = np.ones(n.size)
+    n = n_left + n_better + 1.0
+    expected_place = np.ones(n.size)
+    probability = np.ones(n.size)  # that no better candidate, known or new, comes before
     rows = np.arange(n.size)
-    for drawn in range(int(draws.max(initial=0))):
-        is_open = (draws[rows] > drawn) & (product[rows] > NEGLIGIBLE)
+    for drawn in range(int(n_draws.max(initial=0))):
+        is_open = (n_draws[rows] > drawn) & (probability[rows] > NEGLIGIBLE_PROBABILITY)
         rows = rows[is_open]
-        still_left = left[rows] - drawn
-        still_drawn = draws[rows] - drawn
-        # Probability that no better candidate, known or new, comes before the next draw.
-        product[rows] *= still_left / (still_left + better[rows])
-        product[rows] *= (still_drawn - found[rows]) / still_drawn
-        total[rows] += product[rows]
-    none_found = found == 0
-    beyond = np.where(none_found, product, 0.0)
-    known = (total - beyond) / n
-    factor = beyond * (n - draws) / n
+        still_left = n_left[rows] - drawn
+        still_drawn = n_draws[rows] - drawn
+        probability[rows] *= still_left / (still_left + n_better[rows])
+        probability[rows] *= (still_drawn - n_found[rows]) / still_drawn
+        expected_place[rows] += probability[rows]
+    probability_of_none = np.where(n_found == 0, probability, 0.0)
+    known = (expected_place - probability_of_none) / n
+    factor = probability_of_none * (n - n_draws) / n
     return known, factor
 
 
-def random_draws(left: Int, draws: Int, rng: np.random.Generator) -> Int:
-    """Number of draws from each stratum, without replacement from all unscored candidates."""
-    found = np.zeros_like(left)
-    rest = left.sum(1)
-    for stratum in range(left.shape[1]):
-        rest = rest - left[:, stratum]
-        found[:, stratum] = rng.hypergeometric(left[:, stratum], rest, draws)
-        draws = draws - found[:, stratum]
-    return found
+def draw_from_strata(n_left: Int, n_draws: Int, rng: np.random.Generator) -> Int:
+    """Draw without replacement from all unscored candidates, and count the draws by stratum."""
+    counts = np.zeros_like(n_left)
+    n_further = n_left.sum(1)
+    for stratum in range(n_left.shape[1]):
+        n_further = n_further - n_left[:, stratum]
+        counts[:, stratum] = rng.hypergeometric(n_left[:, stratum], n_further, n_draws)
+        n_draws = n_draws - counts[:, stratum]
+    return counts

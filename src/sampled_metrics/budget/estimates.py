@@ -1,10 +1,14 @@
 """Estimates of metrics and of their differences, from the model and its audit.
 
-The sum over phases of the change in a user's value, divided by the probability of reaching the
-phase, is an unbiased estimate of the model's error whatever the model says, and so is its estimated
-variance. To allow for rare errors that the audit missed, the variance is at least the variance
-that the model, with a floor, expects of the users drawn, and at least the amount that one more user
-with the worst possible error would add.
+The model gives each user's metric a posterior mean, and the audit finds by how much it is off for
+users drawn with known probabilities. The estimated error of the model,
+
+    sum over phases and users drawn of (change of the user's value) / P(reaching the phase),
+
+is unbiased whatever the model says (Horvitz and Thompson, 1952), and so is its estimated variance.
+To allow for rare errors that the audit missed, the variance is at least the variance that the
+model, with a floor, expects of the users drawn, and at least what one more user with the worst
+possible error would add. Quantiles are Student's, with Satterthwaite's degrees of freedom.
 """
 
 from collections.abc import Sequence
@@ -18,25 +22,27 @@ from scipy.special import stdtrit
 from sampled_metrics._base.array_types import Float
 from sampled_metrics.budget.audit import Audit, Phase
 
-LEAST_SHARE = 0.5  # least part of two recommenders' assumed errors in their difference
-RESOLUTION = 0.3  # users; standard deviation added, as an audit cannot see a fraction of one
-DISAGREEMENT = 1.0 / 3.0  # distance of audit and model, by half an interval
-LEAST_FREEDOM = 3.0
+# These make intervals a little wider, so that they cover with useless and misleading proxies as
+# well (make measure PAGE=proxies), and with models that are wrong on purpose (tests of audits).
+LEAST_SHARED_ERROR = 0.5  # least part of two recommenders' assumed errors in their difference
+UNSEEN_USERS = 0.3  # standard deviation added, in users: an audit cannot see a fraction of one
+DISAGREEMENT = 1.0 / 3.0  # audit and model disagree beyond this part of half an interval
+LEAST_FREEDOM = 3.0  # few users drawn leave Satterthwaite's degrees of freedom uncertain
 MOST_FREEDOM = 1e6
-SMALLEST = 1e-30  # sum of variances, to divide by
-NOBODY = Phase(np.zeros(1), np.ones(1), np.ones(1))  # was drawn
+LEAST_DIVISOR = 1e-30  # replaces variances of 0, to divide by
+EMPTY_PHASE = Phase(np.zeros(1), np.ones(1), np.ones(1))  # nobody was drawn
 
 
 class Estimate(NamedTuple):
-    """Estimate of a metric, or of the difference of two recommenders.
+    """Estimate of a metric, or of a difference between two recommenders.
 
     Attributes
     ----------
     value
-        To rank by: the model's mean, moved by its estimated error beyond one standard deviation;
-        but `centre`, within the interval, if audit and model of a recommender disagree.
+        Value to rank by: the model's mean, moved as far as its estimated error exceeds one standard
+        deviation; or `centre`, within the interval, if a recommender's audit and model disagree.
     low, high
-        Interval around `centre`, widened by the possible error of audited users who cost too much.
+        Interval around `centre`, widened by the possible errors of audited users who cost too much.
     centre
         The model's mean plus its estimated error; unbiased if no audited user cost too much.
     std_error, freedom
@@ -55,28 +61,41 @@ class Estimate(NamedTuple):
 
     @property
     def disagrees(self) -> bool:
-        """Whether audit and model differ by more than a share of the interval's half-width."""
+        """Whether audit and model differ by more than a third of the interval's half-width."""
         distance = abs(self.centre - self.model)
         return distance > DISAGREEMENT * (self.high - self.low) / 2.0
 
 
 @dataclass
-class Correction:
-    """A model's means with estimates of their errors, or for a difference of two models."""
+class ModelErrors:
+    """Means by a model with estimates of their errors, or those of a difference of two models.
 
-    mean: Float  # by the model; this and the next two have shape (metrics, users)
-    shift: Float  # estimated error
-    variance: Float  # the estimated error's
-    assumed: Float  # least variances of the sum over users; shape (2, metrics)
-    slack: Float  # possible error of users who cost too much, below and above; (2, metrics)
-    bounds: Float  # values that the scores allow; shape (2, metrics)
+    Attributes
+    ----------
+    mean, shift, variance
+        Posterior means, their estimated errors, and the variances of these; shape
+        (metrics, users).
+    assumed
+        Least variances of the sum over users; shape (2, metrics), see `Audit`.
+    slack
+        Possible errors of users who cost too much, below and above; shape (2, metrics).
+    bounds
+        Least and greatest values that the scores allow; shape (2, metrics).
+    """
 
-    def estimates(self, confidence: float) -> list[Estimate]:
-        """Estimate each metric."""
+    mean: Float
+    shift: Float
+    variance: Float
+    assumed: Float
+    slack: Float
+    bounds: Float
+
+    def estimate_metrics(self, confidence: float) -> list[Estimate]:
+        """Estimate the mean of each metric over users."""
         n_users = self.variance.shape[1]
         largest = np.max([self.variance.sum(1), *self.assumed], axis=0)
-        total = largest + RESOLUTION**2
-        squares = np.maximum((self.variance**2).sum(1), SMALLEST)
+        total = largest + UNSEEN_USERS**2
+        squares = np.maximum((self.variance**2).sum(1), LEAST_DIVISOR)
         freedom = np.clip(total**2 / squares, LEAST_FREEDOM, MOST_FREEDOM)
         deviation = np.sqrt(total) / n_users
         half = stdtrit(freedom, 0.5 + confidence / 2.0) * deviation
@@ -93,72 +112,85 @@ class Correction:
         return [Estimate(*row) for row in np.transpose(columns).tolist()]
 
 
-def corrected(audit: Audit) -> Correction:
-    """Errors of a recommender's model."""
-    now = audit.now
+def estimate_errors(audit: Audit) -> ModelErrors:
+    """Estimate the errors of a recommender's model from its audit."""
     shift = np.zeros(audit.noise.shape)
     for phase in audit.phases:
-        shift += phase.change / phase.reached
-    return Correction(
-        mean=audit.before.mean,
+        shift += phase.change / phase.reach_probability
+    return ModelErrors(
+        mean=audit.view_before.mean,
         shift=shift,
         variance=covariance(audit, audit) + audit.noise**2,
         assumed=audit.assumed,
         slack=audit.slack,
-        bounds=np.mean([now.least, now.top], axis=-1),
+        bounds=np.mean([audit.view.least, audit.view.greatest], axis=-1),
     )
 
 
 def covariance(a: Audit, b: Audit) -> Float:
-    """Unbiased covariance of the sums of two recommenders, by user; shape (metrics, users)."""
+    """Return an unbiased covariance of the estimated errors of two recommenders.
+
+    One random number per user and phase decides for both, so a user is drawn for both with the
+    smaller of two probabilities. For changes c in phase i of one recommender and d in phase j >= i
+    of the other, c d (1 / (P_i P_j) - 1 / P_ij) is unbiased where both are observed, with P_ij the
+    probability of that.
+
+    Returns
+    -------
+    ndarray
+        By user; shape (metrics, users). Of an audit with itself it is the variance.
+    """
     total = np.zeros(a.noise.shape)
-    joint = np.ones(total.shape[1])  # probability of both having reached a phase
-    phases = list(zip_longest(a.phases, b.phases, fillvalue=NOBODY))
-    for number, (of_a, of_b) in enumerate(phases):
-        joint = joint * np.minimum(of_a.drawn, of_b.drawn)
-        pairs = [(of_a, of_b, late_b) for _, late_b in phases[number:]]
-        pairs += [(of_b, of_a, late_a) for late_a, _ in phases[number + 1 :]]
-        for early, beside, late in pairs:
-            further = late.reached / beside.reached
-            weight = 1.0 / (early.reached * late.reached) - 1.0 / (joint * further)
+    p_both = np.ones(total.shape[1])  # probability that both audits have reached a phase
+    phases = list(zip_longest(a.phases, b.phases, fillvalue=EMPTY_PHASE))
+    for number, (phase_a, phase_b) in enumerate(phases):
+        p_both = p_both * np.minimum(phase_a.draw_probability, phase_b.draw_probability)
+        triples = [(phase_a, phase_b, later_b) for _, later_b in phases[number:]]
+        triples += [(phase_b, phase_a, later_a) for later_a, _ in phases[number + 1 :]]
+        for early, simultaneous, late in triples:
+            p_further = late.reach_probability / simultaneous.reach_probability
+            p_early_late = early.reach_probability * late.reach_probability
+            weight = 1.0 / p_early_late - 1.0 / (p_both * p_further)
             total += early.change * late.change * weight
     return total
 
 
-def _difference(a: Correction, b: Correction, shared: Float) -> Correction:
-    """Errors of the difference b - a of two recommenders, whose sums have a covariance."""
+def _errors_of_difference(a: ModelErrors, b: ModelErrors, shared: Float) -> ModelErrors:
+    """Return the errors of the difference b - a; `shared` is the covariance of both errors."""
     separate = a.variance + b.variance
     variance = separate - 2.0 * shared
     # Errors that the audit did not see are assumed to cancel as far as those that it saw.
-    seen = variance.sum(1) / np.maximum(separate.sum(1), SMALLEST)
-    return Correction(
+    uncancelled = variance.sum(1) / np.maximum(separate.sum(1), LEAST_DIVISOR)
+    return ModelErrors(
         mean=b.mean - a.mean,
         shift=b.shift - a.shift,
         variance=variance,
-        assumed=np.clip(seen, LEAST_SHARE, 1.0) * (a.assumed + b.assumed),
+        assumed=np.clip(uncancelled, LEAST_SHARED_ERROR, 1.0) * (a.assumed + b.assumed),
         slack=b.slack + a.slack[::-1],
         bounds=b.bounds - a.bounds[::-1],
     )
 
 
-def estimates(
+def estimate_metrics(
     audits: Sequence[Audit], confidence: float
 ) -> tuple[list[list[Estimate]], dict[tuple[int, int], list[Estimate]]]:
     """Estimate the metrics of recommenders, and the differences b - a of all pairs (a, b).
 
-    Intervals stay within the values that the scores allow. Where an audit disagrees with a
-    recommender's model in any metric, its values are taken.
+    Intervals stay within the values that the scores allow. If an audit disagrees with the
+    recommender's model in any metric, the values to rank by are those of the audit.
     """
-    corrections = [corrected(audit) for audit in audits]
-    single = []
-    for correction in corrections:
-        rows = correction.estimates(confidence)
-        if any(x.disagrees for x in rows):
-            rows = [x._replace(value=min(max(x.centre, x.low), x.high)) for x in rows]
-        single.append(rows)
-    pairs = {}
+    errors_by_recommender = [estimate_errors(audit) for audit in audits]
+    by_recommender = []
+    for errors in errors_by_recommender:
+        row = errors.estimate_metrics(confidence)
+        if any(x.disagrees for x in row):
+            row = [x._replace(value=min(max(x.centre, x.low), x.high)) for x in row]
+        by_recommender.append(row)
+    by_pair = {}
     for a, b in combinations(range(len(audits)), 2):
         shared = covariance(audits[a], audits[b]) + audits[a].noise * audits[b].noise
-        difference = _difference(corrections[a], corrections[b], shared)
-        pairs[a, b] = difference.estimates(confidence)
-    return single, pairs
+        difference = _errors_of_difference(
+            errors_by_recommender[a], errors_by_recommender[b], shared
+        )
+        by_pair[a, b] = difference.estimate_metrics(confidence)
+    return by_recommender, by_pair

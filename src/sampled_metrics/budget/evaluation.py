@@ -1,4 +1,14 @@
-"""Evaluation on a budget: rounds of scores for the model, then the audit."""
+"""Evaluation on a budget: rounds of scores for the model, then the audit.
+
+Scores are asked of each recommender in this order:
+
+1. one score in every stratum of each user, which also shows whether the proxy helps;
+2. rounds of further scores where the metrics vary most by the model (`model`), up to three quarters
+   of the budget; none if the proxy does not help;
+3. the audit with the rest (`audit`).
+
+Then the estimates of all recommenders and of their differences are computed (`estimates`).
+"""
 
 from __future__ import annotations
 
@@ -22,27 +32,43 @@ from sampled_metrics._base.progress import progress_bar
 from sampled_metrics._base.random_streams import generator
 from sampled_metrics._base.threads import one_thread, with_current_threads
 from sampled_metrics.budget.audit import Audit
-from sampled_metrics.budget.candidates import Strata, make_proxy
-from sampled_metrics.budget.estimates import estimates
+from sampled_metrics.budget.counts import (
+    MANY_ROWS,
+    StratumCounts,
+    does_proxy_help,
+    warn_if_scores_look_wrong,
+)
+from sampled_metrics.budget.data import TimedScorer, pair_scorer, read_data
+from sampled_metrics.budget.estimates import estimate_metrics
 from sampled_metrics.budget.model import Model, parse_metrics
-from sampled_metrics.budget.problem import Recommender, by_pairs, read_problem
-from sampled_metrics.budget.result import LEAST_RANKED, MODEL_SHARE, BudgetResult, n_ranked
-from sampled_metrics.budget.strata import MANY, Counts, proxy_helps, question_scores
+from sampled_metrics.budget.result import (
+    LEAST_RANKED,
+    MODEL_SHARE,
+    BudgetResult,
+    count_ranked_users,
+)
+from sampled_metrics.budget.strata import Strata, make_proxy
 from sampled_metrics.evaluation.evaluate import are_most_tied
 from sampled_metrics.inputs.roles import NamesByRole, naming
 from sampled_metrics.metrics import Measure
 from sampled_metrics.ranks.data import ItemsByUser
 
-FIRST_STEPS = 30  # expectation maximisation, after the first round
+# Steps of expectation maximisation after the first round, later rounds and the last one. Further
+# steps hardly change the metrics, and rounds start from the last fit.
+FIRST_STEPS = 30
 ROUND_STEPS = 6
 LAST_STEPS = 40
+# Rounds and batches: more and smaller ones spend scores a little better, and call the recommender
+# more often. Chosen on recommenders for MovieLens 1M other than those of the study.
 ROUNDS_PER_E = 3.0  # rounds for every factor e from the first round to the budget
 LEAST_ROUNDS = 4
-BATCHES = (5, 10, 10, 12, 15, 20)  # fewest scores asked at once of a user in each stratum ...
-BATCH = 25  # ... and beyond the sixth
-WIDTHS = 0.2, 1.5  # half an interval, as a share of the metric, for a full list; rules of thumb
-CONTROLS = 20  # pairs that are scored again
-CLOSE = 0.002  # share of a score, and of the range of scores, that rounding explains
+FIRST_BATCHES = (5, 10, 10, 12, 15, 20)  # fewest scores of a user at once in the first strata
+BATCH = 25  # the same in further strata
+# Half an interval as a share of the metric, if one full list is paid for: with a proxy that fits,
+# and without. Rules of thumb, for the interval to expect.
+WIDTH_WITH_PROXY, WIDTH_WITHOUT_PROXY = 0.2, 1.5
+CONTROLS = 20  # pairs that are scored again, enough to notice scores that depend on their batch
+RELATIVE_ROUNDING = 0.002  # of a score, and of the range of scores: that of float16 is less
 _log = logging.getLogger("sampled_metrics")
 Scores: TypeAlias = Any  # a function of arrays of users and items, or scores of all items
 
@@ -65,11 +91,11 @@ def evaluate_on_budget(
 ) -> BudgetResult:
     """Estimate metrics over all candidates from about a hundred scores per user.
 
-    Use it where scores are expensive. A recommender that scores the whole catalogue at once is
-    better ranked fully (`rank`), which takes less time and leaves no error; the result says how
-    long that would take. Intervals and orders are about the exact metrics of the users given.
-    Before the first score a line is logged with the interval to expect of the budget, as a warning
-    if the budget is small or exceeds the number of candidates.
+    Use it where scores are expensive. If a recommender scores the whole catalogue at once, rank
+    fully instead (`rank`), which takes less time and leaves no error; the result says how long that
+    would take. Intervals and orders are about the exact metrics of these users. Before the first
+    score the interval to expect is logged, as a warning if the budget is small or exceeds the
+    number of candidates.
 
     Parameters
     ----------
@@ -85,27 +111,26 @@ def evaluate_on_budget(
         by position: `seen` as a matrix, users x items, or a list of columns per user, and the
         column of each user's held-out item, -1 for none, a list of them per user, or a matrix.
     candidates
-        Items that are ranked for each user, in the forms of `seen`, by default all; seen items are
-        taken out of them, and the held-out items need not be among them. With them `seen` may be
-        left out, if the proxy is given as scores.
+        Items that are ranked for each user, in the forms of `seen`, by default all. Seen items are
+        removed from them, and the held-out items need not be among them. `seen` may then be left
+        out if the proxy is given as scores.
     items
         Table of all items (`item_id`), if some are in no other table; by position their number,
         where no matrix says it.
     proxy
-        Cheap scores that tell where to look: `popularity`, or scores of all items, larger is
-        better: a matrix, a DataFrame with ids, or by position a pair of vectors of users and items
-        or a function of users, as `rank` takes them.
+        Cheap scores that show where scores are worth most: `popularity`, or scores of all items,
+        larger is better: a matrix, a DataFrame with ids, or by position a pair of vectors of users
+        and items or a function of users, as `rank` takes them.
     budget
         Scores per user and recommender, a bound on their mean; held-out items are not counted.
-        Twenty of all are pairs that are scored again, to see that scores depend on the pair alone.
+        Twenty pairs are scored twice, to check that a score depends on its pair alone.
     confidence, seed
         Coverage of the intervals; seed of all random numbers.
     batch_size
         Largest number of pairs in one call of a function; does not change the result.
     progress
-        Whether a bar shows how many scores were asked; by default on a terminal, if tqdm is
+        Whether a bar shows how many pairs were scored; by default on a terminal, if tqdm is
         installed.
-
     columns
         Names of columns of tables by role, see `evaluate`.
 
@@ -139,173 +164,202 @@ def evaluate_on_budget(
     """
     check_arguments(budget=budget, confidence=confidence, seed=seed, batch_size=batch_size)
     is_named = isinstance(recommender, Mapping) and not issparse(recommender)
-    given: Mapping[str, Any] = recommender if is_named else {"score": recommender}
-    if not given or not all(isinstance(name, str) for name in given):
+    by_name: Mapping[str, Any] = recommender if is_named else {"score": recommender}
+    if not by_name or not all(isinstance(name, str) for name in by_name):
         raise InputError("recommender has no names; expected at least one, each a text")
     scorers = {
         name: with_current_threads(score) if is_function(score) else score
-        for name, score in given.items()
+        for name, score in by_name.items()
     }
     # Which pairs are scored next depends on sums to the last digit.
     with collect_warnings() as notes, one_thread():
         with naming(columns):
-            problem = read_problem(relevant, seen, candidates, items, list(given.values()))
+            data = read_data(relevant, seen, candidates, items, list(by_name.values()))
         recommenders = {
-            name: Recommender(by_pairs("recommender", scores, problem), problem, batch_size)
+            name: TimedScorer(pair_scorer("recommender", scores, data), data, batch_size)
             for name, scores in scorers.items()
         }
-        frame = Strata(problem, make_proxy(proxy, problem), seed)
-        limit = _limit(frame, budget)
-        measures = parse_metrics(metrics, single=frame.owner.size == frame.n_candidates.size)
+        strata = Strata(data, make_proxy(proxy, data), seed)
+        limit = _limit_scores(strata, budget)
+        measures = parse_metrics(
+            metrics, single=strata.user_of_row.size == strata.n_candidates.size
+        )
         audits = []
-        for name, asked in recommenders.items():
+        for name, scorer in recommenders.items():
+            n_pairs = limit + strata.user_of_row.size
             with (
-                progress_bar(limit + frame.owner.size, name, progress) as asked.update,
+                progress_bar(n_pairs, name, progress) as scorer.report_progress,
                 reading(name * (len(recommenders) > 1)),
             ):
-                model = Model(Counts(frame, asked.score), measures)
-                _ask(model, asked, limit)
-                audits.append(Audit(model, limit - model.counts.n_asked).run())
-                question_scores(model.counts)
-                question_ties(model.counts, measures)
+                model = Model(StratumCounts(strata, scorer.score), measures)
+                _score_for_model(model, scorer, limit)
+                audits.append(Audit(model, limit - model.counts.total_scored).run())
+                warn_if_scores_look_wrong(model.counts)
+                warn_if_ties_decide(model.counts, measures)
     with one_thread():
-        single, pairs = estimates(audits, confidence)
+        by_recommender, by_pair = estimate_metrics(audits, confidence)
     return BudgetResult(
         names=tuple(recommenders),
         metrics=tuple(map(str, measures)),
-        estimates=single,
-        differences=pairs,
-        n_asked=tuple(audit.model.counts.n_asked for audit in audits),
-        n_held_out=frame.owner.size,
-        n_users=frame.n_candidates.size,
+        estimates=by_recommender,
+        differences=by_pair,
+        n_asked=tuple(audit.model.counts.total_scored for audit in audits),
+        n_held_out=strata.user_of_row.size,
+        n_users=strata.n_candidates.size,
         n_audited=np.unique(np.concatenate([audit.users for audit in audits])).size,
-        n_ranked=tuple(map(n_ranked, audits)),
-        n_candidates=int(frame.n.sum()),
+        n_ranked=tuple(map(count_ranked_users, audits)),
+        n_candidates=int(strata.sizes.sum()),
         confidence=confidence,
         proxy=proxy if isinstance(proxy, str) else "scores",
         proxy_helps=tuple(audit.model.proxy_helps for audit in audits),
-        seconds_per_score=tuple(x.seconds / x.n_scored for x in recommenders.values()),
+        seconds_per_score=tuple(
+            scorer.seconds / scorer.n_scored for scorer in recommenders.values()
+        ),
         notes=tuple(notes),
     )
 
 
-def question_ties(counts: Counts, measures: Sequence[Measure]) -> None:
-    """Ask about metrics that ties decide: most items are tied, and both ends are far apart.
+def warn_if_ties_decide(counts: StratumCounts, measures: Sequence[Measure]) -> None:
+    """Warn about metrics that depend on the order of ties.
 
-    Scores not asked are taken to be better or tied as often as those of the same stratum.
+    That is if most held-out items are tied, and the metrics with all ties won and all ties lost are
+    further apart than four standard errors. Unscored candidates are taken to be better or tied as
+    often as those scored in the same stratum.
     """
-    owner = counts.frame.owner
+    user_of_row = counts.strata.user_of_row
     n_tied = int(np.count_nonzero(counts.n_tied))
-    if owner.size < MANY or not are_most_tied(n_tied, owner.size):
+    if user_of_row.size < MANY_ROWS or not are_most_tied(n_tied, user_of_row.size):
         return
-    weight = counts.frame.n[owner] / np.maximum(counts.m[owner], 1)
-    best = 1.0 + counts.above + (weight * counts.better).sum(axis=1)
+    weight = counts.strata.sizes[user_of_row] / np.maximum(counts.n_scored[user_of_row], 1)
+    best_rank = 1.0 + counts.above + (weight * counts.better).sum(axis=1)
     tied = (weight * counts.tied).sum(axis=1)
-    n = counts.frame.n_candidates[owner] + 1
-    ends = []
+    n = counts.strata.n_candidates[user_of_row] + 1
+    tie_dependent = []
     for measure in measures:
-        low, middle, high = (measure.value_at(best + part * tied, n) for part in (1.0, 0.5, 0.0))
-        if high.mean() - low.mean() > 4.0 * middle.std() / np.sqrt(owner.size):
-            ends.append(str(measure))
-    if ends:
+        low, middle, high = (
+            measure.value_at(best_rank + share_lost * tied, n) for share_lost in (1.0, 0.5, 0.0)
+        )
+        if high.mean() - low.mean() > 4.0 * middle.std() / np.sqrt(user_of_row.size):
+            tie_dependent.append(str(measure))
+    if tie_dependent:
         warn_input(
             "recommender",
-            f"{n_tied:,} of {owner.size:,} held-out items have the score of others, and metrics "
-            f"depend on the order of those, which is taken as random: {', '.join(ends)}; were "
-            "scores rounded, or are they of too few bits?",
+            f"{n_tied:,} of {user_of_row.size:,} held-out items have the same score as other "
+            "candidates, and metrics depend on the order of those, which is taken as random: "
+            f"{', '.join(tie_dependent)}; were scores rounded, or are they of too few bits?",
         )
 
 
-def _limit(frame: Strata, budget: float) -> int:
-    """Return how many scores may be asked, without controls; log the interval to expect."""
-    n_users = frame.n_candidates.size
-    n_candidates = frame.n_candidates.sum()
-    most = int(budget * n_users)
-    if most > n_candidates:
+def _limit_scores(strata: Strata, budget: float) -> int:
+    """Return how many pairs may be scored, without controls; log the interval to expect."""
+    n_users = strata.n_candidates.size
+    n_candidates = strata.n_candidates.sum()
+    n_paid = int(budget * n_users)
+    if n_paid > n_candidates:
         _log.warning(
             f"a budget of {budget:g} scores for each of {n_users:,} users pays for all "
             f"{n_candidates:,} candidates, which are all scored: the metrics will be exact"
         )
-    if most >= n_candidates:
-        return most
-    limit = most - CONTROLS
-    first_round = n_users * np.count_nonzero(frame.n.any(0))
+    if n_paid >= n_candidates:
+        return n_paid
+    limit = n_paid - CONTROLS
+    first_round = n_users * np.count_nonzero(strata.sizes.any(0))
     if MODEL_SHARE * limit < first_round:
         needed = np.ceil((first_round / MODEL_SHARE + CONTROLS) / n_users)
         raise InputError(f"budget is {budget:g}; the first round needs {needed:.0f}")
-    lists = float(f"{(1.0 - MODEL_SHARE) * most * n_users / n_candidates:.2g}")
-    fits, hides = (100.0 * width / np.sqrt(lists) for width in WIDTHS)
+    n_lists = float(f"{(1.0 - MODEL_SHARE) * n_paid * n_users / n_candidates:.2g}")
+    with_proxy = 100.0 * WIDTH_WITH_PROXY / np.sqrt(n_lists)
+    without_proxy = 100.0 * WIDTH_WITHOUT_PROXY / np.sqrt(n_lists)
     text = (
-        f"at most {most:,} scores per recommender; the audit pays for full lists of about "
-        f"{lists:,g} users: expect intervals of about ±{fits:.0f} % of a metric where the proxy "
-        f"fits, ±{hides:.0f} % where not"
+        f"at most {n_paid:,} scores per recommender; the audit pays for full lists of about "
+        f"{n_lists:,g} users: expect intervals of about ±{with_proxy:.0f} % of a metric where the "
+        f"proxy fits, ±{without_proxy:.0f} % where not"
     )
-    if lists < LEAST_RANKED:
+    if n_lists < LEAST_RANKED:
         _log.warning(f"{text}; with so few lists the result cannot tell which")
     else:
         _log.info(text)
     return limit
 
 
-def _ask(model: Model, recommender: Recommender, limit: int) -> None:
-    """Ask for the scores of the model: for all if they are within the limit, else in rounds."""
+def _score_for_model(model: Model, recommender: TimedScorer, limit: int) -> None:
+    """Score all candidates if the limit allows it, else in rounds up to the model's part."""
     counts = model.counts
-    n_unpaid = limit - counts.left.sum()
-    if n_unpaid >= 0:
-        _question_again(recommender, *counts.ask(counts.left), min(CONTROLS, n_unpaid))
+    n_spare = limit - counts.n_left.sum()
+    if n_spare >= 0:
+        _warn_if_scores_change(
+            recommender, *counts.score_next(counts.n_left), min(CONTROLS, n_spare)
+        )
         return
-    _question_again(recommender, *counts.ask(np.minimum(1, counts.left)), CONTROLS)
+    _warn_if_scores_change(recommender, *counts.score_next(np.minimum(1, counts.n_left)), CONTROLS)
     model.fit(FIRST_STEPS)
-    # Without a relation of the orders of proxy and recommender the audit ranks users more fully.
-    model.proxy_helps = proxy_helps(counts)
+    # If the orders of proxy and recommender are unrelated, the audit gets the rest of the budget.
+    model.proxy_helps = does_proxy_help(counts)
     if model.proxy_helps:
-        explore(model, int(MODEL_SHARE * limit))
+        score_in_rounds(model, int(MODEL_SHARE * limit))
 
 
-def _question_again(
-    recommender: Recommender, users: Int, items: Int, scores: Float, count: int
+def _warn_if_scores_change(
+    recommender: TimedScorer, users: Int, items: Int, scores: Float, count: int
 ) -> None:
-    """Ask for the scores of some pairs again, in another order and beside others, and compare."""
+    """Score some pairs again, in another order and beside other pairs, and compare."""
     some = generator(0, "budget", "again").choice(users.size, min(count, users.size), replace=False)
     again = recommender.score(users[some], items[some])
-    n_others = differing(scores[some], again, scores)
+    n_others = count_changed_scores(scores[some], again, scores)
     if n_others:
         warn_input(
             "recommender",
-            f"{n_others} of {some.size} pairs have another score when asked again beside other "
+            f"{n_others} of {some.size} pairs have another score when scored again beside other "
             "pairs: are scores normalised within a call, sorted, or random (dropout)? Return the "
-            "score of each pair alone, in the order asked",
+            "score of each pair alone, in the order of the arguments",
         )
 
 
-def differing(before: Float, now: Float, scores: Float) -> int:
-    """Count scores that changed by more than rounding explains."""
+def count_changed_scores(before: Float, now: Float, scores: Float) -> int:
+    """Count scores that changed by more than rounding explains; `scores` show their range."""
     finite = scores[np.isfinite(scores)]
-    margin = CLOSE * (np.ptp(finite) if finite.size else 0.0)
-    return int((~np.isclose(now, before, rtol=CLOSE, atol=margin)).sum())
+    margin = RELATIVE_ROUNDING * (np.ptp(finite) if finite.size else 0.0)
+    return int((~np.isclose(now, before, rtol=RELATIVE_ROUNDING, atol=margin)).sum())
 
 
-def explore(model: Model, total: int) -> None:
-    """Ask where the metrics vary most, in rounds, at most for `total` scores in all."""
+def score_in_rounds(model: Model, total: int) -> None:
+    """Score in rounds where the metrics vary most, until `total` pairs are scored in all."""
     counts = model.counts
-    n_users, n_strata = counts.m.shape
-    fewest = np.array([*BATCHES, *[BATCH] * n_strata][:n_strata])
-    first = min(counts.n_asked + 3 * n_users, total)
-    rounds = max(LEAST_ROUNDS, int(ROUNDS_PER_E * np.log(total / first)))
-    for limit in np.geomspace(first, total, rounds).astype(int):
-        more = _most_telling(model, fewest, limit - counts.n_asked)
-        if more.any():
-            counts.ask(more)
+    n_users, n_strata = counts.n_scored.shape
+    fewest = np.array([*FIRST_BATCHES, *[BATCH] * n_strata][:n_strata])
+    first = min(counts.total_scored + 3 * n_users, total)
+    n_rounds = max(LEAST_ROUNDS, int(ROUNDS_PER_E * np.log(total / first)))
+    for limit in np.geomspace(first, total, n_rounds).astype(int):
+        n_more = _choose_most_informative(model, fewest, limit - counts.total_scored)
+        if n_more.any():
+            counts.score_next(n_more)
             model.fit(ROUND_STEPS)
     model.fit(LAST_STEPS)
 
 
-def _most_telling(model: Model, fewest: Int, room: int) -> Int:
-    """Return how many scores to ask of each user and stratum, where metrics vary most per score."""
+def _choose_most_informative(model: Model, fewest: Int, n_affordable: int) -> Int:
+    """Return how many candidates to score where metrics vary most per score.
+
+    A user's stratum gets at least `fewest` further scores, and doubles the number it has.
+
+    Parameters
+    ----------
+    model
+        The model so far.
+    fewest
+        Least number of scores at once; shape (strata,).
+    n_affordable
+        Number of scores that this round may spend.
+
+    Returns
+    -------
+    ndarray
+        Shape (users, strata).
+    """
     counts = model.counts
     gain = model.gain()
-    more = np.minimum(np.maximum(fewest, counts.m), counts.left).ravel()
-    ranked = np.argsort(-np.where(more > 0, gain.ravel(), -1.0), kind="stable")
-    n_taken = np.cumsum(more[ranked]).searchsorted(room, "right")
-    more[ranked[n_taken:]] = 0
-    return more.reshape(gain.shape)
+    n_more = np.minimum(np.maximum(fewest, counts.n_scored), counts.n_left).ravel()
+    ranked = np.argsort(-np.where(n_more > 0, gain.ravel(), -1.0), kind="stable")
+    n_chosen = np.cumsum(n_more[ranked]).searchsorted(n_affordable, "right")
+    n_more[ranked[n_chosen:]] = 0
+    return n_more.reshape(gain.shape)

@@ -1,130 +1,206 @@
-"""Counts of better candidates in strata of the proxy's order, and tests on them."""
+"""Strata: the order in which a proxy puts the candidates of each user, cut into pieces.
+
+A proxy is cheap: popularity, or a small recommender. The items that a recommender ranks above the
+held-out one are mostly near one end of the proxy's order, so scores are best spent there.
+Candidates are drawn at random within a stratum, so the scored ones stand for the others.
+"""
 
 from collections.abc import Callable
+from itertools import pairwise
+from typing import Any, TypeAlias
 
 import numpy as np
+from numpy.typing import NDArray
 
 from sampled_metrics._base.array_types import Float, Int
-from sampled_metrics._base.arrays import concatenate_ranges
-from sampled_metrics._base.errors import warn_input
-from sampled_metrics.budget.candidates import Strata
+from sampled_metrics._base.arrays import blocks, concatenate_ranges
+from sampled_metrics._base.conversion import numeric_array
+from sampled_metrics._base.errors import InputError, format_value
+from sampled_metrics._base.random_streams import generator
+from sampled_metrics.budget.data import EvaluationData, read_all_scores
 
-LEAST_ODDS = 3.0  # ratio of odds from which a model of the proxy's order pays
-NORMAL_QUANTILE = 2.326  # one-sided, for an error of 1 %
-MANY = 50  # held-out items, whose mean place tells a random order from a poor one
-POOR = 0.55  # mean share of candidates below the held-out item
-TOP = 0.9  # share below near the top
-AT_TOP = 0.3  # share of rows there
-
-
-class Counts:
-    """Scores of one recommender, compared with the scores of the held-out items."""
-
-    def __init__(self, frame: Strata, score: Callable[[Int, Int], Float]) -> None:
-        self.frame = frame
-        self._score = score
-        held_scores = self._held_scores = score(frame.owner, frame.problem.item)
-        # Numbers of scores asked, shape (users, strata): the first of the random order. Numbers of
-        # them above, and equal to, the held-out score, shape (rows, strata).
-        self.m: Int = np.zeros(frame.n.shape, np.int64)
-        self.better = np.zeros((frame.owner.size, frame.n.shape[1]), np.int64)
-        self.tied = np.zeros_like(self.better)
-        # Held-out items of the same user that score higher, ties in the order given.
-        order = np.lexsort((-held_scores, frame.owner))
-        first = np.searchsorted(frame.owner, frame.owner)
-        self.above = np.empty(order.size, np.int64)
-        self.above[order] = np.arange(order.size) - first
-
-    def ask(self, more: Int) -> tuple[Int, Int, Float]:
-        """Ask for and count the next `more` scores, shape (users, strata).
-
-        Returns users, items and scores of the pairs.
-        """
-        some = np.nonzero(more)
-        count = more[some]
-        index = concatenate_ranges(self.m[some], count)
-        user, stratum = (np.repeat(part, count) for part in some)
-        items = self.frame.items(user, stratum, index)
-        scores = self._score(user, items)
-        self.m += more
-        # Each score is compared with the score of every held-out item of its user.
-        place, row = self.frame.rows_of(user)
-        cell = (row, stratum[place])
-        score = scores[place]
-        held_score = self._held_scores[row]
-        np.add.at(self.better, cell, score > held_score)
-        np.add.at(self.tied, cell, score == held_score)
-        return user, items, scores
-
-    @property
-    def left(self) -> Int:
-        """Scores not asked yet, shape (users, strata)."""
-        return self.frame.n - self.m
-
-    @property
-    def n_asked(self) -> int:
-        """Number of scores asked."""
-        return int(self.m.sum())
-
-    @property
-    def known(self) -> Int:
-        """Better candidates known of each held-out row, held-out ones included."""
-        return self.better.sum(1) + self.above
-
-    @property
-    def n_tied(self) -> Int:
-        """Candidates known to tie with each held-out row."""
-        return self.tied.sum(1)
-
-    @property
-    def expected_better(self) -> Float:
-        """Better candidates among the scored ones, with half of the tied, shape (rows, strata)."""
-        return self.better + 0.5 * self.tied
+HEAD_ENTRIES = 1 << 25  # items of all users' heads together: 128 MB
+LEAST_HEAD = 1400  # items of a user's head, however many users there are: the last of the edges
+# Narrow where a good proxy puts the items that outrank the held-out one, wide in the tail. Chosen
+# on recommenders for MovieLens 1M other than those of the study.
+FIRST_EDGES = (0, 5, 15, 40, 100, 250, 600, 1400)
+EDGE_GROWTH = 2.4  # factor from edge to edge beyond, about that between the first ones
+LAST_EDGE = 0.9  # edges are below this share of the candidates
+# From users to cheap scores of all items, shape (users, items); larger ones are scored earlier.
+Proxy: TypeAlias = Callable[[Int], Any]
 
 
-def proxy_helps(counts: Counts) -> bool:
-    """Test whether better candidates gather at one end of the proxy's order.
+def make_proxy(proxy: Any, data: EvaluationData) -> Proxy:
+    """Make a proxy from `popularity` or from scores of all items."""
+    if isinstance(proxy, str):
+        if proxy != "popularity":
+            raise InputError(
+                f"unknown proxy {format_value(proxy)}; expected popularity or scores of all items"
+            )
+        popularity = data.popularity
+        if not popularity.any() and data.candidates is not None:
+            raise InputError("proxy popularity needs seen items; or give scores as proxy")
+        return lambda users: np.tile(popularity, (users.size, 1))
+    scores = read_all_scores("proxy", proxy, data)
+    row = data.score_rows
 
-    It uses one score in every stratum of each user. A pair is a score from the first half of the
-    strata and one from the second half, for a user whose held-out item is below one of the two
-    only. True if the better score is in the same half in more than LEAST_ODDS times as many pairs
-    as not; if the true odds are LEAST_ODDS or less, this happens in 1 % of evaluations at most.
-    Users are independent, their pairs are not.
+    def score_all_items(users: Int) -> Any:
+        values = numeric_array(scores.rows(row[users]), "proxy")
+        expected = (users.size, data.seen.shape[1])
+        if values.shape != expected:
+            raise InputError(f"proxy has shape {values.shape}; expected {expected}")
+        return values
+
+    return score_all_items
+
+
+def stratum_edges(n_largest: int) -> Int:
+    """Return the edges of the strata of up to `n_largest` candidates, as places in the order.
+
+    Examples
+    --------
+    >>> stratum_edges(3700)
+    array([   0,    5,   15,   40,  100,  250,  600, 1400, 3700])
     """
-    middle = counts.m.shape[1] // 2
-    n_rows = np.bincount(counts.frame.owner)
-    better = counts.frame.by_user(counts.expected_better.T) / n_rows
-    worse = np.where(counts.m.T > 0, 1.0 - better, 0.0)
-    first = better[:middle].sum(0) * worse[middle:].sum(0)
-    second = worse[:middle].sum(0) * better[middle:].sum(0)
-    n_first = first.sum() + 0.5
-    n_second = second.sum() + 0.5
-    error = np.sqrt(np.square(first / n_first - second / n_second).sum())
-    distance = abs(np.log(n_first / n_second)) - NORMAL_QUANTILE * error
-    return bool(distance > np.log(LEAST_ODDS))
+    n = max(n_largest, 1)
+    inner: list[float] = list(FIRST_EDGES)
+    while inner[-1] * EDGE_GROWTH < LAST_EDGE * n:
+        inner.append(inner[-1] * EDGE_GROWTH)
+    rounded = [round(edge) for edge in inner if edge < LAST_EDGE * n]
+    return np.array([*rounded, n])
 
 
-def question_scores(counts: Counts) -> None:
-    """Ask about scores that are all equal, or in random or reversed order."""
-    asked = counts.m[counts.frame.owner]
-    if len(asked) < MANY:
-        return
-    n_equal = np.count_nonzero(counts.n_tied == asked.sum(axis=1))
-    if 2 * n_equal >= len(asked):
-        warn_input(
-            "recommender",
-            f"all scores of {n_equal:,} of {len(asked):,} held-out items and their candidates "
-            "are equal: are these scores?",
-        )
-        return
-    candidates = counts.frame.n[counts.frame.owner] * (asked > 0)
-    share = counts.expected_better / np.maximum(asked, 1)
-    n_better = (share * candidates).sum(axis=1)
-    below = 1.0 - n_better / np.maximum(candidates.sum(axis=1), 1)
-    if below.mean() < POOR and (below >= TOP).mean() < AT_TOP:
-        warn_input(
-            "recommender",
-            f"held-out items are above about {100.0 * below.mean():.0f} % of their candidates, "
-            "50 % in a random order: are higher scores better, and are its arguments users, then "
-            "items?",
-        )
+class Strata:
+    """Candidates by strata of the proxy's order, in random order within a stratum.
+
+    They are the same for all recommenders compared, so that common errors cancel. To save memory,
+    only a head of each user's candidates is stored. The others, the tail, are in one random order
+    of all items, with a random start for each user.
+
+    Attributes
+    ----------
+    n_candidates, sizes
+        Candidates of each user, shape (users,), and in each stratum, shape (users, strata).
+    edges
+        Edges of the strata, as places in the proxy's order.
+    user_of_row
+        User of each held-out row.
+    share_before
+        Share of the candidates that the proxy puts before each held-out item; shape (rows,).
+    """
+
+    def __init__(self, data: EvaluationData, proxy: Proxy, seed: int) -> None:
+        n_users, n_items = data.seen.shape
+        self.data = data
+        self.seed = seed
+        self.user_of_row = data.user_of_row
+        self.n_candidates = data.count_candidates()
+        self.edges = stratum_edges(int(self.n_candidates.max()))
+        self.sizes = np.diff(np.minimum(self.n_candidates[:, np.newaxis], self.edges))
+        self._first_row = np.searchsorted(self.user_of_row, np.arange(n_users + 1))
+        longest_head = n_items  # candidates that are given have no tail
+        if data.candidates is None:
+            longest_head = max(LEAST_HEAD, HEAD_ENTRIES // n_users)
+        last_edge = self.edges[self.edges <= longest_head][-1]  # no stratum is in both
+        self._head_lengths = np.minimum(self.n_candidates, last_edge)
+        self._head_starts = np.append(0, np.cumsum(self._head_lengths))
+        rng = generator(seed, "budget", "order")
+        self._heads, self.share_before = self._order_heads(proxy, rng)
+        self._tail_order = rng.permutation(n_items)
+        n_tail = self.n_candidates - self._head_lengths
+        self._tail_starts = rng.integers(0, np.maximum(n_tail, 1))
+        # The key of a user and a place in the tail's order is user * n_items + place.
+        self._n_items = n_items
+        absent = np.empty(0, np.int64)
+        if n_tail.any():
+            absent = self._absent_keys()
+        self._first_absent = np.searchsorted(absent, np.arange(n_users + 1) * self._n_items)
+        n_absent = np.diff(self._first_absent)
+        # Keys of tail items, numbered without the absent ones, before each absent one.
+        self._gaps = absent - concatenate_ranges(0, n_absent)
+
+    def _order_heads(
+        self, proxy: Proxy, rng: np.random.Generator
+    ) -> tuple[NDArray[np.int32], Float]:
+        """Return each user's first items, and the share of candidates before each held-out item."""
+        data = self.data
+        heads = np.empty(self._head_starts[-1], np.int32)
+        shares_before = []
+        for block in blocks(*data.seen.shape):
+            users = np.arange(self.n_candidates.size)[block]
+            scores = np.array(proxy(users), dtype=np.float64)
+            is_nan = np.isnan(scores).any(axis=1)
+            if is_nan.any():
+                raise InputError(f"the proxy's scores of user {users[is_nan][0]} have NaN")
+            np.nan_to_num(scores, copy=False)  # infinite ones as the largest numbers
+            row, item = data.held_out[users].nonzero()
+            held_score = scores[row, item, np.newaxis]
+            scores[~data.is_candidate(users)] = -np.inf
+            scores[row, item] = -np.inf
+            scores_of_rows = scores[row]
+            better = (scores_of_rows > held_score).sum(axis=1)
+            tied = (scores_of_rows == held_score).sum(axis=1)
+            before = better + 0.5 * tied
+            shares_before.append(before / np.maximum(self.n_candidates[users[row]], 1))
+            for user, losses in zip(users, -scores, strict=True):
+                head = _smallest(losses, self._head_lengths[user])
+                for first, end in pairwise(self.edges):
+                    rng.shuffle(head[first:end])
+                start = self._head_starts[user]
+                heads[start : start + head.size] = head
+        return heads, np.concatenate(shares_before)
+
+    def _absent_keys(self) -> Int:
+        """Return keys of places in the tail's order that are not in a user's tail, sorted."""
+        user, item = (self.data.seen + self.data.held_out).nonzero()
+        user_of_head = np.repeat(np.arange(self.n_candidates.size), self._head_lengths)
+        users = np.concatenate([user, user_of_head])
+        items = np.concatenate([item, self._heads])
+        place = np.argsort(self._tail_order)
+        return np.sort(users * self._n_items + place[items])
+
+    def items(self, user: Int, stratum: Int, index: Int) -> Int:
+        """Return the items at some places of the random order within strata; shape (places,)."""
+        position = self.edges[stratum] + index
+        is_in_head = position < self._head_lengths[user]
+        is_in_tail = ~is_in_head
+        items = np.empty(user.size, np.int64)
+        place = self._head_starts[user] + position
+        items[is_in_head] = self._heads[place[is_in_head]]
+        items[is_in_tail] = self._tail_items(user[is_in_tail], position[is_in_tail])
+        return items
+
+    def _tail_items(self, user: Int, position: Int) -> Int:
+        """Return the items at some positions beyond the head, from the user's start on."""
+        head_length = self._head_lengths[user]
+        n_tail = self.n_candidates[user] - head_length
+        position = position - head_length + self._tail_starts[user]
+        place = position % n_tail
+        key = user * self._n_items + place
+        n_absent = np.searchsorted(self._gaps, key, side="right")
+        n_absent -= self._first_absent[user]
+        place += n_absent
+        return self._tail_order[place]
+
+    def rows_of_users(self, user: Int) -> tuple[Int, Int]:
+        """Return the held-out rows of some users.
+
+        Returns
+        -------
+        places, rows
+            Place of each row's user in `user`, and the row; both of shape (rows,).
+        """
+        first = self._first_row[user]
+        count = np.diff(self._first_row)[user]
+        place = np.repeat(np.arange(user.size), count)
+        return place, concatenate_ranges(first, count)
+
+    def reduce_by_user(self, rows: NDArray[Any], function: np.ufunc = np.add) -> NDArray[Any]:
+        """Sum over the held-out rows of each user, or reduce otherwise; rows are the last axis."""
+        return function.reduceat(rows, self._first_row[:-1], axis=-1)
+
+
+def _smallest(values: Float, count: int) -> Int:
+    """Return places of the smallest values in ascending order, ties by their places."""
+    smallest = np.sort(np.argpartition(values, count - 1)[:count])
+    return smallest[np.argsort(values[smallest], kind="stable")]
