@@ -150,6 +150,7 @@ def warn_if_scores_look_wrong(counts: StratumCounts) -> None:
     if below.mean() < RANDOM_SHARE_BELOW and (below >= TOP_SHARE_BELOW).mean() < LEAST_ROWS_AT_TOP:
         warn_input(
             "recommender",
-            f"held-out items are above about {below.mean():.0%} of their candidates, 50 % in a "
-            "random order: are higher scores better, and are its arguments users, then items?",
+            f"held-out items are above about {100.0 * below.mean():.0f} % of their candidates, "
+            "50 % in a random order: are higher scores better, and are its arguments users, then "
+            "items?",
         )

@@ -96,8 +96,8 @@ def refuse_unexplained(sample: SampledRanks, shape: str | float) -> None:
     if of_shape.is_refused:
         raise InputError(
             f"these sampled ranks contradict a factor of {factor:g}: near the top some rank is "
-            f"likelier than a better one ({of_shape}). Give shape {_PLAUSIBLE_FACTOR:g} (--shape "
-            f"{_PLAUSIBLE_FACTOR:g}), unless {CAUSES}"
+            f"likelier than a better one ({of_shape}). Give shape={_PLAUSIBLE_FACTOR:g} "
+            f"(--shape {_PLAUSIBLE_FACTOR:g}), unless {CAUSES}"
         )
     evidence = str(ordered) if ordered.is_refused else f"p = {rising_p:.1g}"
     warn_input("data", f"some ranks are likelier than others before them ({evidence}): {_QUESTION}")
