@@ -74,7 +74,10 @@ def test_beyond_the_depth_ap_is_its_mean_under_the_poisson_law() -> None:
 
 def begun(mean: Any, n_users: int) -> Any:
     """An audit before its first phase, of a metric that the scores leave between -9 and 9."""
-    wide = {"least": np.full((1, n_users), -9.0), "top": np.full((1, n_users), 9.0)}
+    wide = {
+        "least": np.full((1, n_users), -9.0),
+        "greatest": np.full((1, n_users), 9.0),
+    }
     return SimpleNamespace(
         model=SimpleNamespace(uncut=np.array([0])),
         view_before=SimpleNamespace(mean=mean, greatest=np.ones((1, n_users))),

@@ -71,7 +71,7 @@ def test_order_is_the_proxys_among_the_candidates(
             cut(expected, orders[0][0])
         ] * 3
         above = (scores[user][expected] > scores[user, held[user]]).mean()
-        assert orders[0][0].own[user] == pytest.approx(above)
+        assert orders[0][0].share_before[user] == pytest.approx(above)
         assert by_events[user] == cut(sorted_items(events, allowed), orders[0][0])
 
 

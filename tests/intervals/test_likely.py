@@ -467,14 +467,17 @@ def test_shared_negatives_decide_no_order(shared):
 def test_says_of_which_rankings_and_whether_pairs_were_checked():
     rng = np.random.default_rng(9)
     ranks, _ = sample(rng, 300, 0.5)
-    text = " ".join(str(sm.correct(ranks, "auc")).split())
-    assert "that users have seen" in text
+
+    def explanation(data, **options):
+        return " ".join(str(sm.correct(data, "auc", **options).explain()).split())
+
+    text = explanation(ranks)
+    assert "seen items" in text
     assert "not checked" in text
     warnings.simplefilter("ignore", InputWarning)
-    text = " ".join(str(sm.correct(pairs(rng, 300, 1), "auc", n_items=2000)).split())
-    assert "were checked" in text
+    assert "were checked" in explanation(pairs(rng, 300, 1), n_items=2000)
     own = sm.SampledRanks(ranks.sampled_ranks, rng.integers(500, 9000, 300), 100)
-    assert "user's" in " ".join(str(sm.correct(own, "auc")).split())
+    assert "user's" in explanation(own)
 
 
 def test_estimate_of_a_million_candidates_is_cheap():

@@ -664,7 +664,7 @@ class TestMisfit:
         weights = np.where(rank <= 60, 1.0, 2.5 * np.minimum(1.0, 177 / rank) ** 2)
         true = rng.choice(rank, 100_000, p=weights / weights.sum())
         drawn = SampledRanks(sampled(true, M, rng), N, M)
-        with pytest.raises(InputError, match="shape 3"):
+        with pytest.raises(InputError, match="shape=3"):
             correct(drawn, "recall@10", "sampled")
         with warns_about("negatives"):
             correct(drawn, "recall@10", "sampled", shape=3)

@@ -285,7 +285,7 @@ def test_reads_files_frames_and_columns_of_pairs(tmp_path):
     path.write_text(
         'n_items,n_negatives,HR@10,note\n500,99,0.5,"of two\nlines\tand a tab"\n'
     )
-    assert read_printed(path)[0].about == {"note": "of two\nlines\tand a tab"}
+    assert read_printed(path)[0].details == {"note": "of two\nlines\tand a tab"}
     frame = pd.DataFrame([{"printed": "HR@10=0.8245", "exact": "AUC=0.9", **ABOUT}])
     (of_frame,) = read_printed(frame)
     assert of_frame.printed == of_file.printed

@@ -82,7 +82,7 @@ class UpperBound:
     --------
     >>> bound = UpperBound(UserValues(np.array([0.0, 1.0]), np.array([43, 7]), extreme=1.0))
     >>> round(bound.at(0.95), 3)  # of a share of 0.14
-    0.255
+    0.256
     """
 
     def __init__(self, values: UserValues) -> None:

@@ -169,7 +169,7 @@ def mean_interval(
     >>> share = Moments.from_values([0.0] * 90 + [1.0] * 10)
     >>> interval = mean_interval(share, 100, prior=share)
     >>> round(interval.ci_low, 3), round(interval.ci_high, 3)  # Wilson: 0.055 to 0.174
-    (0.054, 0.177)
+    (0.055, 0.176)
     """
     if n_users < 1:
         raise InputError("no users to average over")

@@ -165,7 +165,7 @@ def rank_blocks(n: int) -> Ranks:
     --------
     >>> blocks = rank_blocks(1_000_000)
     >>> len(blocks), blocks.n_tied[[0, 1000, -1]]
-    (2382, array([   0,    4, 4998]))
+    (2382, array([   0,    4, 2751]))
     """
     steps = np.arange(int(_BLOCKS_PER_E_FOLD * np.log(max(n / _SINGLE_RANK_BLOCKS, 1.0))) + 1)
     later = np.floor(_SINGLE_RANK_BLOCKS * np.exp(steps / _BLOCKS_PER_E_FOLD)).astype(np.int64)
