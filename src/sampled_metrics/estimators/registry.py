@@ -249,14 +249,14 @@ def _rank_estimate(inputs: EstimatorInputs) -> Float:
         )
     divisor = divisors[inputs.divisor]
     better, rest = np.divmod((inputs.n - 1) * np.arange(m + 1), divisor)  # exact
-    values = _values_at_ranks(inputs, 1 + better)
+    values = _metrics_at_ranks(inputs, 1 + better)
     if inputs.rounding == "floor":
         return values
-    next_values = _values_at_ranks(inputs, 2 + better)  # beyond n they have weight 0
+    next_values = _metrics_at_ranks(inputs, 2 + better)  # beyond n they have weight 0
     return values + rest / divisor * (next_values - values)
 
 
-def _values_at_ranks(inputs: EstimatorInputs, ranks: Int) -> Float:
+def _metrics_at_ranks(inputs: EstimatorInputs, ranks: Int) -> Float:
     return np.array([measure.value_at(ranks, inputs.n) for measure in inputs.measures])
 
 

@@ -21,20 +21,17 @@ if TYPE_CHECKING:
     from sampled_metrics.ranks.ranks import Ranks
     from sampled_metrics.ranks.sampled import SampledRanks
 
-# Mean share of candidates below the held-out item under which an order may be random, where it is
-# 0.5; poor recommenders reach more than this.
+# A lower mean share of candidates below the held-out item may be a random order, whose share is 0.5.
 LEAST_SHARE_BELOW = 0.55
-_ROWS_OF_MEAN = 50  # rows from which on a mean rank distinguishes a random order from a poor one
-_ROWS_OF_PATTERN = 10  # rows from which on all having the same property is hardly chance
-_LEAST_LAST_RANK = (
-    8  # smallest largest rank that may be a cut-off; ranks near 1 are always frequent
-)
-_LEAST_CANDIDATES = 8  # candidates whose scores are hardly all equal by chance
-_MANY_BEYOND_LAST = 12  # rows expected beyond the largest rank whose absence is hardly chance
-_FAR_FROM_END = 5  # factor from the largest rank to n up to which no ranks in between are usual
-_EQUAL_SCORES = 0.01  # share of rows with equal scores only that changes a metric noticeably
-_LARGE_TIE = 0.1  # share of the negatives of a row
-_EXPECTED_TIES = 5.0  # expected rows with several ties from which on their absence is suspicious
+_ROWS_OF_MEAN = 50  # fewer rows do not distinguish a random order from a poor one
+_ROWS_OF_PATTERN = 10  # fewer rows may agree by chance
+_LEAST_LAST_RANK = 8  # a smaller largest rank shows no cut-off: ranks near 1 are frequent anyway
+_LEAST_CANDIDATES = 8  # scores of fewer candidates may all be equal by chance
+_MANY_BEYOND_LAST = 12  # fewer rows expected beyond the largest rank may be missing by chance
+_FAR_FROM_END = 5  # if n is this many times the largest rank, ranks in between are missing
+_EQUAL_SCORES = 0.01  # share of rows with equal scores that changes a metric noticeably
+_LARGE_TIE = 0.1  # share of the negatives that have the score of the held-out item
+_EXPECTED_TIES = 5.0  # fewer expected rows with several ties may be missing by chance
 # Usual numbers of negatives, and of candidates with the held-out item.
 _SAMPLE_SIZES = {m + extra for m in (20, 50, 99, 100, 200, 500, 999, 1000) for extra in (0, 1)}
 
