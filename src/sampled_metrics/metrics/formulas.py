@@ -311,7 +311,7 @@ def gains(
 
 @register("ndcg", "NDCG", "6, 11, 13", cutoff="optional", graded=True, aliases=["ndcg-cut"])
 def _ndcg(levels: Levels, users: Ranks, measure: Measure, is_cut: bool = True) -> Float:
-    """Discounted gain by that of the ideal list, which ends at place k if it `is_cut`.
+    """Discounted gain divided by that of the ideal list, which ends at place k if it `is_cut`.
 
     Gains are grades, if there are any; the ideal list then has high grades first.
     """

@@ -431,8 +431,8 @@ def _equalise_negatives(
 ) -> tuple[Int, int]:
     """Return ranks among the same number of negatives in all rows, and that number.
 
-    Rows with more negatives than the fewest use that many of them, chosen at random. The number of
-    these above the held-out item is hypergeometric.
+    That number is the smallest of all rows. Rows with more negatives use a random choice of them;
+    how many of these are above the held-out item follows a hypergeometric distribution.
     """
     fewest = int(np.min(n_negatives))
     most = int(np.max(n_negatives))
@@ -470,7 +470,10 @@ def _read_unit_ids(table: Table, rows: RowSelection) -> Ids | None:
 
 
 def _read_n_negatives(table: Table, option: int | None) -> Any:
-    """Return the number of negatives from the column, which must agree with the option, or it."""
+    """Return the number of negatives from the column or, without one, from the option.
+
+    They must agree if both are given.
+    """
     if option is not None:
         option = whole_number("n_negatives", option, 1, MAX_ITEMS)
     if "n_negatives" not in table.columns:

@@ -21,7 +21,8 @@ if TYPE_CHECKING:
     from sampled_metrics.ranks.ranks import Ranks
     from sampled_metrics.ranks.sampled import SampledRanks
 
-# A lower mean share of candidates below the held-out item may be a random order, whose share is 0.5.
+# Share of the other candidates below the held-out item, on average. A lower one may be a random
+# order, which has 0.5.
 LEAST_SHARE_BELOW = 0.55
 _ROWS_OF_MEAN = 50  # fewer rows do not distinguish a random order from a poor one
 _ROWS_OF_PATTERN = 10  # fewer rows may agree by chance
@@ -201,8 +202,8 @@ def _warn_about_scored_items(above: Int, tied: Int, n_irrelevant: Int) -> None:
 def _warn_about_last_rank(ranks: Int, n: int, argument: str) -> None:
     """Warn about ranks, of 1 to n, that end where more would be expected.
 
-    Ranks are counted in the last tenth up to the largest and in the tenth before. If their number
-    falls by the same factor once more, so many are expected beyond the largest rank.
+    The ranks in the last tenth up to the largest, and in the tenth before, are counted. Beyond the
+    largest rank, the number is expected to change by the same factor once more.
     """
     largest = int(ranks.max())
     width = -(-largest // 10)

@@ -18,8 +18,8 @@ from sampled_metrics.inputs.samples import ScoredPairs
 # Probability that sound negatives fail the test of uniformity. It balances false alarms against
 # negatives that are only slightly uneven, which pass.
 LEVEL = 0.01
-# Draws expected of a group of items; items next to each other are pooled up to there, as is usual
-# for a chi-square test.
+# Expected draws of a group of items in the chi-square test, for which 5 is the usual minimum; items
+# next to each other are pooled until a group has them.
 LEAST_EXPECTED = 5.0
 _REMARKS = {
     "held-out item": "{found:,} users have their held-out item: leave it out, and count one "

@@ -32,7 +32,7 @@ _LOG_UNLIKELY = 20.0 * math.log(10.0)  # of 1/1e-20, a probability that no sum i
 # rounding error of probabilities near 1.
 _NEGLIGIBLE_SIZES = 1e-17
 _WITHOUT = Sampling.WITHOUT_REPLACEMENT
-_BLOCK_CELLS = CACHE_ENTRIES // 4  # of a block of `pmf_at`, which holds several arrays of this size
+_BLOCK_CELLS = CACHE_ENTRIES // 4  # in each of several arrays of `pmf_at` at a time
 
 
 def pmf(rank: ArrayLike, n: ArrayLike, m: int, sampling: Sampling | str) -> Float:
