@@ -264,16 +264,17 @@ def decisions(monkeypatch):
     """Record whether each ranking may end early, and whether the cut ranks were enough."""
     answers = []
 
-    def noted(name):
-        was = getattr(data, name)
-        monkeypatch.setattr(
-            data,
-            name,
-            lambda *form: answers.append(bool(was(*form))) or answers[-1],
-        )
+    def record(name):
+        decide = getattr(data, name)
 
-    noted("_may_end")
-    noted("_is_enough")
+        def recorded(*arguments):
+            answers.append(bool(decide(*arguments)))
+            return answers[-1]
+
+        monkeypatch.setattr(data, name, recorded)
+
+    record("_may_end")
+    record("_cut_is_enough")
     return answers
 
 

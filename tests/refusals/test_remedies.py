@@ -620,7 +620,7 @@ REMEDIES = {
         lambda: (
             sm.values_by_user(SCORES, "recall-micro@2", relevant=HELD).mean().item()
         ),
-        "take recall@2",
+        "use recall@2",
         lambda: sm.values_by_user(SCORES, "recall@2", relevant=HELD).mean().item(),
         1 / 2,
     ),

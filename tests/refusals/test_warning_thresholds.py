@@ -64,7 +64,7 @@ def test_held_out_items_near_the_middle_warn(rows, low, warns, recwarn, tmp_path
     path = tmp_path / "ranks.csv"
     pd.DataFrame({"sampled_rank": np.full(rows, low + 1)}).to_csv(path, index=False)
     as_sampled_ranks(path, n_negatives=M, n_items=N)
-    message = f"above {1 - low / M:.1%} of their negatives"
+    message = f"above {100 - 100 * low / M:.1f} % of their negatives"
     assert any(message in text for text in full_messages(recwarn)) == warns
 
 
@@ -362,19 +362,17 @@ USERS, ITEMS = 200, 300
 RNG = np.random.default_rng(12)
 
 
-def lists_with(hits, users=60, length=20, items=400):
+def lists_with(hits, n_users=60, length=20, n_items=400):
     """Return lists, and a relevant item for each, which only the first `hits` lists hold."""
     lists = {
-        user: [(user * 7 + place) % items for place in range(length)]
-        for user in range(users)
+        user: [(user * 7 + place) % n_items for place in range(length)]
+        for user in range(n_users)
     }
     relevant = {
-        user: [lists[user][0] if user < hits else -1 - user] for user in range(users)
+        user: [items[0] if user < hits else n_items + 9]
+        for user, items in lists.items()
     }
-    return lists, {
-        user: [items + 9 if items[0] < 0 else items[0]]
-        for user, items in relevant.items()
-    }
+    return lists, relevant
 
 
 @pytest.mark.parametrize(

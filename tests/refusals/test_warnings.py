@@ -119,7 +119,7 @@ def test_ties_that_decide_a_metric_show_both_ends():
     """1,000 of 1,577 items tie with each held-out item, and 5 are above it."""
     ranks = sm.Ranks(np.full(60, N), np.full(60, 5), np.full(60, 1000))
     result = notes_of(lambda: sm.evaluate(ranks, "recall@10, auc"))
-    assert "60 of 60 relevant items have the score of others" in result
+    assert "60 of 60 relevant items have the same score as others" in result
     assert "recall@10 0.00 to 1.00" in result
     assert f"auc {1 - 1005 / 1576:.3f} to {1 - 5 / 1576:.3f}" in result
     few = sm.Ranks(np.full(60, N), np.arange(60), np.repeat([0, 1000], 30))
@@ -204,7 +204,7 @@ class TestNotes:
         assert "B, positive: held-out items are above" in pages["open"]
         assert pages["open"].index("B, positive:") < pages["open"].index("<h1")
         assert "This sample" in pages["none"]
-        assert "Questions about the data" not in pages["none"]
+        assert "Warnings about the data" not in pages["none"]
         full = {}
         for name, of_a in (("open", N + 1 - TRUE), ("none", TRUE)):
             for others in ({}, {"B": SAMPLED}):
@@ -214,9 +214,9 @@ class TestNotes:
         sm.report(
             {"A": TRUE, "B": np.sort(TRUE) + 1}, tmp_path / "p.html", n_items=N + 1
         )
-        assert "questions above" not in (tmp_path / "p.html").read_text()
-        assert "questions above" not in full["none", 0]
-        assert all("questions above" in full["open", n] for n in (0, 1))
+        assert "warnings above" not in (tmp_path / "p.html").read_text()
+        assert "warnings above" not in full["none", 0]
+        assert all("warnings above" in full["open", n] for n in (0, 1))
         sm.report({"A": N + 1 - TRUE}, tmp_path / "p.html", n_items=N)
         assert (
             "A, relevant: held-out items are above"
@@ -255,8 +255,8 @@ def sampled(ranks, **columns):
         (np.round(SAMPLE_SCORES, 1), {}, None),  # ties by rounding
         (1.0 * (SAMPLE_SCORES > 1), {"shape": "none"}, "a tenth of their negatives"),
         (CONFUSED_SCORES, {}, "of one of their negatives"),
-        (SAMPLE_SCORES, {"positive": -1}, "above 49.5%"),
-        (SAMPLE_SCORES.T, {}, "above 52.1%"),
+        (SAMPLE_SCORES, {"positive": -1}, "above 49.5 %"),
+        (SAMPLE_SCORES.T, {}, "above 52.1 %"),
         (0 * SAMPLE_SCORES, {"shape": "none"}, "a tenth of their negatives"),
         (SAMPLE_SCORES, {"n_items": N_NEGATIVES + 1}, "n_items is 101"),
         (

@@ -328,8 +328,11 @@ FULL_OPTIONS = {"relevant": HELD, "seen": FULL_SCORES < -9}
     ("call", "message"),
     [
         (lambda _: sm.correct(MASKED_SCORES, "auc", **SAMPLE_OPTIONS), "mask"),
-        (lambda _: sm.evaluate(MASKED_SCORES, "auc", relevant=HELD), "mask"),
-        (lambda _: sm.rank(lambda rows: MASKED_SCORES[rows], None, HELD), "mask"),
+        (lambda _: sm.evaluate(MASKED_SCORES, "auc", relevant=HELD % 11), "mask"),
+        (
+            lambda _: sm.rank(lambda rows: MASKED_SCORES[rows], None, HELD % 11),
+            "mask",
+        ),
         (lambda _: sm.SampledRanks(np.ma.array([1, 2], mask=[0, 1]), 9, 2), "mask"),
         (
             lambda path: sm.correct(SAMPLE_SCORES, relevant=path, **SAMPLE_OPTIONS),
