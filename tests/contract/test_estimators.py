@@ -1,4 +1,4 @@
-"""What every declared estimator owes: one spelling, and moments that a simulation confirms."""
+"""Every registered estimator: its name, and moments against a simulation."""
 
 import numpy as np
 import pytest
@@ -16,7 +16,7 @@ from sampled_metrics.sampling import (
 from sampled_metrics_study.experiment import expected_moments, repeated_estimates
 
 N_ITEMS, N_NEGATIVES, USERS, REPETITIONS, RESAMPLES = 200, 15, 120, 1500, 400
-DEVIATIONS = 4.5  # of a thousand cells, one is outside with probability 0.007
+DEVIATIONS = 4.5  # one of a thousand cells is outside with probability 0.007
 
 
 def spellings(name):
@@ -52,7 +52,7 @@ def test_register_same_name_is_refused():
 
 @pytest.mark.parametrize("sampling", Sampling)
 def test_moments_match_simulation(sampling):
-    """The bootstrap knows how far a simulated mean and deviation are from the true ones."""
+    """Tolerances are bootstrap errors of the simulated mean and deviation."""
     rng = np.random.default_rng(1)
     better = np.minimum(rng.geometric(0.03, USERS), N_ITEMS - 31)
     ranks = Ranks(

@@ -1,4 +1,4 @@
-"""What every recommender must do: those of the registry, by SETTINGS or else by their defaults."""
+"""Every registered recommender, with SETTINGS or its default settings."""
 
 import numpy as np
 import pytest
@@ -34,7 +34,7 @@ SETTINGS = {
 SETTINGS.update({kind: {} for kind in KINDS if kind not in SETTINGS})
 SEEDED = [kind for kind in KINDS if "seed" in KINDS[kind].Settings.model_fields]
 ALL, SCATTERED = np.arange(33), np.random.default_rng(5).random((33, 17)) < 0.3
-# A user with events of all items but one, which has none.
+# A user with events of all items but one, and an item without events.
 EXTREME = SCATTERED.copy()
 EXTREME[5], EXTREME[:, 3] = True, False
 
@@ -55,7 +55,7 @@ def test_every_kind_has_settings():
 
 @pytest.mark.parametrize("evaluated", [33, 20])
 def test_ranks_match_scores(case, evaluated):
-    """Also where users only train: they come last, and are not ranked."""
+    """Also with users who are only in the training data: they come last, without ranks."""
     model, shown = make(case), SCATTERED[:evaluated]
     unseen = np.where(shown, -1, np.random.default_rng(1).random(shown.shape))
     held_out = unseen.argmax(axis=1)
@@ -104,7 +104,7 @@ def test_scores_follow_the_seed(kind):
     "case", [case for case in SETTINGS if case not in {"popularity", "random"}]
 )
 def test_withheld_item_of_checkerboard_ranks_first(case):
-    """Users like the items of their own colour, and each has one of them withheld."""
+    """Users like items of their own colour, one of which is withheld from each."""
     board = np.equal.outer(np.arange(20) % 2, np.arange(20) % 2) & ~np.eye(
         20, dtype=bool
     )

@@ -36,7 +36,7 @@ from tests.helpers.estimation import (
 
 
 def rational_bv(n, m, sampling, values, gamma):
-    """Eq. 25 as printed, for uniform ranks, solved in rational numbers."""
+    """Solve eq. 25 in rational numbers, for uniform ranks."""
 
     def cell(r, i):
         if sampling == WITH:
@@ -169,7 +169,7 @@ class TestMonotone:
             steps = np.append(x[:-1] - x[1:], x[-1])
             free = steps[: None if nonnegative else -1]
             assert free.min() >= -1e-14
-            # gradient in the steps: at least 0, and 0 wherever the step may go either way
+            # derivative by the steps: at least 0, and 0 where a step may change in both directions
             gradient = np.cumsum(a.T @ (a @ x - target))
             assert gradient[: len(free)].min() >= -1e-11
             assert np.abs(gradient * np.where(steps > 1e-12, 1, 0)).max() <= 1e-11
@@ -191,7 +191,7 @@ class TestMonotone:
 
 @pytest.mark.parametrize("sampling", SAMPLINGS)
 def test_monotone_vectors_never_rise(sampling):
-    """Also where steps are 0 but for rounding, as of recall at n, which is 1 at every rank."""
+    """Also for recall at n, which is 1 at each rank, so that steps are rounding errors."""
     measures = [*MEASURES, parse_measure("recall@12"), parse_measure("recall@11")]
     for nonnegative in (True, False):
         (vectors,) = np.moveaxis(
@@ -212,7 +212,7 @@ def test_monotone_vectors_never_rise(sampling):
 
 
 def test_monotone_vectors_of_many_negatives_match_bvls():
-    """More unknowns than the solver of this package takes, against bounded least squares."""
+    """Many unknowns, against bounded least squares of scipy."""
     n, m, measures = 400, 140, [parse_measure("recall@10"), parse_measure("rr@3")]
     solutions = solve_monotone(reduce_system(measures, n, m, WITH))
     steps = np.cumsum(sampled_rank_pmf(n, m, WITH), axis=1)
@@ -248,7 +248,7 @@ def test_rank_rule_of_few_ranks_has_all(n):
 @pytest.mark.parametrize("m", [3, 20, 300])
 @pytest.mark.parametrize("n", [(1 << 14) + 1, 10**5])
 def test_rank_rule_is_exact_up_to_degree_39(n, m):
-    """Also those that end at a cut-off, which ends a block."""
+    """Also for sums up to a cut-off, where a block ends."""
     measures = [parse_measure("recall@1000"), parse_measure("ndcg@17")]
     ranks, weights = rank_rule(measures, n, m)
     assert ranks.size < n
@@ -268,8 +268,10 @@ def test_rank_rule_is_exact_up_to_degree_39(n, m):
 
 @pytest.mark.parametrize(("n", "m"), [(17_000, 300), (10**6, 400)])
 def test_rank_rule_sums_hypergeometric_probabilities(n, m):
-    """Without replacement, the probabilities of a sampled rank given all true ranks add up to
-    n/(m + 1), since the ranks of m + 1 items of n are those of any other sample of that size."""
+    """Without replacement, the sum of p(sampled rank | rank) over the ranks is n/(m + 1).
+
+    If each true rank is equally likely, so is each sampled rank.
+    """
     ranks, weights = rank_rule([], n, m)
     np.testing.assert_allclose(
         weights @ pmf_at(ranks, n, m, WITHOUT), n / (m + 1), rtol=1e-12
@@ -289,7 +291,7 @@ def test_sums_up_to_match_single_ranks(gap):
     rng = np.random.default_rng(gap)
     ends = np.cumsum(rng.integers(0, gap + 1, 30)) + 1
     wanted = [sum(1 / rank for rank in range(1, end + 1)) for end in ends]
-    # A gap is close where 1 / rank changes little within it.
+    # Gaps must be small where 1 / rank changes fast.
     if gap == 400:
         ends = np.concatenate([np.arange(1, 500), 499 + ends])
         wanted = [sum(1 / rank for rank in range(1, end + 1)) for end in ends]
@@ -320,7 +322,7 @@ def vector_with_prior(name, measure, n, m, prior, sampling="without-replacement"
 )
 @pytest.mark.parametrize("scale", [1, 40])
 def test_prior_by_hand(name, expected, scale):
-    prior = np.array([2, 1, 1]) * scale  # weights need not have the sum 1
+    prior = np.array([2, 1, 1]) * scale  # weights need not sum to 1
     vector = vector_with_prior(name, "recall@1", 3, 1, prior)
     np.testing.assert_allclose(vector, expected, atol=1e-10)
 
@@ -368,7 +370,7 @@ def test_prior_is_uniform_by_default(name):
 
 
 def test_prior_of_users_leaves_no_bias():
-    # With gamma = 1 the estimate is the posterior mean: exact on average if users are as the prior.
+    # With gamma = 1 the estimate is the posterior mean: unbiased if ranks follow the prior.
     n, m = 200, 10
     prior = 1 / np.arange(1, n + 1) ** 2
     pmf = sampled_rank_pmf(n, m, "without-replacement")
@@ -398,7 +400,7 @@ def test_wrong_prior_is_refused(prior, message):
 
 
 def test_error_without_prior_does_not_name_it():
-    # With replacement, 2,000 negatives are hardly ever all better than the item in the middle of 3.
+    # With replacement, 2,000 negatives are almost never all better than the middle one of 3 items.
     with pytest.raises(InputError, match="probability") as refusal:
         vector_with_prior("cls", "recall@1", 3, 2000, None, "with-replacement")
     assert "prior" not in str(refusal.value)

@@ -195,7 +195,7 @@ class TestFitted:
     @pytest.mark.parametrize("sampling", SAMPLINGS)
     @pytest.mark.parametrize("name", ["em:1", "em:30", "likely"])
     def test_vectors_are_derivatives(self, name, sampling):
-        """x_i - g is the slope of g towards all users at sampled rank i; numerical derivative."""
+        """x_i - g is the derivative of the estimate g towards all users at sampled rank i."""
         ours = self.vectors(name, sampling=sampling)
         ours -= self.value(name, sampling=sampling)[:, None]
         for i, all_there in enumerate(self.HISTOGRAM.sum() * np.eye(self.M + 1)):
@@ -209,7 +209,7 @@ class TestFitted:
             np.testing.assert_allclose(ours[:, i], numerical, rtol=1e-4, atol=1e-5)
 
     def test_em_ignores_impossible_sampled_ranks(self):
-        """Four draws from two items: one distinct with probability 1/8, never more than two.
+        """Four draws from two items: one distinct item with probability 1/8, otherwise two.
 
         Given sampled rank 1, true rank 1 is 16 times as probable as 2; given 2, rank 2 is 15/2
         times as probable as 3. The AUC of true ranks 1, 2, 3 is 1, 1/2, 0.
@@ -222,7 +222,7 @@ class TestFitted:
         )
 
     def test_em_many_candidates_matches_all_ranks(self):
-        """Beyond 16,384 candidates, nodes stand for several ranks each."""
+        """Beyond 16,384 candidates, each node stands for several ranks."""
         n, m, measures = (
             20_000,
             20,

@@ -9,7 +9,7 @@ WITHOUT, WITH, DISTINCT = Sampling
 
 
 def all_samples(others, m, sampling):
-    """Every sample of the letters in `others`, equally probable ones listed equally often."""
+    """Return all samples of the letters in `others`, each as often as it is probable."""
     if sampling is WITHOUT:
         return combinations(others, m)
     places = product(range(len(others)), repeat=m)
@@ -18,7 +18,7 @@ def all_samples(others, m, sampling):
 
 
 def enumerated_distribution(n, better, tied, m, *, sampling, ties):
-    """Distribution of the sampled rank by listing every sample and every place among the ties."""
+    """Return the distribution of the sampled rank over all samples and places among the ties."""
     others = "b" * better + "t" * tied + "w" * (n - 1 - better - tied)
     samples = list(all_samples(others, m, sampling))
     probability = [Fraction(0)] * (m + 1)

@@ -1,4 +1,4 @@
-"""What the estimators compute from, by scipy and by definition, and vectors by name."""
+"""Probabilities and metrics that estimators use, from scipy, and vectors by name."""
 
 from functools import cache
 

@@ -145,7 +145,7 @@ class TestSeveralRelevantItems:
                 (1 + 1 / 2) / (1 + 1 / log2(3) + 1 / 2 + 1 / log2(5)),
             ),
             ("ndcg-by-k@3", (1 + 1 / 2) / (1 + 1 / log2(3) + 1 / 2)),
-            # k = 6 > |R|: now the ideal lists of eq. 6 and of all |R| items are one
+            # k = 6 > |R|: the ideal lists of eq. 6 and of all |R| items are the same
             ("ap@6", (1 / 1 + 2 / 3 + 3 / 4) / 4),
             ("ap-by-relevant@6", (1 / 1 + 2 / 3 + 3 / 4) / 4),
             (
@@ -214,7 +214,7 @@ def test_ap_of_papachristoudis_example():
 
 @pytest.mark.parametrize("name", ["rr", "rr@4", "hit@3"])
 def test_first_of_several_tied_items_matches_all_sets(name):
-    """Levels of 2 to 5 candidates, 1 to all of them relevant, below 0 to 2 others, by all sets."""
+    """Levels of 2 to 5 candidates, 1 to all of them relevant, below 0 to 2 others."""
     cases = [(above, size, hits) for above in range(3) for size in range(2, 6)
              for hits in range(1, size + 1)]  # fmt: skip
     expected = []

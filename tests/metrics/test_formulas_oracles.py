@@ -140,7 +140,7 @@ def test_random_orders_average_to_expectation():
 
 @pytest.mark.parametrize("above", [0, 1, 30, 63, 64, 65, 1000, 10**6])
 def test_reciprocals_match_sums(above):
-    # from a table up to 64 and from an expansion beyond
+    # sums up to 64 are from a table, and beyond from an expansion
     places = np.array([1, 2, 10, 64, 65, 5000])
     expected = [
         fsum(1 / (above + 1 + place) for place in range(count)) for count in places
@@ -204,7 +204,7 @@ class TestAgainstOtherPackages:
 
     @pytest.mark.parametrize("tied", [True, False])
     def test_scikit_learn(self, tied):
-        # its ideal list ends at k as that of eq. 6, and it averages over ties
+        # its ideal list ends at k, as in eq. 6, and it averages over ties
         users = list(self.users(tied, seed=1))
         theirs = {
             "auc": [
@@ -215,9 +215,7 @@ class TestAgainstOtherPackages:
                 for scores, items in users
             ],
         }
-        if (
-            not tied
-        ):  # it has one threshold for a whole level of ties, so no order at all
+        if not tied:  # it uses one threshold for all tied items instead of an order
             theirs["ap"] = [
                 average_precision_score(self.labels(items), scores)
                 for scores, items in users

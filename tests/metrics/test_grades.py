@@ -1,4 +1,4 @@
-"""Grades of relevant items: by hand, by every order of ties, by other packages, in every form."""
+"""Grades of relevant items: by hand, all orders of ties, other packages, all forms of data."""
 
 import json
 import warnings
@@ -29,14 +29,14 @@ WORST = (1 + 2 / log2(3) + 3 / 2) / (
 
 
 def graded(users, min_relevance=0.0):
-    """Ranks of users given as (scores, grades), 0 for an irrelevant item."""
+    """Return ranks of users from their scores and grades, 0 for irrelevant items."""
     scores = np.array([scores for scores, _ in users], dtype=float)
     grades = csr_array(np.array([grades for _, grades in users], dtype=float))
     return sm.rank(scores, None, grades, min_relevance=min_relevance)
 
 
 def by_definition(name, grades):
-    """NDCG of one ranking, from the grades by place."""
+    """Return NDCG of one ranking from the grades in order."""
     kind, _, cutoff = name.partition("@")
     k = int(cutoff) if cutoff else len(grades)
     best = sorted(grades, reverse=True)
@@ -241,7 +241,7 @@ CUTOFFS = (1, 3, 10, 30)
 
 
 def test_trec_eval_of_full_rankings():
-    """Binary relevance, several items per user; every value of every user."""
+    """Binary relevance with several items per user."""
     rng = np.random.default_rng(11)
     users, items = 80, 40
     scores = rng.permuted(np.tile(np.arange(items) / items, (users, 1)), axis=1)
@@ -314,7 +314,7 @@ QRELS = "".join(
 
 
 def forms(folder):
-    """Every form that grades can have beside scores, and beside lists."""
+    """Yield scores and lists with grades in every form."""
     TABLE.to_csv(folder / "grades.csv", index=False)
     (folder / "grades.qrels").write_text(QRELS)
     np.save(folder / "grades.npy", GRADES)
@@ -460,7 +460,7 @@ def test_compare_of_sampled_ranks_refuses_min_relevance():
 @pytest.mark.parametrize("order", [[0, 1, 2], [2, 1, 0], [1, 2, 0], [2, 0, 1]])
 @pytest.mark.parametrize(("item", "place"), [("a", 1), ("b", 2), ("e", 3)])
 def test_grades_of_missing_items_in_any_order_of_rows(item, place, order):
-    """Anna's list has one of grade 1 at a place; c of grade 3 and d of grade 2 are not in it."""
+    """An item of grade 1 is in the list; c of grade 3 and d of grade 2 are not."""
     lists = pd.DataFrame(
         {"user_id": ["anna"] * 3, "item_id": list("abe"), "rank": [1, 2, 3]}
     )

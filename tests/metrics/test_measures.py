@@ -180,7 +180,7 @@ class TestNames:
                 if name["ours"] == "-"
                 else parse_measure(name["ours"].replace("K", "9"))
             )
-            # Names of ranx and trec_eval are read as they are, where they mean the same.
+            # Names of these libraries can be used directly if they mean the same.
             same = name["theirs"] not in ("map@K", "MAP@K", "map_at_K")
             if name["library"] in ("ranx", "trec_eval", "BEIR", "MTEB") and same:
                 assert parse_measure(name["theirs"].replace("K", "9")) == measure
@@ -188,7 +188,7 @@ class TestNames:
 
 @pytest.fixture
 def rank_biased_precision():
-    """Moffat and Zobel, 2008, declared as any metric is."""
+    """Rank-biased precision (Moffat and Zobel, 2008), registered like any metric."""
 
     @measures.register(
         "rbp", "RBP", cutoff="optional", aliases=["rank-biased-precision"]
@@ -226,7 +226,7 @@ def test_register_makes_a_metric():
 @pytest.mark.parametrize("tied", [False, True])
 @pytest.mark.parametrize("same_n", [False, True])
 def test_values_of_many_users_match_values_of_few(ties, tied, same_n):
-    # Values of many users are looked up by place, those of a few thousand are calculated.
+    # Values of many users are looked up by rank, those of a few thousand are computed.
     rng = np.random.default_rng(0)
     users = 12_000
     n = np.full(users, 900)
@@ -250,7 +250,7 @@ def test_values_of_many_users_match_values_of_few(ties, tied, same_n):
 
 @pytest.mark.parametrize(
     "beta", ["0.1234561", "0.1234569"]
-)  # shown are .123456 and .123457
+)  # names would show .123456 and .123457
 def test_parse_measure_beta_with_many_digits_is_refused(beta):
     with pytest.raises(InputError, match="6 digits"):
         parse_measure(f"f{beta}@5")
@@ -273,10 +273,10 @@ def test_parse_measure_cutoff_without_name_is_refused(text):
             [3, 4],
             0,
             2 / 20,
-        ),  # nothing below the last relevant item matters
+        ),  # places below the last relevant item do not matter
         ("ap", [3, 4], 0, (1 / 3 + 2 / 4) / 2),
         ("auc", [3, 4], 12, (8 + 8) / (2 * 10)),
-        ("rr@20", [3], 0, 1 / 3),  # the first settles it
+        ("rr@20", [3], 0, 1 / 3),  # the first item decides
         ("hit@20", [3], 0, 1),
         ("ndcg@10", [], 0, 0),
         ("recall@20", [3], 0, "recall@20 needs ranks down to 20; lists end at 10"),

@@ -12,14 +12,14 @@ def mean_value(ranks, metric):
     return sm.evaluate(ranks, metric)[0].value
 
 
-# Lists and relevant items of the documentation of RePlay.
+# Lists and relevant items in the documentation of RePlay.
 REPLAY = {1: [3, 7, 10, 11, 2], 2: [5, 8, 11, 1, 3], 3: [4, 9, 2]}
 
 
 REPLAY_TRUE = {1: [5, 6, 7, 8, 9, 10], 2: [6, 7, 4, 10, 11], 3: [1, 2, 3, 4, 5]}
 
 
-# Relevant items of three users in the tests of evidently, who each have three items.
+# Lists of three items for three users in the tests of evidently.
 EVIDENTLY = pd.DataFrame(
     {
         "user_id": [*"aaabbbccc"],
@@ -30,7 +30,7 @@ EVIDENTLY = pd.DataFrame(
 
 
 class TestTheirNumbers:
-    """Numbers of the test data or of the source of each project."""
+    """Numbers in the test data or the code of each project."""
 
     @pytest.mark.parametrize(
         ("labels", "scores", "theirs"),
@@ -43,7 +43,7 @@ class TestTheirNumbers:
         ],
     )
     def test_ap_by_threshold_matches_scikit_learn_tests(self, labels, scores, theirs):
-        """Of its tests, where `ap` averages over orders: .75 in the first."""
+        """Values of its tests; `ap` averages over orders, which gives .75 in the first."""
         options = {"relevant": np.array([labels])}
         results = sm.evaluate(np.array([scores]), "ap-by-threshold", **options)
         assert results[0].value == pytest.approx(theirs)
@@ -98,13 +98,13 @@ class TestTheirNumbers:
         ],
     )
     def test_evidently(self, metric, theirs):
-        """Users without a relevant item are left out there too."""
+        """Evidently, too, leaves out users without a relevant item."""
         with warns_about("have no row"):
             results = sm.evaluate(EVIDENTLY, metric, n_items=4)
         assert results[0].value == pytest.approx(theirs)
 
     def test_precision_of_short_lists_lenskit_and_evidently(self):
-        """2 of 3 items are relevant: theirs at 5 is 2/3, as `precision@3` here."""
+        """2 of 3 items are relevant: their precision at 5 is 2/3, our `precision@3`."""
         relevant = {1: list(range(100))}
         short = {"recommended": {1: [1, 0, 150]}, "relevant": relevant}
         ranks = sm.Ranks.from_lists(**short, missing="last")
@@ -121,7 +121,7 @@ class TestTheirNumbers:
         assert mean == pytest.approx((1 + 2 / 3) / 3)
 
     def test_mteb(self):
-        """`test_metrics_at_k` of its RetrievalEvaluator."""
+        """Values of `test_metrics_at_k` of RetrievalEvaluator."""
         run = {
             "0": {"0": 1.0, "1": 0.9, "2": 0.8},
             "1": {"0": 0.0, "1": 1.0, "2": 0.0},
@@ -139,7 +139,7 @@ class TestTheirNumbers:
         assert {result.metric: result.value for result in results} == theirs
 
     def test_accuracy_beir(self):
-        """`top_k_accuracy`: the share of queries with a hit, of 3 and 1 relevant ones."""
+        """`top_k_accuracy` is the share of queries with a hit."""
         run = {"a": {"x": 3.0, "y": 2.0}, "b": {"z": 2.0, "x": 1.0}}
         qrels = {"a": {"x": 1, "u": 1, "v": 1}, "b": {"x": 1}}
         assert sm.evaluate(run, "Accuracy@1", relevant=qrels)[0].value == 0.5
@@ -164,7 +164,7 @@ class TestTheirNumbers:
         assert result.value == pytest.approx(np.average(by_user, weights=[1, 2, 3]))
 
     def test_mrr_mind(self):
-        """`mrr_score` of MIND: the sum of labels by rank, by the clicks."""
+        """`mrr_score` of MIND: the sum of labels divided by ranks, divided by the clicks."""
         labels, scores = np.array([0, 1, 0, 1]), np.array([0.4, 0.9, 0.5, 0.1])
         by_rank = labels[np.argsort(-scores)] / np.arange(1, 5)
         theirs = by_rank.sum() / labels.sum()

@@ -1,4 +1,4 @@
-"""Errors of ratings: values by hand, other packages, and what is refused."""
+"""RMSE and MAE by hand, against scikit-learn, and wrong ratings."""
 
 import numpy as np
 import pandas as pd

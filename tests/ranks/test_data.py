@@ -1,4 +1,4 @@
-"""`rank` against counting by hand and one by one, by scores and by vectors."""
+"""`rank` of scores, vectors and functions against hand counts and pairwise comparison."""
 
 import math
 import operator
@@ -24,7 +24,7 @@ def counts(ranks):
 
 
 def one_by_one(scores, candidates, relevant):
-    """Better and tied candidates of each relevant item, user by user, best first."""
+    """Count better and tied candidates of each relevant item, best first for each user."""
     rows = []
     for user, item in zip(*np.nonzero(relevant), strict=True):
         row = scores[user]
@@ -71,7 +71,7 @@ def test_rank_matches_pairwise_comparison(seed, single, block_size):
         relevant = np.equal.outer(rng.integers(0, 23, 70), np.arange(23))
         scores[relevant] = rng.integers(0, 6, 70)
         seen &= ~relevant
-    scores[seen] += 9  # seen items are no candidates, however high they score
+    scores[seen] += 9  # seen items are not candidates, even with high scores
     candidates = ~seen & np.isfinite(scores)
     relevant &= candidates
     blocks = []
@@ -143,7 +143,7 @@ def test_rank_sparse_zeros_and_duplicates():
     for marked, n_candidates in (
         (zero, 2),
         (twice, 3),
-    ):  # what is stored is seen, also a zero
+    ):  # a stored entry is seen, even a zero
         ranks = rank(score, marked, [0])
         assert ranks.n_candidates[0] == n_candidates
         assert ranks.n_better[0] == n_candidates - 2
@@ -172,7 +172,7 @@ def test_rank_large_integers_are_exact(low):
 
 
 def vectors(seed, d, levels=None):
-    """Vectors of 40 users and 70 items, of whole numbers where levels are given."""
+    """Return vectors of 40 users and 70 items; whole numbers up to `levels`, if not None."""
     rng = np.random.default_rng(seed)
     sizes = ((40, d), (70, d))
     if levels is None:
@@ -197,7 +197,7 @@ def test_rank_vectors_match_exactly_rounded_sums(d, levels, block_size):
     held_out = relevant.argmax(axis=1)
     ranks = rank((users, items), csr_array(seen), held_out, block_size=block_size)
     assert counts(ranks) == one_by_one(scores, ~seen, relevant)
-    rows = np.array([31, 4, 5, 17])  # users of a part rank as among all
+    rows = np.array([31, 4, 5, 17])  # some users rank as among all users
     some = rank((users[rows], items), seen[rows], held_out[rows])
     assert counts(some) == counts(ranks.take(rows))
 
@@ -288,7 +288,7 @@ def test_rank_wrong_options_are_refused():
         rank(by_rows(ONES), None, [0, 0, 0], block_size=0)
     with pytest.raises(InputError, match="row 1, column relevant"):
         rank(PAIR, None, [9, 0])
-    with pytest.raises(ZeroDivisionError):  # errors of the scorer pass
+    with pytest.raises(ZeroDivisionError):  # errors of the function are not caught
         rank(lambda _: 1 / 0, None, [0])
     assert len(rank(lambda _: np.ones((0, 0)), None, [])) == 0
 
@@ -310,7 +310,7 @@ def test_rank_without_relevant_items_is_refused(relevant):
 
 
 def exact_products(users, items):
-    """Inner products in exact arithmetic, users x items."""
+    """Return inner products in exact arithmetic, shape (users, items)."""
     return [[sum(map(operator.mul, map(Fraction, u), map(Fraction, v))) for v in items.tolist()]
             for u in users.tolist()]  # fmt: skip
 
@@ -318,7 +318,7 @@ def exact_products(users, items):
 @pytest.mark.parametrize("scale", [1.0, 2.0**-500, 2.0**400])
 @pytest.mark.parametrize("several", [False, True])
 def test_rank_near_ties_of_whole_numbers_are_exact(scale, several):
-    """Sums of products up to 2^52 are exact; many differ by 1, far within the margin."""
+    """Sums of products up to 2^52 are exact, and many of them differ by 1 only."""
     rng = np.random.default_rng(1)
     users = 2.0**24 + rng.integers(0, 3, (9, 8))
     items = 2.0**24 + rng.integers(0, 3, (60, 8))
@@ -342,7 +342,7 @@ def test_rank_near_ties_of_whole_numbers_are_exact(scale, several):
 
 @pytest.mark.parametrize("seed", range(5))
 def test_rank_near_ties_of_fractions_are_within_rounding(seed):
-    """Up to the rounding of one sum; equal vectors are tied, whatever the block."""
+    """Ranks are exact up to the rounding of one sum; equal vectors are tied in any block."""
     rng = np.random.default_rng(seed)
     users = rng.normal(size=(12, 7))
     items = np.repeat(rng.normal(size=(6, 7)), 12, axis=0)
@@ -370,7 +370,7 @@ def test_rank_near_ties_of_fractions_are_within_rounding(seed):
 
 def test_rank_lists_of_seen_and_relevant_items():
     scores = np.array([[0.9, 0.8, 0.1, 0.3], [0.2, 0.7, 0.4, 0.1]])
-    # Without items 0 and 1, item 3 of the first user is the best; item 2 of the second is, too.
+    # Without items 0 and 1, item 3 of the first user is the best, and item 2 of the second.
     for score in (scores, scores.tolist(), lambda users: scores[users]):
         ranks = rank(score, [[0, 1], [1]], [[3], [2]])
         assert (ranks.n_better.tolist(), ranks.n_candidates.tolist()) == (
@@ -382,7 +382,7 @@ def test_rank_lists_of_seen_and_relevant_items():
 
 
 def test_rank_infinite_products():
-    """-inf is no candidate, as a score of a matrix is; inf and NaN are refused."""
+    """A product of -inf is not a candidate, like such a score; inf and NaN are refused."""
     items = np.array(
         [[-1e200, 0.0], [1.0, 0.0], [2.0, 0.0], [3.0, 0.0], [-1e200, 0.0]]
     )

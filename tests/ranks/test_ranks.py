@@ -1,4 +1,4 @@
-"""Ranks: what they hold, which counts no ranking can have, reading and writing."""
+"""`Ranks`: checks of counts, properties, selection, reading and writing."""
 
 from dataclasses import FrozenInstanceError
 from itertools import combinations_with_replacement, product
@@ -191,7 +191,7 @@ def test_write_ids_of_any_type_round_trip(tmp_path, ids, written):
 
 
 def counts_of_rankings(n, relevant):
-    """Better and tied candidates of the first `relevant` of n items, in every order with ties."""
+    """Counts of the first `relevant` of n items in each possible ranking with ties."""
     counts = set()
     for levels in product(range(n), repeat=n):
         better = [sum(other > level for other in levels) for level in levels]
@@ -305,7 +305,7 @@ def test_binary_selects_items_of_at_least_a_grade():
 
 
 def test_best_and_worst_rank_by_hand():
-    """Two above and one tied: best rank 3, worst 4; three above and three tied: 4 and 7."""
+    """Two better and one tied: ranks 3 and 4; three better and three tied: 4 and 7."""
     ranks = Ranks([9, 9, 9], [2, 3, 1], [1, 3, 0])
     assert ranks.best_rank.tolist() == [3, 4, 2]
     assert ranks.worst_rank.tolist() == [4, 7, 2]

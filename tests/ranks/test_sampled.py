@@ -1,4 +1,4 @@
-"""Sampled ranks: what they hold, reading and writing, wrong arguments."""
+"""`SampledRanks`: reading, writing, wrong arguments."""
 
 import numpy as np
 import pytest
@@ -25,7 +25,7 @@ def test_from_table_by_hand(tmp_path):
         InputError, match=r"found n_candidates 50 to 60, but n_items.* is 70"
     ):
         as_sampled_ranks(path, n_negatives=10, n_items=70)
-    # Several held-out items of a user are several rows.
+    # A user with several held-out items has several rows.
     path.write_text(
         "user_id,item_id,repetition,sampled_rank\na,x,0,1\na,y,0,3\na,x,1,3\n"
     )

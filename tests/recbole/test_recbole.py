@@ -1,6 +1,6 @@
-"""What docs/meter.md shows, with the released packages of RecBole and PyTorch.
+"""The output shown in docs/meter.md, with the released packages of RecBole and PyTorch.
 
-Run by `make test-recbole`, in an environment of its own.
+`make test-recbole` runs it in an environment of its own.
 """
 
 import contextlib
@@ -23,7 +23,7 @@ NUMBER = re.compile(r"-?\d\.\d+")
 
 @pytest.fixture(scope="module")
 def printed(tmp_path_factory):
-    """Lines that the page's code prints, in an interpreter of its own."""
+    """Lines that the code of the page prints, run in a new interpreter."""
     folder = tmp_path_factory.mktemp("made")
     (code,) = re.findall(r"(?ms)^```python\n(.*?)^```$", PAGE)
     (folder / "run.py").write_text(code)
@@ -67,7 +67,7 @@ def test_range_contains_metric_of_full_ranking(printed, model):
 
 
 def test_torch_loop_matches_evaluate():
-    """Scores that need gradients, in half precision too."""
+    """Scores that require gradients, also in half precision."""
     rng = np.random.default_rng(0)
     scores = rng.normal(size=(90, 40))
     seen = torch.tensor(rng.random((90, 40)) < 0.2)

@@ -68,7 +68,7 @@ class TestDraws:
             assert stats.chisquare(histogram[possible], expected).pvalue > 1e-4
 
     def test_repetition_does_not_depend_on_others(self):
-        # more users than one block holds, so that the generators are called several times
+        # several blocks of users, so that generators are called several times
         rng = np.random.default_rng(5)
         n, better = rng.integers(1200, 1400, 1100), rng.integers(0, 100, 1100)
         records = Ranks(n, better, rng.integers(0, 90, n.size))

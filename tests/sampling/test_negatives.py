@@ -1,4 +1,4 @@
-"""Negatives that are drawn, and tests of negatives that somebody else drew."""
+"""Draws of negatives, and checks of negatives of others."""
 
 from collections import Counter
 from itertools import combinations
@@ -23,7 +23,7 @@ USERS, ITEMS, M = 300, 200, 12
 
 
 def interactions(seed: int = 3) -> tuple[csr_array, csr_array]:
-    """Seen and held-out items: popular ones have low numbers."""
+    """Return seen and held-out items; popular items have low numbers."""
     rng = np.random.default_rng(seed)
     seen = rng.random((USERS, ITEMS)) < 0.3 / (1 + 0.05 * np.arange(ITEMS))
     held_out = np.zeros((USERS, ITEMS), dtype=bool)
@@ -53,7 +53,7 @@ def uniform(seed: int = 0, m: int = M) -> np.ndarray:
 
 
 def test_draws_of_all_sets_are_equally_likely():
-    # Items 0 and 5 are excluded; of 1, 2, 3, 4 three are drawn.
+    # Items 0 and 5 are excluded; three of 1, 2, 3, 4 are drawn.
     excluded = np.array([[1, 1, 0, 0, 0, 1], [1, 0, 0, 0, 0, 1]])
     drawn = [
         draw_negatives(csr_array(excluded), 3, seed=seed)[1] for seed in range(800)
@@ -109,7 +109,7 @@ def test_held_out_item_is_counted():
 
 
 def test_chi_square_matches_scipy():
-    """Draws with replacement of users who have seen nothing: scipy's chi-square of the counts."""
+    """Draws with replacement from all items, against the chi-square test of scipy."""
     nothing = csr_array((USERS, ITEMS))
     items = np.random.default_rng(1).integers(ITEMS, size=(USERS, M))
     user = np.repeat(np.arange(USERS), M)
@@ -298,7 +298,7 @@ def test_command_remarks_and_unknown_ids(run, tmp_path, monkeypatch):
 
 
 def test_check_pairs_p_value_is_at_most_1():
-    """Ten users have one of 20 items each: the bound, 20 times the least chance, is above 1."""
+    """Ten users draw one of 20 items each: 20 times the tail probability is above 1."""
     items = np.column_stack([np.full(10, 20), np.arange(10)]).ravel()
     pairs = ScoredPairs(
         np.repeat(np.arange(10), 2), items, np.tile([True, False], 10), np.arange(21)

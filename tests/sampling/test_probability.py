@@ -33,7 +33,7 @@ from tests.helpers.enumeration import (
 
 @cache
 def onto(m, i):
-    """Number of ways in which m draws hit all of i items, by inclusion and exclusion."""
+    """Return in how many ways m draws hit all of i items, by inclusion and exclusion."""
     return sum((-1) ** (i - j) * comb(i, j) * j**m for j in range(i + 1))
 
 
@@ -44,7 +44,7 @@ def exact_probability(rank, n, m, i, sampling):
         )
     if sampling is WITHOUT:
         return Fraction(comb(rank - 1, i) * comb(n - rank, m - i), comb(n - 1, m))
-    # i of the better items are drawn and j of the worse ones, by t and m - t of the draws
+    # t draws hit i of the better items, and m - t draws hit j of the worse ones
     ways = sum(
         comb(m, t)
         * comb(rank - 1, i)
@@ -108,7 +108,7 @@ class TestPmf:
             )
 
     def test_distinct_last_rank_has_positive_probability(self):
-        # 100 distinct out of 150 are as good as impossible, but the estimators divide by it
+        # 100 distinct items in 100 draws from 150 are almost impossible; estimators divide by this
         assert 0 < pmf(151, 151, 100, DISTINCT)[0, 100] < 1e-15
 
     @settings(deadline=None, derandomize=True, max_examples=60)
@@ -188,7 +188,7 @@ class TestDistribution:
             table = sampled_rank_distribution(records, m, ties=ties)
             assert table.min() >= 0
             np.testing.assert_allclose(table.sum(axis=1), 1, atol=1e-12)
-        # everything sampled: the place among the ties is all that is left to chance
+        # if all items are sampled, only the place among the ties is random
         count = {"random": 6, "paper": 5, "optimistic": 1, "pessimistic": 1}[ties]
         start = 105 if ties == "pessimistic" else 100
         expected = np.zeros(n)
@@ -223,7 +223,7 @@ def test_distinct_distribution_of_several_sizes_matches_each():
 @pytest.mark.parametrize("sampling", Sampling)
 @pytest.mark.parametrize(("m", "k"), [(1, 10), (7, 3), (7, 8), (19, 5)])
 def test_top_rank_probabilities_match_first_columns(sampling, m, k):
-    """At every rank with every number of ties, also where the negatives are all the others."""
+    """At each rank with each number of ties, also if all other items are negatives."""
     n = 20
     ends = [(b, e) for b in range(n) for e in range(n - b)]
     better, tied = np.array(ends).T

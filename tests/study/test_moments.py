@@ -90,7 +90,7 @@ def test_probability_less_by_hand():
 
 @pytest.mark.parametrize(("users", "tolerance"), [(100, 0.01), (2000, 1e-3)])
 def test_probability_less_matches_convolution(users, tolerance):
-    # the number of users at sampled rank 1 is a sum of unequal coins: convolve them
+    # the number of users at sampled rank 1 is a sum of independent 0-1 variables
     tables = [sampled_rank_distribution(records(seed, users), 50) for seed in (3, 4)]
     count_a, count_b = (
         reduce(np.convolve, [np.array([1 - p, p]) for p in table[:, 0]])

@@ -1,4 +1,4 @@
-"""Ranks and scores in files of others against hand counts; ranks in pieces against the whole."""
+"""Files of scores and ranks against hand counts; ranks of pieces against those of all users."""
 
 import re
 
@@ -71,7 +71,7 @@ def ranked(path, split):
 
 
 def write(path, users, items, scores):
-    """All pairs in random order, but for those without a score, or rows and columns in it."""
+    """Write all pairs with a score, or rows and columns, in random order."""
     if path.suffix == ".npz":
         users_at, items_at = RNG.permutation(len(users)), RNG.permutation(len(items))
         moved = {"user_ids": users[users_at], "item_ids": items[items_at]}
@@ -92,7 +92,7 @@ def write(path, users, items, scores):
 @pytest.mark.parametrize("name", ["s.npz", "s.csv", "s.parquet", "s.tsv.gz"])
 @pytest.mark.parametrize(("more", "mask"), [(0, True), (2, False)])
 def test_read_scores_ranks_match_counts(tmp_path, ids, name, more, mask):
-    """In any form and order, with others' scores, with or without scores of seen items."""
+    """In any form and order, with further rows, with or without scores of seen items."""
     scores = np.pad(
         np.where(SEEN & mask, -np.inf, SCORES), (0, more), constant_values=3
     )
@@ -134,7 +134,7 @@ def test_read_aligned_table_of_counts(tmp_path, ids, with_items):
     assert rows_of(read_ranks(tmp_path / "r.csv", split)) == COUNTED
 
 
-# Small enough to say what is wrong by hand: anna has seen x, bert y; held out are y and z.
+# Small enough to check by hand: anna has seen x, and bert y; y and z are held out.
 PAIR, XYZ = np.array(["anna", "bert"]), np.array([*"xyz"])
 SMALL = Split(csr_array([[1.0, 0, 0], [0, 1, 0]]), np.array([1, 2]), PAIR, XYZ, 0)
 HEAD = "user_id,item_id,score\n"
@@ -144,7 +144,7 @@ RANKS = "user_id,item_id,n_candidates,n_better,n_tied\n"
 
 @pytest.mark.parametrize("others", [True, False])
 def test_read_scores_needs_evaluated_users_only(tmp_path, others):
-    # bert is evaluated and comes first, anna only trains
+    # bert is evaluated and comes first; anna is in the training data only
     split = Split(
         csr_array([[0, 1.0, 0], [1, 0, 0]]), np.array([2]), PAIR[::-1], XYZ, 0
     )
@@ -272,7 +272,7 @@ def test_gather_ranks_of_pieces_match_whole(tmp_path, kind, count):
     "pieces", [[], [[7, 8]], [[9], [7, 8]], [[7], [7, 8]], [[7], [9, 8]]]
 )
 def test_gather_ranks_wrong_pieces_are_refused(tmp_path, pieces):
-    """Users who are not those of the split, in order."""
+    """Pieces whose users differ from those of the split, or from their order."""
     train = csr_array(np.tile([1.0, 0, 0], (3, 1)))
     split = Split(train, np.ones(3, int), np.array([7, 8, 9]), np.arange(3), 0)
     paths = [tmp_path / f"{number}.parquet" for number in range(len(pieces))]

@@ -105,7 +105,7 @@ class Ranks:
         ranking of its own. Metrics are means over visits, and their standard errors treat users as
         independent. None if each row is another user.
     source
-        Where the ranks come from; results computed from them state it.
+        Where the ranks come from; passed on to ranks that are made from these.
     n_rows
         Number of rows of the matrix if `users` are its row numbers; 0 if they are ids.
     min_relevance
