@@ -72,9 +72,9 @@ def rows(run, folder):
         texts = [{k: as_csv(v) for k, v in row.items()} for row in found]
         assert list(csv.DictReader(io.StringIO(done[1].stdout))) == texts
         verb = line.partition(" ")[0]
-        words = " ".join(run(verb, "--help").stdout.replace("│", " ").split())
+        text = " ".join(run(verb, "--help").stdout.replace("│", " ").split())
         listed = re.sub(
-            r" \([^()]*\)", "", words.partition("Keys: ")[2]
+            r" \([^()]*\)", "", text.partition("Keys: ")[2]
         )  # explanations of a key
         keys = [key for key in re.findall(r"\w+", listed) if key in found[0]]
         assert list(found[0]) == list(dict.fromkeys(keys))
@@ -332,9 +332,9 @@ def test_invalid_use_exits_2_with_one_line(refused, folder, case):
         (folder / name).write_text(content)
     np.save(folder / "scores.npy", np.arange(12.0).reshape(3, 4))
     before = {path.name: path.read_bytes() for path in folder.iterdir()}
-    command, words = case.split(" | ")
+    command, text = case.split(" | ")
     message = refused(*shlex.split(command.format_map(globals())))
-    assert all(word in message for word in words.split(" & ")), message
+    assert all(word in message for word in text.split(" & ")), message
     assert {path.name: path.read_bytes() for path in folder.iterdir()} == before
 
 

@@ -144,8 +144,8 @@ def test_option_reaches_function(command, option, monkeypatch, tmp_path):
     if option in FIRST or (command, option) == ("evaluate", "files"):
         assert Path(usual.split()[0]) in without.values()
         return
-    words, value = OTHERWISE.get((command, option), VALUES.get(option))
-    changed = given_to(names, f"{command} {usual} {words}", monkeypatch)
+    text, value = OTHERWISE.get((command, option), VALUES.get(option))
+    changed = given_to(names, f"{command} {usual} {text}", monkeypatch)
     different = [
         found for place, found in changed.items() if without.get(place) != found
     ]
@@ -177,23 +177,23 @@ def limited():
 def test_options_at_limits(command, option, monkeypatch, tmp_path, refused):
     monkeypatch.chdir(tmp_path)
     usual, *names = CALLS[command]
-    words = f"--{option.replace('_', '-')}"
+    text = f"--{option.replace('_', '-')}"
     least, most = LIMITS[option]
     for bound, step in ((least, -1), (most, 1)):
         if bound is not None:
-            given_to(names, f"{command} {usual} {words} {bound}", monkeypatch)
-            message = refused(*f"{command} {usual} {words} {bound + step}".split())
-            assert f"'{words}'" in message
+            given_to(names, f"{command} {usual} {text} {bound}", monkeypatch)
+            message = refused(*f"{command} {usual} {text} {bound + step}".split())
+            assert f"'{text}'" in message
 
 
 @pytest.mark.parametrize(("command", "option"), all_options())
 def test_help_states_default_once(command, option):
     context = Context(chosen(command))
     (parameter,) = [one for one in context.command.params if one.name == option]
-    _, words = parameter.get_help_record(context) or ("", parameter.help)
-    assert not (
-        "[default:" in words and re.search(r"\(default\)|by default", words)
-    ), words
+    _, text = parameter.get_help_record(context) or ("", parameter.help)
+    assert not ("[default:" in text and re.search(r"\(default\)|by default", text)), (
+        text
+    )
 
 
 @pytest.mark.parametrize("command", CALLS)
@@ -203,13 +203,13 @@ def test_help_paragraphs_are_wrapped(command):
     wide = Context(function, terminal_width=2000, max_content_width=2000)
     lines = {line.strip() for line in function.get_help(wide).splitlines()}
     assert lines >= {" ".join(paragraph.split()) for paragraph in paragraphs}
-    words = inspect.unwrap(function.callback).__doc__.split()
+    text = inspect.unwrap(function.callback).__doc__.split()
     of_argument = [
         one for one in function.params if one.param_type_name == "argument"
     ]
     for argument in of_argument:
         paragraphs.remove(f"{argument.metavar}: {argument.help}")
-    assert " ".join(paragraphs).split() == words
+    assert " ".join(paragraphs).split() == text
 
 
 def test_program_has_version_option_only():

@@ -60,28 +60,31 @@ class TestExact:
             ranks_of(self.a, users=[1, 2, 3, 4]),
             ranks_of(self.b[::-1], users=[4, 3, 2, 1]),
         )
-        (found,), (back,) = compare(named(a, b), "ap"), compare(named(b, a), "ap")
+        (result,), (back,) = compare(named(a, b), "ap"), compare(named(b, a), "ap")
         differences = self.ap[1] - self.ap[0]
         error = math.sqrt(differences.var(ddof=1) / 4)
-        assert (found.value_a, found.value_b) == pytest.approx(
+        assert (result.value_a, result.value_b) == pytest.approx(
             tuple(self.ap.mean(axis=1))
         )
-        assert (found.difference, found.std_error) == pytest.approx(
+        assert (result.difference, result.std_error) == pytest.approx(
             (differences.mean(), error)
         )
-        assert found.p_value == pytest.approx(
+        assert result.p_value == pytest.approx(
             2 * stats.t(3).sf(abs(differences.mean()) / error)
         )
-        assert (found.range_low, found.range_high) == (found.ci_low, found.ci_high)
-        assert (found.paired, found.n_users, found.n_items) == (True, 4, 100)
-        assert (found.estimator, found.acts_like, found.n_negatives) == (
+        assert (result.range_low, result.range_high) == (
+            result.ci_low,
+            result.ci_high,
+        )
+        assert (result.paired, result.n_users, result.n_items) == (True, 4, 100)
+        assert (result.estimator, result.acts_like, result.n_negatives) == (
             "exact",
             None,
             None,
         )
-        assert (back.difference, back.p_value) == (-found.difference, found.p_value)
+        assert (back.difference, back.p_value) == (-result.difference, result.p_value)
         assert (back.ci_low, back.ci_high) == pytest.approx(
-            (-found.ci_high, -found.ci_low)
+            (-result.ci_high, -result.ci_low)
         )
         orders = [
             compare(named(a, b), "ap", confidence=c)[0].order for c in (0.4, 0.6)
@@ -94,25 +97,25 @@ class TestExact:
             ranks_of(self.b[:3], users=range(4, 7)),
         )
         with warns_about("0 of 3"):
-            (found,) = compare(named(a, b), ["ap"])
+            (result,) = compare(named(a, b), ["ap"])
         a, b = self.ap[0], self.ap[1, :3]
-        assert found.difference == pytest.approx(b.mean() - a.mean())
+        assert result.difference == pytest.approx(b.mean() - a.mean())
         # of n = 3 values that scatter as the difference does: second moment / (n - 1)
-        assert found.std_error == pytest.approx(
+        assert result.std_error == pytest.approx(
             math.sqrt(3 * (b.var() / 3 + a.var() / 4) / 2)
         )
-        assert (found.paired, found.n_users) == (False, 3)
+        assert (result.paired, result.n_users) == (False, 3)
 
     def test_other_users_are_left_out(self):
         a, b = (
             ranks_of(self.a, users=list("pqrs")),
             ranks_of(self.b, users=list("rstu")),
         )
-        (found,) = compare(named(a, b), ["ap"])
-        assert found.difference == pytest.approx(
+        (result,) = compare(named(a, b), ["ap"])
+        assert result.difference == pytest.approx(
             (self.ap[1, :2] - self.ap[0, 2:]).mean()
         )
-        assert (found.value_a, found.n_users) == (
+        assert (result.value_a, result.n_users) == (
             pytest.approx(self.ap[0, 2:].mean()),
             2,
         )
@@ -131,9 +134,16 @@ class TestExact:
 
     def test_equal_ranks_and_single_users_are_undecided(self):
         ranks = ranks_of([3, 4], users=[1, 2])
-        (found,) = compare(named(ranks, ranks), ["ap"])
-        assert (found.difference, found.std_error, found.p_value) == (0.0, 0.0, 1.0)
-        assert (found.order, found.verdict) == ("undecided", "undecided with 2 users")
+        (result,) = compare(named(ranks, ranks), ["ap"])
+        assert (result.difference, result.std_error, result.p_value) == (
+            0.0,
+            0.0,
+            1.0,
+        )
+        assert (result.order, result.verdict) == (
+            "undecided",
+            "undecided with 2 users",
+        )
         (one,) = compare(
             named(ranks_of([3], users=[1]), ranks_of([4], users=[1])), ["ap"]
         )
@@ -211,15 +221,15 @@ class TestSampled:
         """Rows of a user are averaged before pairing."""
         a = sampled([1, 4, 2, 8], users=[5, 5, 6, 7])
         b = sampled([2, 1, 5], users=[6, 5, 7])
-        (found,) = compare(named(a, b), ["ap"], ["sampled"])
+        (result,) = compare(named(a, b), ["ap"], ["sampled"])
         differences = np.array([1 - (1 + 1 / 4) / 2, 1 / 2 - 1 / 2, 1 / 5 - 1 / 8])
-        assert found.value_b == pytest.approx((1 + 1 / 2 + 1 / 5) / 3)
-        assert found.difference == pytest.approx(differences.mean())
-        assert found.std_error == pytest.approx(
+        assert result.value_b == pytest.approx((1 + 1 / 2 + 1 / 5) / 3)
+        assert result.difference == pytest.approx(differences.mean())
+        assert result.std_error == pytest.approx(
             math.sqrt(differences.var(ddof=1) / 3)
         )
-        assert (found.paired, found.n_users, found.n_items) == (True, 3, 300)
-        assert (found.n_negatives, found.sampling) == (10, a.sampling)
+        assert (result.paired, result.n_users, result.n_items) == (True, 3, 300)
+        assert (result.n_negatives, result.sampling) == (10, a.sampling)
 
     @pytest.mark.parametrize("sampling", Sampling)
     @pytest.mark.parametrize("ids", [True, False])
@@ -273,19 +283,19 @@ class TestOrder:
         )
         truth = self.broad.exact(*RECALL) - self.head.exact(*RECALL)
         assert truth < -0.09
-        for found in compare(few, ["recall@10"], "cls, bv:0.1"):
-            assert found.ci_low > 0.0
-            assert (found.order, found.p_value > 0.05) == ("undecided", True)
-            assert found.range_low <= truth <= found.range_high
-            start, _, end = found.verdict.partition("; ")
+        for result in compare(few, ["recall@10"], "cls, bv:0.1"):
+            assert result.ci_low > 0.0
+            assert (result.order, result.p_value > 0.05) == ("undecided", True)
+            assert result.range_low <= truth <= result.range_high
+            start, _, end = result.verdict.partition("; ")
             assert start.startswith(
                 "undecided: 10 uniform negatives leave recall@10 between "
             )
-            assert end == f"B is above A at about recall@{found.acts_like}"
-        (found,) = compare(many, ["recall@10"], ["sampled"])
-        assert (found.order, found.p_value < 0.05) == ("a", True)
-        assert found.verdict.startswith("A is above B, unless ")
-        assert found.difference > 0.0  # the sampled metric still says the opposite
+            assert end == f"B is above A at about recall@{result.acts_like}"
+        (result,) = compare(many, ["recall@10"], ["sampled"])
+        assert (result.order, result.p_value < 0.05) == ("a", True)
+        assert result.verdict.startswith("A is above B, unless ")
+        assert result.difference > 0.0  # the sampled metric still says the opposite
 
     @pytest.mark.parametrize("m", [5, 100])
     def test_decided_orders_are_never_wrong(self, m):
@@ -319,12 +329,12 @@ class TestOrder:
             true = 1 + rng.choice(3541, 6000, p=weights / weights.sum())
             drawn = 1 + rng.hypergeometric(true - 1, 3541 - true, 500)
             samples.append(SampledRanks(drawn, 3541, 500))
-        found = compare(named(*samples), "recall@10, auc", "sampled")
-        base, of_auc = found
+        results = compare(named(*samples), "recall@10, auc", "sampled")
+        base, of_auc = results
         factor = base.holds_up_to
         assert (base.order, of_auc.holds_up_to) == ("a", 16.0)
         assert 1.0 < factor < 16.0
-        shown = float(str(found).splitlines()[2].split()[-1])
+        shown = float(str(results).splitlines()[2].split()[-1])
         assert shown <= factor < shown + 0.1 + 1e-9
         assert f"{shown} times" in base.verdict
         orders = [
@@ -381,13 +391,13 @@ def test_users_needed_by_hand():
     # Of 100 users, 10 are right by b alone and 5 by a alone: mean .05, variance .15 - .05^2.
     a, b, none = np.zeros((3, 100), int)
     a[:10], b[10:15] = 1, 1
-    (found,) = compare(
+    (result,) = compare(
         {"a": Ranks(none + 9, a, none), "b": Ranks(none + 9, b, none)}, "hr@1"
     )
     needed = 100 * (1.959964 * math.sqrt(0.1475 / 99) / 0.05) ** 2
     assert 220 < needed < 230
-    assert found.verdict == "undecided with 100 users; about 230 would do"
-    assert found.users_needed == 230
+    assert result.verdict == "undecided with 100 users; about 230 would do"
+    assert result.users_needed == 230
     # Holm's method asks of the least p-value of three pairs a third of the risk.
     ranks = {"a": Ranks(none + 9, a, none), "b": Ranks(none + 9, b, none)}
     most, *_ = compare({**ranks, "c": ranks["a"]}, "hr@1")
@@ -437,12 +447,12 @@ def test_holds_up_to_is_within_five_percent(offset):
         true = 1 + rng.choice(400, 3000, p=weights / weights.sum())
         drawn = 1 + rng.hypergeometric(true - 1, 400 - true, 60)
         samples.append(SampledRanks(drawn, 400, 60))
-    (found,) = compare(named(*samples), "recall@10", "sampled")
-    assert found.order == "a"
-    assert 1.0 < found.holds_up_to < 16.0
+    (result,) = compare(named(*samples), "recall@10", "sampled")
+    assert result.order == "a"
+    assert 1.0 < result.holds_up_to < 16.0
     for shape, order in (
-        (found.holds_up_to, "a"),
-        (1.055 * found.holds_up_to, "undecided"),
+        (result.holds_up_to, "a"),
+        (1.055 * result.holds_up_to, "undecided"),
     ):
         assert (
             compare(named(*samples), "recall@10", "sampled", shape=shape)[0].order

@@ -88,10 +88,10 @@ def test_many_metrics_become_columns_of_signs(count):
         )
         for k in range(1, count + 1)
     ]
-    table, words = order_parts(results, 0.9, "holm", ["one note.", "another."])
-    assert words.endswith("one note.\nanother.")
-    assert "decided if the interval of b - a excludes 0" in words
-    assert "corrected" not in words
+    table, text = order_parts(results, 0.9, "holm", ["one note.", "another."])
+    assert text.endswith("one note.\nanother.")
+    assert "decided if the interval of b - a excludes 0" in text
+    assert "corrected" not in text
     if count > 30:
         (row,) = table
         signs = {f"recall@{k}": "<" if k % 2 else "?" for k in range(1, count + 1)}
@@ -109,16 +109,16 @@ def test_many_metrics_become_columns_of_signs(count):
 )
 def test_users_needed_are_in_brackets(needed, shown):
     results = [make_compared(users_needed=needed), make_compared(b="C", paired=False)]
-    table, words = order_parts(results, 0.95, "holm", [])
+    table, text = order_parts(results, 0.95, "holm", [])
     assert table[0]["order"] == "undecided" + " (10,000,000)" * shown
-    assert ("in brackets" in words) == shown
-    assert "corrected for 2 pairs (holm)" in words
-    assert "paired" not in words
+    assert ("in brackets" in text) == shown
+    assert "corrected for 2 pairs (holm)" in text
+    assert "paired" not in text
     assert "p_value" not in table[0]
-    _, words = order_parts(results[1:], 0.95, "holm", [])
-    assert ", not paired" in words
-    _, words = order_parts(results, 0.95, "none", [])
-    assert "corrected" not in words
+    _, text = order_parts(results[1:], 0.95, "holm", [])
+    assert ", not paired" in text
+    _, text = order_parts(results, 0.95, "none", [])
+    assert "corrected" not in text
 
 
 def sampled(ranks, users=None, n=300, m=10):
@@ -133,14 +133,14 @@ def named(*evaluations):
 def test_table_keeps_names_that_look_like_verdicts():
     high, low = (Ranks([100] * 400, [better] * 400, [0] * 400) for better in (0, 50))
     results = compare({"A; about 7 would": high, "B": low, "undecided (": low}, "ap")
-    table, _, words = str(results).partition("\n\n")
+    table, _, text = str(results).partition("\n\n")
     orders = [
         "A; about 7 would above B",
         "A; about 7 would above undecided (",
         "undecided",
     ]
     assert [line.rpartition("  ")[2] for line in table.splitlines()[2:]] == orders
-    assert "in brackets" not in words
+    assert "in brackets" not in text
     assert [result.users_needed for result in results] == [None] * 3
 
 
@@ -168,7 +168,7 @@ def test_many_metrics_print_ranges():
     assert [set(row.values()) for row in orders] == [
         {*pair, "?"} for pair in ("AB", "AC", "BC")
     ]
-    found = sm.correct(SCORES, metrics, **ITEMS)
-    ends = {format_range(x.range_low, x.range_high) for x in found}
+    results = sm.correct(SCORES, metrics, **ITEMS)
+    ends = {format_range(x.range_low, x.range_high) for x in results}
     assert [row.pop("") for row in ranges] == ["A", "B", "C"]
     assert set(ranges[0].values()) == ends

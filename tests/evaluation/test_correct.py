@@ -138,8 +138,8 @@ def test_estimators_match_oracles(seed):
             # Without bias, so the best of all: the sampled rank stands for its share of n.
             expected.append(1 - np.arange(m + 1) / m)
         # AUC under `distinct` is fitted by many vectors alike, see the test of optimality below.
-        found = correct(evaluation, [name], estimators)
-        for result, vector in zip(found, expected, strict=False):
+        results = correct(evaluation, [name], estimators)
+        for result, vector in zip(results, expected, strict=False):
             ours, theirs = result.value, vector[ranks - 1].mean()
             # Vectors near that of AUC are as good to 1e-15 where m is close to n.
             error = 1e-6 if (name, result.estimator) == ("auc", "cls") else 1e-8
@@ -173,13 +173,13 @@ class TestUsers:
     def test_rows_are_averaged_by_user(self):
         ranks, users = [1, 2, 4, 5, 10], ["b", "a", "b", "a", "c"]
         evaluation = SampledRanks(ranks, 500, 10, users=np.array(users))
-        (found,) = correct(evaluation, ["ap"], ["sampled"])
+        (result,) = correct(evaluation, ["ap"], ["sampled"])
         by_user = np.array([(1 / 2 + 1 / 5) / 2, (1 + 1 / 4) / 2, 1 / 10])
         error = by_user.std(ddof=1) / math.sqrt(3)
-        assert (found.value, found.std_error) == pytest.approx(
+        assert (result.value, result.std_error) == pytest.approx(
             (by_user.mean(), error)
         )
-        assert (found.n_users, found.n_items, found.n_negatives) == (3, 500, 10)
+        assert (result.n_users, result.n_items, result.n_negatives) == (3, 500, 10)
 
     def test_fitted_estimators_weight_users_equally(self):
         once, twice = (
@@ -205,14 +205,14 @@ class TestUsers:
         )
         values = vector[np.array(ranks) - 1]
         for users in (None, np.arange(rows)):
-            (found,) = correct(
+            (result,) = correct(
                 SampledRanks(ranks, items, m, users=users), ["ap"], ["bv:0.1"]
             )
-            assert (found.n_items, found.n_users) == (n, rows)
-            assert found.value == pytest.approx(values.mean(), abs=1e-9)
+            assert (result.n_items, result.n_users) == (n, rows)
+            assert result.value == pytest.approx(values.mean(), abs=1e-9)
             if rows > 1:
                 error = values.std(ddof=1) / math.sqrt(rows)
-                assert found.std_error == pytest.approx(error, abs=1e-9)
+                assert result.std_error == pytest.approx(error, abs=1e-9)
 
 
 @pytest.mark.parametrize(
@@ -232,10 +232,10 @@ def test_range_and_acts_like():
         100, np.random.default_rng(1).random(500) ** 4
     )
     evaluation = SampledRanks(ranks, 3541, 100)
-    found = correct(evaluation, ["recall@10"], ["bv:0.1", "cls", "sampled"])
-    assert [each.acts_like for each in found] == [17, 26, 342]
+    results = correct(evaluation, ["recall@10"], ["bv:0.1", "cls", "sampled"])
+    assert [each.acts_like for each in results] == [17, 26, 342]
     (expected,) = metric_ranges([parse_measure("recall@10")], evaluation)
-    ends = {(each.range_low, each.range_high, each.shape) for each in found}
+    ends = {(each.range_low, each.range_high, each.shape) for each in results}
     assert ends == {(expected.low, expected.high, "non-increasing")}
     (auc,) = correct(evaluation, ["auc"], ["sampled"])
     assert auc.acts_like is None
@@ -245,11 +245,11 @@ def test_range_and_acts_like():
 def test_many_negatives_skip_slow_estimators():
     ranks = SampledRanks([1, 3, 200, 900, 1501], n_items=1700, n_negatives=1501)
     with warns_about("cls"):
-        found = correct(ranks, "recall@10")
-    assert [result.estimator for result in found] == ["likely", "sampled"]
+        results = correct(ranks, "recall@10")
+    assert [result.estimator for result in results] == ["likely", "sampled"]
     (named,) = correct(ranks, "recall@10", ["rank-estimate"])
     assert named.estimator == "rank-estimate"
     assert (named.range_low, named.range_high) == (
-        found[0].range_low,
-        found[0].range_high,
+        results[0].range_low,
+        results[0].range_high,
     )

@@ -27,10 +27,10 @@ def ranks_of(n, better, tied=None):
 
 
 def test_by_hand():
-    found = evaluate(ranks_of(11, [0, 2, 5, 10]), ["ap", "recall@3", "auc"])
+    results = evaluate(ranks_of(11, [0, 2, 5, 10]), ["ap", "recall@3", "auc"])
     values = [[1, 1 / 3, 1 / 6, 1 / 11], [1, 1, 0, 0], [1, 8 / 10, 5 / 10, 0]]
-    assert [each.metric for each in found] == ["ap", "recall@3", "auc"]
-    for each, expected in zip(found, map(np.array, values), strict=True):
+    assert [each.metric for each in results] == ["ap", "recall@3", "auc"]
+    for each, expected in zip(results, map(np.array, values), strict=True):
         assert each.value == pytest.approx(expected.mean())
         assert each.std_error == pytest.approx(math.sqrt(expected.var(ddof=1) / 4))
         assert each.ci_low < each.value < each.ci_high
@@ -39,7 +39,7 @@ def test_by_hand():
             expected.sum() ** 2 / (expected**2).sum()
         )
         assert json.loads(json.dumps(asdict(each))) == asdict(each)
-    head = str(found).splitlines()[0].split()
+    head = str(results).splitlines()[0].split()
     assert {"metric", "value"} <= set(head)
     assert not {"ties", "effective_users"} & set(head)
 
@@ -53,17 +53,20 @@ def test_by_hand():
     ],
 )
 def test_ties(ties, first):
-    (found,) = evaluate(ranks_of(9, [0, 1], [2, 0]), ["ap"], ties=ties)
-    assert (found.value, found.ties) == (pytest.approx((first + 1 / 2) / 2), ties)
+    (result,) = evaluate(ranks_of(9, [0, 1], [2, 0]), ["ap"], ties=ties)
+    assert (result.value, result.ties) == (pytest.approx((first + 1 / 2) / 2), ties)
 
 
 def test_several_relevant_items_without_n_items():
     ranks = ranks_by_user([0, 0, 1], [0, 3, 1], [0, 0, 0], [2, 1], [6, 6], [6, 6])
-    (found,) = evaluate(ranks, ["recall@2"])
-    assert (found.value, found.n_users) == ((1 / 2 + 1) / 2, 2)
+    (result,) = evaluate(ranks, ["recall@2"])
+    assert (result.value, result.n_users) == ((1 / 2 + 1) / 2, 2)
     ranks = ranks_by_user([0], [3], [0], [1, 1], [0, 0], [10, 10])
-    (found,) = evaluate(ranks, ["ndcg@10"])
-    assert (found.value, found.n_items) == (pytest.approx(1 / math.log2(5) / 2), None)
+    (result,) = evaluate(ranks, ["ndcg@10"])
+    assert (result.value, result.n_items) == (
+        pytest.approx(1 / math.log2(5) / 2),
+        None,
+    )
     with pytest.raises(InputError, match="auc"):
         evaluate(ranks, ["auc"])
 
@@ -125,8 +128,8 @@ def test_scores_with_seen_items_warn():
     frame = pd.DataFrame(scores)
     for data, held_out in ((table, relevant), (scores, [0] * 50), (frame, [0] * 50)):
         with warns_about("give them as seen"):
-            (found,) = evaluate(data, "ap", relevant=held_out)
-        assert found.value == pytest.approx((1 / rank).mean())
+            (result,) = evaluate(data, "ap", relevant=held_out)
+        assert result.value == pytest.approx((1 / rank).mean())
 
 
 @pytest.mark.filterwarnings("ignore:data: ")  # one rank of all users but a few
@@ -135,13 +138,13 @@ def test_few_effective_users_are_noted(carry, is_narrow):
     """All others have an average precision of nearly 0."""
     better = np.full(400, 10**8)
     better[:carry] = 0
-    (found,) = results = evaluate(ranks_of(10**9, better), "ap")
-    assert found.effective_users == pytest.approx(carry, rel=1e-5)
-    words = " ".join(str(results).split())
+    (result,) = results = evaluate(ranks_of(10**9, better), "ap")
+    assert result.effective_users == pytest.approx(carry, rel=1e-5)
+    text = " ".join(str(results).split())
     assert (
-        f"ap: about {carry} of 400 users carry most of the value" in words
+        f"ap: about {carry} of 400 users carry most of the value" in text
     ) == is_narrow
-    assert "400 users, 1,000,000,000 candidates. Values are fractions" in words
+    assert "400 users, 1,000,000,000 candidates. Values are fractions" in text
     flat = evaluate(ranks_of(10**9, better), "recall@10")
     assert "carry most" not in str(flat)
     nobody = evaluate(ranks_of(99, [50] * 3), "ndcg@10")  # 0, which nobody carries
@@ -179,27 +182,27 @@ def test_pooled_recall_error_matches_bootstrap():
     scores = rng.random((300, 22))
     relevant = csr_array(rng.random((300, 22)) < rng.random((300, 1)) / 2)
     ranks = sm.rank(scores, None, relevant)
-    (found,) = sm.evaluate(ranks, "recall-micro@5")
+    (result,) = sm.evaluate(ranks, "recall-micro@5")
     hits = np.zeros(len(ranks))
     np.add.at(
         hits, np.repeat(np.arange(len(ranks)), ranks.n_found), ranks.n_better < 5
     )
     rows = rng.integers(0, len(ranks), (4000, len(ranks)))
     resampled = hits[rows].sum(axis=1) / ranks.n_relevant[rows].sum(axis=1)
-    assert found.value == pytest.approx(
+    assert result.value == pytest.approx(
         hits.sum() / ranks.n_relevant.sum(), rel=1e-12
     )
-    assert found.std_error == pytest.approx(resampled.std(), rel=0.05)
+    assert result.std_error == pytest.approx(resampled.std(), rel=0.05)
 
 
 def test_pooled_recall_compares_common_users():
     other = sm.Ranks(
         [6] * 2, [0, 4, 5], [0] * 3, n_found=[1, 2], users=["third", "first"]
     )
-    (found,) = sm.compare({"batch": BATCH, "other": other}, "recall-micro@2")
-    assert found.n_users == 2
-    assert found.value_a == pytest.approx((1 + 1) / (3 + 2), rel=1e-15)
-    assert found.value_b == pytest.approx((1 + 0) / (1 + 2), rel=1e-15)
+    (result,) = sm.compare({"batch": BATCH, "other": other}, "recall-micro@2")
+    assert result.n_users == 2
+    assert result.value_a == pytest.approx((1 + 1) / (3 + 2), rel=1e-15)
+    assert result.value_b == pytest.approx((1 + 0) / (1 + 2), rel=1e-15)
 
 
 def test_pooled_recall_has_no_value_by_user():

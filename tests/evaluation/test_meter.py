@@ -159,10 +159,12 @@ def test_users_pair_shuffled_meters():
     meters = {"A": sm.RankMeter(), "B": sm.RankMeter()}
     meters["A"].update(SCORES, HELD_OUT, users=np.arange(ROWS))
     meters["B"].update(better[shuffled], HELD_OUT[shuffled], users=shuffled)
-    found = sm.compare({name: meter.ranks() for name, meter in meters.items()}, "rr")
+    results = sm.compare(
+        {name: meter.ranks() for name, meter in meters.items()}, "rr"
+    )
     expected = sm.compare({"A": SCORES, "B": better}, "rr", relevant=HELD_OUT)
-    assert found[0].paired
-    assert found[0].std_error == pytest.approx(expected[0].std_error, rel=1e-12)
+    assert results[0].paired
+    assert results[0].std_error == pytest.approx(expected[0].std_error, rel=1e-12)
 
 
 def test_reset_removes_batches():

@@ -22,9 +22,9 @@ def ranks(users, n_rows=0):
 
 def test_users_without_partner_are_noted():
     given = {"A": ranks([1, 2, 3]), "B": ranks([2, 3, 4, 5]), "C": ranks([3, 1, 2])}
-    found, _, words = pair_users(given)
+    found, _, text = pair_users(given)
     assert found == given
-    assert words == [
+    assert text == [
         "A, B: 1 users of A and 2 of B are left out.",
         "B, C: 2 users of B and 1 of C are left out.",
     ]
@@ -34,16 +34,16 @@ def test_users_without_partner_are_noted():
 
 def test_users_are_paired_by_row_without_ids():
     without = Ranks([9, 9], [1, 0], [0, 0])
-    found, _, words = pair_users({"A": without, "B": ranks([7, 8])})
+    found, _, text = pair_users({"A": without, "B": ranks([7, 8])})
     assert [each.users.tolist() for each in found.values()] == [[0, 1], [0, 1]]
-    assert words == ["Users were paired by row (no user ids given)."]
+    assert text == ["Users were paired by row (no user ids given)."]
     assert without.users is None
     with pytest.raises(InputError, match="2 users"):
         pair_users({"A": without, "B": ranks([7, 8, 9])})
     # rows of matrices: users without an item are left out, so that ids differ in number
-    found, _, words = pair_users({"A": ranks([0, 2], 3), "B": ranks([0, 1, 2], 3)})
+    found, _, text = pair_users({"A": ranks([0, 2], 3), "B": ranks([0, 1, 2], 3)})
     assert [each.users.tolist() for each in found.values()] == [[0, 2], [0, 1, 2]]
-    assert words == ["Users were paired by row (no user ids given)."]
+    assert text == ["Users were paired by row (no user ids given)."]
     with pytest.raises(InputError, match="3 users"):
         pair_users({"A": ranks([0, 2], 4), "B": ranks([0, 1, 2], 3)})
 
@@ -103,8 +103,8 @@ def test_common_users(a, b, rows):
 )
 def test_different_data_warns(a, b, words, recwarn):
     compare(named(a, b), "recall@10", correction="none")
-    asked = [text for text in full_messages(recwarn) if "same data" in text]
-    assert [words in each for each in asked] == ([] if words is None else [True])
+    messages = [text for text in full_messages(recwarn) if "same data" in text]
+    assert [words in each for each in messages] == ([] if words is None else [True])
 
 
 SCORES = np.random.default_rng(0).normal(size=(9, 30))
@@ -133,9 +133,9 @@ SCORES = np.random.default_rng(0).normal(size=(9, 30))
 )
 def test_rows_are_paired_without_ids(make, options):
     whole, part = make(slice(None)), make(slice(1, None))
-    found = compare(named(whole, whole), "auc", **options)
-    assert found[0].paired
-    assert "by row" in str(found)
+    results = compare(named(whole, whole), "auc", **options)
+    assert results[0].paired
+    assert "by row" in str(results)
     with pytest.raises(InputError, match="8 users"):
         compare(named(whole, part), "auc", **options)
 
@@ -158,23 +158,23 @@ class TestCandidates:
         return rank(self.ALL, also, self.HELD)
 
     @pytest.mark.parametrize(
-        ("users", "is_asked"), [(400, True), (40, True), (39, False)]
+        ("users", "warns"), [(400, True), (40, True), (39, False)]
     )
-    def test_different_masks_of_a_tenth_of_users_warn(self, users, is_asked, recwarn):
+    def test_different_masks_of_a_tenth_of_users_warn(self, users, warns, recwarn):
         a, b = self.masked(users), self.masked(0)
         assert (a.n_candidates != b.n_candidates).sum() == users
         compare({"A": a, "B": b}, "mrr")
-        asked = [
+        messages = [
             text for text in full_messages(recwarn) if "numbers of candidates" in text
         ]
-        assert len(asked) == is_asked
+        assert len(messages) == warns
         assert all(
-            f"{users} of 400 users" in each and "seen" in each for each in asked
+            f"{users} of 400 users" in each and "seen" in each for each in messages
         )
 
     def test_same_masks_do_not_warn(self, recwarn):
-        (found,) = compare({"A": self.masked(0), "B": self.masked(0)}, "mrr")
-        assert found.difference == 0.0
+        (result,) = compare({"A": self.masked(0), "B": self.masked(0)}, "mrr")
+        assert result.difference == 0.0
         assert not any(
             "numbers of candidates" in text for text in full_messages(recwarn)
         )

@@ -172,17 +172,17 @@ def few_comparisons(monkeypatch):
 class TestPlan:
     @pytest.mark.usefixtures("few_comparisons")
     def test_sizes_up_to_fewest_candidates(self):
-        found = plan(
+        results = plan(
             ranking([1, 7], 100), ranking([3, 4], 101), "recall@3, ap", n_users=50
         )
-        assert [(row.metric, row.n_negatives) for row in found] == [
+        assert [(row.metric, row.n_negatives) for row in results] == [
             (metric, m)
             for metric in ("recall@3", "ap")
             for m in (1, 2, 5, 10, 20, 50, None)
         ]
-        exact = [(row.exact_a, row.exact_b) for row in found[::7]]
+        exact = [(row.exact_a, row.exact_b) for row in results[::7]]
         assert exact == [(0.5, 0.5), (pytest.approx(4 / 7), pytest.approx(7 / 24))]
-        assert (found[0].n_items, found[0].n_users, found[0].sampling) == (
+        assert (results[0].n_items, results[0].n_users, results[0].sampling) == (
             100,
             50,
             SAMPLING,

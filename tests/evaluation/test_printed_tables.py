@@ -48,10 +48,10 @@ def numbers_of(text):
 @pytest.mark.filterwarnings("ignore:n_users")  # of one user
 def test_reported_table(users, shape, confidence, numbers):
     options = {"n_users": users, "shape": shape, "confidence": confidence}
-    found = sm.reported(
+    results = sm.reported(
         PRINTED, "HR@5, MRR", **ABOUT, **options, sampling="with-replacement"
     )
-    rows, words, *_ = found.parts()
+    rows, text, *_ = results.parts()
     assert rows == [
         {
             "metric": result.metric,
@@ -61,11 +61,11 @@ def test_reported_table(users, shape, confidence, numbers):
             if result.likely is None
             else span(result.likely_low, result.likely_high),
         }
-        for result in found
+        for result in results
     ]
-    assert numbers_of(words.removeprefix(f"From {TEXT}")) == ["20", *numbers]
-    assert "with replacement" in words
-    for result, name in zip(found, ("HR@5", "MRR"), strict=True):
+    assert numbers_of(text.removeprefix(f"From {TEXT}")) == ["20", *numbers]
+    assert "with replacement" in text
+    for result, name in zip(results, ("HR@5", "MRR"), strict=True):
         assert (result.metric, result.reported) == (name, {"HR@5": 0.52}.get(name))
         assert (result.n_items, result.n_negatives, result.n_users) == (
             300,
@@ -89,8 +89,8 @@ def test_unscored_is_same_in_check_and_reported(unscored):
         flag.test for flag in sm.check([{**paper, **about}], unscored=0)[0].flags
     ] == ["ranks"]
     (row,) = sm.check([{**paper, **about}], "HR@5", unscored=unscored)
-    (found,) = sm.reported(paper, "HR@5", **about, unscored=unscored)
-    assert (row.range_low, row.range_high) == (found.range_low, found.range_high)
+    (result,) = sm.reported(paper, "HR@5", **about, unscored=unscored)
+    assert (row.range_low, row.range_high) == (result.range_low, result.range_high)
 
 
 def test_check_table():
@@ -107,7 +107,7 @@ def test_check_table():
         {"HR@5": "0.92", "HR@1": "0.75", **about},
     ]
     checks = sm.check(table, "HR@5", confidence=0.9)
-    rows, words, _ = checks.parts()
+    rows, text, _ = checks.parts()
     for number, (row, result) in enumerate(zip(rows, checks, strict=True), start=1):
         assert (row["row"], row["model"]) == (str(number), result.model)
         assert row["likely"] == result.likely
@@ -140,14 +140,14 @@ def test_check_table():
         if a.range_low > b.range_high
     }
     assert set(of_s.decided) == decided
-    *_, orders, last = words.splitlines()  # no line of T, which has no pair
+    *_, orders, last = text.splitlines()  # no line of T, which has no pair
     assert orders.startswith("S: D: ")
     assert numbers_of(orders)[:2] == [str(len(decided)), "3"]
     for better, worse in decided:
         name = {1: "A", 2: "B", 4: "row 4"}
         assert f"{name[better]} above {name[worse]}" in orders
     assert numbers_of(last) == ["90"]
-    count = next(line for line in words.splitlines() if "with a flag" in line)
+    count = next(line for line in text.splitlines() if "with a flag" in line)
     assert numbers_of(count)[:2] == ["4", "1"]
 
 
@@ -157,10 +157,12 @@ def ranks(first, last):
 
 
 def test_plan_table():
-    found = sm.plan(ranks(0, 40), ranks(5, 45), "recall@10, auc", sizes=[5, 300, 20])
-    rows, words, _ = found.parts()
+    results = sm.plan(
+        ranks(0, 40), ranks(5, 45), "recall@10, auc", sizes=[5, 300, 20]
+    )
+    rows, text, _ = results.parts()
     shown = [row["probability"].removeprefix("< ").removeprefix("> ") for row in rows]
-    probabilities = [result.probability for result in found]
+    probabilities = [result.probability for result in results]
     assert list(map(float, shown)) == pytest.approx(probabilities, abs=1.1e-3)
     assert rows == [
         {
@@ -171,17 +173,17 @@ def test_plan_table():
             "probability": row["probability"],
             "decides above": result.decides_above,
         }
-        for result, row in zip(found, rows, strict=True)
+        for result, row in zip(results, rows, strict=True)
     ]
     # 300 is no number of negatives of 300 candidates
     assert [row["n_negatives"] for row in rows] == ["5", "20", "all"] * 2
-    users, recall, auc = words.splitlines()[:3]
+    users, recall, auc = text.splitlines()[:3]
     assert numbers_of(users) == ["40"]
     assert numbers_of(recall)[:2] == ["0.2500", "0.1250"]
     places = [(300 - rank) / 299 for rank in range(1, 46)]
     exact = (sum(places[:40]) / 40, sum(places[5:]) / 40)
     assert numbers_of(auc)[:2] == [f"{value:.4f}" for value in exact]
-    assert [result.decides for result in found] == [
+    assert [result.decides for result in results] == [
         None
     ] * 6  # full rankings are no negatives
 
@@ -194,9 +196,9 @@ def test_correct_table():
         "sampling": "with-replacement",
         "confidence": 0.9,
     }
-    found = sm.correct(sampled, "recall@3, auc", "sampled, cls", **about)
-    rows, words, _ = found.parts(intervals=True)
-    for place, (row, result) in enumerate(zip(rows, found, strict=True)):
+    results = sm.correct(sampled, "recall@3, auc", "sampled, cls", **about)
+    rows, text, _ = results.parts(intervals=True)
+    for place, (row, result) in enumerate(zip(rows, results, strict=True)):
         ends = span(result.range_low, result.range_high)
         assert row["range"] == ("" if place % 2 else ends)
         assert (row["metric"], row["estimator"]) == (result.metric, result.estimator)
@@ -206,8 +208,8 @@ def test_correct_table():
         )
         like = "auc" if result.metric == "auc" else f"recall@{result.acts_like}"
         assert row["acts like"] == like
-    assert "interval" not in found.parts()[0][0]
-    lines = words.splitlines()
+    assert "interval" not in results.parts()[0][0]
+    lines = text.splitlines()
     assert numbers_of(lines[0]) == ["10", "10", "299"]
     assert "with replacement" in lines[0]
     # a random order has an AUC of 1/2, which the range holds, and a recall@3 of 3/300
@@ -229,23 +231,23 @@ def test_correct_table():
 )
 def test_evaluate_table(n_users, confidence):
     """One user of `ap` has rank 1, all others rank 41 and later, and carries most of the value."""
-    found = sm.evaluate(ranks(0, 1), "ap")
+    results = sm.evaluate(ranks(0, 1), "ap")
     if n_users > 1:
         better = [0, *range(40, 39 + n_users)]
         exact = sm.Ranks([300] * n_users, better, [0] * n_users)
-        found = sm.evaluate(
+        results = sm.evaluate(
             exact, "recall@3, ap", ties="optimistic", confidence=confidence
         )
-    rows, words, _ = found.parts()
+    rows, text, _ = results.parts()
     heading = f"interval ({100 * confidence:g} %)"
-    for row, result in zip(rows, found, strict=True):
+    for row, result in zip(rows, results, strict=True):
         assert (row["metric"], row["value"]) == (result.metric, result.value)
         if n_users == 1:
             assert row[heading] is None
         else:
             assert row["std_error"] == result.std_error
             assert row[heading] == span(result.ci_low, result.ci_high)
-    first, *few = words.splitlines()
+    first, *few = text.splitlines()
     assert numbers_of(first) == [str(n_users), "300"]
     assert ("optimistic" in first) == (n_users > 1)
     if n_users == 1:
@@ -267,10 +269,10 @@ def test_evaluate_table(n_users, confidence):
 )
 def test_min_relevance_is_noted(least, numbers):
     scores, grades = [[0.9, 0.5, 0.1]], [[3, 2, 1]]
-    found = sm.evaluate(
+    results = sm.evaluate(
         scores, "ndcg@3, recall@1", relevant=grades, min_relevance=least
     )
-    _, note = found.parts()[1].splitlines()
+    _, note = results.parts()[1].splitlines()
     assert numbers_of(note) == numbers
     plain = sm.evaluate(scores, "ndcg@3", relevant=[0])
     assert len(plain.parts()[1].splitlines()) == 1
@@ -295,17 +297,17 @@ def test_check_lists_up_to_twenty_orders(n_rows, is_long):
 def test_rounded_number_allows_both_ends():
     """Of a billion users, 0.5 is any number from 0.45 to 0.55."""
     about = {**ABOUT, "n_users": 10**9}
-    (found,) = sm.reported({"HR@5": "0.5"}, **about)
+    (result,) = sm.reported({"HR@5": "0.5"}, **about)
     (low,) = sm.reported({"HR@5": "0.450000"}, **about)
     (high,) = sm.reported({"HR@5": "0.550000"}, **about)
     ends = (low.range_low, high.range_high)
-    assert (found.range_low, found.range_high) == pytest.approx(ends, abs=1e-4)
+    assert (result.range_low, result.range_high) == pytest.approx(ends, abs=1e-4)
     (exact,) = sm.reported({"HR@5": "0.5"}, **ABOUT)  # without users
     assert (exact.range_low, exact.range_high) == pytest.approx(ends, abs=1e-3)
 
 
 @pytest.mark.parametrize(
-    ("number", "options", "is_asked"),
+    ("number", "options", "warns"),
     [
         ("0.044", {"unscored": 0.0}, True),  # a random order of 101 has 0.0450
         ("0.046", {"unscored": 0.0}, False),
@@ -314,8 +316,8 @@ def test_rounded_number_allows_both_ends():
         ("0.044", {"shape": "none"}, False),
     ],
 )
-def test_number_of_random_order_warns(number, options, is_asked):
+def test_number_of_random_order_warns(number, options, warns):
     """Held-out items without a score make printed numbers low, and so the range."""
     about = {"n_items": 2000, "n_negatives": 100, "n_users": 2000}
-    _, words, *_ = sm.reported({"NDCG@10": number}, **about, **options).parts()
-    assert ("--unscored" in words) == is_asked
+    _, text, *_ = sm.reported({"NDCG@10": number}, **about, **options).parts()
+    assert ("--unscored" in text) == warns

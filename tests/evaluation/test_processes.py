@@ -80,13 +80,13 @@ def test_merge_without_ids_keeps_all_rows():
 
 def test_merge_of_different_meters_is_refused():
     numbers = meter(np.arange(9), USERS)
-    for other, words in (
+    for other, text in (
         (meter(np.arange(9)), "users"),
         (meter(np.arange(9), USERS.astype(str)), "users"),
         (meter(np.arange(9), USERS, ties="optimistic"), "ties"),
         (meter(np.arange(9), USERS, n_items=400), "n_items"),
     ):
-        with pytest.raises(sm.InputError, match=words):
+        with pytest.raises(sm.InputError, match=text):
             numbers + other
     wrong = sm.RankMeter(METRICS)
     wrong.update(SCORES[:1, ::-1] + np.arange(ITEMS), users=USERS[:1])
@@ -112,13 +112,13 @@ def work(rank, n, place):
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
         alone = mine.compute()
-    asked = [text for text in full_messages(caught) if "torch.distributed" in text]
+    messages = [text for text in full_messages(caught) if "torch.distributed" in text]
     with warnings.catch_warnings():
         warnings.filterwarnings("error", ".*torch.distributed")
         synced = mine.sync().compute()
         again = mine.compute(sync=True)
     found = {
-        "asked": asked,
+        "asked": messages,
         "alone": list(alone),
         "synced": list(synced),
         "again": list(again),

@@ -24,10 +24,12 @@ def corrected():
 def test_likely_is_bold_in_html():
     rng = np.random.default_rng(0)
     ranks = 1 + rng.binomial(99, rng.random(600) ** 4)
-    found = sm.correct(ranks, "hr@10", "sampled, likely", n_items=900, n_negatives=99)
-    bold = re.findall("<b>([^<]*)</b>", found._repr_html_())
-    assert [text.strip() for text in bold] == ["likely", f"{found[1].value:.3g}"]
-    assert "\ue000" not in str(found)
+    results = sm.correct(
+        ranks, "hr@10", "sampled, likely", n_items=900, n_negatives=99
+    )
+    bold = re.findall("<b>([^<]*)</b>", results._repr_html_())
+    assert [text.strip() for text in bold] == ["likely", f"{results[1].value:.3g}"]
+    assert "\ue000" not in str(results)
     printed = sm.reported("HR@10=0.47 NDCG@10=0.25", n_items=3000, n_negatives=99)
     bold = re.findall("<b>([^<]*)</b>", printed._repr_html_())
     assert [float(text) for text in bold] == [

@@ -68,8 +68,8 @@ def test_each_form_matches_single_recommenders(form):
     data = {name: FORMS[form](scores) for name, scores in BOTH.items()}
     is_table = form in ("frame", "lists", "scores")
     relevant = None if form == "Ranks" else TEST if is_table else HELD_OUT
-    found = sm.evaluate(data, "hit@5, rr", relevant=relevant)
-    values = {(one.recommender, one.metric): one.value for one in found}
+    results = sm.evaluate(data, "hit@5, rr", relevant=relevant)
+    values = {(one.recommender, one.metric): one.value for one in results}
     assert list(values) == [
         (name, metric) for name in ("ALS", "kNN") for metric in ("hit@5", "rr")
     ]
@@ -83,36 +83,36 @@ def test_files_by_name(tmp_path: Path):
     paths = {name: tmp_path / f"{name}.npy" for name in BOTH}
     for name, scores in BOTH.items():
         np.save(paths[name], scores)
-    found = sm.evaluate(data=paths, metrics="rr", relevant=HELD_OUT)
+    results = sm.evaluate(data=paths, metrics="rr", relevant=HELD_OUT)
     expected = [(1 / exact_rank(scores)).mean() for scores in BOTH.values()]
-    assert [one.value for one in found] == pytest.approx(expected)
+    assert [one.value for one in results] == pytest.approx(expected)
 
 
 def test_table_names_recommenders():
-    found = sm.evaluate(BOTH, "rr, auc", relevant=HELD_OUT)
-    first = str(found).splitlines()
+    results = sm.evaluate(BOTH, "rr, auc", relevant=HELD_OUT)
+    first = str(results).splitlines()
     assert first[0].split()[:2] == ["recommender", "metric"]
     assert [line.split()[0] for line in first[2:6]] == ["ALS", "ALS", "kNN", "kNN"]
-    assert found.to_frame()["recommender"].tolist() == ["ALS", "ALS", "kNN", "kNN"]
+    assert results.to_frame()["recommender"].tolist() == ["ALS", "ALS", "kNN", "kNN"]
     alone = sm.evaluate(GOOD, "rr", relevant=HELD_OUT)
     assert alone[0].recommender is None
     assert "recommender" not in alone.to_frame()
 
 
 def test_sampled_ranks():
-    found = sm.correct(
+    results = sm.correct(
         {"ALS": GOOD[:, :11], "kNN": POOR[:, :11]},
         "hit@2",
         "sampled, likely",
         positive=0,
         n_items=900,
     )
-    for one in found[::2]:
+    for one in results[::2]:
         scores = BOTH[one.recommender][:, :11]
         rank = 1 + (scores[:, 1:] > scores[:, :1]).sum(axis=1)
         assert (one.estimator, one.value) == ("sampled", (rank <= 2).mean())
-    assert [one.recommender for one in found] == ["ALS", "ALS", "kNN", "kNN"]
-    assert "kNN" in str(found)
+    assert [one.recommender for one in results] == ["ALS", "ALS", "kNN", "kNN"]
+    assert "kNN" in str(results)
 
 
 def test_plot_has_line_per_recommender():
@@ -121,8 +121,8 @@ def test_plot_has_line_per_recommender():
 
 
 def test_notes_and_errors_name_recommender():
-    found = sm.evaluate({"ALS": GOOD, "kNN": -GOOD}, "auc", relevant=HELD_OUT)
-    assert any(note.startswith("kNN, ") for note in found.notes)
+    results = sm.evaluate({"ALS": GOOD, "kNN": -GOOD}, "auc", relevant=HELD_OUT)
+    assert any(note.startswith("kNN, ") for note in results.notes)
     with pytest.raises(sm.InputError, match="kNN"):
         sm.evaluate({"ALS": GOOD, "kNN": GOOD[:5]}, "auc", relevant=HELD_OUT)
 
@@ -131,16 +131,16 @@ def test_dictionaries_by_user_are_one_recommender():
     by_user = dict(enumerate(lists(GOOD).tolist()))
     columns = frame(GOOD).to_dict("list")
     for data in (by_user, FORMS["scores"](GOOD), columns):
-        (found,) = sm.evaluate(data, "rr", relevant=TEST)
-        assert found.recommender is None
-        assert found.value == pytest.approx((1 / exact_rank(GOOD)).mean())
+        (result,) = sm.evaluate(data, "rr", relevant=TEST)
+        assert result.recommender is None
+        assert result.value == pytest.approx((1 / exact_rank(GOOD)).mean())
 
 
 def test_plan_needs_two_recommenders():
     ranks = {name: sm.rank(scores, None, HELD_OUT) for name, scores in BOTH.items()}
-    found = sm.plan(ranks, metrics="hit@5", sizes=[5])
+    results = sm.plan(ranks, metrics="hit@5", sizes=[5])
     expected = sm.plan(ranks["ALS"], ranks["kNN"], "hit@5", sizes=[5])
-    assert list(found) == list(expected)
+    assert list(results) == list(expected)
     with pytest.raises(sm.InputError, match="two recommenders"):
         sm.plan({**ranks, "third": ranks["ALS"]})
     with pytest.raises(sm.InputError, match="metrics="):

@@ -56,10 +56,10 @@ def test_undecided_pairs_are_in_order_of_names():
     ]
     records = {x: Ranks([N] * 4, BETTER[x], TIED[x]) for x in "ABC"}
     measures = [parse_measure(x) for x in METRICS]
-    found = build_lens(
+    results = build_lens(
         records, measures, parse_estimators(["sampled"]), M, compared=compared
     )
-    assert found["undecided"] == [["A", "B"], ["A", "C"], ["B", "C"]]
+    assert results["undecided"] == [["A", "B"], ["A", "C"], ["B", "C"]]
 
 
 def places_of(name):
@@ -235,8 +235,8 @@ def test_headline_names_rank_of_half_credit(shown):
     numbers = [int(x.replace(",", "")) for x in re.findall(r"\d[\d,]*", measured)]
     assert numbers == [half, 2]
     # 1 / log2(1 + rank) is 1/2 at rank 3
-    asked = [parse_measure("ndcg")], parse_estimators(["sampled"])
-    windows = build_lens({}, *asked, M, extra_sizes=None, candidates=np.array([N]))
+    messages = [parse_measure("ndcg")], parse_estimators(["sampled"])
+    windows = build_lens({}, *messages, M, extra_sizes=None, candidates=np.array([N]))
     *_, measured = windows["views"][f"ndcg sampled {M}"]["head"]
     assert measured.endswith("not 3")
 
@@ -283,9 +283,9 @@ def test_window_area_is_credit():
 
 
 def test_sizes_are_round_for_many_candidates():
-    asked = [parse_measure("recall@10")], parse_estimators(["sampled"])
+    messages = [parse_measure("recall@10")], parse_estimators(["sampled"])
     sizes = build_lens(
-        {}, *asked, 30, extra_sizes=[], candidates=np.array([100_000])
+        {}, *messages, 30, extra_sizes=[], candidates=np.array([100_000])
     )["sizes"]
     assert [m for m in sizes if str(m).rstrip("0") not in ("1", "2", "5")] == [30]
     assert sizes == sorted(sizes)
@@ -336,9 +336,9 @@ def test_few_negatives_measure_nothing(metric, m, words):
 
 def test_undecided_pairs_have_own_sign(shown):
     records = {x: Ranks([N] * 4, BETTER[x], TIED[x]) for x in "ABC"}
-    asked = [parse_measure("recall@10")], parse_estimators(["sampled"])
+    messages = [parse_measure("recall@10")], parse_estimators(["sampled"])
     undecided = [SimpleNamespace(metric="recall@10", a="C", b="A", order="undecided")]
-    view = build_lens(records, *asked, M, compared=undecided)["views"][
+    view = build_lens(records, *messages, M, compared=undecided)["views"][
         f"recall@10 sampled {M}"
     ]
     usual = shown["views"][f"recall@10 sampled {M}"]

@@ -129,10 +129,10 @@ def test_lens_content(found):
 
 
 def test_slow_estimators_are_skipped_beyond_500_negatives():
-    asked = [parse_measure("recall@1")], parse_estimators(["sampled", "bv:0.1"])
+    messages = [parse_measure("recall@1")], parse_estimators(["sampled", "bv:0.1"])
     for m, n_views in ((500, 2), (501, 1)):
         shown = build_lens(
-            {}, *asked, m, extra_sizes=None, candidates=np.array([1000])
+            {}, *messages, m, extra_sizes=None, candidates=np.array([1000])
         )
         assert (len(shown["views"]), shown["lines"]) == (n_views, {"lines": []})
         assert len(shown["estimators"]) == n_views
@@ -143,9 +143,9 @@ def test_slow_estimators_are_skipped_beyond_500_negatives():
     [(3, 5000, 2000), (3, 2001, 2000), (3, 2000, 1999), (7, 8, 7)],
 )
 def test_sizes_end_at_candidates_or_2000(m, candidates, last):
-    asked = [parse_measure("rr")], parse_estimators(["sampled"])
+    messages = [parse_measure("rr")], parse_estimators(["sampled"])
     shown = build_lens(
-        {}, *asked, m, extra_sizes=[], candidates=np.array([candidates])
+        {}, *messages, m, extra_sizes=[], candidates=np.array([candidates])
     )
     assert shown["sizes"][-1] == last
 

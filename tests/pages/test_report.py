@@ -75,11 +75,11 @@ def test_sampled_tables_match_correct_and_compare(samples, of_samples):
     }
     expected = []
     for name, results in printed.items():
-        table, words, *_ = results.parts()
+        table, text, *_ = results.parts()
         assert values["heads"] == ["recommender", *table[0]]
         expected += [[name, *cells(row, table[0])] for row in table]
         if name == "a":
-            assert values["words"].split()[: len(words.split())] == words.split()
+            assert values["words"].split()[: len(text.split())] == text.split()
     assert values["lines"] == expected
     assert "\n  " not in values["words"] + pairs["words"]
     table, *_ = sm.compare(samples, BOTH, "sampled", confidence=0.9).parts()
@@ -158,8 +158,8 @@ def spread(power):
 def test_weak_order_is_leaning(tmp_path):
     """Of x and y the order holds up to a factor of 1.3, of x and z up to 16."""
     both = {"x": spread(1.4), "y": spread(1.8)}
-    (found,) = sm.compare(both, "recall@10", "likely")
-    assert 1.0 < found.holds_up_to < 2.0
+    (result,) = sm.compare(both, "recall@10", "likely")
+    assert 1.0 < result.holds_up_to < 2.0
     (bars,) = sampled_content(both, ["recall@10"], [])["bars"]
     assert (bars["decided"], bars["leaning"], bars["open"]) == ([], ["y above x"], 0)
     sm.report(both, tmp_path / "page.html")
@@ -228,9 +228,9 @@ def test_full_tables_match_evaluate_and_compare(rankings, of_full):
     values, pairs = of_full["tables"]
     expected = []
     for name, ranks in rankings.items():
-        table, words, *_ = sm.evaluate(ranks, BOTH, confidence=0.9).parts()
+        table, text, *_ = sm.evaluate(ranks, BOTH, confidence=0.9).parts()
         expected += [[name, *cells(row, table[0])] for row in table]
-        assert values["words"].split()[: len(words.split())] == words.split()
+        assert values["words"].split()[: len(text.split())] == text.split()
     assert values["lines"] == expected
     assert values["heads"] == ["recommender", *table[0]]
     table, *_ = sm.compare(rankings, BOTH, confidence=0.9).parts()
@@ -321,9 +321,9 @@ def test_shape_and_confidence_reach_page(tmp_path):
     for shape, confidence in ((1, 0.5), ("none", 0.99)):
         options = {"shape": shape, "confidence": confidence}
         sm.report({"a": sample(ranks)}, tmp_path / "p.html", **options)
-        (found,) = sm.correct(sample(ranks), "recall@10", "sampled", **options)
+        (result,) = sm.correct(sample(ranks), "recall@10", "sampled", **options)
         row = rows_of((tmp_path / "p.html").read_text())["values"][1]
-        assert row[2] == format_range(found.range_low, found.range_high)
+        assert row[2] == format_range(result.range_low, result.range_high)
 
 
 @pytest.mark.parametrize("data", [{}, [], [1, 2], None, "ranks.csv"])
@@ -335,10 +335,10 @@ def test_data_without_names_is_refused(data, tmp_path):
 
 def test_headline_counts_others():
     values = [0.1, 0.6, 0.2, 0.5, 0.4, 0.3]
-    words = _describe_values("Recall@10", list("abcdef"), values)
-    shown = re.findall(r"\b([a-f]) ([\d.]+)\s%", words)
+    text = _describe_values("Recall@10", list("abcdef"), values)
+    shown = re.findall(r"\b([a-f]) ([\d.]+)\s%", text)
     assert shown == [("b", "60.0"), ("d", "50.0"), ("e", "40.0"), ("f", "30.0")]
-    assert "2 more" in words
+    assert "2 more" in text
     assert "more" not in _describe_values("Recall@10", list("abc"), values[:3])
 
 
