@@ -446,7 +446,9 @@ def _corrected_parts(
         row["acts like"] = str(ActsLike.from_rank(result.metric, result.acts_like, result.n_items))
         rows.append(row)
     first = results[0]
-    way = "and kept once" if first.sampling == "distinct" else first.sampling.replace("-", " ")
+    way = first.sampling.replace("-", " ")
+    if first.sampling == "distinct":
+        way = "(duplicates dropped)"
     users = quantity(first.n_users, "user")
     if first.n_visits is not None:
         users += f", {quantity(first.n_visits, 'visit')}"
@@ -464,7 +466,7 @@ def _corrected_parts(
             f"{QUOTED_ESTIMATOR}: the number to quote, with an interval for the exact metric. "
             "Where sampled ranks do not determine the true ranks, it assumes a smooth distribution "
             "of the usual slope: for a random order of many items it is about twice the exact "
-            "metric, and for a flat top it is too low. No number is quoted if the interval is one "
+            "metric, and for a flat top it is too low. No number is quoted with an interval "
             f"{TOO_WIDE}."
         )
     about_errors = (
