@@ -257,7 +257,7 @@ def test_few_effective_users_are_noted(run, folder):
     note = run("evaluate", "few.csv", "--n-items", 2000).stdout.partition("\n\n")[2]
     # Of AUC, 14^2 / 5 = 39 users, which are enough.
     named = re.findall(
-        r"^(\S+): about (\d+) of 50 users carry[^%:]* (\S+) %", note, re.MULTILINE
+        r"^(\S+): about (\d+) of 50 users carry[^%]* (\S+) %", note, re.MULTILINE
     )
     assert named == [("ndcg@10", "2", "95"), ("ap", "2", "95")]
 
@@ -312,7 +312,7 @@ evaluate r.csv | r.csv & --n-items & n_candidates
 evaluate r.csv --n-items 10 | r.csv, row 3, column rank: found 11
 correct s.csv --n-items 100 | give --n-negatives
 correct s.csv s2.csv --n-negatives 10 --n-items 100 | s2.csv
-{CORRECT} --output . | .: a folder
+{CORRECT} --output . | .: is a directory
 {DRAW} --output r.csv/o.parquet | r.csv/o.parquet:
 compare r.csv --n-items 100 | 1 recommender & two or more
 compare r.csv r.csv --n-items 100 | 1 recommender & two or more

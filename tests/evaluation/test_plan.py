@@ -377,9 +377,9 @@ def test_drawn_samples_have_expected_distribution(paired, drawn, sampling, m):
 
 def test_certain_decision_stops_early(monkeypatch):
     drawn = []
-    samples = Pair.samples
+    draw_samples = Pair.draw_samples
     monkeypatch.setattr(
-        Pair, "samples", lambda *given: drawn.append(1) or samples(*given)
+        Pair, "draw_samples", lambda *args: drawn.append(1) or draw_samples(*args)
     )
     (row, _) = plan(metrics="hit@10", **(ABOUT | {"effect": 0.5}), sizes=[100])
     assert (row.probability, len(drawn)) == (pytest.approx(1.0), 3)

@@ -486,7 +486,7 @@ def test_page_shows_ranges_and_decided_orders():
     assert len(content["bars"][0]["decided"]) + content["bars"][0]["open"] == 3
     page = " ".join(render(content, "report.html").split())
     assert (
-        f"This sample_of_counts decides {len(content['bars'][0]['decided'])} of 3 orders."
+        f"This sample decides {len(content['bars'][0]['decided'])} of 3 orders."
         in page
     )
     alike = sampled_content(
@@ -495,7 +495,7 @@ def test_page_shows_ranges_and_decided_orders():
         ["sampled"],
     )
     assert alike["says"].endswith("It suggests a = b.")
-    assert "This sample_of_counts cannot decide it." in render(alike, "report.html")
+    assert "This sample cannot decide it." in render(alike, "report.html")
     json.dumps(content["numbers"], allow_nan=False)
 
 

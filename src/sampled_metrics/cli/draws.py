@@ -185,7 +185,7 @@ def metrics(
     form: options.Form = Format.TABLE,
     output: options.OutputPath = None,
 ) -> None:
-    """Print the names of metrics, and their names in other libraries.
+    """Print the metrics, and their names in other libraries.
 
     Names may be in upper or lower case, with _ for -, and with a cut-off as @10, _10 or -10.
 

@@ -45,9 +45,9 @@ TOY = 10  # users; fewer are an example, which gets fewer warnings
 _FEWEST_WITH_TIES = 50  # users; most of fewer may be tied by chance
 _TIES_IN_WORDS = {
     "expected": "Values are fractions; tied items count in random order.",
-    "random": "Values are fractions; tied items are in an order drawn at random.",
-    "optimistic": "Values are fractions; relevant items come first among tied ones.",
-    "pessimistic": "Values are fractions; relevant items come last among tied ones.",
+    "random": "Values are fractions; ties are random: their order is drawn.",
+    "optimistic": "Values are fractions; ties are optimistic: relevant items come first.",
+    "pessimistic": "Values are fractions; ties are pessimistic: relevant items come last.",
 }
 _FEWEST_EFFECTIVE = 30.0  # users; the mean of fewer is not nearly normal
 
