@@ -147,7 +147,9 @@ def test_row_of_shapes():
 
 def test_row_of_proxies():
     runs = int(measure.PAGES["proxies"].steps[0][-1])
-    row = proxies.summary_row("random users", proxies.evaluate_random_users(100.0, runs))
+    row = proxies.summary_row(
+        "random users", proxies.evaluate_random_users(100.0, runs)
+    )
     assert rows_of("proxies")[-1] == row
 
 
