@@ -180,10 +180,9 @@ class SampledRanks:
             if positive in names:
                 positive = names.index(positive)
         counts = count_in_rows(table.matrix(), positive, missing=missing)
+        # Rows of a file are named by ids; the index of a DataFrame may be arbitrary.
         if users is None and isinstance(scores, str | Path):
-            users = (
-                table.user_ids
-            )  # only a file states ids; the index of a DataFrame may be arbitrary
+            users = table.user_ids
         ids = row_unit_ids(users, visits, counts.n_found.size)
         return cls.from_counts(SampledCounts.from_rows(counts, ids), n_items=n_items, **options)
 

@@ -211,9 +211,9 @@ def check_pairs(pairs: ScoredPairs, n_items: int) -> list[Check]:
 
 
 def _count_shared(user: Int, item: Int, n_candidates: int) -> int:
-    """Count the users with the same set of negatives as another user.
+    """Count the users with the same set of negatives as an earlier user.
 
-    Returns 0 unless at least half of the users share. Users with half of the candidates or more are
+    Returns 0 if less than half of the users have one. Users with half of the candidates or more are
     left out, because sets of that size may agree by chance. Sets are compared by sums of a random
     number for each item.
     """
@@ -260,6 +260,7 @@ def _check_count(name: str, count: int, template: str = "", **values: float | st
 
 
 def _contains(table: csr_array, row: Int, column: Int) -> Bool:
+    """Return for each row and column whether a table is nonzero there."""
     rows, columns = table.nonzero()
     width = table.shape[1]
     keys = rows.astype(np.int64) * width + columns
