@@ -156,24 +156,24 @@ def test_fit_prints_nothing_and_does_not_change_data(case, capfd):
 
 
 @pytest.mark.parametrize(
-    ("kind", "settings", "problem"),
+    ("kind", "settings", "message"),
     [
-        ("svd", {}, "unknown recommender kind 'svd'; known: als, bm25"),
+        ("svd", {}, "'svd'.* als, bm25"),
         (
             "als",
             {"factors": 3},
-            "factors: unknown key, with the value 3; known keys: d, lambda",
+            "factors: unknown .* 3; .* d, lambda",
         ),
         (
             "popularity",
             {"k": 3},
-            "k: unknown key, with the value 3; there are no settings here",
+            "k: unknown .* no settings",
         ),
-        ("itemknn", {"k": 0}, "k: Input should be greater than or equal to 1"),
+        ("itemknn", {"k": 0}, "k: .* greater than or equal to 1"),
     ],
 )
-def test_unknown_kind_or_setting_is_refused(kind, settings, problem):
-    with pytest.raises(InputError, match=problem):
+def test_unknown_kind_or_setting_is_refused(kind, settings, message):
+    with pytest.raises(InputError, match=message):
         create(kind, settings)
 
 

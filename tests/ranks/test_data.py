@@ -209,7 +209,7 @@ PAIR = (np.ones((2, 3)), np.ones((4, 3)))
 
 
 @pytest.mark.parametrize(
-    ("score", "seen", "relevant", "problem"),
+    ("score", "seen", "relevant", "message"),
     [
         (by_rows(NAN), NOBODY, [0, 0, 0], "score of item 501 for user 102 is nan"),
         (
@@ -229,7 +229,7 @@ PAIR = (np.ones((2, 3)), np.ones((4, 3)))
             by_rows(ONES),
             SEEN,
             [0, 1, 4],
-            "row 3, column relevant: found 4; expected columns, 0 to 3",
+            "row 3, column relevant: found 4; .* 0 to 3",
         ),
         (by_rows(ONES), SEEN, [0.0, 1.0, 2.0], "relevant"),
         (
@@ -242,7 +242,7 @@ PAIR = (np.ones((2, 3)), np.ones((4, 3)))
             lambda _: np.ones(4),
             NOBODY,
             [0, 0, 0],
-            "scores have shape .4,., expected .1, items.",
+            "scores have shape .4,.",
         ),
         (lambda _: np.full((3, 4), "a"), None, [0, 0, 0], "scores have dtype <U1"),
         (
@@ -278,8 +278,8 @@ PAIR = (np.ones((2, 3)), np.ones((4, 3)))
         (PAIR, None, [0, 0, 0], r"relevant items are int64 of shape \(3,\)"),
     ],
 )
-def test_rank_wrong_arguments_are_refused(score, seen, relevant, problem):
-    with pytest.raises(InputError, match=problem):
+def test_rank_wrong_arguments_are_refused(score, seen, relevant, message):
+    with pytest.raises(InputError, match=message):
         rank(score, seen, relevant, users=[100, 101, 102], items=[500, 501, 502, 503])
 
 
@@ -393,8 +393,8 @@ def test_rank_infinite_products():
     assert counts(ranks) == [(1, 0), (3, 0), (0, 4)]
     with pytest.raises(InputError, match="item 0"):
         rank((users, items), seen, [0, 0, 1])
-    for huge, problem in (([1e200, 0.0], "is inf"), ([1e200, -1e200], "is nan")):
-        with pytest.raises(InputError, match=f"score of item 1 for user 0 {problem}"):
+    for huge, message in (([1e200, 0.0], "is inf"), ([1e200, -1e200], "is nan")):
+        with pytest.raises(InputError, match=f"score of item 1 for user 0 {message}"):
             rank(
                 (np.array([[1e200, 1e200]]), np.array([[1.0, 0.0], huge])), None, [0]
             )
@@ -406,7 +406,7 @@ def test_rank_unknown_items_are_refused(name, item):
     items = {"relevant": [[1], [2]], "seen": [[3], [3]], name: [[3], [item]]}
     with pytest.raises(
         InputError,
-        match=f"row 2, column {name}: found {item}; expected columns, 0 to 3",
+        match=f"row 2, column {name}: found {item}; .* 0 to 3",
     ):
         rank(by_rows(np.ones((2, 4))), items["seen"], items["relevant"])
 

@@ -93,10 +93,10 @@ def test_take():
         ({"n_tied": [0]}, "columns differ in length"),
         ({"n_candidates": [8.0, 0.0]}, "n_candidates has dtype float64"),
         ({"n_candidates": [[8, 0]]}, r"n_candidates has shape \(1, 2\)"),
-        ({"n_found": [2, 2]}, "3 ranks of items, but n_found is 4 in all"),
+        ({"n_found": [2, 2]}, "3 ranks .* n_found is 4"),
         (
             {"n_better": [0, 0, 2]},
-            "0 better and 1 tied, 0 better and 0 tied; ranks of two items",
+            "0 better and 1 tied, 0 better and 0 tied",
         ),
         (
             {"n_better": [4, 4, 2], "n_tied": [0, 0, 0]},
@@ -119,13 +119,13 @@ def test_overlapping_ranks_name_their_row():
 @pytest.mark.parametrize(
     ("ranks", "message"),
     [
-        (Ranks(**GOOD, users=["a", "b"]), "user a has 2 relevant items"),
-        (ranks_at_places(1, 2, n=5), "user 1 has 2 relevant items"),
+        (Ranks(**GOOD, users=["a", "b"]), "user a has 2 "),
+        (ranks_at_places(1, 2, n=5), "user 1 has 2 "),
         (
             Ranks(
                 [9, 9, 9], [1, 0, 3, 2], [0] * 4, n_found=[1, 2, 1], users=list("abc")
             ),
-            r"user b has 2 relevant items and a list of 9 places \(1 such users\)",
+            r"user b has 2 .* 9 places \(1 such",
         ),
         (
             Ranks(
@@ -136,10 +136,10 @@ def test_overlapping_ranks_name_their_row():
                 n_relevant=[1, 1, 1],
                 depth=[9, 5, 7],
             ),
-            r"user 2 has 1 relevant items and a list of 5 places \(2 such users\)",
+            r"user 2 has 1 .* 5 places \(2 such",
         ),
-        (ranks_at_places(1, n=9, depth=7), "a list of 7 places"),
-        (ranks_at_places(n=9, n_relevant=1, depth=7), "a list of 7 places"),
+        (ranks_at_places(1, n=9, depth=7), " 7 places"),
+        (ranks_at_places(n=9, n_relevant=1, depth=7), " 7 places"),
     ],
 )
 def test_single_refuses_other_ranks(ranks, message):

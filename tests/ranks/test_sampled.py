@@ -21,9 +21,7 @@ def test_from_table_by_hand(tmp_path):
         10,
         Sampling.WITHOUT_REPLACEMENT,
     )
-    with pytest.raises(
-        InputError, match=r"found n_candidates 50 to 60, but n_items.* is 70"
-    ):
+    with pytest.raises(InputError, match=r"n_candidates 50 to 60.* 70"):
         as_sampled_ranks(path, n_negatives=10, n_items=70)
     # A user with several held-out items has several rows.
     path.write_text(
@@ -64,19 +62,19 @@ def test_write_round_trip(tmp_path):
         ({"sampled_ranks": [1.0, 2.0]}, "sampled_ranks has dtype float64"),
         (
             {"sampled_ranks": [1, 0]},
-            "row 2, column sampled_rank: found 0; expected 1 to 11",
+            "row 2, column sampled_rank: found 0; .* 1 to 11",
         ),
-        ({"n_items": 10}, "n_items is 10, expected more than n_negatives, 10"),
+        ({"n_items": 10}, "n_items is 10, .* 10"),
         ({"n_items": [50]}, r"n_items has shape \(1,\)"),
         ({"n_negatives": 0}, "n_negatives is 0"),
         ({"sampling": "urn"}, "unknown sampling 'urn'"),
         ({"users": [1]}, r"users has shape \(1,\)"),
         (
             {"users": np.array([1, 2**63], np.uint64)},
-            "users holds 9223372036854775808, too large",
+            "users holds 9223372036854775808",
         ),
-        ({"users": ["a", None]}, "users holds None; expected integers or text"),
-        ({"n_negatives": 10.0}, "n_negatives is 10.0, expected a whole number"),
+        ({"users": ["a", None]}, "users holds None"),
+        ({"n_negatives": 10.0}, "n_negatives is 10.0"),
     ],
 )
 def test_wrong_arguments_are_refused(options, message):
