@@ -61,6 +61,16 @@ def test_contradicting_printed_numbers_have_no_range(opened):
     assert opened.page.locator("#paper-bars .range").count() == 0
 
 
+def test_printed_readings_are_not_cut(browser, report):
+    paper = {"width": 703, "height": 1032}  # A4 less the margins, in pixels
+    context = browser.new_context(viewport=paper)
+    page = Opened(context, report).page
+    page.emulate_media(media="print")
+    box = page.locator(".readings").bounding_box()
+    assert box["x"] + box["width"] <= paper["width"]
+    context.close()
+
+
 def test_two_numbers_show_command(fresh):
     page = fresh.page
     page.locator(".examples button").first.click()
