@@ -27,12 +27,15 @@ from sampled_metrics.inputs.pair_scores import PairScores
 from sampled_metrics.inputs.products import USERS_AT_A_TIME, InnerProducts, ScoreFunction
 
 BLOCK_SIZE = 512
-_USERS_OF_A_THREAD = 512  # with fewer, many threads wait for each other between tiles
-_ROWS = 32  # users counted at a time, few enough to stay in the processor's cache
+_MIN_USERS_PER_THREAD = 512  # with fewer, threads wait for each other between tiles
+_ROWS_AT_A_TIME = 32  # users whose scores stay in the processor's cache
+
+# Candidates of each user, and better and tied candidates of each relevant item.
+_BlockCounts: TypeAlias = tuple[Int, Int, Int]
 
 
 class RankCounts(NamedTuple):
-    """Fields of `Ranks` that are valid by construction, each user's items best first."""
+    """Fields of `Ranks` that need no further checks, each user's items best first."""
 
     n_candidates: Int
     n_better: Int
@@ -47,12 +50,24 @@ class RankCounts(NamedTuple):
 
 
 class EarlyStop(NamedTuple):
-    """When ranks may end at a cut-off: some users, ranked in full before the others, tell."""
+    """Whether rankings may end at a cut-off, decided by some users who are ranked in full first.
+
+    Attributes
+    ----------
+    up_to
+        The cut-off.
+    n_whole
+        Number of users to rank in full, at least.
+    may_end
+        Whether the rankings of other users may end at the cut-off, given the full ones.
+    is_enough
+        Whether rankings that end there tell all that full ones would.
+    """
 
     up_to: int
-    n_whole: int  # users, at least, of all
-    may_end: Callable[[RankCounts], bool]  # whether the others may, as far as these show
-    is_enough: Callable[[RankCounts], bool]  # whether ranks that end tell all that full ones would
+    n_whole: int
+    may_end: Callable[[RankCounts], bool]
+    is_enough: Callable[[RankCounts], bool]
 
 
 def rank_items(
@@ -68,10 +83,22 @@ def rank_items(
     n_jobs: int = ALL_CORES,
     progress: bool | None = None,
 ) -> RankCounts:
-    """Count for each user's relevant items among all items that the user has not seen.
+    """Count better and tied candidates of relevant items among all items the user has not seen.
 
-    Items with `up_to` candidates above them, or more, are not found, as in a list of so many.
-    `early` tells whether this is done without being asked for.
+    Parameters
+    ----------
+    score
+        Function from rows of users to scores of all items.
+    relevant, seen
+        Items to rank, and items that are not candidates, by row and column of the scores.
+    users, items
+        Ids of rows and columns, for results and errors.
+    up_to
+        Items with as many better candidates, or more, are not found, as in a list of that length.
+    early
+        When rankings may end at a cut-off that the caller did not ask for.
+    block_size
+        Number of users in one call of `score`.
     """
     n_users = relevant.n_users
     if seen is None:
@@ -81,227 +108,233 @@ def rank_items(
     if users is None:
         users = np.arange(n_users)
         n_rows = n_users
-    task = _Task(relevant, seen, users, items, np.zeros(n_users, np.int64))
     rows = np.flatnonzero(relevant.sizes)
     with progress_bar(rows.size, "users", progress) as update:
-        counter = _Counter(task, score, block_size, n_threads(n_jobs), update)
+        counter = _Counter(
+            score=score,
+            relevant=relevant,
+            seen=seen,
+            user_ids=users,
+            item_ids=items,
+            block_size=block_size,
+            threads=n_threads(n_jobs),
+            update=update,
+        )
         if early is None:
             counter.count(rows, relevant.n_items if up_to is None else up_to)
         else:
-            _count_early(counter, rows, early)
+            _count_with_early_stop(counter, rows, early)
     counts = counter.counts(rows)
     if relevant.name == HELD_OUT:
         require_all("n_candidates", counts.n_candidates, counts.n_candidates >= 2, "at least 2")
     return counts._replace(n_rows=n_rows)
 
 
-def _count_early(counter: _Counter, rows: Int, early: EarlyStop) -> None:
-    """Count some users in full, then the others up to a cut-off if nothing needs more."""
-    is_whole = np.zeros(rows.size, bool)
-    is_whole[:: max(1, rows.size // early.n_whole)] = True
-    whole, others = rows[is_whole], rows[~is_whole]
-    n_items = counter.task.relevant.n_items
+def _count_with_early_stop(counter: _Counter, users: Int, early: EarlyStop) -> None:
+    """Count some users in full, then the others down to the cut-off if that is enough."""
+    is_whole = np.zeros(users.size, bool)
+    is_whole[:: max(1, users.size // early.n_whole)] = True
+    whole, others = users[is_whole], users[~is_whole]
+    n_items = counter.relevant.n_items
     try:
         counter.count(whole, n_items)
     except InputError:
-        counter.count(rows, n_items)  # so that the error is that of the first user
+        counter.count(users, n_items)  # so that the error names the first user
         raise
     if others.size and early.may_end(counter.counts(whole)):
         counter.count(others, early.up_to)
-        if early.is_enough(counter.counts(rows)):
+        if early.is_enough(counter.counts(users)):
             return
-        others = counter.cut_off(others)
+        others = counter.users_with_cut_items(others)
     counter.count(others, n_items)
 
 
 class _Counter:
-    """Counts of users, and of their relevant items, as far as they are ranked."""
+    """Counts of users and of their relevant items, filled by `count`."""
 
     def __init__(
         self,
-        task: _Task,
+        *,
         score: ScoreFunction,
+        relevant: Items,
+        seen: Items,
+        user_ids: Ids,
+        item_ids: Array | None,
         block_size: int,
         threads: int,
         update: Callable[[int], object],
     ) -> None:
-        self.task = task
         self.score = score
+        self.relevant = relevant
+        self.seen = seen
+        self.user_ids = user_ids
+        self.item_ids = item_ids
         self.block_size = block_size
         self.threads = threads
-        self.update = update
-        self.sizes = task.relevant.sizes
-        self.n_candidates = np.zeros(self.sizes.size, np.int64)
-        self.n_better = np.zeros(task.relevant.item.size, np.int64)
-        self.n_tied = np.zeros(task.relevant.item.size, np.int64)
+        self.update = update  # tells the progress bar how many users are done
+        self.sizes = relevant.sizes
+        self.depth = np.zeros(relevant.n_users, np.int64)  # ranks that are told apart
+        self.n_candidates = np.zeros(relevant.n_users, np.int64)
+        self.n_better = np.zeros(relevant.item.size, np.int64)
+        self.n_tied = np.zeros(relevant.item.size, np.int64)
 
-    def count(self, rows: Int, depth: int) -> None:
+    def count(self, users: Int, depth: int) -> None:
         """Rank the relevant items of some users down to a depth."""
-        relevant = self.task.relevant
-        self.task.depth[rows] = depth
-        begin = 0
-        for counts in self.task.counts(self.score, rows, self.block_size, self.threads):
-            n_candidates, n_better, n_tied = counts
-            users = rows[begin : begin + n_candidates.size]
-            items = concatenate_ranges(relevant.start[users], self.sizes[users])
-            self.n_candidates[users] = n_candidates
+        self.depth[users] = depth
+        first = 0
+        for n_candidates, n_better, n_tied in self._count_blocks(users):
+            block = users[first : first + n_candidates.size]
+            items = self._positions_of_items(block)
+            self.n_candidates[block] = n_candidates
             self.n_better[items] = n_better
             self.n_tied[items] = n_tied
-            begin += users.size
-            self.update(users.size)
+            first += block.size
+            self.update(block.size)
 
-    def cut_off(self, rows: Int) -> Int:
-        """Return those of some users who have an item that was not found."""
-        owner = np.repeat(rows, self.sizes[rows])
-        items = concatenate_ranges(self.task.relevant.start[rows], self.sizes[rows])
-        return np.unique(owner[self.n_better[items] >= self.task.depth[owner]])
+    def _positions_of_items(self, users: Int) -> Int:
+        """Return where the relevant items of some users are among all relevant items."""
+        return concatenate_ranges(self.relevant.start[users], self.sizes[users])
 
-    def counts(self, rows: Int) -> RankCounts:
+    def users_with_cut_items(self, users: Int) -> Int:
+        """Return those of some users who have a relevant item beyond their depth."""
+        owner = np.repeat(users, self.sizes[users])
+        n_better = self.n_better[self._positions_of_items(users)]
+        return np.unique(owner[n_better >= self.depth[owner]])
+
+    def counts(self, users: Int) -> RankCounts:
         """Return the counts of some users, each user's items best first."""
-        relevant = self.task.relevant
-        sizes = self.sizes[rows]
-        items = concatenate_ranges(relevant.start[rows], sizes)
-        depth = self.task.depth[rows]
+        relevant = self.relevant
+        sizes = self.sizes[users]
+        items = self._positions_of_items(users)
+        depth = self.depth[users]
         counts = RankCounts(
-            self.n_candidates[rows],
+            self.n_candidates[users],
             self.n_better[items],
             self.n_tied[items],
-            users=self.task.users[rows],
+            users=self.user_ids[users],
         )
         if relevant.name == HELD_OUT and (depth == relevant.n_items).all():
             return counts
-        owner = np.repeat(np.arange(rows.size), sizes)
-        most = depth[owner]
-        n_better = np.minimum(counts.n_better, most)
-        by_place = pair_codes(owner, n_better, relevant.n_items + 1)
-        order = np.argsort(by_place, kind="stable")
-        best_first = order[(n_better < most)[order]]
-        n_found = np.bincount(owner[best_first], minlength=rows.size)
-        is_cut = depth < counts.n_candidates
-        is_cut &= n_found < sizes
+        owner = np.repeat(np.arange(users.size), sizes)
+        item_depth = depth[owner]
+        n_better = np.minimum(counts.n_better, item_depth)
+        order = np.argsort(pair_codes(owner, n_better, relevant.n_items + 1), kind="stable")
+        found = order[(n_better < item_depth)[order]]
+        n_found = np.bincount(owner[found], minlength=users.size)
+        is_cut = (depth < counts.n_candidates) & (n_found < sizes)
         relevance = None
         if relevant.relevance is not None:
             relevance = relevant.relevance[items][order]
         return counts._replace(
-            n_better=n_better[best_first],
-            n_tied=counts.n_tied[best_first],
+            n_better=n_better[found],
+            n_tied=counts.n_tied[found],
             n_found=n_found,
             n_relevant=sizes,
             depth=np.where(is_cut, depth, counts.n_candidates),
             relevance=relevance,
         )
 
-
-_BlockCounts: TypeAlias = tuple[Int, Int, Int]  # candidates per user; better and tied per item
-
-
-class _Task(NamedTuple):
-    """Items to rank, items to leave out, and the names of users and items in errors."""
-
-    relevant: Items
-    seen: Items
-    users: Ids
-    items: Array | None
-    depth: Int  # places that matter of each user's ranking
-
-    def counts(
-        self, score: ScoreFunction, users: Int, block_size: int, threads: int
-    ) -> Iterator[_BlockCounts]:
-        """Yield candidates per user, and better and tied candidates per item to rank."""
-        if isinstance(score, PairScores):
-            n_items = self.relevant.n_items
-            n_seen = np.bincount(self.seen.item, minlength=n_items)
-            score.order = np.argsort(-n_seen, kind="stable")
-            for some in blocks(users.size, 1, block_size):
-                yield self._by_products(score, users[some])
+    def _count_blocks(self, users: Int) -> Iterator[_BlockCounts]:
+        """Yield the counts of some users, block by block."""
+        if isinstance(self.score, PairScores):
+            n_seen = np.bincount(self.seen.item, minlength=self.relevant.n_items)
+            self.score.order = np.argsort(-n_seen, kind="stable")  # popular items first
+            for block in blocks(users.size, 1, self.block_size):
+                yield self._count_by_pairs(self.score, users[block])
             return
-        if not (isinstance(score, InnerProducts) and score.is_finite):
-            # The function may return the same memory again, so it waits until that is counted.
-            for some in blocks(users.size, 1, block_size):
-                scored = self._scored(score, users[some])
-                yield from map_in_threads(self._by_scores, scored, threads)
+        if not (isinstance(self.score, InnerProducts) and self.score.is_finite):
+            # The function may reuse its memory, so each block is counted before the next call.
+            for block in blocks(users.size, 1, self.block_size):
+                parts = self._score_block(users[block])
+                yield from map_in_threads(self._count_by_scores, parts, self.threads)
             return
-        n_blocks = min(threads, max(2, users.size // _USERS_OF_A_THREAD))
-        together = n_blocks * USERS_AT_A_TIME
-        n_blocks *= max(1, -(-users.size // together))
-        size = max(1, -(-users.size // n_blocks))
-        parts = (users[first : first + size] for first in range(0, users.size, size))
-        with one_thread():  # in each thread that multiplies
-            yield from map_in_threads(partial(self._by_products, score), parts, threads)
+        n_parts = min(self.threads, max(2, users.size // _MIN_USERS_PER_THREAD))
+        n_parts *= max(1, -(-users.size // (n_parts * USERS_AT_A_TIME)))
+        size = max(1, -(-users.size // n_parts))
+        parts_of_users = (users[first : first + size] for first in range(0, users.size, size))
+        with one_thread():  # in each of the threads that multiply
+            count = partial(self._count_by_pairs, self.score)
+            yield from map_in_threads(count, parts_of_users, self.threads)
 
-    def _scored(self, score: ScoreFunction, users: Int) -> Iterator[tuple[Floats, Int]]:
-        """Yield checked scores of a few of the users, and these; this thread calls the function."""
-        scores = score(users)
-        is_there = is_on_device(scores)
-        if not is_there:
+    def _score_block(self, users: Int) -> Iterator[tuple[Floats, Int]]:
+        """Call the score function in this thread; yield the checked scores of a few users."""
+        scores = self.score(users)
+        on_device = is_on_device(scores)
+        if not on_device:
             scores = to_array("scores", scores)
         shape = users.size, self.relevant.n_items
         if tuple(scores.shape) != shape:
             raise InputError(f"scores have shape {scores.shape}, expected {shape}")
-        if is_there:
+        if on_device:
             yield scores, users
             return
         if scores.dtype.kind not in "fiu":
             raise InputError(f"scores have dtype {scores.dtype}, expected numbers")
-        for row in range(0, users.size, _ROWS):
-            part = slice(row, row + _ROWS)
-            yield scores[part], users[part]
+        for first in range(0, users.size, _ROWS_AT_A_TIME):
+            rows = slice(first, first + _ROWS_AT_A_TIME)
+            yield scores[rows], users[rows]
 
-    def _by_products(self, score: InnerProducts | PairScores, users: Int) -> _BlockCounts:
-        """Count by inner products, or by scores of pairs."""
-        pairs, seen, is_seen = self._pairs(users)
+    def _count_by_pairs(self, score: InnerProducts | PairScores, users: Int) -> _BlockCounts:
+        """Count by scores that compute no more pairs than needed."""
+        pairs, seen, is_seen = self._select_pairs(users)
         if is_seen.any():
-            raise self._no_candidate(users, *pairs, is_seen)
+            raise self._candidate_error(users, *pairs, is_seen)
         n_seen = np.bincount(seen[0], minlength=users.size)
         n_candidates = self.relevant.n_items - n_seen
-        depth = self.depth[users]
-        counts = score.counts(users, pairs, seen, depth[pairs[0]])
-        return n_candidates, *counts
+        max_better = self.depth[users][pairs[0]]
+        n_better, n_tied = score.counts(users, pairs, seen, max_better)
+        return n_candidates, n_better, n_tied
 
-    def _by_scores(self, scored: tuple[Any, Int]) -> _BlockCounts:
-        """Count by scores of some users, where they are."""
+    def _count_by_scores(self, scored: tuple[Any, Int]) -> _BlockCounts:
+        """Count by the scores of all items for some users."""
         scores, users = scored
-        pairs, seen, is_seen = self._pairs(users)
-        found = count_above(scores, pairs)
-        for row in np.flatnonzero(found.bad)[:1]:
-            values = to_numpy(scores[int(row) : int(row) + 1, :])[0]
-            place = int(np.argmin(values < np.inf))
-            user, item = self._names(users, row, place)
-            problem = f"score of item {item} for user {user} is {values[place]}"
-            raise InputError(f"{problem}; expected a finite number, or -inf for no candidate")
-        is_no_candidate = is_seen | np.isneginf(found.own)
+        pairs, seen, is_seen = self._select_pairs(users)
+        counts = count_above(scores, pairs)
+        if counts.n_invalid.any():
+            row = int(np.argmax(counts.n_invalid > 0))
+            values = to_numpy(scores[row : row + 1, :])[0]
+            column = int(np.argmin(values < np.inf))
+            user, item = self._ids(users[row], column)
+            raise InputError(
+                f"score of item {item} for user {user} is {values[column]}; expected a finite "
+                "number, or -inf for no candidate"
+            )
+        is_no_candidate = is_seen | np.isneginf(counts.score)
         if is_no_candidate.any():
-            raise self._no_candidate(users, *pairs, is_no_candidate)
-        out = to_numpy(take_scores(scores, *seen))
-        n_gone = np.bincount(seen[0][out > -np.inf], minlength=users.size)
-        n_candidates = scores.shape[1] - found.gaps - n_gone
-        counts = subtract_excluded(found.better, found.tied, found.own, pairs[0], seen[0], out)
-        return n_candidates, *counts
+            raise self._candidate_error(users, *pairs, is_no_candidate)
+        seen_score = to_numpy(take_scores(scores, *seen))
+        n_removed = np.bincount(seen[0][seen_score > -np.inf], minlength=users.size)
+        n_candidates = scores.shape[1] - counts.n_missing - n_removed
+        n_better, n_tied = subtract_excluded(counts, pairs[0], seen[0], seen_score)
+        return n_candidates, n_better, n_tied
 
-    def _pairs(self, users: Int) -> tuple[Positions, Positions, Bool]:
-        """Return pairs to rank, those seen, each once, and which of the first are among these."""
+    def _select_pairs(self, users: Int) -> tuple[Positions, Positions, Bool]:
+        """Return the relevant and the seen items of some users, and which of the first are seen.
+
+        Rows are positions in `users`; seen items occur once.
+        """
         row, item = self.relevant.select(users)
         seen_row, seen_item = self.seen.select(users)
         width = 1 + max(item.max(initial=0), seen_item.max(initial=0))
-        wanted = pair_codes(row, item, width)
-        seen = sorted_unique(pair_codes(seen_row, seen_item, width))
-        place = seen.searchsorted(wanted)
-        is_seen = np.append(seen, -1)[place] == wanted
-        return (row, item), np.divmod(seen, width), is_seen
+        relevant_codes = pair_codes(row, item, width)
+        seen_codes = sorted_unique(pair_codes(seen_row, seen_item, width))
+        position = seen_codes.searchsorted(relevant_codes)
+        is_seen = np.append(seen_codes, -1)[position] == relevant_codes
+        return (row, item), np.divmod(seen_codes, width), is_seen
 
-    def _no_candidate(self, users: Int, row: Int, item: Int, is_none: Bool) -> InputError:
-        """Make the error for the first item to rank that is no candidate."""
+    def _candidate_error(self, users: Int, row: Int, item: Int, is_none: Bool) -> InputError:
+        """Make the error for the first relevant item that is not a candidate."""
         first = int(np.argmax(is_none))
-        names = "item {1} of user {0}".format(*self._names(users, row[first], item[first]))
-        why = "has score -inf, so it is no candidate; leave it out of relevant, or give it a score"
+        user_id, item_id = self._ids(users[row[first]], item[first])
+        reason = (
+            "has score -inf, so it is no candidate; leave it out of relevant, or give it a score"
+        )
         if item[first] in self.seen.select(users[row[[first]]])[1]:
             is_seen = self.seen.has(self.relevant.user, self.relevant.item)
             count = describe_seen_relevant(self.relevant.user[is_seen])
-            why = f"is among the seen items, so it is no candidate{count}"
-        return InputError(f"{self.relevant.name} {names} {why}")
+            reason = f"is among the seen items, so it is no candidate{count}"
+        return InputError(f"{self.relevant.name} item {item_id} of user {user_id} {reason}")
 
-    def _names(self, users: Int, row: int, item: int) -> tuple[Any, Any]:
-        user = self.users[users[row]]
-        if self.items is None:
-            return user, item
-        return user, self.items[item]
+    def _ids(self, user: int, item: int) -> tuple[Any, Any]:
+        """Return the ids of a user and an item, or the item's number without ids."""
+        return self.user_ids[user], item if self.item_ids is None else self.item_ids[item]

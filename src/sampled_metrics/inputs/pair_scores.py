@@ -1,4 +1,4 @@
-"""Counts of items by scores that a function gives for pairs, asked for no further than needed."""
+"""Counts of better items by a function that scores pairs of a user and an item."""
 
 from __future__ import annotations
 
@@ -11,92 +11,95 @@ import numpy as np
 from sampled_metrics._base.array_types import Float, Int
 from sampled_metrics._base.conversion import to_array, to_numpy
 from sampled_metrics._base.errors import InputError
-from sampled_metrics.inputs.comparisons import Positions, count_true
+from sampled_metrics.inputs.comparisons import CountPair, Positions, count_true
 
-FIRST_ITEMS = 64  # asked for each user at first; later as many as before
-PAIRS_PER_CALL = 131_072  # pairs of one call, about
+FIRST_ITEMS = 64  # scored for each user at first; later as many as before together
+PAIRS_PER_CALL = 131_072  # about as many in each call of the function
 
 
 class PairScores:
-    """A function of arrays of users and of items, of one length, that returns a score per pair.
+    """A function of two arrays of equal length, users and items, that returns a score per pair.
 
-    Users are asked about popular items first, and no more once their counts are settled. Where one
-    score is compared with another, both must not depend on the other pairs of their calls.
+    Popular items are scored first, and a user whose counts are settled is not scored any more. The
+    score of a pair must not depend on the other pairs of the call.
     """
 
     def __init__(self, score: Callable[[Int, Int], Any], n_items: int) -> None:
         self.score = score
-        self.order = np.arange(n_items)
+        self.order = np.arange(n_items)  # in which items are scored
 
     def __call__(self, rows: Int) -> Float:
-        """Return the scores of all items."""
+        """Return the scores of all items for some users."""
         n_items = self.order.size
         users = np.repeat(rows, n_items)
         items = np.tile(np.arange(n_items), rows.size)
-        return self._asked(users, items).reshape(rows.size, n_items)
+        return self._call(users, items).reshape(rows.size, n_items)
 
-    def counts(self, rows: Int, pairs: Positions, left_out: Positions, up_to: Int) -> Positions:
-        """Count items as `Products.counts` does."""
+    def counts(
+        self, rows: Int, pairs: Positions, excluded: Positions, max_better: Int
+    ) -> CountPair:
+        """Count better and tied items for each pair, as `InnerProducts.counts` does."""
         row, item = pairs
-        own = self._asked(rows[row], item)
+        pair_score = self._call(rows[row], item)
         better = np.zeros(row.size, np.int64)
-        tied = np.full(row.size, -1)  # without the item itself
-        place = np.empty_like(self.order)
-        place[self.order] = np.arange(place.size)
-        own_place = place[item]
-        out_place = place[left_out[1]]
-        here = np.arange(row.size)  # pairs that are not done
+        tied = np.full(row.size, -1)  # the item itself is not tied with itself
+        position = np.empty_like(self.order)  # of each item in the order of scoring
+        position[self.order] = np.arange(position.size)
+        pair_position = position[item]
+        excluded_position = position[excluded[1]]
+        open_pairs = np.arange(row.size)
         first = 0
-        while here.size and first < place.size:
-            kept = row[here]
-            kept = kept[np.diff(kept, prepend=-1) > 0]
-            most = max(1, PAIRS_PER_CALL // kept.size)
-            size = min(max(first, FIRST_ITEMS), most)
-            last = first + size
+        while open_pairs.size and first < position.size:
+            open_rows = row[open_pairs]
+            open_rows = open_rows[np.diff(open_rows, prepend=-1) > 0]
+            most = max(1, PAIRS_PER_CALL // open_rows.size)
+            last = first + min(max(first, FIRST_ITEMS), most)
             items = self.order[first:last]
+            # NaN compares as neither above nor level; inf marks the scores to compute.
             scores = np.full((rows.size, items.size), np.nan)
-            scores[kept] = np.inf  # to be asked for
-            is_out = out_place >= first
-            is_out &= out_place < last
-            column = out_place[is_out] - first
-            scores[left_out[0][is_out], column] = np.nan
-            is_own = own_place >= first
-            is_own &= own_place < last
-            column = own_place[is_own] - first
-            scores[row[is_own], column] = own[is_own]
-            asked_row, asked_column = np.nonzero(scores == np.inf)
-            asked = self._asked(rows[asked_row], items[asked_column])
-            scores[asked_row, asked_column] = asked
-            of_pairs = scores[row[here]]
-            of_own = own[here, None]
-            better[here] += count_true(of_pairs > of_own)
-            tied[here] += count_true(of_pairs == of_own)
-            here = here[better[here] < up_to[here]]
+            scores[open_rows] = np.inf
+            is_excluded = (excluded_position >= first) & (excluded_position < last)
+            column = excluded_position[is_excluded] - first
+            scores[excluded[0][is_excluded], column] = np.nan
+            is_scored = (pair_position >= first) & (pair_position < last)
+            column = pair_position[is_scored] - first
+            scores[row[is_scored], column] = pair_score[is_scored]
+            new_row, new_column = np.nonzero(scores == np.inf)
+            scores[new_row, new_column] = self._call(rows[new_row], items[new_column])
+            pair_rows = scores[row[open_pairs]]
+            limits = pair_score[open_pairs, None]
+            better[open_pairs] += count_true(pair_rows > limits)
+            tied[open_pairs] += count_true(pair_rows == limits)
+            open_pairs = open_pairs[better[open_pairs] < max_better[open_pairs]]
             first = last
-        tied[better >= up_to] = 0
-        return np.minimum(better, up_to), tied
+        tied[better >= max_better] = 0
+        return np.minimum(better, max_better), tied
 
-    def _asked(self, users: Int, items: Int) -> Float:
-        """Return scores of some pairs, checked."""
+    def _call(self, users: Int, items: Int) -> Float:
+        """Return the scores of some pairs, checked."""
         if not users.size:
             return np.empty(0)
         scores = to_array("scores", to_numpy(self.score(users, items)))
         if scores.shape != users.shape or scores.dtype.kind not in "fiu":
-            found = f"scores are {scores.dtype} of shape {scores.shape}"
-            raise InputError(f"{found}; expected numbers of shape {users.shape}, one for each pair")
+            raise InputError(
+                f"scores are {scores.dtype} of shape {scores.shape}; expected numbers of shape "
+                f"{users.shape}, one for each pair"
+            )
         is_bad = ~np.isfinite(scores)
         if is_bad.any():
             first = int(np.argmax(is_bad))
-            problem = f"score of item {items[first]} for user {users[first]} is {scores[first]}"
-            raise InputError(f"{problem}; expected a finite number")
+            raise InputError(
+                f"score of item {items[first]} for user {users[first]} is {scores[first]}; "
+                "expected a finite number"
+            )
         return scores.astype(np.float64)
 
 
 def takes_pairs(score: Callable[..., Any]) -> bool:
-    """Return whether a function needs users and items, rather than users alone."""
+    """Return whether a function requires two arguments, users and items, and not users alone."""
     try:
         parameters = signature(score).parameters.values()
-    except (TypeError, ValueError):  # of a function in C
+    except (TypeError, ValueError):  # a function in C has no signature
         return False
-    plain = [each for each in parameters if each.kind <= each.POSITIONAL_OR_KEYWORD]
-    return sum(each.default is each.empty for each in plain) == 2
+    positional = [each for each in parameters if each.kind <= each.POSITIONAL_OR_KEYWORD]
+    return sum(each.default is each.empty for each in positional) == 2

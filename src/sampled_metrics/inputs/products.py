@@ -1,6 +1,8 @@
-"""Counts of candidates above a relevant item, by inner products of vectors of users and of items.
+"""Counts of better items where scores are inner products of user vectors and item vectors.
 
-Most scores are not needed for them; `Products` explains which are.
+`InnerProducts` returns the counts that the scores of all items in float64 would give, but computes
+only some of these scores: it leaves out items and users that cannot change a count, and multiplies
+the others in the type of the vectors.
 """
 
 from __future__ import annotations
@@ -23,6 +25,7 @@ from sampled_metrics._base.arrays import (
 )
 from sampled_metrics._base.conversion import is_on_device, to_numpy
 from sampled_metrics.inputs.comparisons import (
+    CountPair,
     Positions,
     as_column,
     count_around_limits,
@@ -32,248 +35,221 @@ from sampled_metrics.inputs.comparisons import (
     to_device,
 )
 
-ScoreFunction: TypeAlias = Callable[[Int], Any]  # scores of all items, for some rows of users
+ScoreFunction: TypeAlias = Callable[[Int], Any]  # from rows of users to scores of all items
 
 # Chosen with make measure PAGE=cores; others took up to 10 % more time.
 USERS_AT_A_TIME = 8192  # many, as most may be settled after a few tiles
-PAIRS_AT_A_TIME = 1024  # with the items of a tile few enough that scores stay in the cache
-FIRST_TILE = 128  # items; a later tile has as many as all before it, at most one of these numbers
-TILE_ITEMS = 1024
-TILE_ON_DEVICE = 65_536  # on a device
-_DENSE_SHARE = 8  # a row with more than 1 / 8 of the items of a tile close is multiplied as a whole
+PAIRS_AT_A_TIME = 1024  # so that their scores of the items of a tile stay in the cache
+FIRST_TILE = 128  # items; a later tile has as many as all tiles before it, up to a maximum
+TILE_ITEMS = 1024  # at most, in main memory
+TILE_ON_DEVICE = 65_536  # at most, on a device
+# If more than 1 / _DENSE_SHARE of the items of a tile are close to a pair, the scores of all items
+# of the tile are computed in float64 at once, as this is faster than one by one.
+_DENSE_SHARE = 8
 
-# Numbers beyond the largest become infinite or NaN without a warning; ranking checks them.
+# Products beyond the largest number become inf or NaN without a warning; counting checks for them.
 _ignore_overflow = partial(np.errstate, over="ignore", under="ignore", invalid="ignore")
 
 
 class _Tile(NamedTuple):
-    """Some items of about the same length, whose vectors are divided by a power of two."""
+    """Items with vectors of about the same length, which are divided by a power of two."""
 
     items: Int
-    exponent: int  # of that power
-    length: float  # Euclidean, of the longest vector after it is divided
+    exponent: int  # of the power of two
+    length: float  # of the longest vector, after the division
 
 
 class _OpenPairs(NamedTuple):
-    """Pairs of a user and a relevant item that are not settled, users ascending."""
+    """Pairs of a user and a relevant item whose counts are not settled; users ascend."""
 
     number: Int  # among all pairs
     row: Int  # of the user, among all rows
-    place: Int  # of the user's vector, among those that are multiplied
+    place: Int  # of the user's vector, among the vectors that are still multiplied
     user: Int
     score: Float
-    length: Float  # of the user's vector after it is divided by a power of two
-    centre: Float  # score after the user's vector is divided
-    up_to: Int
+    length: Float  # of the user's vector, divided by a power of two
+    scaled_score: Float  # divided by the same power of two
+    max_better: Int
 
-    def take(
-        self,
-        some: Any,
-    ) -> _OpenPairs:
-        return _OpenPairs(*(values[some] for values in self))
+    def take(self, selection: Any) -> _OpenPairs:
+        return _OpenPairs(*(values[selection] for values in self))
 
-    def rows(self) -> Int:
+    def distinct_rows(self) -> Int:
         """Return the rows of all pairs, each once."""
         return self.row[np.diff(self.row, prepend=-1) > 0]
 
 
 class _Limits(NamedTuple):
-    """Products from `low` to `high` are of items whose scores are compared with a pair's.
+    """Products below `low` or above `high` are decided; those between need float64.
 
-    Numbers for each pair; or one for all if the score of its pair is subtracted from each product,
-    as comparisons with one number take less than half the time.
+    The limits are one number per pair, or one number for all pairs after the score of its pair was
+    subtracted from each product: comparisons with one number take less than half the time.
     """
 
     low: Any
     high: Any
 
     @classmethod
-    def around(
-        cls,
-        centre: Any,
-        margin: Any,
-        kind: Any,
-    ) -> _Limits:
-        return cls(kind.type(centre - margin), kind.type(centre + margin))
+    def around(cls, centre: Any, margin: Any, dtype: Any) -> _Limits:
+        return cls(dtype.type(centre - margin), dtype.type(centre + margin))
 
-    def take(
-        self,
-        some: Any,
-    ) -> _Limits:
+    def take(self, pairs: Any) -> _Limits:
         if np.ndim(self.low) == 0:
             return self
-        return _Limits(self.low[some], self.high[some])
+        return _Limits(self.low[pairs], self.high[pairs])
 
-    def are_near(
-        self,
-        products: Any,
-    ) -> Any:
-        """Return which products of a row for each pair are between its limits."""
+    def contain(self, products: Any) -> Any:
+        """Return which products, one row per pair, are between the limits of the pair."""
         is_near = products >= as_column(self.low, products)
         return is_near & (products <= as_column(self.high, products))
 
 
 class InnerProducts:
-    """Scores that are inner products of two vectors, float32 or float64, as a function of users.
+    """Scores that are inner products of a user vector and an item vector, float32 or float64.
 
-    Ranks need two counts for each relevant item: the candidates with a higher score, and others
-    with the same one. `counts` returns exactly those that all scores in float64 would give, and
-    looks at as few scores as it can.
+    A rank needs two counts for each relevant item: how many candidates score higher, and how many
+    others score the same. Three ideas save most of the work.
 
-    **Items that cannot matter.** Items are multiplied with the users in tiles, longest vectors
-    first. By the inequality of Cauchy and Schwarz |u.v| <= |u| |v|: once the score of a relevant
-    item is above the product of the lengths of its user and of the longest item left, all items
-    left are below it, and it is settled. Below minus that product, all are above it. Lengths that
-    differ much, as those of popular and rare items often do, so spare most of the tiles; equal ones
-    spare none.
+    **Items that cannot matter.** Items are multiplied in tiles, those with the longest vectors
+    first. By the inequality of Cauchy and Schwarz, |u.v| <= |u| |v|. As soon as the score of a
+    relevant item is above |u| times the length of the longest vector left, all items left score
+    lower, and the counts are settled; if the score is below minus this product, all items left
+    score higher. Where lengths differ much, as those of popular and rare items often do, most tiles
+    are skipped. Where all lengths are equal, none is.
 
-    **Users who are settled.** A metric with cut-off k is the same for all places after k. With k
-    candidates above it an item has a place after k however ties are broken, as tied candidates
-    only move it further down; so it is settled too. Candidates are above only if their score is
-    higher, never if it is equal. A user all of whose items are settled is not multiplied any
-    more. Users with a hit, as long as their items are not longer than others, need all tiles.
+    **Users who are settled.** A metric with cut-off k has the same value for all ranks beyond k.
+    A relevant item with k better candidates is beyond k however ties are broken, so its counts are
+    settled as well. A user whose relevant items are all settled is not multiplied any more. Users
+    with a hit need all tiles, unless their items are longer than others.
 
-    **Which scores are compared in float64.** A matrix product in the type of the vectors has an
-    error. In any order of addition a sum of d products is within
+    **Scores that need float64.** A matrix product in the type of the vectors has a rounding error.
+    In any order of addition, a sum of d products differs from the exact one by at most
 
-        |fl(u.v) - u.v| <= g |u| |v|,   g = d e / (1 - d e),   e half of the type's epsilon,
+        |fl(u.v) - u.v| <= g |u| |v|,   g = d e / (1 - d e),   e half of the type's epsilon
 
-    see Higham, Accuracy and Stability of Numerical Algorithms, 3.1. Items whose products differ
-    from the score of the relevant item by more than this for both sides are above or below it; only
-    closer ones are compared by their scores, which are sums in float64. Relevant items of one user
-    are compared with each other by scores alone. So neither the type of the product, nor the block
-    or the processor changes a count.
+    (Higham, Accuracy and Stability of Numerical Algorithms, section 3.1). A product that differs
+    from the score of the relevant item by more than the error of both is on the right side of it.
+    Only closer ones are computed again, as sums in float64. Relevant items of one user are always
+    compared in float64. Counts therefore do not depend on the type of the product, the block size
+    or the processor.
 
-    The vectors of a product in float32 are divided by powers of two, so that no product is too
-    large or too small for it. Tensors of torch on a device are multiplied there, and vectors of
-    close pairs come to main memory.
+    Vectors in float32 are divided by powers of two first, so that no product overflows or
+    underflows. Tensors of torch on a device are multiplied there; only vectors of close pairs come
+    to main memory.
+
+    Parameters
+    ----------
+    users, items
+        Vectors, shapes (users, d) and (items, d), of numpy or on a device.
     """
 
-    def __init__(
-        self,
-        users: Any,
-        items: Any,
-    ) -> None:
+    def __init__(self, users: Any, items: Any) -> None:
         self.users = users
         self.items = items
-        self.is_there = is_on_device(items)
-        self._kind = np.dtype(to_numpy(items[:1, :]).dtype)
-        self._lengths = _row_norms(users)
-        lengths = _row_norms(items)
+        self.on_device = is_on_device(items)
+        self._dtype = np.dtype(to_numpy(items[:1, :]).dtype)
+        self._user_lengths = _row_norms(users)
+        item_lengths = _row_norms(items)
         with _ignore_overflow():
-            largest = self._lengths.max(initial=0.0) * lengths.max(initial=0.0)
+            largest = self._user_lengths.max(initial=0.0) * item_lengths.max(initial=0.0)
         self.is_finite = bool(largest < np.finfo(np.float64).max / 8.0)
+        # Bound of the difference of a product and a score: relative to |u| |v|, and absolute where
+        # products underflow.
         d = items.shape[1]
-        self._relative = (
-            _relative_error(d, self._kind)
-            + _relative_error(d, np.float64)
-            + 3.0 * input_rounding(items)
+        self._relative_error = (
+            _sum_error(d, self._dtype) + _sum_error(d, np.float64) + 3.0 * input_rounding(items)
         )
-        self._least = 4.0 * d * float(np.finfo(self._kind).tiny)
-        most = TILE_ON_DEVICE if self.is_there else TILE_ITEMS
-        self._entries = PAIRS_AT_A_TIME * most
-        longest_first = np.argsort(lengths)[::-1]
-        sizes = _tile_sizes(longest_first.size, most)
+        self._absolute_error = 4.0 * d * float(np.finfo(self._dtype).tiny)
+        max_items = TILE_ON_DEVICE if self.on_device else TILE_ITEMS
+        self._entries = PAIRS_AT_A_TIME * max_items
+        longest_first = np.argsort(item_lengths)[::-1]
+        sizes = _tile_sizes(longest_first.size, max_items)
         parts = np.split(longest_first, sizes.cumsum()[:-1])
-        self._tiles = [self._tile(part, lengths) for part in parts]
-        self._vectors: list[Any] = [None] * sizes.size  # of tiles that were needed so far
-        self._copies = Lock()
-        self._tile_of = np.empty(longest_first.size, np.min_scalar_type(sizes.size))
-        self._tile_of[longest_first] = np.repeat(np.arange(sizes.size), sizes)
-        self._column_of = np.empty(longest_first.size, np.int64)
-        self._column_of[longest_first] = concatenate_ranges(0, sizes)
+        self._tiles = [self._make_tile(part, item_lengths) for part in parts]
+        self._tile_vectors: list[Any] = [None] * sizes.size  # filled when first needed
+        self._copy_lock = Lock()
+        self._tile_of_item = np.empty(longest_first.size, np.min_scalar_type(sizes.size))
+        self._tile_of_item[longest_first] = np.repeat(np.arange(sizes.size), sizes)
+        self._column_of_item = np.empty(longest_first.size, np.int64)
+        self._column_of_item[longest_first] = concatenate_ranges(0, sizes)
 
-    def _tile(
-        self,
-        items: Int,
-        lengths: Float,
-    ) -> _Tile:
+    def _make_tile(self, items: Int, lengths: Float) -> _Tile:
         longest = lengths[items[:1]]
         exponent = self._exponents(longest)
         length = np.ldexp(longest, -exponent)
         return _Tile(items=items, exponent=int(exponent[0]), length=float(length[0]))
 
-    def _vectors_of(
-        self,
-        number: int,
-    ) -> Any:
-        """Return the vectors of a tile, a column for each item, copied when first needed."""
-        if self._vectors[number] is None:
-            with self._copies:  # else each thread would copy the same tile
-                if self._vectors[number] is None:
-                    self._vectors[number] = self._copied(self._tiles[number])
-        return self._vectors[number]
+    def _vectors_of_tile(self, number: int) -> Any:
+        """Return the vectors of a tile, one column per item, copied when first needed."""
+        if self._tile_vectors[number] is None:
+            with self._copy_lock:  # else each thread would copy the same tile
+                if self._tile_vectors[number] is None:
+                    self._tile_vectors[number] = self._copy_vectors(self._tiles[number])
+        return self._tile_vectors[number]
 
-    def _copied(
-        self,
-        tile: _Tile,
-    ) -> Any:
-        """Return the vectors of a tile as columns, divided by its power of two."""
-        vectors = self._divided(take_rows(self.items, tile.items), np.array([tile.exponent]))
-        vectors = self._with_column(vectors, 1.0).T
-        if self.is_there:
-            return vectors
-        return np.ascontiguousarray(vectors)
+    def _copy_vectors(self, tile: _Tile) -> Any:
+        vectors = self._divide(take_rows(self.items, tile.items), np.array([tile.exponent]))
+        vectors = self._append_column(vectors, 1.0).T
+        return vectors if self.on_device else np.ascontiguousarray(vectors)
 
     @_ignore_overflow()
-    def __call__(
-        self,
-        rows: Int,
-        items: Int | slice = slice(None),
-    ) -> Float:
-        """Return scores in float64, the same for any other users, and equal for equal vectors."""
+    def __call__(self, rows: Int, items: Int | slice = slice(None)) -> Float:
+        """Return scores in float64, users x items.
+
+        The score of a pair does not depend on the other users, and equal vectors have equal scores.
+        """
         if isinstance(items, slice):
             items = np.arange(self.items.shape[0])[items]
-        return np.einsum(
-            "uf,if->ui", _float64_rows(self.users, rows), _float64_rows(self.items, items)
-        )
+        return np.einsum("uf,if->ui", _float64_rows(self.users, rows), self._float64_items(items))
 
-    def of_pairs(
-        self,
-        rows: Int,
-        items: Int,
-    ) -> Float:
-        """Return the same scores of single pairs."""
+    def _float64_items(self, items: Int) -> Float:
+        return _float64_rows(self.items, items)
+
+    def pair_scores(self, rows: Int, items: Int) -> Float:
+        """Return the same scores for single pairs."""
         scores = np.empty(rows.size)
-        size = (
-            MEMORY_ENTRIES if self.is_there else CACHE_ENTRIES
-        )  # each block of a device is sent by itself
-        for some in blocks(rows.size, self.items.shape[1], size):
-            users = _float64_rows(self.users, rows[some])
-            vectors = _float64_rows(self.items, items[some])
-            scores[some] = np.einsum("pf,pf->p", users, vectors)
+        # Each block of vectors on a device is copied by itself, so that larger ones are faster.
+        entries = MEMORY_ENTRIES if self.on_device else CACHE_ENTRIES
+        for block in blocks(rows.size, self.items.shape[1], entries):
+            users = _float64_rows(self.users, rows[block])
+            vectors = _float64_rows(self.items, items[block])
+            scores[block] = np.einsum("pf,pf->p", users, vectors)
         return scores
 
     @_ignore_overflow()
     def counts(
-        self,
-        rows: Int,
-        pairs: Positions,
-        left_out: Positions,
-        up_to: Int,
-    ) -> Positions:
-        """Count the items above each of some pairs, and the others level with it.
+        self, rows: Int, pairs: Positions, excluded: Positions, max_better: Int
+    ) -> CountPair:
+        """Count, for each pair, the candidates that score higher and those that score the same.
 
-        Pairs are a place in `rows`, ascending, and an item; every row has one, and each is there
-        once. Those that are left out are no candidates, and none of the others. A pair with its
-        number `up_to` of items above it, or more, has the counts `up_to` and 0.
+        Parameters
+        ----------
+        rows
+            Some users.
+        pairs
+            Relevant items: positions in `rows`, ascending, and items. Each row has one or more, and
+            each pair occurs once.
+        excluded
+            Pairs that are not candidates, such as items that were seen; none of them is relevant.
+        max_better
+            For each pair, the number of better candidates from which on it is settled: its counts
+            are then `max_better` and 0.
         """
         row, item = pairs
-        score = self.of_pairs(rows[row], item)
+        score = self.pair_scores(rows[row], item)
         better, tied = _count_within_rows(row, score)
 
-        # All other candidates, tile by tile.
-        relevant = self._by_tile(row, item)
-        no_candidates = self._by_tile(*left_out)
-        others_left = np.full(rows.size, len(self.items))
-        others_left -= np.bincount(row, minlength=rows.size)
-        others_left -= np.bincount(left_out[0], minlength=rows.size)
-        lengths = self._lengths[rows]
+        # All other candidates are counted tile by tile.
+        pairs_by_tile = self._split_by_tile(row, item)
+        excluded_by_tile = self._split_by_tile(*excluded)
+        n_left = np.full(rows.size, len(self.items))  # candidates in this and later tiles
+        n_left -= np.bincount(row, minlength=rows.size)
+        n_left -= np.bincount(excluded[0], minlength=rows.size)
+        lengths = self._user_lengths[rows]
         exponents = self._exponents(lengths)
         lengths = np.ldexp(lengths, -exponents)
-        vectors = self._divided(take_rows(self.users, rows), exponents)
-        vectors = self._with_column(vectors, 0.0)
-        buffer = np.empty(0 if self.is_there else self._entries, self._kind)
+        vectors = self._divide(take_rows(self.users, rows), exponents)
+        vectors = self._append_column(vectors, 0.0)
         open_vectors = vectors
         place = np.arange(rows.size)  # of each row among `open_vectors`, -1 if it is settled
         open_pairs = _OpenPairs(
@@ -283,36 +259,39 @@ class InnerProducts:
             user=rows[row],
             score=score,
             length=lengths[row],
-            centre=np.ldexp(score, -exponents[row]),
-            up_to=up_to,
+            scaled_score=np.ldexp(score, -exponents[row]),
+            max_better=max_better,
         )
+        buffer = np.empty(0 if self.on_device else self._entries, self._dtype)
         for number, tile in enumerate(self._tiles):
-            furthest = tile.length * open_pairs.length  # from 0, of scores of this or a later tile
-            centre = np.ldexp(1.0, -tile.exponent) * open_pairs.centre
-            margin = self._relative * (furthest + np.abs(centre)) + self._least
-            is_open = better[open_pairs.number] < open_pairs.up_to
-            is_below_all = is_open & (centre < -furthest - margin)
+            # Settle pairs whose score is beyond all products of this tile and of later ones.
+            largest = tile.length * open_pairs.length
+            centre = np.ldexp(1.0, -tile.exponent) * open_pairs.scaled_score
+            margin = self._relative_error * (largest + np.abs(centre)) + self._absolute_error
+            is_open = better[open_pairs.number] < open_pairs.max_better
+            is_below_all = is_open & (centre < -largest - margin)
             if is_below_all.any():
                 below = open_pairs.take(is_below_all)
-                better[below.number] += others_left[below.row]
-            is_open &= np.abs(centre) <= furthest + margin
+                better[below.number] += n_left[below.row]
+            is_open &= np.abs(centre) <= largest + margin
             if not is_open.any():
                 break
             if not is_open.all():
                 open_pairs = open_pairs.take(is_open)
                 centre = centre[is_open]
                 margin = margin[is_open]
-                open_rows = open_pairs.rows()
+                open_rows = open_pairs.distinct_rows()
                 open_vectors = take_rows(vectors, open_rows)
                 place = np.full(rows.size, -1)
                 place[open_rows] = np.arange(open_rows.size)
                 open_pairs = open_pairs._replace(place=place[open_pairs.row])
-            not_counted = relevant[number], no_candidates[number]
-            others_left -= tile.items.size
-            for out_row, _ in not_counted:
-                others_left += np.bincount(out_row, minlength=rows.size)
-            is_subtracted = centre.size == len(open_vectors)  # where each user has one pair
-            if is_subtracted:
+
+            # Relevant items are counted already, and excluded ones not at all.
+            not_counted = pairs_by_tile[number], excluded_by_tile[number]
+            n_left -= tile.items.size
+            for tile_row, _ in not_counted:
+                n_left += np.bincount(tile_row, minlength=rows.size)
+            if centre.size == len(open_vectors):  # each user has one pair: subtract its score
                 open_vectors[:, self.items.shape[1]] = to_device(-centre, open_vectors)
                 centre = 0.0
                 margin = margin.max()
@@ -320,206 +299,183 @@ class InnerProducts:
                 number=number,
                 vectors=open_vectors,
                 pairs=open_pairs,
-                limits=_Limits.around(centre, margin, self._kind),
-                not_counted=[(place[out_row], column) for out_row, column in not_counted],
+                limits=_Limits.around(centre, margin, self._dtype),
+                not_counted=[(place[tile_row], column) for tile_row, column in not_counted],
                 buffer=buffer,
             )
             better[open_pairs.number] += above
             tied[open_pairs.number] += level
-        tied[better >= up_to] = 0
-        return np.minimum(better, up_to), tied
+        tied[better >= max_better] = 0
+        return np.minimum(better, max_better), tied
 
-    def _by_tile(
-        self,
-        row: Int,
-        item: Int,
-    ) -> list[Positions]:
-        """Return pairs of a row and the column in a tile, for each tile."""
-        tile = self._tile_of[item]
+    def _split_by_tile(self, row: Int, item: Int) -> list[Positions]:
+        """Return, for each tile, the rows of its items and their columns in the tile."""
+        tile = self._tile_of_item[item]
         order = np.argsort(tile, kind="stable")
         counts = np.bincount(tile, minlength=len(self._tiles))
         ends = counts.cumsum()[:-1]
         rows = np.split(row[order], ends)
-        columns = np.split(self._column_of[item[order]], ends)
+        columns = np.split(self._column_of_item[item[order]], ends)
         return list(zip(rows, columns, strict=True))
 
     def _count_tile(
         self,
+        *,
         number: int,
         vectors: Any,
         pairs: _OpenPairs,
         limits: _Limits,
         not_counted: list[Positions],
         buffer: Floats,
-    ) -> Positions:
-        """Count the items of a tile that are above each pair, and those level with it.
+    ) -> CountPair:
+        """Count the items of a tile above each pair, and those level with it.
 
-        Items that are not counted have the place of the vector of their user, ascending but for -1.
+        `not_counted` are places of users in `vectors`, ascending, or -1 for users who are settled,
+        and columns of the tile.
         """
         tile = self._tiles[number]
-        of_items = self._vectors_of(number)
+        item_vectors = self._vectors_of_tile(number)
         n_items = tile.items.size
         above = np.empty(pairs.place.size, np.int64)
         level = np.zeros(pairs.place.size, np.int64)
-        not_counted = [(row[row >= 0], column[row >= 0]) for row, column in not_counted]
-        for places in blocks(len(vectors), n_items, self._entries):
-            products = _multiply(vectors[places], of_items, buffer)
-            for row, column in not_counted:
-                here = slice(*row.searchsorted((places.start, places.stop)))
-                out_row = to_device(row[here] - places.start, products)
-                products[out_row, to_device(column[here], products)] = -np.inf
-            some = slice(*pairs.place.searchsorted((places.start, places.stop)))
-            row = pairs.place[some] - places.start
-            above[some], n_near = count_around_limits(products, row, *limits.take(some))
-            near = np.flatnonzero(n_near)
-            for some_near in blocks(near.size, n_items, self._entries):
-                few = near[some_near]
-                pair = few + some.start
-                is_near = limits.take(pair).are_near(take_rows(products, row[few]))
-                near_above, level[pair] = self._compared(
-                    tile, pairs.take(pair), is_near, n_near[few]
+        not_counted = [(place[place >= 0], column[place >= 0]) for place, column in not_counted]
+        for block in blocks(len(vectors), n_items, self._entries):
+            products = _multiply(vectors[block], item_vectors, buffer)
+            for place, column in not_counted:
+                in_block = slice(*place.searchsorted((block.start, block.stop)))
+                row = to_device(place[in_block] - block.start, products)
+                products[row, to_device(column[in_block], products)] = -np.inf
+            in_block = slice(*pairs.place.searchsorted((block.start, block.stop)))
+            row = pairs.place[in_block] - block.start
+            above[in_block], n_near = count_around_limits(products, row, *limits.take(in_block))
+            has_near = np.flatnonzero(n_near)
+            for part in blocks(has_near.size, n_items, self._entries):
+                selected = has_near[part]
+                pair = selected + in_block.start
+                is_near = limits.take(pair).contain(take_rows(products, row[selected]))
+                near_above, level[pair] = self._compare_in_float64(
+                    tile, pairs.take(pair), is_near, n_near[selected]
                 )
                 above[pair] += near_above
         return above, level
 
-    def _compared(
-        self,
-        tile: _Tile,
-        pairs: _OpenPairs,
-        is_near: Any,
-        n_near: Int,
-    ) -> Positions:
-        """Compare pairs with items of a tile by scores: those that are near each."""
+    def _compare_in_float64(
+        self, tile: _Tile, pairs: _OpenPairs, is_near: Any, n_near: Int
+    ) -> CountPair:
+        """Compare pairs with the items of a tile that are near each by their scores."""
         above = np.zeros(n_near.size, np.int64)
         level = np.zeros(n_near.size, np.int64)
         n_items = tile.items.size
-        is_many = n_near * _DENSE_SHARE > n_items
-        few = np.flatnonzero(~is_many)
-        row, column = np.divmod(_true_positions(take_rows(is_near, few)), n_items)
-        pair = few[row]
-        scores = self.of_pairs(pairs.user[pair], tile.items[column])
+        is_dense = n_near * _DENSE_SHARE > n_items
+        sparse = np.flatnonzero(~is_dense)
+        row, column = np.divmod(_true_positions(take_rows(is_near, sparse)), n_items)
+        pair = sparse[row]
+        scores = self.pair_scores(pairs.user[pair], tile.items[column])
         above += np.bincount(pair[scores > pairs.score[pair]], minlength=n_near.size)
         level += np.bincount(pair[scores == pairs.score[pair]], minlength=n_near.size)
-        many = np.flatnonzero(is_many)
-        if many.size:
-            vectors = _float64_rows(self.items, tile.items)
-            is_new = np.append(True, (vectors[1:] != vectors[:-1]).any(axis=1))  # others are equal
-            scores = self(pairs.user[many], tile.items[is_new]).take(is_new.cumsum() - 1, axis=1)
-            of_pairs = pairs.score[many, np.newaxis]
-            of_many = to_numpy(take_rows(is_near, many))
-            above[many] = count_true(of_many & (scores > of_pairs))
-            level[many] = count_true(of_many & (scores == of_pairs))
+        dense = np.flatnonzero(is_dense)
+        if dense.size:
+            scores = self._scores_of_tile(pairs.user[dense], tile)
+            limits = pairs.score[dense, np.newaxis]
+            near_dense = to_numpy(take_rows(is_near, dense))
+            above[dense] = count_true(near_dense & (scores > limits))
+            level[dense] = count_true(near_dense & (scores == limits))
         return above, level
 
-    def _exponents(
-        self,
-        lengths: Float,
-    ) -> Int:
-        """Return by which powers of two vectors are divided; float64 holds all products."""
-        if self._kind == np.float64:
+    def _scores_of_tile(self, users: Int, tile: _Tile) -> Float:
+        """Return the scores of all items of a tile; equal vectors in a row are multiplied once."""
+        vectors = self._float64_items(tile.items)
+        is_new = np.append(True, (vectors[1:] != vectors[:-1]).any(axis=1))
+        return self(users, tile.items[is_new]).take(is_new.cumsum() - 1, axis=1)
+
+    def _exponents(self, lengths: Float) -> Int:
+        """Return the powers of two that vectors are divided by, 0 in float64, which needs none."""
+        if self._dtype == np.float64:
             return np.zeros(lengths.size, np.int64)
         return np.frexp(lengths)[1].astype(np.int64)
 
-    def _divided(
-        self,
-        vectors: Any,
-        exponents: Int,
-    ) -> Any:
+    def _divide(self, vectors: Any, exponents: Int) -> Any:
         """Divide vectors by powers of two."""
-        if self._kind == np.float64:
+        if self._dtype == np.float64:
             return vectors
         half = exponents // 2
-        for power in (half, exponents - half):  # each of which float32 holds
-            powers = np.ldexp(1.0, -power).astype(self._kind)
+        for exponent in (half, exponents - half):  # float32 may not hold the whole power
+            powers = np.ldexp(1.0, -exponent).astype(self._dtype)
             vectors = vectors * to_device(powers, vectors)[:, None]
         return vectors
 
-    def _with_column(
-        self,
-        vectors: Any,
-        value: float,
-    ) -> Any:
-        """Append a column, by which a number may be subtracted from a product.
+    def _append_column(self, vectors: Any, value: float) -> Any:
+        """Append a column that lets a product subtract a number, see `counts`.
 
-        On a device zeros follow, as it multiplies eight columns at a time.
+        On a device columns of zeros follow, as it multiplies eight columns at a time.
         """
         width = 1
-        if self.is_there:
+        if self.on_device:
             width += -(vectors.shape[1] + 1) % 8
-        columns = np.zeros((len(vectors), width), self._kind)
+        columns = np.zeros((len(vectors), width), self._dtype)
         columns[:, 0] = value
         xp = compat.array_namespace(vectors)
         return xp.concat([vectors, to_device(columns, vectors)], axis=1)
 
 
-def _count_within_rows(
-    row: Int,
-    score: Float,
-) -> Positions:
-    """Count for each pair those of the same row with a higher and with an equal score."""
-    if (np.diff(row) > 0).all():
+def _count_within_rows(row: Int, score: Float) -> CountPair:
+    """Count, for each pair, the pairs of its row with a higher and with an equal score."""
+    if (np.diff(row) > 0).all():  # one pair per row
         return np.zeros(row.size, np.int64), np.zeros(row.size, np.int64)
     return count_by_score(row, score)
 
 
-def _true_positions(marked: Any) -> Int:
-    """Return the places of true values, row by row."""
-    xp = compat.array_namespace(marked)
-    (places,) = xp.nonzero(xp.reshape(marked, (-1,)))
-    return to_numpy(places)
+def _true_positions(mask: Any) -> Int:
+    """Return the positions of true values in a flattened mask."""
+    xp = compat.array_namespace(mask)
+    (positions,) = xp.nonzero(xp.reshape(mask, (-1,)))
+    return to_numpy(positions)
 
 
-def _float64_rows(
-    vectors: Any,
-    rows: Int,
-) -> Float:
+def _float64_rows(vectors: Any, rows: Int) -> Float:
     some: Float = to_numpy(take_rows(vectors, rows))
     return some.astype(np.float64, copy=False)
 
 
 def _row_norms(vectors: Any) -> Float:
-    """Return the Euclidean lengths of vectors, float64, also where squares are too large."""
+    """Return the Euclidean lengths of vectors in float64, also where squares would overflow."""
     xp = compat.array_namespace(vectors)
     n, d = vectors.shape
-    lengths = np.empty(n)
+    norms = np.empty(n)
     for rows in blocks(n, d, 16 * MEMORY_ENTRIES if is_on_device(vectors) else CACHE_ENTRIES):
-        some = xp.astype(vectors[rows, :], xp.float64)
-        largest = xp.ones_like(some[:, 0])
+        block = xp.astype(vectors[rows, :], xp.float64)
+        largest = xp.ones_like(block[:, 0])
         if vectors.dtype == xp.float64:
-            largest = xp.max(xp.abs(some), axis=1)
+            largest = xp.max(xp.abs(block), axis=1)
             largest = xp.where(largest > 0.0, largest, xp.ones_like(largest))
-            some = some / largest[:, None]
-        squares = xp.sum(some * some, axis=1)
-        lengths[rows] = to_numpy(largest * xp.sqrt(squares))
-    return lengths
+            block = block / largest[:, None]
+        squares = xp.sum(block * block, axis=1)
+        norms[rows] = to_numpy(largest * xp.sqrt(squares))
+    return norms
 
 
 def _multiply(left: Any, right: Any, buffer: Floats) -> Any:
-    """Multiply matrices, those of numpy in a buffer, which takes less time than new memory."""
+    """Multiply matrices; numpy writes to a buffer, which is faster than new memory."""
     if not isinstance(left, np.ndarray):
         return left @ right
-    rows = left.shape[0]
-    columns = right.shape[1]
-    out = buffer[: rows * columns]
-    return np.matmul(left, right, out=out.reshape(rows, columns))
+    shape = left.shape[0], right.shape[1]
+    out = buffer[: shape[0] * shape[1]].reshape(shape)
+    return np.matmul(left, right, out=out)
 
 
-def _tile_sizes(n_items: int, most: int) -> Int:
-    """Return the numbers of items of tiles, first a few, then as many as before together."""
+def _tile_sizes(n_items: int, max_items: int) -> Int:
+    """Return the sizes of tiles: a small one first, then each as large as all before it."""
     sizes: list[int] = []
-    before = 0
-    while before < n_items:
-        size = min(max(before, FIRST_TILE), most)
-        sizes.append(min(size, n_items - before))
-        before += size
+    total = 0
+    while total < n_items:
+        size = min(max(total, FIRST_TILE), max_items)
+        sizes.append(min(size, n_items - total))
+        total += size
     return np.array(sizes)
 
 
-def _relative_error(
-    d: int,
-    kind: Any,
-) -> float:
-    """Return the bound of the relative error of a sum of d products, and of some steps more."""
-    half = float(np.finfo(kind).eps) / 2.0
-    error = (d + 8) * half
+def _sum_error(d: int, dtype: Any) -> float:
+    """Bound the relative error of a sum of d products, and of the few steps before and after it."""
+    half_epsilon = float(np.finfo(dtype).eps) / 2.0
+    error = (d + 8) * half_epsilon
     return error / (1.0 - error)
