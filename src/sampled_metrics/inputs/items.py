@@ -33,21 +33,23 @@ from sampled_metrics._base.errors import InputError, note_meaning, reading, warn
 from sampled_metrics._base.files import read_npy, reading_as
 from sampled_metrics._base.sparse import canonical_csr
 from sampled_metrics._base.visits import are_visit_ids, split_ids
+from sampled_metrics.inputs.arrow_columns import (
+    Values,
+    arrow_to_numpy,
+    decode_categories,
+    encode,
+    is_numeric,
+    is_text,
+    positions,
+)
 from sampled_metrics.inputs.headerless import suggest_reading
 from sampled_metrics.inputs.roles import ITEM, USER, VISIT
 from sampled_metrics.inputs.tables import (
     QRELS,
     ColumnNames,
     Table,
-    Values,
-    arrow_to_numpy,
     as_table,
-    decode_categories,
-    encode,
     is_by_user,
-    is_numeric,
-    is_text,
-    positions,
     to_arrow_table,
 )
 

@@ -27,6 +27,14 @@ from sampled_metrics._base.conversion import numeric_array, to_array, to_numpy
 from sampled_metrics._base.defaults import MAX_ITEMS
 from sampled_metrics._base.errors import InputError, reading, warn_input
 from sampled_metrics._base.visits import row_unit_ids
+from sampled_metrics.inputs.arrow_columns import (
+    arrow_to_numpy,
+    decode_categories,
+    encode,
+    is_numeric,
+    is_text,
+    positions,
+)
 from sampled_metrics.inputs.counting import RankCounts
 from sampled_metrics.inputs.items import (
     INTEGER_REMEDY,
@@ -37,19 +45,7 @@ from sampled_metrics.inputs.items import (
     require_distinct_pairs,
 )
 from sampled_metrics.inputs.roles import ITEM, USER, VISIT, normalise_name
-from sampled_metrics.inputs.tables import (
-    BY_ITEM,
-    ColumnNames,
-    Table,
-    arrow_to_numpy,
-    as_table,
-    decode_categories,
-    encode,
-    is_numeric,
-    is_text,
-    positions,
-    read_table,
-)
+from sampled_metrics.inputs.tables import ColumnNames, Table, as_table, read_table
 from sampled_metrics.inputs.units import items_by_unit, relevant_by_unit
 from sampled_metrics.inputs.warnings import (
     warn_about_candidates_seen,
@@ -601,7 +597,7 @@ def _warn_if_scores_are_distances(table: Table, user: Codes | Int, score: Floats
 
     Those of few dictionaries may by chance, in which the order of items means nothing.
     """
-    if BY_ITEM in table.metadata and user.max() + 1 < _MIN_LISTS:
+    if table.is_by_item and user.max() + 1 < _MIN_LISTS:
         return
     steps = _steps(user, -np.arange(user.size), score)
     if steps.size >= _MIN_STEPS and (steps > 0).all():

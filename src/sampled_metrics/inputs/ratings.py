@@ -13,23 +13,16 @@ from sampled_metrics._base.array_types import Array
 from sampled_metrics._base.arrays import first_duplicate, pair_codes
 from sampled_metrics._base.conversion import is_arrow_table, records_to_frame, to_array
 from sampled_metrics._base.errors import InputError, warn_input, watch_columns
+from sampled_metrics.inputs.arrow_columns import is_numeric, positions, value_type
 from sampled_metrics.inputs.roles import (
     ITEM,
     USER,
+    assigned_position,
     find_roles,
-    named_position,
     normalise_name,
     record_names,
 )
-from sampled_metrics.inputs.tables import (
-    Table,
-    as_table,
-    is_by_user,
-    is_numeric,
-    positions,
-    to_arrow_table,
-    value_type,
-)
+from sampled_metrics.inputs.tables import Table, as_table, is_by_user, to_arrow_table
 
 TRUE, PREDICTED = "true", "predicted"
 _EXPECTED_TABLE = "a table of user_id, item_id and a rating or its prediction"
@@ -93,7 +86,7 @@ def _read_ratings(name: str, data: Any) -> Table | None:
         raise InputError(f"several columns of ids among {', '.join(read.column_names)}", path=name)
     others = [place for place, known in enumerate(own) if known is None]
     numbers = [place for place in others if is_numeric(value_type(read.column(place).type))]
-    chosen = named_position(read.column_names, "score")
+    chosen = assigned_position(read.column_names, "score")
     if chosen is None:
         chosen = numbers[
             _choose_column(name, [read.column_names[each] for each in numbers], bool(ids))

@@ -1,6 +1,6 @@
-"""Roles of the columns of tables, and the names under which they are known.
+"""Roles of the columns of tables, and the names by which each role is recognised.
 
-Other names are given with their roles by `columns`, which the tables of a call are then read with.
+The argument `columns` of public functions assigns roles to other names, see `naming`.
 """
 
 import re
@@ -13,14 +13,17 @@ from sampled_metrics._base.errors import InputError, format_value
 
 NamesByRole: TypeAlias = Mapping[str, str] | None
 USER, ITEM, VISIT = "user_id", "item_id", "visit_id"
-TYPE_SUFFIX = re.compile(r":(token|float)(_seq)?\Z")  # RecBole adds it to the name of a column
+TYPE_SUFFIX = re.compile(r":(token|float)(_seq)?\Z")  # RecBole adds the type of a column
 
 
 class Role(NamedTuple):
-    """What a column holds, and its names in other libraries."""
+    """What a column holds, and its names in other libraries.
+
+    Aliases are in lower case without separators; of several in a table the first one counts.
+    """
 
     holds: str
-    aliases: tuple[str, ...] = ()  # in lower case without separators; the first there is taken
+    aliases: tuple[str, ...] = ()
 
 
 ROLES: Mapping[str, Role] = {
@@ -65,43 +68,49 @@ ROLES: Mapping[str, Role] = {
     "sampling": Role("how negatives were drawn"),
 }
 KNOWN_COLUMNS = tuple(ROLES)
+# With one of these columns, no column of another name is taken as the score.
+_ORDER_COLUMNS = {"score", "rank", "sampledrank", "nbetter", "relevance"}
 _MAX_NAMES_LENGTH = 200  # characters of names in a message
-_ORDER_COLUMNS = {"score", "rank", "sampledrank", "nbetter", "relevance"}  # nothing else is a score
 
 
 def normalise_name(name: str) -> str:
-    """Return a name in lower case, without separators and the type that RecBole adds."""
+    """Return a name in lower case, without separators and without the type that RecBole adds."""
     return re.sub(r"[-_ ]", "", TYPE_SUFFIX.sub("", name.strip()).lower())
 
 
-def find_roles(names: Sequence[str], columns: Sequence[str] = KNOWN_COLUMNS) -> list[str | None]:
-    """Return the names of columns here, None where none is known; own names come first.
+def find_roles(names: Sequence[str], roles: Sequence[str] = KNOWN_COLUMNS) -> list[str | None]:
+    """Return the role of each column, None for an unknown name.
+
+    Names that the caller assigned by `naming` come first, then the names of this package, then
+    their aliases in other libraries.
 
     Examples
     --------
     >>> find_roles(["UserId", "parent_asin", "rank", "title"])
     ['user_id', 'item_id', 'rank', None]
     """
-    bare = [normalise_name(name) for name in names]
-    own = {normalise_name(column): column for column in columns}
-    found = [own.get(name) for name in bare]
-    named = _named_roles(names, columns)
-    if named:
-        found = [None if role in named.values() else role for role in found]
-        for place, name in enumerate(names):
-            found[place] = named.get(name, found[place])
-    has_order = not _ORDER_COLUMNS.isdisjoint(bare)
-    for column, role in ROLES.items():
-        if column in found or column not in columns or (column == "score" and has_order):
+    normalised = [normalise_name(name) for name in names]
+    role_by_name = {normalise_name(role): role for role in roles}
+    found = [role_by_name.get(name) for name in normalised]
+    assigned = _assigned_roles(names, roles)
+    if assigned:
+        found = [None if role in assigned.values() else role for role in found]
+        found = [assigned.get(name, role) for name, role in zip(names, found, strict=True)]
+    has_order = not _ORDER_COLUMNS.isdisjoint(normalised)
+    for role, description in ROLES.items():
+        if role in found or role not in roles or (role == "score" and has_order):
             continue
-        places = [
-            place for alias in role.aliases for place, name in enumerate(bare) if name == alias
+        positions = [
+            position
+            for alias in description.aliases
+            for position, name in enumerate(normalised)
+            if name == alias
         ]
-        if column not in (USER, ITEM):
-            places = places[:1]
-        for place in places:
-            if found[place] is None and not is_internal_docid(names[place], names):
-                found[place] = column
+        if role not in (USER, ITEM):  # several columns of ids are an error of their own
+            positions = positions[:1]
+        for position in positions:
+            if found[position] is None and not is_internal_docid(names[position], names):
+                found[position] = role
     return found
 
 
@@ -110,22 +119,22 @@ def is_internal_docid(name: str, names: Sequence[str]) -> bool:
     return normalise_name(name) == "docid" and "docno" in map(normalise_name, names)
 
 
-class _ColumnNaming:
-    """Roles that the caller names, and the names of the columns of the tables that are read."""
+class _Assignment:
+    """Roles that the caller assigned to names, and the names of all columns read so far."""
 
-    def __init__(self, roles: Mapping[str, str]) -> None:
-        self.roles = roles  # by the name of a column
-        self.names: dict[str, None] = {}
+    def __init__(self, role_by_name: Mapping[str, str]) -> None:
+        self.role_by_name = role_by_name
+        self.read_names: dict[str, None] = {}
 
 
-_naming: ContextVar[_ColumnNaming | None] = ContextVar("naming", default=None)
+_assignment: ContextVar[_Assignment | None] = ContextVar("assignment", default=None)
 
 
 @contextmanager
 def naming(columns: NamesByRole) -> Iterator[None]:
-    """Read tables with the names that a caller gives to the columns of some roles.
+    """Read tables with the names that the caller gives to the columns of some roles.
 
-    Raises InputError in the end for a name that no table has. None changes nothing.
+    In the end, raise InputError for a name that no table has. None changes nothing.
 
     Examples
     --------
@@ -137,65 +146,68 @@ def naming(columns: NamesByRole) -> Iterator[None]:
     if columns is None:
         yield
         return
-    names = _ColumnNaming(_check_roles(columns))
-    token = _naming.set(names)
+    assignment = _Assignment(_check_roles(columns))
+    token = _assignment.set(assignment)
     try:
         yield
     finally:
-        _naming.reset(token)
-    for name in names.roles:
-        if name not in names.names:
-            found = ", ".join(names.names) or "no table"
+        _assignment.reset(token)
+    for name in assignment.role_by_name:
+        if name not in assignment.read_names:
+            names = ", ".join(assignment.read_names) or "no table"
             raise InputError(
-                f"columns (--column) name {format_value(name)}; found {found[:_MAX_NAMES_LENGTH]}"
+                f"columns (--column) name {format_value(name)}; found {names[:_MAX_NAMES_LENGTH]}"
             )
 
 
 def record_names(names: Sequence[str]) -> None:
-    """Remember the names of the columns of a table that is read."""
-    current = _naming.get()
-    if current is not None:
-        current.names.update(dict.fromkeys(names))
+    """Record the names of the columns of a table that is read, for the check of `naming`."""
+    assignment = _assignment.get()
+    if assignment is not None:
+        assignment.read_names.update(dict.fromkeys(names))
 
 
 def _check_roles(columns: object) -> dict[str, str]:
     """Return the role of each name that a caller gives."""
     if not isinstance(columns, Mapping):
-        found = format_value(columns)
-        raise InputError(f"columns are {found}; expected names by role, {{'item': 'docno'}}")
-    roles: dict[str, str] = {}
-    for role, name in columns.items():
-        known = None
-        if isinstance(role, str) and isinstance(name, str):
-            known = next(
-                (own for own in ROLES if normalise_name(role) in _accepted_names(own)), None
-            )
-        if known is None:
-            short = [own.removesuffix("_id") for own in ROLES]
+        raise InputError(
+            f"columns are {format_value(columns)}; expected names by role, {{'item': 'docno'}}"
+        )
+    role_by_name: dict[str, str] = {}
+    for noun, name in columns.items():
+        role = None
+        if isinstance(noun, str) and isinstance(name, str):
+            role = next((each for each in ROLES if normalise_name(noun) in _all_names(each)), None)
+        if role is None:
+            nouns = ", ".join(each.removesuffix("_id") for each in ROLES)
             raise InputError(
-                f"columns (--column) have {format_value(role)}: {format_value(name)}; expected the "
-                f"name of a column for one of the roles {', '.join(short)}"
+                f"columns (--column) have {format_value(noun)}: {format_value(name)}; expected the "
+                f"name of a column for one of the roles {nouns}"
             )
-        if roles.setdefault(name, known) != known:
+        if role_by_name.setdefault(name, role) != role:
             raise InputError(
                 f"columns (--column) name {format_value(name)} for two roles; give one"
             )
-    return roles
+    return role_by_name
 
 
-def _accepted_names(own: str) -> tuple[str, ...]:
-    return (normalise_name(own), *ROLES[own].aliases)
+def _all_names(role: str) -> tuple[str, ...]:
+    return (normalise_name(role), *ROLES[role].aliases)
 
 
-def named_position(names: Sequence[str], role: str) -> int | None:
-    """Return the place of a column that a caller names for a role, None without one."""
-    named = _named_roles(names, (role,))
-    return next((place for place, name in enumerate(names) if name in named), None)
+def assigned_position(names: Sequence[str], role: str) -> int | None:
+    """Return the position of the column that the caller assigned to a role, None without one."""
+    assigned = _assigned_roles(names, (role,))
+    return next((position for position, name in enumerate(names) if name in assigned), None)
 
 
-def _named_roles(names: Sequence[str], columns: Sequence[str]) -> dict[str, str]:
-    """Return the roles that a caller names for some of the columns."""
-    current = _naming.get()
-    if current is None:
+def _assigned_roles(names: Sequence[str], roles: Sequence[str]) -> dict[str, str]:
+    """Return the roles that the caller assigned to some of the columns."""
+    assignment = _assignment.get()
+    if assignment is None:
         return {}
-    return {name: role for name, role in current.roles.items() if name in names and role in columns}
+    return {
+        name: role
+        for name, role in assignment.role_by_name.items()
+        if name in names and role in roles
+    }

@@ -1,6 +1,6 @@
-"""Tables of files and of any library that lends its memory to Arrow, checked column by column.
+"""Tables: read from files and from any library that exports to Arrow, checked column by column.
 
-Each failure is one InputError with the row, from 1 without the header, and the column.
+A failed check is one InputError with the row, from 1 without the header, and the column.
 """
 
 from __future__ import annotations
@@ -21,12 +21,23 @@ from pyarrow import csv as pyarrow_csv
 from pyarrow import parquet
 from scipy import sparse
 
-from sampled_metrics._base.array_types import Array, Bool, Codes, Float, Floats, Ids, Int
+from sampled_metrics._base.array_types import Bool, Codes, Float, Floats, Ids, Int
 from sampled_metrics._base.arrays import order_preserving_floats
 from sampled_metrics._base.conversion import is_arrow_table, records_to_frame, to_numpy
 from sampled_metrics._base.errors import InputError, format_value, warn_input, watch_columns
 from sampled_metrics._base.files import PARQUET_SUFFIXES, reading_as
 from sampled_metrics._base.visits import join_ids
+from sampled_metrics.inputs.arrow_columns import (
+    Values,
+    arrow_to_numpy,
+    can_cast,
+    decode_categories,
+    encode,
+    is_numeric,
+    is_text,
+    positions,
+    value_type,
+)
 from sampled_metrics.inputs.headerless import suggest_reading
 from sampled_metrics.inputs.roles import (
     ITEM,
@@ -34,44 +45,67 @@ from sampled_metrics.inputs.roles import (
     ROLES,
     USER,
     VISIT,
+    assigned_position,
     find_roles,
     is_internal_docid,
-    named_position,
     normalise_name,
     record_names,
 )
 
 ColumnNames: TypeAlias = tuple[str, ...]
-Values: TypeAlias = "pa.Array | pa.ChunkedArray | Array"
-Expected: TypeAlias = str | Callable[[int], str]  # in words, or those of a row
+Expected: TypeAlias = str | Callable[[int], str]  # what is expected, maybe depending on the row
 
-ARRAYS = (".npy", ".npz")
-BY_ITEM = b"by_item"  # in the metadata of a table of dictionaries of numbers by item
+ARRAY_SUFFIXES = (".npy", ".npz")
 _ID_TYPES = "whole numbers or text"
 _NO_HEADER = "no header that names the columns"
-_QUOTE = "'"
 _MIXED_TYPES_MESSAGE = re.compile(
     r"Could not convert (.*?) with type .* failed for column (.*) with type"
 )
 _INVALID_ID = r"^$|^\s|\s$|[\x00-\x1f\x7f]|^.{201}"
+_LARGEST_INT64 = 2**63 - 1
+_START_BYTES = 1 << 16  # of a text file, in which the header is looked for
 
 
 class TrecFormat(NamedTuple):
-    """A kind of file of trec_eval: no header, columns separated by blanks."""
+    """A text format of trec_eval: no header, columns separated by blanks."""
 
     noun: str
     columns: tuple[str, ...]
-    numbers: tuple[int, ...]  # places of columns of numbers
+    numeric: tuple[int, ...]  # positions of columns of numbers
 
 
-RUN_COLUMNS = (USER, "Q0", ITEM, "place", "score", "tag")  # trec_eval ignores Q0, place and tag
-RUN = TrecFormat("a TREC run (qid Q0 docid rank score tag)", RUN_COLUMNS, (3, 4))
+RUN = TrecFormat(
+    "a TREC run (qid Q0 docid rank score tag)",
+    (USER, "Q0", ITEM, "place", "score", "tag"),  # trec_eval ignores Q0, rank and tag
+    (3, 4),
+)
 QRELS = TrecFormat("qrels (qid iter docid rel)", (USER, "iter", ITEM, "relevance"), (3,))
 
 
 @dataclass(frozen=True)
 class Table:
-    """Columns under the names of this package, checked when they are asked for.
+    """Columns by their role, each checked when it is read.
+
+    Attributes
+    ----------
+    path
+        Name in errors: a file, or the name of an argument.
+    columns
+        Columns with a known role, all of one length.
+    names
+        Names of all columns, as in the file.
+    unknown_columns
+        Columns without a known role, by name.
+    metadata
+        Metadata of a parquet file.
+    is_rating
+        Whether the column `score` is called rating.
+    is_by_item
+        Whether the table was a dictionary of scores by item for each user.
+    unread
+        Names of columns that were not read yet.
+    roles
+        Roles of all columns, None for unknown ones.
 
     Examples
     --------
@@ -82,114 +116,88 @@ class Table:
     """
 
     path: Path
-    columns: dict[str, pa.ChunkedArray]  # all of one length
-    names: tuple[str, ...]  # all columns, as the table calls them
-    unknown_columns: dict[str, pa.ChunkedArray] = field(default_factory=dict)  # with unknown names
+    columns: dict[str, pa.ChunkedArray]
+    names: tuple[str, ...]
+    unknown_columns: dict[str, pa.ChunkedArray] = field(default_factory=dict)
     metadata: dict[bytes, bytes] = field(default_factory=dict)
-    is_rating: bool = False  # whether the column `score` was called rating
-    unread: set[str] = field(default_factory=set)  # names of columns that nobody has read
-    roles: tuple[str | None, ...] = ()  # of all columns
+    is_rating: bool = False
+    is_by_item: bool = False
+    unread: set[str] = field(default_factory=set)
+    roles: tuple[str | None, ...] = ()
 
     @classmethod
-    def from_arrow(
-        cls, path: Path, read: pa.Table, columns: Sequence[str] = KNOWN_COLUMNS
-    ) -> Table:
-        """Name the columns of a table."""
-        names = tuple(read.column_names)
+    def from_arrow(cls, path: Path, table: pa.Table, known: Sequence[str] = KNOWN_COLUMNS) -> Table:
+        """Find the roles of the columns of a table."""
+        names = tuple(table.column_names)
         record_names(names)
-        known: dict[str, pa.ChunkedArray] = {}
-        others: dict[str, pa.ChunkedArray] = {}
-        found = find_roles(names, columns)
-        for name, own, column in zip(names, found, read.columns, strict=True):
-            if own in known:
-                twice = [each for each, role in zip(names, found, strict=True) if role == own]
-                problem = f"duplicate column {own}: {' and '.join(twice)}; leave one out"
-                raise InputError(problem, path=path)
-            (others if own is None else known)[own or name] = column
-        for name in others:
-            for own in {USER, ITEM} & known.keys():
-                is_other = normalise_name(name) in ROLES[own].aliases and not is_internal_docid(
-                    name, names
+        roles = find_roles(names, known)
+        columns: dict[str, pa.ChunkedArray] = {}
+        unknown: dict[str, pa.ChunkedArray] = {}
+        for name, role, column in zip(names, roles, table.columns, strict=True):
+            if role is None:
+                unknown[name] = column
+                continue
+            if role in columns:
+                same = [n for n, r in zip(names, roles, strict=True) if r == role]
+                raise InputError(
+                    f"duplicate column {role}: {' and '.join(same)}; leave one out", path=path
                 )
-                if named_position(names, own) is None and is_other:
-                    warn_input(
-                        str(path), f"{own} is read, and not column {name}: which are the ids?"
-                    )
-        is_rating = "score" in found and normalise_name(names[found.index("score")]) == "rating"
-        unread = set()
+            columns[role] = column
+        _warn_about_other_ids(path, names, columns, unknown)
+        is_rating = "score" in roles and normalise_name(names[roles.index("score")]) == "rating"
+        unread: set[str] = set()
         if names not in (RUN.columns, QRELS.columns):
             unread = {*filter(None, names)}
             watch_columns(str(path), names, unread)
-        metadata = read.schema.metadata or {}
-        return cls(path, known, names, others, metadata, is_rating, unread, tuple(found))
+        return cls(
+            path=path,
+            columns=columns,
+            names=names,
+            unknown_columns=unknown,
+            metadata=table.schema.metadata or {},
+            is_rating=is_rating,
+            unread=unread,
+            roles=tuple(roles),
+        )
 
     def __len__(self) -> int:
         return len(next(iter(self.columns.values()), ()))
 
     def require(self, *names: str) -> None:
-        """Raise InputError for those of `names` that are missing."""
-        lacking = [name for name in names if name not in self.columns]
-        if lacking:
-            noun = "column" if len(lacking) == 1 else "columns"
-            found = ", ".join(self.names)
-            problem = f"lacks {noun} {' and '.join(lacking)}; found {found}"
-            if self.unknown_columns:
-                first = lacking[0].removesuffix("_id")
-                problem += (
-                    f"; one of another name is given by columns={{{first!r}: NAME}} "
-                    f"(--column {first}=NAME)"
-                )
-            raise InputError(problem, path=self.path)
-
-    def whole_numbers(
-        self,
-        name: str,
-        least: int | None = None,
-        most: int | Int | None = None,
-        expected: str = "whole numbers",
-    ) -> Int:
-        """Return a column of whole numbers from `least` to `most`, one bound or one per row."""
-        values = self._numbers(name, expected)
-        bad = np.zeros(values.shape, bool)
-        kind: Any = values.dtype
-        if kind.kind == "f":
-            exact = 2.0 / np.finfo(kind).eps  # the type holds all whole numbers below
-            bad |= np.floor(values) != values
-            if not bad.any():
-                bad |= np.abs(values) >= exact
-                expected += f"; {kind} holds them below {exact:,.0f} only" * bool(bad.any())
-        if least is not None:
-            bad |= values < least
-        if most is not None:
-            bad |= values > most
-
-        def allowed(row: int) -> str:
-            if least is None:
-                return expected
-            if most is None:
-                return f"{expected}, at least {least}"
-            return f"{expected}, {least} to {np.broadcast_to(most, values.shape)[row]}"
-
-        self.refuse(name, bad, values, allowed)
-        return values.astype(np.int64, copy=False)
+        """Raise InputError for columns that are missing."""
+        missing = [name for name in names if name not in self.columns]
+        if not missing:
+            return
+        noun = "column" if len(missing) == 1 else "columns"
+        remedy = ""
+        if self.unknown_columns:
+            role = missing[0].removesuffix("_id")
+            remedy = (
+                f"; one of another name is given by columns={{{role!r}: NAME}} "
+                f"(--column {role}=NAME)"
+            )
+        raise InputError(
+            f"lacks {noun} {' and '.join(missing)}; found {', '.join(self.names)}{remedy}",
+            path=self.path,
+        )
 
     def unit_columns(self) -> ColumnNames:
-        """Return the columns of ids that tell units of evaluation: users, visits, or both."""
+        """Return the columns of ids of the units of evaluation: users, visits, or both."""
         columns = tuple(name for name in (USER, VISIT) if name in self.columns)
         return columns or (USER,)
 
     def units(self, columns: ColumnNames | None = None) -> tuple[Codes, pa.Array]:
-        """Encode the ids of units as `codes` does; those of visits of users are joined."""
+        """Encode the ids of units as `codes` does; the ids of visits of users are joined."""
         if columns is None:
             columns = self.unit_columns()
         codes, ids = self.codes(columns[-1])
         if len(columns) == 1:
             return codes, ids
-        user, users = self.codes(USER)
-        pairs, different = pd.factorize(codes.astype(np.int64) * len(users) + user)
-        of_users = arrow_to_numpy(users)[different % len(users)]
-        of_visits = arrow_to_numpy(ids)[different // len(users)]
-        return pairs.astype(np.int32), pa.array(join_ids(of_users, of_visits))
+        user, user_ids = self.codes(USER)
+        units, pairs = pd.factorize(codes.astype(np.int64) * len(user_ids) + user)
+        unit_users = arrow_to_numpy(user_ids)[pairs % len(user_ids)]
+        unit_visits = arrow_to_numpy(ids)[pairs // len(user_ids)]
+        return units.astype(np.int32), pa.array(join_ids(unit_users, unit_visits))
 
     def has_several_visits(self) -> bool:
         """Return whether some user has several visits."""
@@ -197,20 +205,50 @@ class Table:
             return False
         return len(self.units()[1]) > len(self.codes(USER)[1])
 
-    def name_of(self, own: str) -> str:
-        """Return how the table calls a column that it has."""
-        return self._names_of(own)[0]
+    def name_of(self, role: str) -> str:
+        """Return the name, in the file, of a column that the table has."""
+        return self._names_of(role)[0]
 
-    def _names_of(self, own: str) -> list[str]:
-        """Return how the table calls a column."""
+    def _names_of(self, role: str) -> list[str]:
         roles = self.roles or find_roles(self.names)
-        return [name for name, role in zip(self.names, roles, strict=True) if role == own]
+        return [name for name, each in zip(self.names, roles, strict=True) if each == role]
+
+    def whole_numbers(
+        self,
+        name: str,
+        minimum: int | None = None,
+        maximum: int | Int | None = None,
+        expected: str = "whole numbers",
+    ) -> Int:
+        """Return a column of whole numbers; the maximum may differ between rows."""
+        values = self._numbers(name, expected)
+        dtype: Any = values.dtype
+        is_float = dtype.kind == "f"
+        is_bad = np.floor(values) != values if is_float else np.zeros(values.shape, bool)
+        if is_float and not is_bad.any():
+            exact_below = 2.0 / np.finfo(dtype).eps  # the type holds all whole numbers below
+            is_bad = np.abs(values) >= exact_below
+            if is_bad.any():
+                expected += f"; {dtype} holds them below {exact_below:,.0f} only"
+        if minimum is not None:
+            is_bad |= values < minimum
+        if maximum is not None:
+            is_bad |= values > maximum
+
+        def describe(row: int) -> str:
+            if minimum is None:
+                return expected
+            if maximum is None:
+                return f"{expected}, at least {minimum}"
+            return f"{expected}, {minimum} to {np.broadcast_to(maximum, values.shape)[row]}"
+
+        self.refuse(name, is_bad, values, describe)
+        return values.astype(np.int64, copy=False)
 
     def zeros_and_ones(self, name: str) -> Bool:
-        """Return a column of 1 or 0, or of true or false, -1 as 0."""
+        """Return a column of 1 or 0, or of true and false, as booleans; -1 counts as 0."""
         values = self._numbers(name, "1 or 0")
-        is_mark = np.isin(values, (-1, 0, 1))
-        self.refuse(name, ~is_mark, values, "1 or 0")
+        self.refuse(name, ~np.isin(values, (-1, 0, 1)), values, "1 or 0")
         return values > 0
 
     def finite_numbers(self, name: str) -> Float:
@@ -220,7 +258,7 @@ class Table:
         return values
 
     def ordered_numbers(self, name: str) -> Floats:
-        """Return finite numbers as floats in the same order, large integers by their places."""
+        """Return floats in the order of finite numbers, see `order_preserving_floats`."""
         values = self._numbers(name, "finite numbers")
         if values.dtype.kind == "i":
             return order_preserving_floats(values)
@@ -234,63 +272,63 @@ class Table:
 
     def ids(self, name: str) -> pa.Array:
         """Return a column of ids: int64 if all are whole numbers as usually written, else text."""
-        codes, names = self.codes(name)
-        return pc.take(names, pa.array(codes))
+        codes, ids = self.codes(name)
+        return pc.take(ids, pa.array(codes))
 
     def codes(self, name: str) -> tuple[Codes, pa.Array]:
-        """Encode a column of ids: codes of the rows by first appearance, and the id of each code.
+        """Encode a column of ids; also return the distinct ids in the order of first appearance.
 
-        `007` is not written as a number usually is, so a column that holds it stays text and it
-        differs from `7`.
+        Whole numbers are not usually written with leading zeros: a column that holds `007` stays
+        text, where `007` and `7` are different ids.
         """
         column = self.complete_column(name, _ID_TYPES)
-        kind = value_type(column.type)
-        if pa.types.is_floating(kind) or kind == pa.uint64():
+        dtype = value_type(column.type)
+        if pa.types.is_floating(dtype) or dtype == pa.uint64():
             column = pa.chunked_array([self.whole_numbers(name, expected=_ID_TYPES)])
-        elif not (is_text(kind) or pa.types.is_integer(kind)):
+        elif not (is_text(dtype) or pa.types.is_integer(dtype)):
             raise self._wrong_type(name, column, _ID_TYPES)
-        codes, names = encode(column)
-        if not is_text(names.type):
-            return codes, names.cast(pa.int64())
-        if can_cast(names, pa.int64()):
-            numbers = names.cast(pa.int64())
-            if numbers.cast(names.type).equals(names):
+        codes, ids = encode(column)
+        if not is_text(ids.type):
+            return codes, ids.cast(pa.int64())
+        if can_cast(ids, pa.int64()):
+            numbers = ids.cast(pa.int64())
+            if numbers.cast(ids.type).equals(ids):
                 return codes, numbers
-        bad = np.asarray(pc.match_substring_regex(names, _INVALID_ID))
-        if bad.any():
-            row = int(np.argmax(bad[codes]))
-            text = names[codes[row]].as_py()
-            problem = "ids of 1 to 200 characters, without control characters or blanks at an end"
-            raise self.error(name, row, text and repr(text), problem)
-        return codes, names.cast(pa.string())
+        is_bad = np.asarray(pc.match_substring_regex(ids, _INVALID_ID))
+        if is_bad.any():
+            row = int(np.argmax(is_bad[codes]))
+            text = ids[codes[row]].as_py()
+            expected = "ids of 1 to 200 characters, without control characters or blanks at an end"
+            raise self.error(name, row, text and repr(text), expected)
+        return codes, ids.cast(pa.string())
 
     def positions(self, name: str, among: Ids, expected: str) -> Int:
-        """Return the place of each id of a column in `among`; a missing one raises InputError."""
+        """Return the position of each id of a column in `among`, where all must be found."""
         ids = self.ids(name)
-        place = positions(ids, among)
-        self.refuse(name, place < 0, ids, expected)
-        return place
+        position = positions(ids, among)
+        self.refuse(name, position < 0, ids, expected)
+        return position
 
-    def refuse(self, name: str, bad: Bool, values: Values, expected: Expected) -> None:
-        """Raise InputError for the first bad row; the expectation may depend on it."""
-        if not bad.any():
+    def refuse(self, name: str, is_bad: Bool, values: Values, expected: Expected) -> None:
+        """Raise InputError for the first bad row of a column."""
+        if not is_bad.any():
             return
-        row = int(np.argmax(bad))
+        row = int(np.argmax(is_bad))
         if callable(expected):
             expected = expected(row)
         raise self.error(name, row, values[row], expected)
 
-    def error(self, name: str, row: int, found: object, expected: str) -> InputError:
-        """Make the error for a value; `row` counts from 0."""
-        shown = f"{found:.15g}" if isinstance(found, np.floating) else str(found)[:80]
-        return self.error_at(row, f"found {shown or 'nothing'}; expected {expected}", name)
+    def error(self, name: str, row: int, value: object, expected: str) -> InputError:
+        """Make the error for a value of a column; `row` counts from 0."""
+        text = f"{value:.15g}" if isinstance(value, np.floating) else str(value)[:80]
+        return self.error_at(row, f"found {text or 'nothing'}; expected {expected}", name)
 
     def error_at(self, row: int, problem: str, column: str | None = None) -> InputError:
         """Make the error for a row, which counts from 0."""
         return InputError(problem, path=self.path, row=row + 1, column=column)
 
     def complete_column(self, name: str, expected: str) -> pa.ChunkedArray:
-        """Return a column, or raise InputError where it is missing or a value is."""
+        """Return a column; raise InputError if it is missing, or if one of its values is."""
         self.require(name)
         self.unread.difference_update(self._names_of(name))
         column = self.columns[name]
@@ -302,136 +340,48 @@ class Table:
     def _numbers(self, name: str, expected: str) -> Int | Float:
         """Return numbers, or text that holds numbers, as int64 if all fit, else as floats."""
         column = decode_categories(self.complete_column(name, expected))
-        kind = column.type
-        if not (is_text(kind) or is_numeric(kind)):
+        dtype = column.type
+        if not (is_text(dtype) or is_numeric(dtype)):
             raise self._wrong_type(name, column, expected)
         values = pd.to_numeric(column.to_pandas(), errors="coerce").to_numpy()
-        if is_text(kind):
-            is_wrong = np.isnan(values)
-            is_wrong |= pc.match_substring(column, "x", ignore_case=True)  # 0x10 is read as 16
-            self.refuse(name, is_wrong, column, expected)
-        if values.dtype.kind in "biu" and values.max(initial=0) <= 2**63 - 1:
+        if is_text(dtype):
+            is_bad = np.isnan(values)
+            is_bad |= pc.match_substring(column, "x", ignore_case=True)  # pandas reads 0x10 as 16
+            self.refuse(name, is_bad, column, expected)
+        if values.dtype.kind in "biu" and values.max(initial=0) <= _LARGEST_INT64:
             return values.astype(np.int64, copy=False)
         return values if values.dtype.kind == "f" else values.astype(np.float64)
 
     def _wrong_type(self, name: str, column: pa.ChunkedArray, expected: str) -> InputError:
-        found = f"type {column.type}"
+        dtype = f"type {column.type}"
         if pa.types.is_binary(column.type):
-            found = "bytes, not UTF-8"
+            dtype = "bytes, not UTF-8"
         if pa.types.is_nested(column.type):
             expected += f"; give each element a row, DataFrame.explode({name!r})"
-        return InputError(f"found {found}; expected {expected}", path=self.path, column=name)
+        return InputError(f"found {dtype}; expected {expected}", path=self.path, column=name)
 
 
-def is_text(kind: pa.DataType) -> bool:
-    """Return whether a type is of texts; polars has views."""
-    return pa.types.is_string(kind) or pa.types.is_large_string(kind) or kind == pa.string_view()
-
-
-def is_numeric(kind: pa.DataType) -> bool:
-    """Return whether a type is of numbers, or of true and false."""
-    types = pa.types
-    is_decimal = types.is_decimal(kind) or types.is_boolean(kind)
-    return is_decimal or types.is_integer(kind) or types.is_floating(kind)
-
-
-def value_type(kind: pa.DataType) -> pa.DataType:
-    """Return the type of the values of a column that may be encoded."""
-    if pa.types.is_dictionary(kind):
-        return kind.value_type
-    return kind
-
-
-def decode_categories(column: pa.ChunkedArray) -> pa.ChunkedArray:
-    """Return a column without categories, and views of texts as texts."""
-    kind = value_type(column.type)
-    if kind != pa.string_view():
-        return column.cast(kind)
-    if isinstance(column, pa.Array):
-        return _views_to_texts(column)
-    if pa.types.is_dictionary(column.type):
-        parts = [_views_to_texts(part.dictionary).take(part.indices) for part in column.chunks]
-    else:
-        parts = list(map(_views_to_texts, column.chunks))
-    return pa.chunked_array(parts, pa.string())
-
-
-def _views_to_texts(views: pa.Array) -> pa.Array:
-    """Return views of texts as texts, also with versions of pyarrow that cannot cast them."""
-    try:
-        return views.cast(pa.string())
-    except pa.ArrowNotImplementedError:
-        return pa.array(views.to_pylist(), pa.string())
-
-
-def can_cast(column: Any, kind: pa.DataType) -> bool:
-    """Return whether all values can be cast to a type."""
-    try:
-        column.cast(kind)
-    except (pa.ArrowInvalid, pa.ArrowNotImplementedError):
-        return False
-    return True
-
-
-def to_arrow(values: Values) -> Any:
-    """Return an array of numbers or text as one of pyarrow."""
-    if isinstance(values, np.ndarray):
-        native = values.astype(values.dtype.newbyteorder("="), copy=False)
-        try:
-            return pa.array(native)
-        except (pa.ArrowInvalid, pa.ArrowTypeError) as error:  # of an array of objects
-            problem = "found ids of several types; expected all whole numbers, or all text"
-            raise InputError(problem) from error
-    return values
-
-
-def arrow_to_numpy(column: Values) -> Array:
-    """Return numbers or text without missing values as an array."""
-    values = np.asarray(column)
-    return values.astype(np.str_) if values.dtype.kind == "O" else values
-
-
-def positions(ids: Values, among: Values) -> Int:
-    """Return the place of each id in `among`, -1 where it is missing.
-
-    Numbers are compared with text as they are usually written.
-    """
-    ids = to_arrow(ids)
-    among = to_arrow(among)
-    if ids.type != among.type:
-        ids = ids.cast(pa.string())
-        among = among.cast(pa.string())
-    found = pc.fill_null(pc.index_in(ids, value_set=among), -1)
-    return np.asarray(found).astype(np.int64)
-
-
-def encode(column: Values) -> tuple[Codes, pa.Array]:
-    """Encode ids: int32 codes, and the distinct ids by first appearance."""
-    column = to_arrow(column)
-    if pa.types.is_integer(column.type):  # three times as fast in pandas
-        codes, numbers = pd.factorize(np.asarray(column))
-        return codes.astype(np.int32), pa.array(numbers)
-    column = column.dictionary_encode()
-    if isinstance(column, pa.ChunkedArray):
-        column = column.combine_chunks()
-    codes = np.asarray(column.indices)
-    names = decode_categories(column.dictionary)
-    used = np.bincount(codes, minlength=len(names)) > 0
-    if not used.all():  # a dictionary may hold values that no row has
-        codes = (np.cumsum(used) - 1)[codes]
-        names = names.filter(pa.array(used))
-    return codes.astype(np.int32, copy=False), names
+def _warn_about_other_ids(
+    path: Path, names: Sequence[str], columns: Mapping[str, Any], unknown: Mapping[str, Any]
+) -> None:
+    """Warn about a column that may hold ids as well, beside the column that is read."""
+    for name in unknown:
+        for role in {USER, ITEM} & columns.keys():
+            is_alias = normalise_name(name) in ROLES[role].aliases
+            is_internal = is_internal_docid(name, names)
+            if is_alias and not is_internal and assigned_position(names, role) is None:
+                warn_input(str(path), f"{role} is read, and not column {name}: which are the ids?")
 
 
 def is_by_user(data: object) -> bool:
-    """Return whether data is a dictionary by user, or a Series whose index holds ids."""
+    """Return whether data is a dictionary by user, or a Series with ids as its index."""
     if isinstance(data, pd.Series):
         return not isinstance(data.index, pd.RangeIndex)
     if not isinstance(data, Mapping) or sparse.issparse(data):
         return False
-    known = set(find_roles(list(data))) if all(isinstance(key, str) for key in data) else set()
-    is_named = {USER, ITEM} <= known or {"score", "label"} <= known
-    return not (is_named or known & {"rank", "n_better", "sampled_rank"})
+    roles = set(find_roles(list(data))) if all(isinstance(key, str) for key in data) else set()
+    is_columns = {USER, ITEM} <= roles or {"score", "label"} <= roles
+    return not (is_columns or roles & {"rank", "n_better", "sampled_rank"})
 
 
 def as_table(
@@ -441,9 +391,16 @@ def as_table(
     value: str = "score",
     trec: TrecFormat = RUN,
 ) -> Table | None:
-    """Return data with ids as a table; None for arrays, matrices and files of them.
+    """Read data with ids as a table; return None for arrays, matrices and files of them.
 
-    `value` is the column of the numbers that dictionaries hold by item.
+    Parameters
+    ----------
+    noun, name
+        What errors call the table, and the name of its argument.
+    value
+        Column for the numbers of a dictionary by user that holds numbers by item.
+    trec
+        Format of a text file without a header.
     """
     if isinstance(data, list) and data and all(map(_is_named_row, data)):
         data = pd.DataFrame(data)
@@ -451,43 +408,44 @@ def as_table(
     if is_by_user(data):
         frame = _frame_by_user(data, name, value)
         table = Table.from_arrow(Path(name), to_arrow_table(frame, Path(name), noun))
-        return replace(table, metadata={BY_ITEM: b""}) if value in frame else table
-    is_named = isinstance(data, str | Path) and Path(data).suffix not in ARRAYS
-    is_given = isinstance(data, Table) or (isinstance(data, Mapping) and not sparse.issparse(data))
-    if is_given or is_named or (is_arrow_table(data) and not is_matrix(data)):
+        return replace(table, is_by_item=value in frame)
+    is_columns = isinstance(data, Mapping) and not sparse.issparse(data)
+    is_file = isinstance(data, str | Path) and Path(data).suffix not in ARRAY_SUFFIXES
+    is_frame = is_arrow_table(data) and not is_matrix(data)
+    if isinstance(data, Table) or is_columns or is_file or is_frame:
         return read_table(data, noun, trec=trec, name=name)
     return None
 
 
 def _is_named_row(row: object) -> bool:
-    """Return whether a value is a row of a table, a dictionary or a named tuple."""
+    """Return whether a value is a dictionary or a named tuple."""
     return isinstance(row, Mapping) or (isinstance(row, tuple) and hasattr(row, "_fields"))
 
 
 def is_matrix(data: Any) -> bool:
-    """Return whether a table is a matrix: numbers only, in columns without a known name."""
+    """Return whether a table is a matrix: numbers only, in columns without a known role."""
     if not isinstance(data, pd.DataFrame):
         data = pa.table(data).slice(0, 0).to_pandas()
-    is_number = all(kind.kind in "biuf" for kind in data.dtypes)
-    return is_number and not any(find_roles([str(name) for name in data.columns]))
+    are_numbers = all(dtype.kind in "biuf" for dtype in data.dtypes)
+    return are_numbers and not any(find_roles([str(name) for name in data.columns]))
 
 
 def _frame_by_user(data: Any, name: str, value: str) -> pd.DataFrame:
-    """Return a table of a dictionary or a Series by user: one item, a list, or numbers by item."""
-    given = [_read_user_items(own, name) for _, own in data.items()]
-    of_ids = data.get("ids", ())
-    if isinstance(of_ids, list | tuple) and any(isinstance(ids, list | tuple) for ids in of_ids):
+    """Convert a dictionary or a Series by user: one item, a list, or numbers by item."""
+    items_by_user = [_user_items(items, name) for _, items in data.items()]
+    ids = data.get("ids", ())
+    if isinstance(ids, list | tuple) and any(isinstance(row, list | tuple) for row in ids):
         raise InputError(
             f"{name}: found a dictionary of ids and more, as vector stores return; give "
             "Ranks.from_top_k(data['ids'], relevant)"
         )
-    if value == "score" and any(isinstance(own, set | frozenset) for own in given):
+    if value == "score" and any(isinstance(items, set | frozenset) for items in items_by_user):
         raise InputError(f"{name}: a set has no order; expected lists, best first")
-    if all(isinstance(own, Mapping) for own in given):
-        rows = [(user, *pair) for user, own in data.items() for pair in own.items()]
+    if all(isinstance(items, Mapping) for items in items_by_user):
+        rows = [(user, *pair) for user, items in data.items() for pair in items.items()]
         frame = pd.DataFrame(rows, columns=[USER, ITEM, value])
     else:
-        lists = pd.Series(given, dtype=object)
+        lists = pd.Series(items_by_user, dtype=object)
         frame = pd.DataFrame({USER: list(data.keys()), ITEM: lists}).explode(ITEM)
         if value == "score":
             frame["rank"] = frame.groupby(level=0).cumcount() + 1
@@ -498,21 +456,19 @@ def _frame_by_user(data: Any, name: str, value: str) -> pd.DataFrame:
     return frame
 
 
-def _read_user_items(own: Any, name: str) -> Any:
-    """Return the items of one user in memory; pairs of an item and a number are refused."""
-    if isinstance(own, Iterator):
-        own = list(own)
-    if isinstance(own, list | tuple) and any(isinstance(item, tuple) for item in own[:1]):
+def _user_items(items: Any, name: str) -> Any:
+    """Return the items of one user in main memory; refuse pairs of an item and a number."""
+    if isinstance(items, Iterator):
+        items = list(items)
+    if isinstance(items, list | tuple) and any(isinstance(item, tuple) for item in items[:1]):
         raise InputError(
             f"{name}: found tuples; give pairs of item and score as dict(pairs), and codes of an "
             "item as one text"
         )
-    if not hasattr(own, "__dlpack__"):
-        return own
-    items = to_numpy(own)
-    if not items.ndim:  # one item as a tensor without axes
-        return items.item()
-    return items
+    if not hasattr(items, "__dlpack__"):
+        return items
+    array = to_numpy(items)
+    return array if array.ndim else array.item()  # a tensor without axes is one item
 
 
 def read_table(
@@ -525,31 +481,37 @@ def read_table(
     separator: str | None = None,
     name: str = "data",
 ) -> Table:
-    """Read a file, or take a table with `__arrow_c_stream__` or a dictionary of columns.
+    """Read a file, a table of any library that exports to Arrow, or a dictionary of columns.
 
-    Files are parquet if they are named so, else text, which may be compressed: with a header and
-    tabs or commas, or of the format `trec`. At least one of `columns` must be present; `ids`
-    are kept as text. Errors call the table a `noun`, and by the `name` of its argument.
+    Files are parquet if their suffix says so, else text, maybe compressed: tabs, commas or
+    semicolons with a header, or a format of trec_eval.
+
+    Parameters
+    ----------
+    noun, name
+        What errors call the table, and the name of its argument.
+    columns
+        Roles of columns, of which the table must have at least one.
+    trec
+        Format of a text file without a header.
+    ids
+        Columns that are read as text.
+    separator
+        Separator of a text file; by default it is recognised.
     """
     if isinstance(data, Table):
         return data
-    if isinstance(data, str | Path):
-        path = Path(data)
-        with reading_as(path, noun):
-            if path.exists() and not path.is_file():
-                raise InputError(f"is a folder, a pipe or a device; expected {noun}", path=path)
-            if path.suffix.lower() in PARQUET_SUFFIXES:
-                read = parquet.read_table(path)
-            else:
-                read = _read_text(path, columns, trec, ids, separator)
+    is_file = isinstance(data, str | Path)
+    path = Path(str(data) if is_file else name)
+    if is_file:
+        arrow_table = _read_file(path, noun, columns, trec=trec, ids=ids, separator=separator)
     else:
-        path = Path(name)
-        read = to_arrow_table(records_to_frame(data), path, noun)
-    table = Table.from_arrow(path, read, columns)
+        arrow_table = to_arrow_table(records_to_frame(data), path, noun)
+    table = Table.from_arrow(path, arrow_table, columns)
     expected = f"expected {noun}: some of {', '.join(columns)}"
     if not table.columns:
-        problem = _describe_unknown_columns(table.names)
-        if isinstance(data, str | Path) and problem == _NO_HEADER:
+        problem = _describe_names(table.names)
+        if is_file and problem == _NO_HEADER:
             expected += suggest_reading(path, "score" if trec is RUN else "rating")
         raise InputError(f"{problem}; {expected}", path=path)
     if not len(table):
@@ -557,15 +519,15 @@ def read_table(
     return table
 
 
-def _describe_unknown_columns(names: Sequence[str]) -> str:
-    """Return why a table has no column that is known."""
-    if any(re.match(r"[+-]?\d", name) for name in names):  # values, not to be shown
+def _describe_names(names: Sequence[str]) -> str:
+    """Say why no column has a known name."""
+    if any(re.match(r"[+-]?\d", name) for name in names):  # values, which are not shown
         return _NO_HEADER
     return f"found columns {', '.join(names)[:200]}"
 
 
 def to_arrow_table(data: Any, path: Path, noun: str) -> pa.Table:
-    """Return a table of any library, or a dictionary of columns, as one of pyarrow."""
+    """Convert a table of any library, or a dictionary of columns, to pyarrow."""
     if not (is_arrow_table(data) or isinstance(data, Mapping)):
         raise InputError(f"found {type(data).__name__}; expected {noun} in a table or a file")
     _refuse_tables_as_columns(data)
@@ -592,28 +554,49 @@ def _refuse_tables_as_columns(data: Any) -> None:
 
 
 def _conversion_error(error: Exception, path: Path) -> InputError:
-    """Make the error for data that pyarrow refuses; of a column it has two sentences."""
-    problem = ". ".join(map(str, error.args))
-    mixed = _MIXED_TYPES_MESSAGE.search(problem)
+    """Make the error for data that pyarrow refuses; two sentences tell which column is mixed."""
+    message = ". ".join(map(str, error.args))
+    mixed = _MIXED_TYPES_MESSAGE.search(message)
     if mixed is None:
-        return InputError(f"not a table ({problem})", path=path)
+        return InputError(f"not a table ({message})", path=path)
     value, column = mixed.groups()
-    problem = (
-        f"found {format_value(value.strip(_QUOTE))} among others; expected all numbers, or all text"
+    return InputError(
+        f"found {format_value(value.strip(chr(39)))} among others; expected all numbers, or all "
+        "text",
+        path=path,
+        column=column,
     )
-    return InputError(problem, path=path, column=column)
+
+
+def _read_file(
+    path: Path,
+    noun: str,
+    columns: Sequence[str],
+    *,
+    trec: TrecFormat | None,
+    ids: Sequence[str],
+    separator: str | None,
+) -> pa.Table:
+    """Read a parquet file or a text file."""
+    with reading_as(path, noun):
+        if path.exists() and not path.is_file():
+            raise InputError(f"is a folder, a pipe or a device; expected {noun}", path=path)
+        if path.suffix.lower() in PARQUET_SUFFIXES:
+            return parquet.read_table(path)
+        return _read_text(path, columns, trec=trec, ids=ids, separator=separator)
 
 
 def _read_text(
     path: Path,
     columns: Sequence[str],
+    *,
     trec: TrecFormat | None,
     ids: Sequence[str],
     separator: str | None,
 ) -> pa.Table:
-    """Read a text whose first lines may be comments: # and a blank."""
+    """Read a text file; its first lines may be comments, which begin with # and a blank."""
     with pa.input_stream(str(path)) as stream:
-        start = stream.read(1 << 16).removeprefix(b"\xef\xbb\xbf")
+        start = stream.read(_START_BYTES).removeprefix(b"\xef\xbb\xbf")  # byte order mark
     if b"\0" in start or not start.strip():
         raise ValueError("no text")
     if ".json" in path.suffixes and start.lstrip()[:1] in (b"{", b"["):
@@ -622,11 +605,10 @@ def _read_text(
     n_comments = len([*takewhile(re.compile(rb"#(\s|$)").match, lines)])
     first = next(filter(bytes.strip, lines[n_comments:]), b"").decode()
     if trec is not None and _is_trec(first, trec):
-        names = list(trec.columns)
         frame = pd.read_csv(
             path,
             sep=r"\s+",
-            names=names,
+            names=list(trec.columns),
             dtype=str,
             skiprows=n_comments,
             quoting=csv.QUOTE_NONE,
@@ -636,9 +618,9 @@ def _read_text(
     if separator is None:
         separator = next((sign for sign in "\t,;" if sign in first), ",")
     names = next(csv.reader([first], delimiter=separator))
-    known = find_roles(names, columns)
+    roles = find_roles(names, columns)
     text = pa.dictionary(pa.int32(), pa.string())
-    types = {name: text for name, own in zip(names, known, strict=True) if own in ids}
+    types = {name: text for name, role in zip(names, roles, strict=True) if role in ids}
     return pyarrow_csv.read_csv(
         path,
         pyarrow_csv.ReadOptions(skip_rows=n_comments),
@@ -647,10 +629,10 @@ def _read_text(
     )
 
 
-def _is_trec(first: str, trec: TrecFormat) -> bool:
-    """Return whether the first line is one of a format of trec_eval."""
-    fields = first.split()
+def _is_trec(line: str, trec: TrecFormat) -> bool:
+    """Return whether a line has the fields of a format of trec_eval."""
+    fields = line.split()
     if len(fields) != len(trec.columns):
         return False
-    numbers = [fields[place] for place in trec.numbers]
+    numbers = [fields[position] for position in trec.numeric]
     return bool(pd.to_numeric(pd.Series(numbers), errors="coerce").notna().all())

@@ -14,6 +14,7 @@ import pyarrow as pa
 from sampled_metrics._base.arrays import first_duplicate
 from sampled_metrics._base.errors import InputError
 from sampled_metrics._base.visits import are_visit_ids, split_ids, users_and_visits
+from sampled_metrics.inputs.arrow_columns import arrow_to_numpy, positions
 from sampled_metrics.inputs.items import (
     RELEVANT,
     Items,
@@ -22,7 +23,7 @@ from sampled_metrics.inputs.items import (
     read_item_table,
 )
 from sampled_metrics.inputs.roles import USER, VISIT
-from sampled_metrics.inputs.tables import ColumnNames, Table, arrow_to_numpy, is_by_user, positions
+from sampled_metrics.inputs.tables import ColumnNames, Table, is_by_user
 
 
 def relevant_by_unit(

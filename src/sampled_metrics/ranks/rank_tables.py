@@ -12,8 +12,9 @@ from sampled_metrics._base.defaults import MAX_ITEMS
 from sampled_metrics._base.errors import InputError
 from sampled_metrics._base.visits import users_and_visits
 from sampled_metrics.inputs import lists
+from sampled_metrics.inputs.arrow_columns import arrow_to_numpy
 from sampled_metrics.inputs.roles import ITEM, USER, VISIT
-from sampled_metrics.inputs.tables import Table, arrow_to_numpy
+from sampled_metrics.inputs.tables import Table
 
 COUNT_COLUMNS = ("n_candidates", "n_better", "n_tied")
 RANK_RECORDS = f"rank records ({', '.join((USER, *COUNT_COLUMNS))})"
