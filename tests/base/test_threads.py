@@ -13,7 +13,7 @@ import sampled_metrics as sm
 from sampled_metrics.budget.model import Model
 from sampled_metrics.inputs import products
 from sampled_metrics.inputs.counting import rank_items
-from sampled_metrics.inputs.items import items_by_position
+from sampled_metrics.inputs.item_arrays import items_by_position
 from sampled_metrics.metrics import measures
 from sampled_metrics.ranks import Ranks
 from sampled_metrics_study.claims import starts

@@ -10,7 +10,8 @@ from scipy.sparse import csr_array, csr_matrix
 
 import sampled_metrics as sm
 from sampled_metrics._base.errors import InputError
-from sampled_metrics.inputs.items import items_by_id, items_by_position
+from sampled_metrics.inputs.item_arrays import items_by_position
+from sampled_metrics.inputs.item_readers import items_by_id
 from sampled_metrics.ranks.data import rank
 
 

@@ -36,14 +36,9 @@ from sampled_metrics.inputs.arrow_columns import (
     positions,
 )
 from sampled_metrics.inputs.counting import RankCounts
-from sampled_metrics.inputs.items import (
-    INTEGER_REMEDY,
-    RELEVANT,
-    SEEN,
-    Items,
-    describe_seen_relevant,
-    require_distinct_pairs,
-)
+from sampled_metrics.inputs.item_arrays import INTEGER_REMEDY
+from sampled_metrics.inputs.item_tables import require_distinct_pairs
+from sampled_metrics.inputs.items import RELEVANT, SEEN, Items, describe_seen_relevant
 from sampled_metrics.inputs.roles import ITEM, USER, VISIT, normalise_name
 from sampled_metrics.inputs.tables import ColumnNames, Table, as_table, read_table
 from sampled_metrics.inputs.units import items_by_unit, relevant_by_unit

@@ -1,92 +1,92 @@
 """Warnings about scores, ids and items that look like a mistake while they are read.
 
-Those about rankings, whatever they were read from, are in `ranks.warnings`.
+Warnings about rankings, whatever they were read from, are in `ranks.warnings`.
 """
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import Any
 
 import numpy as np
 import pandas as pd
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from sampled_metrics._base.array_types import Float, Int
+from sampled_metrics._base.array_types import Array, Float, Int
 from sampled_metrics._base.errors import InputError, warn_input
 from sampled_metrics.inputs.arrow_columns import positions
 from sampled_metrics.inputs.items import RELEVANT, SEEN, Items
 from sampled_metrics.inputs.roles import ITEM, USER
 
-if TYPE_CHECKING:
-    from sampled_metrics.inputs.scores import ScoreSource
-
-_MIN_IDS = {USER: 1, ITEM: 10}  # two sets of fewer ids may be disjoint by chance
-_ID_SEPARATORS = r"[\s,;|/+_:'\"\[\]()-]+"  # between ids in one cell
-_SAMPLED_IDS = 1000  # ids that are looked at
-_MIN_ROWS = 10  # users, items or rows; fewer are alike or complete by chance
+# The thresholds keep chance from raising a warning: smaller data may look this way by accident.
+_MIN_IDS = {USER: 1, ITEM: 10}  # fewer ids may be disjoint
+_MIN_ROWS = 10  # fewer users, items or rows may be alike, or complete
+_MIN_ROWS_OF_COLUMN = 50  # fewer rows may share a score
 _NEARLY_ALL = 0.9  # share of users
-_MIN_ROWS_OF_COLUMN = 50  # rows; fewer may have a score in common by chance
+_CHECKED_IDS = 1000
+_ID_SEPARATORS = r"[\s,;|/+_:'\"\[\]()-]+"  # between several ids in one cell
 
 
 def warn_about_different_ids(
-    column: str, name: str, ids: pa.Array, others_name: str, others: pa.Array
+    column: str, name: str, ids: pa.Array, other_name: str, other_ids: pa.Array
 ) -> None:
-    """Warn about ids of users, or of items, of which few are in both, or in another form.
+    """Warn if few ids of users or items are in both of two columns, or if they differ in form.
 
-    Relevant items without a common one are refused.
+    Relevant items without a common id are an error.
     """
-    n_ids = min(len(ids), len(others))
-    n_common = int(np.count_nonzero(positions(ids, others) >= 0))
-    if not n_ids or (ids.type == others.type and n_ids < _MIN_IDS[column]):
+    n_ids = min(len(ids), len(other_ids))
+    n_common = int(np.count_nonzero(positions(ids, other_ids) >= 0))
+    if not n_ids or (ids.type == other_ids.type and n_ids < _MIN_IDS[column]):
         n_common = n_ids
-    if 10 * n_common >= n_ids:
-        _warn_about_forms_of_ids(name, ids, others)
-        _warn_about_forms_of_ids(name, others, ids)
+    if 10 * n_common >= n_ids:  # a tenth or more
+        _warn_about_forms_of_ids(name, ids, other_ids)
+        _warn_about_forms_of_ids(name, other_ids, ids)
         return
-    found = (
+    comparison = (
         f"{n_common:,} of {n_ids:,} ids of the {column.removesuffix('_id')}s of {name} and "
-        f"{others_name} are in both, such as {ids[0].as_py()!r} and {others[0].as_py()!r}"
+        f"{other_name} are in both, such as {ids[0].as_py()!r} and {other_ids[0].as_py()!r}"
     )
     if not n_common and name == RELEVANT:
-        raise InputError(f"{found}; expected the same ids")
-    warn_input(name, f"{found}: are these ids of the same things?")
+        raise InputError(f"{comparison}; expected the same ids")
+    warn_input(name, f"{comparison}: are these ids of the same things?")
 
 
-def _warn_about_forms_of_ids(name: str, ids: pa.Array, others: pa.Array) -> None:
-    """Warn about texts that are no id of others, but hold several of them, or one as a number."""
+def _warn_about_forms_of_ids(name: str, ids: pa.Array, other_ids: pa.Array) -> None:
+    """Warn about texts that hold several other ids, or another id in another form of a number."""
     if not pa.types.is_string(ids.type):
         return
-    strange = ids.filter(pa.array(positions(ids, others) < 0))[:_SAMPLED_IDS]
-    parts = pc.split_pattern_regex(strange, _ID_SEPARATORS)
+    unmatched = ids.filter(pa.array(positions(ids, other_ids) < 0))[:_CHECKED_IDS]
+    parts = pc.split_pattern_regex(unmatched, _ID_SEPARATORS)
     text = np.asarray(pc.list_parent_indices(parts))
-    is_known = positions(pc.list_flatten(parts), others) >= 0
-    several = np.bincount(text[is_known], minlength=len(strange)) > 1
-    numbers = pd.to_numeric(strange.to_pandas(), errors="coerce")
-    number = pa.array([f"{each:.15g}" for each in numbers], pa.string())
-    same = (positions(number, others) >= 0) & (positions(number, ids) < 0)
-    if several.any():
-        found = strange[int(np.argmax(several))].as_py()
-        warn_input(name, f"found {found!r}: are these several ids? Give each a row of its own")
-    elif same.any():
-        place = int(np.argmax(same))
+    is_known = positions(pc.list_flatten(parts), other_ids) >= 0
+    holds_several = np.bincount(text[is_known], minlength=len(unmatched)) > 1
+    numbers = pd.to_numeric(unmatched.to_pandas(), errors="coerce")
+    rewritten = pa.array([f"{number:.15g}" for number in numbers], pa.string())
+    is_same = (positions(rewritten, other_ids) >= 0) & (positions(rewritten, ids) < 0)
+    if holds_several.any():
+        first = unmatched[int(np.argmax(holds_several))].as_py()
+        warn_input(name, f"found {first!r}: are these several ids? Give each a row of its own")
+    elif is_same.any():
+        place = int(np.argmax(is_same))
         warn_input(
-            name, f"found {strange[place].as_py()!r} and {number[place]}: are these the same id?"
+            name,
+            f"found {unmatched[place].as_py()!r} and {rewritten[place]}: are these the same id?",
         )
 
 
 def warn_about_common_item(items: Items) -> None:
-    """Warn that an item that is one of several for nearly all users fills up shorter lists."""
+    """Warn about one of several relevant items that nearly all users share, as padding is."""
     sizes = items.sizes[items.sizes > 0]
     if sizes.size < _MIN_ROWS or np.count_nonzero(sizes > 1) < _NEARLY_ALL * sizes.size:
         return
-    common = np.sort(np.bincount(items.item, minlength=2))
-    if common[-1] >= _NEARLY_ALL * sizes.size and 2 * common[-2] <= common[-1]:
-        item = np.bincount(items.item).argmax()
-        name = item if items.item_ids is None else items.item_ids[int(item)]
+    counts = np.bincount(items.item, minlength=2)
+    second, first = np.sort(counts)[-2:]
+    if first >= _NEARLY_ALL * sizes.size and 2 * second <= first:
+        item = int(counts.argmax())
+        item_id = item if items.item_ids is None else items.item_ids[item]
         warn_input(
             RELEVANT,
-            f"item {name} is relevant for {common[-1]:,} of {sizes.size:,} users, and no other for "
+            f"item {item_id} is relevant for {first:,} of {sizes.size:,} users, and no other for "
             "half as many: does it fill up shorter lists? Leave it out",
         )
 
@@ -95,7 +95,8 @@ def warn_about_unused_grades(grades: Float | None) -> None:
     """Warn that grades are not used, if there are any."""
     if grades is not None:
         warn_input(
-            RELEVANT, "grades are not used here; from full rankings `evaluate` takes them as gains"
+            RELEVANT,
+            "grades are not used here; from full rankings `evaluate` takes them as gains",
         )
 
 
@@ -109,36 +110,36 @@ def warn_about_candidates_seen(users: int, items: int) -> None:
         )
 
 
-def warn_about_first_column(scores: ScoreSource, relevant: Items, seen: Items | None) -> None:
+def warn_about_first_column(
+    first_columns: Array | None, item_ids: Any, *, relevant: Items, seen: Items | None
+) -> None:
     """Warn about a first column that holds no scores: padding, or the numbers of the rows."""
-    if (
-        scores.begin is None
-        or min(scores.begin.shape) < 2
-        or len(scores.begin) < _MIN_ROWS_OF_COLUMN
-    ):
+    if first_columns is None or first_columns.shape[1] < 2:
         return
-    first, second = np.asarray(scores.begin).T
-    is_known = [items is not None and (items.item == 0).any() for items in (relevant, seen)]
-    if any(is_known) or not np.isfinite(first).all():
+    if len(first_columns) < _MIN_ROWS_OF_COLUMN:
         return
-    name = 0 if scores.item_ids is None else scores.item_ids[0]
+    first, second = np.asarray(first_columns).T
+    is_used = any(items is not None and (items.item == 0).any() for items in (relevant, seen))
+    if is_used or not np.isfinite(first).all():
+        return
+    item_id = 0 if item_ids is None else item_ids[0]
     steps = np.diff(first)
     if (steps == 0).all() and np.ptp(second) > 0:
         warn_input(
             "data",
-            f"item {name} has the score {first[0]:g} for all users, and is relevant for or seen by "
-            "none: is its column padding? Give it scores of -inf",
+            f"item {item_id} has the score {first[0]:g} for all users, and is relevant for or seen "
+            "by none: is its column padding? Give it scores of -inf",
         )
     elif steps[0] > 0 and (steps == steps[0]).all():
         warn_input(
             "data",
-            f"scores of item {name} are {first[0]:g}, {first[1]:g} and so on, and it is relevant "
-            "for or seen by none: does its column hold ids of the rows? Leave it out",
+            f"scores of item {item_id} are {first[0]:g}, {first[1]:g} and so on, and it is "
+            "relevant for or seen by none: does its column hold ids of the rows? Leave it out",
         )
 
 
 def warn_about_batches(row: Int, column: Int, width: int) -> None:
-    """Warn that negatives may be held-out items of other rows: diagonals of square batches are."""
+    """Warn that negatives may be held-out items of other rows, as in square batches."""
     n_rows = row.size
     if min(n_rows, width) < _MIN_ROWS or n_rows < width:
         return
