@@ -15,7 +15,7 @@ from sampled_metrics.inputs.arrow_columns import arrow_to_numpy, positions
 from sampled_metrics.inputs.items import (
     Items,
 )
-from sampled_metrics.inputs.lists import warn_if_scores_are_ranks
+from sampled_metrics.inputs.list_order import warn_if_scores_are_ranks
 from sampled_metrics.inputs.roles import ITEM, USER, VISIT
 from sampled_metrics.inputs.scores import RowCounts
 from sampled_metrics.inputs.tables import ColumnNames, Table, as_table

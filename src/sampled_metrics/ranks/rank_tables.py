@@ -11,8 +11,8 @@ from sampled_metrics._base.arrays import first_duplicate, run_starts, select_row
 from sampled_metrics._base.defaults import MAX_ITEMS
 from sampled_metrics._base.errors import InputError
 from sampled_metrics._base.visits import users_and_visits
-from sampled_metrics.inputs import lists
 from sampled_metrics.inputs.arrow_columns import arrow_to_numpy
+from sampled_metrics.inputs.list_order import refuse_lists
 from sampled_metrics.inputs.roles import ITEM, USER, VISIT
 from sampled_metrics.inputs.tables import Table
 
@@ -55,7 +55,7 @@ def _read_ranks(table: Table, n_items: int | None) -> tuple[Int, Int, Int]:
         user = table.units()[0]
         _require_different_ranks(table, user, rank)
         if "label" not in table.columns:
-            lists.refuse_lists(table, user, rank)
+            refuse_lists(table, user, rank)
     return np.full_like(rank, largest), rank - 1, np.zeros_like(rank)
 
 
