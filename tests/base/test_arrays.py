@@ -233,7 +233,7 @@ def test_sparse_matrices_come_back_from_arrays():
         [3, 0],
     ]
     assert sparse_from_arrays(arrays, "seen_").toarray().tolist() == [[0, 1], [1, 0]]
-    with pytest.raises(InputError, match="structure"):
+    with pytest.raises(InputError, match="damaged sparse matrix"):
         sparse_from_arrays(arrays | {"seen_shape": np.array([2.0, 2.0])}, "seen_")
 
 

@@ -90,7 +90,7 @@ def test_a_failure_leaves_the_old_file_and_nothing_else(tmp_path):
     with pytest.raises(InputError, match=r"table\.csv/o\.csv"):
         write_text(path / "o.csv", "text")
     assert path.read_text() == "old\n"
-    with pytest.raises(InputError, match="folder"):
+    with pytest.raises(InputError, match="directory"):
         write_text(tmp_path, "text")
 
 

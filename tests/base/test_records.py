@@ -20,6 +20,8 @@ NO_RESULTS = {
     "Metric",
     "EstimatorInputs",
     "ReducedSystem",
+    "ReadingOptions",
+    "_RankingOptions",
 }
 
 

@@ -52,7 +52,7 @@ def test_whole_numbers_are_read_within_bounds(values):
         (0, np.array([2, 9, 4]), 3, "0 to 4"),
         (0, np.array([1, 9, 5]), 1, "0 to 1"),
     ):
-        error = refusal(table.whole, "rank", least, most)
+        error = refusal(table.whole_numbers, "rank", least, most)
         assert (error.row, error.column) == (row, "rank")
         assert error.problem.endswith(expected)
 
@@ -74,7 +74,7 @@ def test_whole_numbers_are_read_within_bounds(values):
     ],
 )
 def test_value_that_is_not_a_whole_number_is_refused(values, row, result):
-    error = refusal(one_column(values).whole, "rank", 0)
+    error = refusal(one_column(values).whole_numbers, "rank", 0)
     assert (error.row, error.column) == (row, "rank")
     assert error.problem.startswith(f"found {result}")
     assert "whole numbers" in error.problem
@@ -97,9 +97,9 @@ def test_largest_whole_numbers_are_exact():
     ]
     exact = pa.array([2**63 - 1, 0], pa.uint64())
     assert one_column(exact).whole_numbers("rank", 0).tolist() == [2**63 - 1, 0]
-    error = refusal(one_column(pa.array([2**63], pa.uint64())).whole, "rank", 0)
+    error = refusal(one_column(pa.array([2**63], pa.uint64())).whole_numbers, "rank", 0)
     assert "found 9.22337203685478e+18" in error.problem
-    error = refusal(one_column([0, 5]).whole, "rank", 1, 9, "ranks of mine")
+    error = refusal(one_column([0, 5]).whole_numbers, "rank", 1, 9, "ranks of mine")
     assert error.problem == "found 0; expected ranks of mine, 1 to 9"
 
 
@@ -121,7 +121,7 @@ def test_marks_are_zero_or_one():
         ]
     assert one_column([1, -1]).zeros_and_ones("rank").tolist() == [True, False]
     for values in ([1, 2], [1, -2], [1, None]):
-        assert refusal(one_column(values).marks, "rank").row == 2
+        assert refusal(one_column(values).zeros_and_ones, "rank").row == 2
 
 
 def test_finite_numbers_are_read_in_order():
@@ -186,7 +186,7 @@ def test_value_that_is_not_an_id_is_refused(values, row, message):
 def test_places_of_ids_are_found():
     table = one_column(["5", "a", "5"])
     assert table.positions("rank", np.array(["a", "5"]), "ids").tolist() == [1, 0, 1]
-    error = refusal(table.places, "rank", np.array(["5", "b"]), "mine")
+    error = refusal(table.positions, "rank", np.array(["5", "b"]), "mine")
     assert (error.row, error.problem) == (2, "found a; expected mine")
 
 
