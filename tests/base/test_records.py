@@ -20,6 +20,7 @@ NO_RESULTS = {
     "Metric",
     "EstimatorInputs",
     "ReducedSystem",
+    "ModelErrors",
     "ReadingOptions",
     "_RankingOptions",
 }

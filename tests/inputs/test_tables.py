@@ -134,7 +134,7 @@ def test_finite_numbers_are_read_in_order():
     assert one_column([7, 5]).ordered_numbers("rank").tolist() == [7, 5]
     assert one_column([0.5, -2.0]).ordered_numbers("rank").tolist() == [0.5, -2]
     for values in ([0.0, math.inf], [0.0, math.nan], ["1", "nan"], [1.0, None]):
-        for method in (Table.finite, Table.ordered):
+        for method in (Table.finite_numbers, Table.ordered_numbers):
             assert refusal(method, one_column(values), "rank").row == 2
 
 

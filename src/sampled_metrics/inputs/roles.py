@@ -177,7 +177,7 @@ def _check_roles(columns: object) -> dict[str, str]:
     for noun, name in columns.items():
         role = None
         if isinstance(noun, str) and isinstance(name, str):
-            role = next((each for each in ROLES if normalise_name(noun) in _accepted_names(each)), None)
+            role = next((each for each in ROLES if normalise_name(noun) in _all_names(each)), None)
         if role is None:
             nouns = ", ".join(each.removesuffix("_id") for each in ROLES)
             raise InputError(
@@ -191,7 +191,7 @@ def _check_roles(columns: object) -> dict[str, str]:
     return role_by_name
 
 
-def _accepted_names(role: str) -> tuple[str, ...]:
+def _all_names(role: str) -> tuple[str, ...]:
     return (normalise_name(role), *ROLES[role].aliases)
 
 
