@@ -434,6 +434,6 @@ class RaisingRun:
 def test_run_that_raises_for_numbers_is_read_as_a_dictionary():
     run = RaisingRun({"q1": {"a": 0.9, "b": 0.6}, "q2": {"c": 0.8, "d": 0.7}})
     relevant = {"q1": {"b": 1}, "q2": {"x": 1}}
-    with pytest.raises(sm.InputError, match=r"found Run.*dict\("):
+    with pytest.raises(sm.InputError, match=r"found RaisingRun.*dict\("):
         sm.evaluate(run, "rr@2", relevant=relevant)
     assert value_of(sm.evaluate(dict(run), "rr@2", relevant=relevant)) == 0.25

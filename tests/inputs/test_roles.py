@@ -252,7 +252,7 @@ def test_missing_roles_are_named_together():
             sm.InputError, match=r"relevant.*user_id and item_id|relevant.*who, code"
         ):
             sm.evaluate({1: [7]}, "rr", relevant=test)
-    with pytest.raises(sm.InputError, match=r"--column item=NAME"):
+    with pytest.raises(sm.InputError, match=r"columns=\{'item': NAME\}"):
         sm.evaluate({1: [7]}, "rr", relevant=TEST.rename(columns={"who": "user_id"}))
 
 

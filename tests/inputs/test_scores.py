@@ -453,17 +453,17 @@ def auc_by_hand(scores, relevant):
 
 @pytest.mark.filterwarnings("ignore:seen")
 def test_users_with_only_relevant_items_are_left_out_of_auc():
-    with warns_about("auc leaves out 1 of 3 users"):
+    with warns_about("auc skips 1 of 3 users"):
         results = sm.evaluate(AUC_SCORES, "auc, recall@1, ap", relevant=GRADES)
     assert results[0].value == pytest.approx(np.mean([0.0, 2 / 3]))
     assert results[1].value == pytest.approx(np.mean([0, 1 / 4, 0]))
     assert [result.n_users for result in results] == [2, 3, 3]
-    assert "leaves out" in results.notes[0]
+    assert "skips" in results.notes[0]
 
 
 @pytest.mark.filterwarnings("ignore:seen")
 def test_std_error_of_auc_is_that_of_the_other_users():
-    with warns_about("leaves out"):
+    with warns_about("skips"):
         (result,) = sm.evaluate(AUC_SCORES, "auc", relevant=GRADES)
     (alone,) = sm.evaluate(AUC_SCORES[[0, 2]], "auc", relevant=GRADES[[0, 2]])
     assert result.std_error == pytest.approx(alone.std_error)
@@ -472,7 +472,7 @@ def test_std_error_of_auc_is_that_of_the_other_users():
 
 @pytest.mark.filterwarnings("ignore:seen")
 def test_auc_of_a_user_with_only_relevant_items_is_nan():
-    with warns_about("leaves out"):
+    with warns_about("skips"):
         values = sm.values_by_user(AUC_SCORES, "auc", relevant=GRADES)["auc"]
     pd.testing.assert_series_equal(
         values.reset_index(drop=True), pd.Series([0.0, np.nan, 2 / 3], name="auc")
@@ -501,7 +501,7 @@ def test_auc_of_many_queries_matches_a_loop(recwarn):
 
 @pytest.mark.filterwarnings("ignore:seen")
 def test_comparison_of_auc_leaves_out_pairs():
-    with warns_about("leaves out"):
+    with warns_about("skips"):
         (result,) = sm.compare(
             {"A": AUC_SCORES, "B": OTHER_SCORES}, "auc", relevant=GRADES
         )

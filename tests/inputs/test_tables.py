@@ -97,7 +97,9 @@ def test_largest_whole_numbers_are_exact():
     ]
     exact = pa.array([2**63 - 1, 0], pa.uint64())
     assert one_column(exact).whole_numbers("rank", 0).tolist() == [2**63 - 1, 0]
-    error = refusal(one_column(pa.array([2**63], pa.uint64())).whole_numbers, "rank", 0)
+    error = refusal(
+        one_column(pa.array([2**63], pa.uint64())).whole_numbers, "rank", 0
+    )
     assert "found 9.22337203685478e+18" in error.problem
     error = refusal(one_column([0, 5]).whole_numbers, "rank", 1, 9, "ranks of mine")
     assert error.problem == "found 0; expected ranks of mine, 1 to 9"

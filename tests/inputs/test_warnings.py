@@ -171,7 +171,7 @@ def test_lists_sorted_by_item_warn(form):
         )
     elif form == "arrays":
         _, messages = values_and_warnings(
-            sm.evaluate, sm.Ranks.from_top_k(items, HELD_OUT), "hit@5"
+            lambda: sm.evaluate(sm.Ranks.from_top_k(items, HELD_OUT), "hit@5")
         )
         assert "ascend" in messages or not messages
         return
