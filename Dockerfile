@@ -1,10 +1,10 @@
-# An image that runs the study, with which its results are copied here:
+# An image that runs the study. Build and run it, and copy the results to this directory:
 #   docker build --tag sampled-metrics .
 #   docker run --name study sampled-metrics && docker cp study:/study/results .
-# Dependabot renews the digest, which stands for Python 3.11 on all platforms.
+# Dependabot updates the digest, which is that of Python 3.11 on all platforms.
 FROM python:3.11-slim@sha256:9534e5a8e315485d4061ed659af0fd78a284c015f9b73661b41d6bab25604534
 
-# implicit needs the runtime of OpenMP. Debian keeps no old versions that could be pinned.
+# implicit needs the OpenMP runtime. Debian has no old versions that could be pinned.
 # hadolint ignore=DL3008
 RUN apt-get update \
  && apt-get install --yes --no-install-recommends libgomp1 make \
