@@ -7,6 +7,7 @@ from typing import Any, cast
 import numpy as np
 import pytest
 from scipy.sparse import csr_array
+from scipy.stats import t
 
 from sampled_metrics.budget.audit import (
     Audit,
@@ -17,8 +18,12 @@ from sampled_metrics.budget.audit import (
 )
 from sampled_metrics.budget.counts import StratumCounts
 from sampled_metrics.budget.data import read_data
-from sampled_metrics.budget.estimates import estimate_metrics
-from sampled_metrics.budget.model import Model, View, parse_metrics
+from sampled_metrics.budget.estimates import estimate_errors, estimate_metrics
+from sampled_metrics.budget.model import (
+    Model,
+    View,
+    parse_metrics,
+)
 from sampled_metrics.budget.strata import Strata, make_proxy
 
 METRICS = parse_metrics(["recall@3", "ndcg@3", "ap"])
@@ -26,7 +31,7 @@ METRICS = parse_metrics(["recall@3", "ndcg@3", "ap"])
 
 @pytest.mark.parametrize("drawn", [0.2, 0.5, 1.0])
 @pytest.mark.parametrize("before", [0.3, 1.0])
-def test_variance_of_a_draw_is_unbiased(drawn: float, before: float) -> None:
+def test_draw_variance_unbiased(drawn: float, before: float) -> None:
     """A user counts 1 / reached if it is drawn in this and in all phases before, 0 otherwise."""
     reached = before * drawn
     phase = Phase(np.zeros((1, 1)), np.array([drawn]), np.array([reached]))
@@ -47,9 +52,7 @@ def mean_of_first(left: int, better: int, draws: Any) -> float:
 
 
 @pytest.mark.parametrize(("left", "better"), [(4, 0), (4, 1), (3, 3), (5, 2)])
-def test_draws_give_the_mean_of_the_first_better_place(
-    left: int, better: int
-) -> None:
+def test_draws_unbiased_for_reciprocal_rank(left: int, better: int) -> None:
     for hits in range(left + 1):
         orders = set(permutations([True] * hits + [False] * (left - hits)))
         whole = np.mean([mean_of_first(left, better, order) for order in orders])
@@ -73,7 +76,7 @@ def test_draws_give_the_mean_of_the_first_better_place(
             )
 
 
-def test_random_draws_take_every_candidate_equally_often() -> None:
+def test_draws_from_strata_uniform() -> None:
     left = np.tile([2, 0, 5, 3], (4000, 1))
     draws = draw_from_strata(left, np.full(4000, 4), np.random.default_rng(9))
     assert np.all(draws.sum(1) == 4)
@@ -165,9 +168,7 @@ def lie(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> Any:
 
 @pytest.mark.long
 @pytest.mark.parametrize("tied", [False, True])
-def test_audits_are_unbiased_and_cover_whatever_the_model_says(
-    lie: Any, tied: bool
-) -> None:
+def test_audit_unbiased_for_wrong_models(lie: Any, tied: bool) -> None:
     world, runs = World(150, 60, 8, tied), 24
     lie(world)
     exact, centres, covered, near = world.exact.mean(1), [], [], []
@@ -194,7 +195,7 @@ def test_audits_are_unbiased_and_cover_whatever_the_model_says(
     assert np.mean([np.all(x) for x in near]) >= 0.95
 
 
-def test_audits_of_everybody_are_exact_and_of_nobody_leave_what_the_scores_allow(
+def test_full_audit_exact_and_empty_audit_bounded(
     lie: Any,
 ) -> None:
     world = World(40, 30, 1)
@@ -211,7 +212,7 @@ def test_audits_of_everybody_are_exact_and_of_nobody_leave_what_the_scores_allow
     assert (row[0].low, row[0].high) == (0.0, pytest.approx(possible, abs=0.02))
 
 
-def test_recommenders_are_audited_on_the_same_users() -> None:
+def test_audits_draw_same_users() -> None:
     world = World(80, 50, 2)
     models = [Model(world.counted(4, 6), METRICS) for _ in range(2)]
     results = [Audit(model, 1500).run() for model in models]
@@ -223,9 +224,7 @@ def test_recommenders_are_audited_on_the_same_users() -> None:
 
 
 @pytest.mark.parametrize("helps", [True, False])
-def test_each_phase_leaves_scores_to_the_next(
-    helps: bool, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_phases_leave_scores(helps: bool, monkeypatch: pytest.MonkeyPatch) -> None:
     counts = World(80, 50, 2).counted(4, 6)
     model = Model(counts, METRICS)
     model.proxy_helps = helps
@@ -243,7 +242,7 @@ def test_each_phase_leaves_scores_to_the_next(
     assert len(parts) > 2
 
 
-def test_a_scan_asks_until_enough_better_ones_are_expected() -> None:
+def test_scan_until_enough_better_expected() -> None:
     rng = np.random.default_rng(3)
     scores = rng.normal(size=(30, 200))
     own = np.sort(scores, axis=1)[:, -rng.integers(20, 50, 30)].diagonal().copy()
@@ -262,7 +261,7 @@ def test_a_scan_asks_until_enough_better_ones_are_expected() -> None:
     assert asked.tolist() == np.maximum(2 * (20 - known + 1), 16).tolist()
 
 
-def test_a_scan_of_all_that_is_left_where_just_enough_are_expected() -> None:
+def test_scan_length_by_hand() -> None:
     # Of 4 candidates all are expected to be better and of the next 4 a half, so that 8 have 6.
     left, rate = np.array([[4, 4]]), np.array([[1.0, 0.5]])
     asked = [
@@ -272,7 +271,7 @@ def test_a_scan_of_all_that_is_left_where_just_enough_are_expected() -> None:
     assert asked == [1, 2, 3, 4, 6, 8, 0]
 
 
-def test_users_whose_first_better_place_is_known_are_asked_no_more() -> None:
+def test_open_users_by_draws() -> None:
     """User 0: one of two draws was better. User 1: none yet. User 2: nothing is left."""
     strata = SimpleNamespace(reduce_by_user=lambda rows: rows)
     run = SimpleNamespace(
@@ -281,3 +280,78 @@ def test_users_whose_first_better_place_is_known_are_asked_no_more() -> None:
         _counts=SimpleNamespace(n_left=np.array([[5, 5], [5, 5], [0, 0]])),
     )
     assert Audit.open_users(cast(Audit, run), np.arange(3)).tolist() == [1]
+
+
+def begun(mean: Any, n_users: int) -> Any:
+    """An audit before its first phase, of a metric that the scores leave between -9 and 9."""
+    wide = {
+        "least": np.full((1, n_users), -9.0),
+        "greatest": np.full((1, n_users), 9.0),
+    }
+    return SimpleNamespace(
+        model=SimpleNamespace(uncut=np.array([0])),
+        view_before=SimpleNamespace(mean=mean, greatest=np.ones((1, n_users))),
+        view=SimpleNamespace(**wide),
+        phases=[],
+        reach_probability=np.ones(n_users),
+        noise=np.zeros((1, n_users)),
+        assumed=np.zeros((2, 1)),
+        slack=np.zeros((2, 1)),
+        _values=mean,
+    )
+
+
+def test_record_phase_by_hand() -> None:
+    audit = begun(np.array([[0.3, 0.5, 0.6]]), 3)
+    values, variance = np.array([[0.4, 0.9, 0.4]]), np.array([[0.2, 0.9, 0.4]])
+    Audit.record_phase(
+        audit,
+        users=np.array([0, 2]),
+        probability=np.array([1.0, 0.5]),
+        values=values,
+        expected_variance=variance,
+        at_random=np.array([2]),
+    )
+    # A user drawn for certain adds no error; the other counts 1 / 0.5 times.
+    assert audit.assumed[0] == pytest.approx([0.4 * (1 - 0.5) / 0.5**2])
+    assert audit.assumed[1] == pytest.approx([(0 + 0.6**2 * (1 - 0.5) / 0.5**2) / 2])
+    assert estimate_errors(audit).shift == pytest.approx(
+        np.array([[0.1, 0, -0.2 / 0.5]])
+    )
+    assert audit.noise == pytest.approx(np.array([[0, 0, -0.2 / np.sqrt(0.5)]]))
+    # What is assumed exceeds the variance of the other user, 0.2^2 (1 / 0.5^2 - 1 / 0.5) and noise.
+    total, square = 0.8 + 0.3**2, 0.04 * 2 + 0.04 / 0.5
+    ((result,),), _ = estimate_metrics([audit], 0.9)
+    centre, half = (
+        (1.4 + 0.1 - 0.4) / 3,
+        t.ppf(0.95, (total / square) ** 2) * np.sqrt(total) / 3,
+    )
+    assert result[1:4] == pytest.approx((centre - half, centre + half, centre))
+    assert result.value == pytest.approx(
+        1.4 / 3
+    )  # the model's: the error is within a deviation
+
+
+def test_audit_variance_unbiased() -> None:
+    """A user, two phases: the mean over all outcomes is the variance of the sum."""
+    p, q, change = 0.4, 0.7, (0.3, -0.5)
+    sums, variances = [], []
+    for count in range(3):
+        audit = begun(np.zeros((1, 1)), 1)
+        for drawn, value in ((p, change[0]), (q, sum(change)))[:count]:
+            Audit.record_phase(
+                audit,
+                users=np.arange(1),
+                probability=np.array([drawn]),
+                values=np.array([[value]]),
+                expected_variance=np.zeros((1, 1)),
+                at_random=np.arange(0),
+            )
+        found = estimate_errors(audit)
+        sums.append(found.shift[0, 0])
+        variances.append(found.variance[0, 0])
+    weights = np.array([1 - p, p * (1 - q), p * q])
+    assert weights @ sums == pytest.approx(sum(change))
+    assert weights @ variances == pytest.approx(
+        weights @ np.square(sums) - sum(change) ** 2
+    )

@@ -78,7 +78,7 @@ FORMS = {
 
 
 @pytest.mark.parametrize("form", FORMS)
-def test_complement_of_seen_items_is_the_default(world: World, form: str) -> None:
+def test_default_candidates_are_unseen(world: World, form: str) -> None:
     expected = evaluate(world, seen=world.seen).rows()
     asked = world.asked.copy()
     world.asked.clear()
@@ -95,7 +95,7 @@ def test_complement_of_seen_items_is_the_default(world: World, form: str) -> Non
 
 
 @pytest.mark.parametrize("form", FORMS)
-def test_candidates_are_all_that_is_ranked(world: World, form: str) -> None:
+def test_candidates_limit_ranking(world: World, form: str) -> None:
     others = ~world.some & ~world.own
     proxy: Any = world.truth
     expected = evaluate(world, seen=others | world.seen, proxy=proxy)
@@ -128,7 +128,7 @@ def exact(world: World, candidates: Any) -> Any:
 
 
 @pytest.mark.parametrize("seen", [True, False])
-def test_a_budget_for_all_candidates_is_exact(world: World, seen: bool) -> None:
+def test_budget_for_all_candidates_exact(world: World, seen: bool) -> None:
     given: dict[str, Any] = {
         "seen": world.seen if seen else None,
         "candidates": world.some,
@@ -142,7 +142,7 @@ def test_a_budget_for_all_candidates_is_exact(world: World, seen: bool) -> None:
     assert result.n_candidates == (ranked & ~world.own).sum()
 
 
-def test_popularity_counts_what_was_seen(world: World) -> None:
+def test_popularity_counts_seen_items(world: World) -> None:
     """The order of asking is that of events, also where a user may see an item again."""
     events = world.seen.sum(axis=0)
     given = {"seen": world.seen, "candidates": world.some}

@@ -8,6 +8,7 @@ import pandas as pd
 import pytest
 from scipy.sparse import csr_array
 
+import sampled_metrics as sm
 from sampled_metrics._base.errors import InputError
 from sampled_metrics.budget import evaluate_on_budget, evaluation
 
@@ -90,9 +91,7 @@ def covered(result: Any, exact: Any) -> Any:
 
 @pytest.mark.parametrize("budget", [12.5, 40, 120])
 @pytest.mark.parametrize("proxy", ["truth", "popularity"])
-def test_costs_stay_within_the_budget(
-    world: World, budget: float, proxy: str
-) -> None:
+def test_costs_within_budget(world: World, budget: float, proxy: str) -> None:
     record = Recorder(world.scores)
     named = world.truth if proxy == "truth" else proxy
     result = evaluate(world, record, budget=budget, proxy=named)
@@ -105,16 +104,14 @@ def test_costs_stay_within_the_budget(
     assert not world.seen[asked[:, 0], asked[:, 1]].any()
 
 
-def test_results_depend_on_the_seed_and_not_on_the_batches(world: World) -> None:
+def test_seed_matters_batches_do_not(world: World) -> None:
     whole, record = evaluate(world, world.scores), Recorder(world.scores)
     cut = evaluate(world, record, batch_size=1000)
     assert record.calls > len(record.pairs) / 1000
     assert cut.rows() == whole.rows() != evaluate(world, world.scores, seed=1).rows()
 
 
-def test_every_kind_of_input_is_the_same_evaluation(
-    world: World, caplog: pytest.LogCaptureFixture
-) -> None:
+def test_input_forms_agree(world: World, caplog: pytest.LogCaptureFixture) -> None:
     pairs = [np.arange(world.held.size), world.held], world.seen.nonzero()
     held, seen = (
         pd.DataFrame({"user_id": 7 + u, "item_id": 3 * i}) for u, i in pairs
@@ -164,7 +161,7 @@ CASES: dict[str, Callable[[World], Any]] = {
     "ignore::sampled_metrics.InputWarning"
 )  # in random or reversed order, or without one
 @pytest.mark.parametrize("case", CASES)
-def test_intervals_cover_good_and_bad_recommenders(world: World, case: str) -> None:
+def test_intervals_cover_all_recommenders(world: World, case: str) -> None:
     scores = CASES[case](world)
     exact, inside = world.exact(scores), np.zeros(3)
     for seed in range(8):
@@ -177,7 +174,7 @@ def test_intervals_cover_good_and_bad_recommenders(world: World, case: str) -> N
         )
 
 
-def test_a_useless_proxy_is_found_out_and_costs_no_more_than_random_users(
+def test_useless_proxy_detected(
     world: World, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """The proxy judged useful, the model takes three quarters of the scores."""
@@ -279,7 +276,7 @@ def test_one_or_several_held_out_items(world: World, most: int) -> None:
         *[({"held": x}, "relevant\\b") for x in (5, [], np.full(150, np.nan), "ab")],
     ],
 )
-def test_wrong_arguments_are_named(
+def test_wrong_arguments_named(
     world: World, options: dict[str, Any], problem: str
 ) -> None:
     arguments = {"score": world.scores, **options}
@@ -290,7 +287,7 @@ def test_wrong_arguments_are_named(
 @pytest.mark.filterwarnings(
     "ignore:recommender.*order of those"
 )  # there are two scores
-def test_whole_numbers_are_scores_as_far_as_floats_hold_them(world: World) -> None:
+def test_large_integer_scores_refused(world: World) -> None:
     for sign in (1, -1):
         scores = (world.scores > 0) + (2**53 - 1 if sign > 0 else -(2**53))
         evaluate(world, scores, budget=12)
@@ -307,9 +304,7 @@ def test_whole_numbers_are_scores_as_far_as_floats_hold_them(world: World) -> No
         (np.ones((2, 3)), "ids"),
     ],
 )
-def test_a_proxy_is_of_the_users_and_the_items(
-    world: World, proxy: Any, word: str
-) -> None:
+def test_proxy_of_other_shape_refused(world: World, proxy: Any, word: str) -> None:
     given = {"relevant": {"a": [1], "b": [2]}, "seen": {"a": [2, 3], "b": [3, 1]}}
     if callable(proxy):
         given = {"relevant": world.held, "seen": world.seen}
@@ -320,7 +315,7 @@ def test_a_proxy_is_of_the_users_and_the_items(
 @pytest.mark.parametrize(
     ("budget", "lists", "warns"), [(12, 3, True), (64, 16, False)]
 )
-def test_what_a_budget_can_be_expected_to_give(
+def test_expected_interval_logged(
     budget: float, lists: float, warns: bool, caplog: pytest.LogCaptureFixture
 ) -> None:
     """Of 100 candidates each of 100 users; a quarter of the budget buys lists of 100 scores."""
@@ -343,7 +338,7 @@ def test_what_a_budget_can_be_expected_to_give(
 
 
 @pytest.mark.parametrize(("budget", "warns"), [(2000, True), (279, False)])
-def test_a_budget_beyond_all_candidates_says_what_it_costs(
+def test_budget_above_candidates_warns(
     world: World, caplog: pytest.LogCaptureFixture, budget: float, warns: bool
 ) -> None:
     """Perhaps it was meant for all users together."""
@@ -392,7 +387,7 @@ DISTURBED = {
 @pytest.mark.filterwarnings("ignore::sampled_metrics.InputWarning")
 @pytest.mark.parametrize("batch_size", [None, 1000])
 @pytest.mark.parametrize("kind", DISTURBED)
-def test_scores_that_depend_on_their_call_are_asked_about(
+def test_batch_dependent_scores_warn(
     world: World, kind: str, batch_size: int | None
 ) -> None:
     result = evaluate(world, DISTURBED[kind](world), batch_size=batch_size)
@@ -400,7 +395,7 @@ def test_scores_that_depend_on_their_call_are_asked_about(
 
 
 @pytest.mark.parametrize("kind", [np.float64, np.float32, np.float16])
-def test_scores_of_few_bits_are_not_asked_about(world: World, kind: Any) -> None:
+def test_low_precision_scores_do_not_warn(world: World, kind: Any) -> None:
     """Nor those that differ in their last bits, as on another shape of a batch."""
     noise = np.random.default_rng(1)
 
@@ -411,6 +406,37 @@ def test_scores_of_few_bits_are_not_asked_about(world: World, kind: Any) -> None
     assert evaluate(world, score).notes == ()
 
 
-def test_a_cutoff_far_beyond_all_candidates_is_that_of_all(world: World) -> None:
+def test_cutoff_beyond_candidates(world: World) -> None:
     (found,) = evaluate(world, world.scores, metrics="hr@1000000").estimates[0]
     assert (found.value, found.low, found.high) == (1.0, 1.0, 1.0)
+
+
+@pytest.mark.filterwarnings("ignore::sampled_metrics.InputWarning")
+class TestTies:
+    RNG = np.random.default_rng(1)
+    SCORES = RNG.normal(size=(200, 8)) @ RNG.normal(size=(8, 300)) + RNG.normal(
+        size=300
+    )
+    HELD = (SCORES + 2 * RNG.gumbel(size=SCORES.shape)).argmax(axis=1)
+    SEEN = np.zeros(SCORES.shape, bool)
+
+    def asked(self, scores):
+        notes = sm.evaluate_on_budget(
+            scores, "hr@10", relevant=self.HELD, seen=self.SEEN, budget=60
+        ).notes
+        return [note for note in notes if "order of those" in note]
+
+    def test_rounded_scores_warn(self):
+        rounded = np.clip(np.round(self.SCORES / 2 + 3), 1, 5)
+        low, high = (
+            sm.evaluate(rounded, "hr@10", relevant=self.HELD, ties=ties)[0].value
+            for ties in ("pessimistic", "optimistic")
+        )
+        assert high - low > 0.3
+        (found,) = self.asked(rounded)
+        assert "hr@10" in found
+        assert "rounded" in found
+
+    @pytest.mark.parametrize("decimals", [1, 8])
+    def test_few_ties_do_not_warn(self, decimals):
+        assert not self.asked(self.SCORES.round(decimals))

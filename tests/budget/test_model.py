@@ -16,6 +16,8 @@ from sampled_metrics.budget.data import read_data
 from sampled_metrics.budget.evaluation import score_in_rounds
 from sampled_metrics.budget.model import (
     Model,
+    PoissonMeans,
+    average_over_ties,
     initial_shares,
     parse_metrics,
     scan_depth,
@@ -170,7 +172,7 @@ LISTS = [[user, (user + 7) % ITEMS] if user % 3 else [user] for user in range(US
 
 @pytest.mark.parametrize("tied", [False, True])
 @pytest.mark.parametrize("lists", [None, LISTS])
-def test_classes_and_metrics_are_those_of_loops(tied: bool, lists: Any) -> None:
+def test_model_matches_loops(tied: bool, lists: Any) -> None:
     counts, _ = counted(tied, lists)
     assert not tied or counts.tied.any()
     model = Model(counts, METRICS)
@@ -200,7 +202,7 @@ def test_classes_and_metrics_are_those_of_loops(tied: bool, lists: Any) -> None:
 @pytest.mark.parametrize(
     ("lists", "tied"), [(None, False), (None, True), (LISTS, False)]
 )
-def test_gain_is_the_variance_by_score(lists: Any, tied: bool) -> None:
+def test_gain_matches_loops(lists: Any, tied: bool) -> None:
     """Of each row its variance, shared out over strata by the spread of an unscored candidate."""
     counts, _ = counted(tied, lists)
     model = Model(counts, METRICS)
@@ -245,7 +247,7 @@ def test_gain_is_the_variance_by_score(lists: Any, tied: bool) -> None:
 
 
 @pytest.mark.parametrize("lists", [None, LISTS])
-def test_limits_are_those_of_all_or_none_of_the_rest_being_better(lists: Any) -> None:
+def test_view_bounds_by_hand(lists: Any) -> None:
     counts, _ = counted(False, lists)
     _, _, low, high, _ = Model(counts, METRICS).view()
     for user in range(USERS):
@@ -302,7 +304,7 @@ class Stub:
 
 
 @pytest.mark.parametrize("total", [250, 400, 1500])
-def test_rounds_ask_where_most_is_gained(total: int) -> None:
+def test_rounds_score_largest_gain(total: int) -> None:
     counts, _ = counted(False)
     counts.n_scored[:] = counts.better[:] = counts.tied[:] = 0
     n = counts.strata.sizes
@@ -357,7 +359,7 @@ def first_of(users: int, items: int) -> tuple[StratumCounts, Any]:
     [(30, 20, 2), (299, 20, 2), (300, 20, 3), (419, 20, 4), (420, 21, 4), (439, 21, 4),
      (800, 40, 8), (1300, 40, 12)],
 )  # fmt: skip
-def test_number_of_classes_and_of_bins(rows: int, classes: int, bins: int) -> None:
+def test_number_of_classes_and_bins(rows: int, classes: int, bins: int) -> None:
     """A class for every 20 rows, 20 to 40; a bin for every 100, half of them for the best 30 %."""
     counts, _ = first_of(rows, 50)
     counts.strata.share_before = (
@@ -373,7 +375,7 @@ def test_number_of_classes_and_of_bins(rows: int, classes: int, bins: int) -> No
     assert inside.mean(axis=0) == pytest.approx(shares, abs=1.5 / rows)
 
 
-def test_phases_of_an_audit_grow_and_spend_their_shares() -> None:
+def test_audit_phases_by_hand() -> None:
     """16 scores, then factors of 199/16 to a third and two thirds, then all that is left."""
     counts, _ = first_of(200, 200)
     model = Model(counts, parse_metrics(["recall@3", "ndcg@3"]))
@@ -422,7 +424,7 @@ def test_phases_of_an_audit_grow_and_spend_their_shares() -> None:
     )
 
 
-def test_draws_of_each_turn() -> None:
+def test_draws_by_turn() -> None:
     """Three better ones are expected of the first, eight times as many then, and last all."""
     counts, _ = first_of(12, 3000)
     draws = ReciprocalRankDraws(counts, np.random.default_rng(5))
@@ -437,9 +439,65 @@ def test_draws_of_each_turn() -> None:
         assert (n_draws <= counts.n_left).all()
 
 
-def test_cutoffs_have_a_limit() -> None:
+def test_cutoff_above_limit_refused() -> None:
     assert scan_depth(parse_metrics("recall@2000"), 10**6) == 2000
     assert scan_depth(parse_metrics("recall@10, ndcg@9999"), 1999) == 2000
     for names, n_largest in (("recall@2001", 10**6), ("recall@10, ndcg@9999", 2000)):
         with pytest.raises(InputError, match="cutoff"):
             scan_depth(parse_metrics(names), n_largest)
+
+
+def test_average_over_ties_by_hand() -> None:
+    better, tied = np.array([0, 8, 3]), np.array([2, 4, 0])
+    recall = average_over_ties(parse_metrics(["recall@10"]), better, tied)[0]
+    assert recall == pytest.approx([1, 2 / 5, 1])
+    average = average_over_ties(parse_metrics(["ap"]), better, tied)[0]
+    assert average == pytest.approx(
+        [(1 + 1 / 2 + 1 / 3) / 3, np.mean(1 / np.arange(9, 14)), 1 / 4]
+    )
+
+
+@pytest.mark.parametrize(
+    "names", [["recall@10", "ndcg@5", "ap"], ["ap"], ["recall@100"]]
+)
+def test_poisson_tables_match_sums(names: list[str]) -> None:
+    metrics = parse_metrics(names)
+    depth = max((one.cutoff for one in metrics if one.cutoff), default=10)
+    tables = PoissonMeans(metrics, depth, 5000)
+    better = np.array([0, 2, 7, 60, 4])
+    mean = np.array(
+        [[0.002, 3.0], [12.0, 0.7], [150.0, 1.0], [5.0, 900.0], [0.0, 2500.0]]
+    )
+    share = np.array([[0.3, 0.7], [0.5, 0.5], [1.0, 0.0], [0.2, 0.8], [0.6, 0.4]])
+    moments = tables.moments(share, better, mean)
+    support = np.arange(6000)
+    law = poisson.pmf(support, mean[:, :, np.newaxis])
+    for index, metric in enumerate(metrics):
+        values = metric.value_at(better[:, np.newaxis] + support + 1, 10_000)[
+            :, np.newaxis
+        ]
+        first = (share * (law * values).sum(2)).sum(1)
+        second = (share * (law * values**2).sum(2)).sum(1)
+        assert moments[0][index] == pytest.approx(first, rel=2e-3, abs=2e-4)
+        assert moments[1][index] == pytest.approx(
+            second - first**2, rel=2e-2, abs=5e-4
+        )
+
+
+def test_ap_beyond_depth_matches_sum() -> None:
+    tables = PoissonMeans(parse_metrics(["ap"]), 10, 5000)
+    better, mean = np.array([12, 20, 15, 40]), np.array([10.0, 30.0, 100.0, 400.0])
+    (found,), _ = tables.moments(np.ones((4, 1)), better, mean[:, np.newaxis])
+    support = np.arange(6000)
+    law = poisson.pmf(support, mean[:, np.newaxis])
+    expected = (law / (better[:, np.newaxis] + support + 1)).sum(1)
+    assert found == pytest.approx(expected, rel=5e-4)
+
+
+@pytest.mark.parametrize("name", ["recall", "recall@0", "auc", "ndcg", "ndcg@-1"])
+def test_unknown_metrics(name: str) -> None:
+    for names in ([name], name):
+        with pytest.raises(
+            InputError, match=r"unknown me(tric|asure)|expected a list"
+        ):
+            parse_metrics(names)

@@ -43,7 +43,7 @@ def result(leads: list[float], **changed: Any) -> BudgetResult:
     return BudgetResult(**{**fields, **changed})
 
 
-def test_rows_have_the_price_and_the_proxy() -> None:
+def test_rows_have_price_and_proxy() -> None:
     rows = result([0.1, 0.2, 0.1]).to_frame()
     assert rows["recommender"].tolist() == ["A", "B", "C"]
     assert rows["weak_proxy"].tolist() == [False, True, None]
@@ -55,7 +55,7 @@ def test_rows_have_the_price_and_the_proxy() -> None:
     assert rows["ci_low"][0] < 0.1 < rows["ci_high"][0]
 
 
-def test_orders_are_corrected_for_several_pairs() -> None:
+def test_orders_corrected_for_pairs() -> None:
     # p of the three pairs by hand: 2 P(t > 2.3), 2 P(t > 10), 2 P(t < -0.5), 20 degrees of freedom
     p = [2 * stats.t.sf(x, 20) for x in (2.3, 10, 0.5)]
     several = result([0.023, 0.1, -0.005])
@@ -73,9 +73,7 @@ def test_orders_are_corrected_for_several_pairs() -> None:
 
 @pytest.mark.parametrize("slack", [0.0, 0.004])
 @pytest.mark.parametrize("centre", [-0.08, 0.015, 0.03])
-def test_the_p_value_is_where_the_interval_begins_to_exclude_0(
-    centre: float, slack: float
-) -> None:
+def test_p_value_matches_interval(centre: float, slack: float) -> None:
     p = estimate_p_value(estimate(centre, slack), 0.95)
     reach = stats.t.isf(p / 2, 20.0) * 0.01 + slack
     excluded = abs(centre) > stats.t.ppf(0.975, 20.0) * 0.01 + slack
@@ -85,7 +83,7 @@ def test_the_p_value_is_where_the_interval_begins_to_exclude_0(
     assert estimate_p_value(clipped, 0.95) <= max(p, 0.05)
 
 
-def test_differences_without_error_are_certain() -> None:
+def test_p_value_without_error() -> None:
     assert estimate_p_value(Estimate(0.0, 0.0, 0.0, 0.0, 0.0, 1e6, 0.0), 0.95) == 1.0
     assert estimate_p_value(Estimate(0.1, 0.1, 0.1, 0.1, 0.0, 1e6, 0.1), 0.95) == 0.0
 
@@ -104,7 +102,7 @@ def test_notes_say_what_to_do() -> None:
     assert "interval: " not in str(result([0.1, 0.2, 0.1], n_asked=(5000,) * 3))
 
 
-def test_audited_users_whose_candidates_were_all_scored_are_counted() -> None:
+def test_fully_ranked_users_counted() -> None:
     left = np.array([[0, 0], [0, 1], [0, 0], [0, 0]])
     model = SimpleNamespace(counts=SimpleNamespace(n_left=left))
     audit: Any = SimpleNamespace(model=model, users=np.array([0, 1, 3]))
@@ -119,7 +117,7 @@ def has(lines: list[str], words: str) -> bool:
     return words in " ".join(line.strip() for line in lines)
 
 
-def test_each_note_is_there_where_it_is_true() -> None:
+def test_notes_only_where_true() -> None:
     decided, open_ = notes(0.1, 0.2, 0.1), notes(0.1, 0.2, 0.0)
     assert not has(decided, "An undecided order")
     assert has(open_, "An undecided order needs a larger budget")
@@ -162,7 +160,7 @@ def test_notes_of_one_recommender() -> None:
     assert "interval:" not in exact
 
 
-def test_notes_judge_the_proxy_apart_from_the_model() -> None:
+def test_notes_separate_proxy_and_model() -> None:
     """Of a proxy that does not help, the budget is no question any more."""
     open_ = notes(0.1, 0.2, 0.1, proxy_helps=(True, True, False))
     assert has(open_, "C: the first scores show little relation to the proxy's order")
@@ -172,16 +170,14 @@ def test_notes_judge_the_proxy_apart_from_the_model() -> None:
     assert [row["weak_proxy"] for row in rows] == [False, True, None]
 
 
-def test_rows_have_a_weakness_where_it_shows_or_enough_users_were_ranked() -> None:
+def test_weak_proxy_column() -> None:
     rows = result([0, 0, 0], n_ranked=(14, 14, 15)).rows()
     assert [row["weak_proxy"] for row in rows] == [None, True, False]
     assert [row["n_ranked"] for row in rows] == [14, 14, 15]
 
 
 @pytest.mark.parametrize(("low", "high"), [(-0.02, 0.3), (-0.3, 0.02), (-0.1, 0.1)])
-def test_the_longer_side_of_a_clipped_interval_tells_how_far_it_reaches(
-    low: float, high: float
-) -> None:
+def test_p_value_of_clipped_interval(low: float, high: float) -> None:
     """Around 0 and of 0.1 on each side, of which the side that was clipped is shorter."""
     half = stats.norm.ppf(0.975) * 0.05
     for centre in (0.01, -0.01):
@@ -208,7 +204,7 @@ def test_orders_as_a_table() -> None:
     assert len({row["order"] for row in table}) == 3
 
 
-def test_a_result_without_other_candidates_prints() -> None:
+def test_result_without_candidates_prints() -> None:
     one = {
         "names": ("A",),
         "estimates": [[estimate(1.0, error=0.0)]],

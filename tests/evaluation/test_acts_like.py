@@ -1,8 +1,13 @@
 """What an estimate acts like, in words."""
 
+import numpy as np
 import pytest
 
-from sampled_metrics.evaluation.acts_like import ActsLike
+from sampled_metrics.evaluation.acts_like import ActsLike, acts_like_rank
+from sampled_metrics.sampling.probability import pmf_at
+from tests.helpers.rank_draws import (
+    each_sampling,
+)
 
 
 @pytest.mark.parametrize(
@@ -24,3 +29,22 @@ def test_acts_like_in_words(metric, rank, words):
 @pytest.mark.parametrize(("n_items", "exact_rank"), [(3, 3), (2, 2)])
 def test_exact_rank_is_at_most_n_items(n_items, exact_rank):
     assert ActsLike.from_rank("ndcg", 9, n_items).exact_rank == exact_rank
+
+
+class TestActsLikeRank:
+    @each_sampling
+    @pytest.mark.parametrize("n", [60, 5000])
+    def test_against_all_ranks(self, n, sampling):
+        points = pmf_at(np.arange(1, n + 1), n, 20, sampling)
+        vectors = np.random.default_rng(8).exponential(size=(20, 21))
+        for vector in np.sort(vectors)[:, ::-1]:
+            fallen = np.flatnonzero(points @ vector <= vector[0] / 2)
+            expected = fallen[0] + 1 if fallen.size else None
+            assert acts_like_rank(vector, n, sampling) == expected
+
+    def test_millions_of_candidates(self):
+        assert acts_like_rank(np.linspace(1, 0, 1001), 10**6) == 500_001
+
+    @pytest.mark.parametrize("vector", [[1.0, 0.9, 0.8], [0.0, 0.0], [-1.0, 0.0]])
+    def test_credit_that_does_not_fall_to_half(self, vector):
+        assert acts_like_rank(np.array(vector), 100) is None

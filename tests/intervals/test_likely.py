@@ -82,7 +82,7 @@ def roughness(g):
 @pytest.mark.parametrize(
     "counts", [[3, 1, 0, 2, 1], [90, 40, 20, 9, 7], [1600, 0, 0, 0, 0]]
 )
-def test_smooth_density_that_another_program_finds(counts):
+def test_density_matches_direct_optimisation(counts):
     """Of 12 candidates each rank is a cell; of the penalised likelihood all sums are loops."""
     n, m, users = 12, len(counts) - 1, sum(counts)
     given = np.array(chances(n, m))
@@ -105,7 +105,7 @@ def test_smooth_density_that_another_program_finds(counts):
 
 
 @pytest.mark.parametrize(("exponent", "least"), [(0.7, 0.9), (0.5, 0.8), (0.3, 0.75)])
-def test_power_laws_are_followed_to_the_first_ranks(exponent, least):
+def test_power_law_is_followed(exponent, least):
     """Nearly the usual one, a share k^0.7 of the users at ranks up to k, and others in part."""
     n, m, users = 20_000, 100, 6040
     last = np.unique(np.geomspace(1, n, 2000).round().astype(int))
@@ -123,7 +123,7 @@ def test_auc_is_unbiased():
 
 
 @pytest.mark.parametrize("sampling", [WITHOUT, "with-replacement", "distinct"])
-def test_cells_stand_for_all_ranks(sampling, monkeypatch):
+def test_more_cells_same_estimate(sampling, monkeypatch):
     """Of 3,000 ranks 100 cells are made; with four times as many the estimate is the same."""
     counts = np.round(600 / (1 + np.arange(31.0)))
     about = (counts, ["recall@10", "ap"], 3000, sampling)
@@ -135,7 +135,7 @@ def test_cells_stand_for_all_ranks(sampling, monkeypatch):
     assert values == pytest.approx(finer, rel=2e-3)
 
 
-def test_is_inside_the_range_and_close_to_the_exact_metric():
+def test_value_in_range_and_near_exact():
     rng = np.random.default_rng(3)
     n, m, users = 2000, 100, 4000
     better = (n * rng.random(users) ** 2.5).astype(int)
@@ -154,7 +154,7 @@ def test_is_inside_the_range_and_close_to_the_exact_metric():
 @pytest.mark.parametrize(
     ("n", "ranks"), [(2, [1] * 6 + [2] * 5), (40, [1, 2] * 9 + [2] * 3)]
 )
-def test_ends_are_in_order_at_any_confidence(n, ranks, confidence):
+def test_range_ends_ordered_at_any_confidence(n, ranks, confidence):
     about = {"n_items": n, "n_negatives": 1, "confidence": confidence}
     warnings.simplefilter("ignore", InputWarning)  # two candidates are few
     for shape in ("non-increasing", 2):
@@ -171,7 +171,7 @@ def test_ends_are_in_order_at_any_confidence(n, ranks, confidence):
 
 
 @pytest.mark.parametrize("users", [50, None])
-def test_printed_means_have_the_density_that_another_program_finds(users):
+def test_printed_density_matches_direct_optimisation(users):
     """Of 12 candidates each rank is a cell; sums are loops, the covariance is that of the density.
 
     The error of what is said about an evaluation is that of 3,000 users.
@@ -211,7 +211,7 @@ def test_printed_means_have_the_density_that_another_program_finds(users):
     ({"HR@10": "0.82", "NDCG@10": "0.59"}, "none"),
     ({"HR@10": "0.099", "NDCG@10": "0.045"}, "non-increasing"),  # those of a random order
 ])  # fmt: skip
-def test_numbers_that_say_too_little(printed, shape):
+def test_too_few_numbers_not_quoted(printed, shape):
     about = {"n_items": 3416, "n_negatives": 100, "n_users": 6040, "shape": shape}
     found = sm.reported(printed, "HR@10", **about)
     assert found[0].likely is None
@@ -233,7 +233,7 @@ def sample(rng, size, exponent, n=3541, m=100, **options):
     )
 
 
-def test_no_number_is_quoted_with_a_wide_interval():
+def test_wide_interval_not_quoted():
     few, _ = sample(np.random.default_rng(0), 5, 0.6, n=20_000, m=20)
     many, _ = sample(np.random.default_rng(0), 2000, 0.6)
     for ranks, is_quoted in ((few, False), (many, True)):
@@ -250,7 +250,7 @@ def test_no_number_is_quoted_with_a_wide_interval():
 
 @pytest.mark.filterwarnings("ignore::sampled_metrics.InputWarning")
 @pytest.mark.parametrize("seed", range(6))
-def test_number_is_in_its_interval_and_the_interval_in_the_range(seed):
+def test_number_in_interval_in_range(seed):
     """Also for a random order, for ranks that rise towards the last, and at any confidence."""
     rng = np.random.default_rng(seed)
     m, users = int(rng.integers(10, 200)), int(rng.integers(30, 3000))
@@ -281,7 +281,7 @@ def test_interval_of_auc_is_its_range():
 
 
 @pytest.mark.long
-def test_is_in_the_range_in_nearly_all_draws():
+def test_value_in_range_in_most_draws():
     """Without being put there, in at least 99 % of draws from a population of the class."""
     rng = np.random.default_rng(4)
     inside = []
@@ -299,7 +299,7 @@ def test_is_in_the_range_in_nearly_all_draws():
 
 @pytest.mark.parametrize(("users", "most"), [(800, 1.35), (5000, 1.12)])
 @pytest.mark.parametrize("metric", ["recall@10", "ndcg@10", "ap"])
-def test_random_order_is_at_most_a_little_too_high(metric, users, most):
+def test_random_order_slightly_too_high(metric, users, most):
     """It is at the edge of the class, which no mixture is beyond; users bring it closer."""
     rng = np.random.default_rng(5)
     n, m = 400, 50
@@ -312,7 +312,7 @@ def test_random_order_is_at_most_a_little_too_high(metric, users, most):
 
 
 @pytest.mark.long
-def test_standard_error_is_the_spread_of_draws():
+def test_standard_error_matches_draws():
     rng = np.random.default_rng(6)
     values = []
     errors = []
@@ -330,7 +330,7 @@ def test_golden_numbers(counts, n, value):
     assert found == pytest.approx(value, rel=1e-7)
 
 
-def test_mean_of_the_vector_is_the_estimate():
+def test_vector_mean_is_estimate():
     counts = np.array([90.0, 40, 20, 9, 7, 0, 3])
     vector = likely(counts, ["ap"], 40)[0]
     cells = smooth.rank_cells((parse_measure("ap"),), 40, 6, WITHOUT)
@@ -365,7 +365,7 @@ def extreme_counts(m, users):
 
 @pytest.mark.parametrize("m", [1, 5, 20, 100, 1000])
 @pytest.mark.parametrize("n", [1500, 20_000, 1_000_000])
-def test_density_of_extreme_counts_is_at_the_maximum(n, m):
+def test_extreme_counts_reach_maximum(n, m):
     """There, the slope of the penalised likelihood is 0 and its curvature positive."""
     cells = smooth.rank_cells((parse_measure("ap"),), n, m, WITHOUT)
     for users in (1, 30, 10_000, 100_000):
@@ -403,7 +403,7 @@ def test_all_candidates_drawn(n):
 
 
 @pytest.mark.parametrize("m", [20, 100])
-def test_log_errors_are_those_about_the_exact_metric(m):
+def test_log_errors_cover_exact_metric(m):
     """Exponents scatter about the usual one as slopes do; intervals hold about 95 % of them."""
     rng = np.random.default_rng(10)
     measures = [parse_measure("recall@10"), parse_measure("ap")]
@@ -422,7 +422,7 @@ def test_log_errors_are_those_about_the_exact_metric(m):
     assert 0.85 < np.mean(held) <= 1.0
 
 
-def test_difference_is_kept_in_its_range():
+def test_difference_stays_in_range():
     rng = np.random.default_rng(7)
     better, _ = sample(rng, 1500, 0.45, users=np.arange(1500))
     worse, _ = sample(rng, 1500, 0.65, users=np.arange(1500))
@@ -452,7 +452,7 @@ def pairs(rng, users, first, n_items=2000, m=20, shared=False):
 
 
 @pytest.mark.parametrize("shared", [True, False])
-def test_shared_negatives_decide_no_order(shared):
+def test_shared_negatives_undecided(shared):
     rng = np.random.default_rng(8)
     data = {
         name: pairs(rng, 400, first, shared=shared)
@@ -464,7 +464,7 @@ def test_shared_negatives_decide_no_order(shared):
     assert any("shared" in note for note in found.notes) is shared
 
 
-def test_says_of_which_rankings_and_whether_pairs_were_checked():
+def test_notes_name_rankings_and_checks():
     rng = np.random.default_rng(9)
     ranks, _ = sample(rng, 300, 0.5)
 
@@ -480,7 +480,7 @@ def test_says_of_which_rankings_and_whether_pairs_were_checked():
     assert "user's" in explanation(own)
 
 
-def test_estimate_of_a_million_candidates_is_cheap():
+def test_million_candidates_little_memory():
     """Of 50 MB at most; n x (m + 1) probabilities are 800 MB."""
     counts = np.zeros(101)
     counts[:20] = 50

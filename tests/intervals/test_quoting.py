@@ -27,7 +27,7 @@ GROUPS = {
 NORMAL = 1.959963984540054  # of 95 %
 
 
-def test_interval_is_a_factor_about_the_value():
+def test_quote_interval_is_a_factor():
     number = quote(0.1, math.log(1.5) / NORMAL, Range(0.01, 0.9), 0.95)
     assert number == pytest.approx((0.1, 0.1 / 1.5, 0.15))
 
@@ -37,7 +37,7 @@ def test_interval_is_a_factor_about_the_value():
     (0.5, (0.2, 0.2 / 1.5, 0.2)),  # the nearest value in the range, which is its own end
     (0.01, (0.08, 0.08, 0.12)),
 ])  # fmt: skip
-def test_value_and_interval_are_in_the_range(estimate, expected):
+def test_quote_stays_in_range(estimate, expected):
     number = quote(estimate, math.log(1.5) / NORMAL, Range(0.08, 0.2), 0.95)
     assert number == pytest.approx(expected)
 
@@ -49,18 +49,18 @@ def test_value_and_interval_are_in_the_range(estimate, expected):
     (math.nan, 0.015, True),  # unbiased: the range is the interval
     (math.nan, 0.017, False),
 ])  # fmt: skip
-def test_wide_interval_leaves_no_number(log_error, high, is_quoted):
+def test_quote_wide_interval_is_none(log_error, high, is_quoted):
     number = quote(0.01, log_error, Range(0.001, high), 0.95)
     assert number.is_quoted is is_quoted
     assert np.isnan(number).all() == (not is_quoted)
 
 
-def test_less_confidence_is_a_narrower_interval():
+def test_quote_less_confidence_is_narrower():
     half, most = (quote(0.1, 0.3, Range(0.001, 0.9), level) for level in (0.5, 0.99))
     assert most.low < half.low < 0.1 < half.high < most.high
 
 
-def test_interval_of_a_difference_by_hand():
+def test_quote_difference_by_hand():
     a, b = Quoted(0.10, 0.07, 0.14), Quoted(0.20, 0.16, 0.23)
     number = quote_difference(0.1, a, b, Range(-0.5, 0.14))
     assert number == pytest.approx((0.1, 0.1 - math.hypot(0.04, 0.04), 0.14))
@@ -88,7 +88,7 @@ def test_users_with_several_rows_count_once():
 
 
 @pytest.mark.filterwarnings("ignore::sampled_metrics.InputWarning")
-def test_equal_visits_of_a_user_narrow_no_interval():
+def test_equal_visits_keep_interval():
     ranks = 1 + (100 * np.random.default_rng(2).random(300) ** 3).astype(int)
     users = np.arange(300)
     single = sm.SampledRanks(ranks, 3000, 100, users=users)
@@ -147,7 +147,7 @@ def holds(table, rng, m, users):
 @pytest.mark.long
 @pytest.mark.filterwarnings("ignore::sampled_metrics.InputWarning")
 @pytest.mark.parametrize("group", GROUPS)
-def test_intervals_hold_the_exact_metric_of_each_data_set(group):
+def test_intervals_hold_exact_metrics(group):
     """In 85 % at least; of those on which the constants were not chosen too."""
     rng = np.random.default_rng(11)
     tables = list(rankings(GROUPS[group]))
@@ -159,3 +159,44 @@ def test_intervals_hold_the_exact_metric_of_each_data_set(group):
                     of_size.append(holds(table, rng, m, users))
     assert len(tables) > 1
     assert min(np.mean(of_size) for of_size in held.values()) >= 0.85
+
+
+def results(ranks, m, n):
+    return sm.correct(
+        ranks, "hr@1, hr@10, ndcg@10, ap", "likely", n_items=n, n_negatives=m
+    )
+
+
+@pytest.mark.filterwarnings("ignore::sampled_metrics.InputWarning")
+@pytest.mark.parametrize("seed", [12, 21, 43])
+def test_value_moved_out_of_interval_has_none(seed):
+    """Ranks that rise towards the last, where a range at the top hardly allows anything."""
+    rng = np.random.default_rng(seed)
+    m, users = int(rng.integers(10, 60)), int(rng.integers(100, 300))
+    found = results(1 + (m * rng.random(users) ** 0.6).astype(int), m, 4000)
+    for one in found:
+        is_inside = one.ci_low <= one.value <= one.ci_high
+        assert is_inside or np.isnan([one.ci_low, one.ci_high]).all()
+        assert np.isnan(one.value) or one.range_low <= one.value <= one.range_high
+    assert any(np.isnan(one.ci_low) and not np.isnan(one.value) for one in found)
+
+
+@pytest.mark.filterwarnings("ignore::sampled_metrics.InputWarning")
+def test_value_inside_interval_keeps_it():
+    ranks = 1 + (100 * np.random.default_rng(1).random(500) ** 3).astype(int)
+    (result,) = sm.correct(ranks, "auc", "likely", n_items=3000, n_negatives=100)
+    assert result.ci_low < result.value < result.ci_high
+
+
+@pytest.mark.filterwarnings("ignore::sampled_metrics.InputWarning")
+def test_difference_stays_in_interval():
+    rng = np.random.default_rng(4)
+    for _ in range(30):
+        m = int(rng.integers(20, 60))
+        data = {
+            name: 1 + (m * rng.random(150) ** rng.uniform(0.5, 4)).astype(int)
+            for name in "AB"
+        }
+        found = sm.compare(data, "hr@10, ap", "likely", n_items=3000, n_negatives=m)
+        for one in found:
+            assert np.isnan(one.ci_low) or one.ci_low <= one.difference <= one.ci_high

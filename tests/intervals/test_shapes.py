@@ -25,6 +25,9 @@ from sampled_metrics.intervals.shapes import (
         ("none", np.inf, "none", "whatever the true ranks are"),
         (1.5, 1.5, "1.5", "no rank is more than 1.5 times as likely as a better one"),
         ("2", 2.0, "2", "no rank is more than 2 times as likely as a better one"),
+        (2.0, 2.0, "2", "no rank is more than 2 times as likely as a better one"),
+        ("3.10", 3.1, "3.1", "no rank is more than 3.1 times as likely as a better"),
+        ("inf", np.inf, "none", "whatever the true ranks are"),
     ],
 )
 def test_shape_factors_and_names(shape, factor, name, words):
@@ -38,7 +41,7 @@ def test_shape_factors_and_names(shape, factor, name, words):
         assert known.endswith(f"shape {'2' if factor < 2 else 'none'} assumes less.")
 
 
-@pytest.mark.parametrize("shape", ["0.99", 0.5, True, "x", None, float("nan"), -2])
+@pytest.mark.parametrize("shape", ["0.99", 0.9, True, "x", None, "nan", np.nan, -2])
 def test_unknown_shape_is_refused(shape):
-    with pytest.raises(InputError, match="unknown shape"):
+    with pytest.raises(InputError, match=r"unknown shape .*number"):
         shape_factor(shape)

@@ -39,7 +39,7 @@ def failed(table, **options):
 
 # benchmarks/archive/check.py measures the same for 200 and 52 tables.
 @pytest.mark.long
-def test_sound_tables_are_not_flagged():
+def test_sound_table_not_flagged():
     rng = np.random.default_rng(1)
     flagged = [
         table
@@ -50,7 +50,7 @@ def test_sound_tables_are_not_flagged():
 
 
 @pytest.mark.long
-def test_planted_errors_are_flagged():
+def test_planted_errors_flagged():
     rng = np.random.default_rng(2)
     found = dict.fromkeys(printed_tables.ERRORS, 0)
     for _, error in product(range(5), printed_tables.ERRORS):
@@ -64,7 +64,7 @@ def test_planted_errors_are_flagged():
     )
 
 
-def test_range_is_that_of_reported():
+def test_range_matches_reported():
     (result,) = check([{"model": "A", **PAPER, **ABOUT}])
     (expected,) = reported(PAPER, "HR@10", **ABOUT)
     assert (result.range_low, result.range_high) == (
@@ -88,11 +88,11 @@ def test_range_is_that_of_reported():
         ("0.45", 6040, 1, True),  # more users than two digits tell apart
     ],
 )
-def test_hit_rates_are_shares_of_users(share, users, runs, sound):
+def test_hit_rate_is_share_of_users(share, users, runs, sound):
     assert (find_impossible_shares([("HR@10", share)], users, runs) is None) == sound
 
 
-def test_granularity_names_the_shares_beside():
+def test_granularity_names_neighbouring_shares():
     found = find_impossible_shares([("HR@10", "0.423")], 13, 1)
     assert found.hits == 6  # 5.499 users: 5 are .385, and 6 are .462
     assert find_impossible_shares([("NDCG@10", "0.423")], 13, 1) is None
@@ -119,7 +119,7 @@ def test_sampled_metrics_bound_each_other(printed, sound):
     assert (find_contradictions(row(printed)) == []) == sound
 
 
-def test_bounds_hold_all_metrics_of_drawn_ranks():
+def test_bounds_accept_drawn_ranks():
     rng = np.random.default_rng(0)
     for _ in range(100):
         ranks = rng.integers(1, 101, size=rng.integers(1, 40))
@@ -130,7 +130,7 @@ def test_bounds_hold_all_metrics_of_drawn_ranks():
         assert find_contradictions(row(printed)) == []
 
 
-def test_exact_metrics_are_below_sampled_ones():
+def test_exact_above_sampled_flagged():
     wrong = row({"HR@10": "0.30"}, {"HR@10": "0.33"})
     assert [(one.exact, one.sampled) for one in find_exact_above_sampled(wrong)] == [
         ("0.33", "0.30")
@@ -140,7 +140,7 @@ def test_exact_metrics_are_below_sampled_ones():
     assert find_exact_above_sampled(row({"AUC": "0.70"}, {"AUC": "0.75"})) == []
 
 
-def test_exact_metrics_have_a_sampling_error_of_their_own():
+def test_exact_metric_has_sampling_error():
     users = row({"HR@10": "0.30"}, {"HR@10": "0.0000"}, n_users=117)
     found = place_exact_metric("HR@10", users, Range(0.0006, 0.1), confidence=0.95)
     # Wilson's upper end of 0 hits of 117 users is z^2/(117 + z^2) = 0.0318.
@@ -159,7 +159,7 @@ def test_exact_metrics_have_a_sampling_error_of_their_own():
     )
 
 
-def test_exact_metrics_are_flagged_only_by_users_and_outside_of_their_range():
+def test_exact_metric_flagged_outside_range():
     """Without users, sampling error may explain a distance; within an error, it does."""
     (expected,) = reported(PAPER, "HR@10", **ABOUT)
     for value, users, flags_of in (
@@ -171,7 +171,7 @@ def test_exact_metrics_are_flagged_only_by_users_and_outside_of_their_range():
         assert failed(table) == flags_of
 
 
-def test_ranks_below_a_random_order_have_a_range():
+def test_below_random_order_has_range():
     """Held-out items that are not scored are last of all, which any share of them may be."""
     about = {"n_items": 23770, "n_negatives": 100, "n_users": 4230}
     (result,) = check([{"NDCG@10": "0.030", **about}])
@@ -183,7 +183,7 @@ def test_ranks_below_a_random_order_have_a_range():
     ("exact", "cause"),
     [("0.0015", "Ties counted as hits"), ("0.80", "drawn by popularity")],
 )
-def test_sampled_and_exact_metrics_must_go_together(exact, cause):
+def test_exact_outside_range_has_causes(exact, cause):
     (result,) = check([{**PAPER, "exact HR@10": exact, **ABOUT}])
     assert [flag.test for flag in result.flags] == ["exact"]
     assert cause in result.flags[0].causes
@@ -191,7 +191,7 @@ def test_sampled_and_exact_metrics_must_go_together(exact, cause):
     assert result.standing == "outside"
 
 
-def test_orders_are_decided_where_ranges_do_not_meet():
+def test_disjoint_ranges_decide_order():
     worst = {"HR@1": "0.0100", "HR@5": "0.0500", "HR@10": "0.1000"}
     table = [
         {"data_set": "a", "model": "A", **PAPER, **ABOUT},
@@ -207,7 +207,7 @@ def test_orders_are_decided_where_ranges_do_not_meet():
     assert "2 of 3" in " ".join(str(checks).split())
 
 
-def test_orders_are_those_of_ranges_at_half_of_the_error():
+def test_orders_use_half_the_error():
     """As `reported` computes them, of rows some of which nearly meet."""
     about = {"n_items": 400, "n_negatives": 50, "n_users": 2000}
     table = []
@@ -230,7 +230,7 @@ def test_orders_are_those_of_ranges_at_half_of_the_error():
     assert 0 < len(expected) < 120
 
 
-def test_exact_metrics_are_placed_in_ranges_of_reported():
+def test_exact_metrics_placed_in_ranges():
     (result,) = check(
         [{**PAPER, "exact HR@10": "0.25", "exact NDCG@10": "0.12", **ABOUT}]
     )
@@ -241,7 +241,7 @@ def test_exact_metrics_are_placed_in_ranges_of_reported():
         assert placed.high == pytest.approx(range_of.range_high, abs=1e-9)
 
 
-def test_items_and_negatives_of_all_rows_may_be_arguments(tmp_path):
+def test_items_and_negatives_as_arguments(tmp_path):
     (expected,) = check([{**PAPER, **ABOUT}])
     numbers = {**PAPER, "n_users": 6040}
     assert check([numbers], n_items=3416, n_negatives=100)[0] == expected
@@ -267,13 +267,13 @@ def test_items_and_negatives_of_all_rows_may_be_arguments(tmp_path):
     assert (result["n_items"], result["n_negatives"]) == (3416, 100)
 
 
-def test_popularity_leaves_no_range():
+def test_popular_negatives_have_no_range():
     (result,) = check([{**PAPER, **ABOUT, "sampling": "popularity"}])
     assert result.range_low is None
     assert result.flags == ()
 
 
-def test_reads_files_frames_and_columns_of_pairs(tmp_path):
+def test_reads_files_frames_and_pairs(tmp_path):
     path = tmp_path / "table.csv"
     path.write_text(
         "\ufeffmodel,Dataset,n_items,n_negatives,n_users,HR@10,exact HR@10,other\n"
@@ -337,7 +337,7 @@ def test_reads_files_frames_and_columns_of_pairs(tmp_path):
         ("n_items,n_negatives,HR@10\n", "no rows"),
     ],
 )
-def test_errors_name_the_place(tmp_path, text, problem):
+def test_errors_name_place(tmp_path, text, problem):
     path = tmp_path / "table.csv"
     path.write_text(text)
     with pytest.raises(InputError) as caught:
@@ -357,12 +357,12 @@ def test_errors_name_the_place(tmp_path, text, problem):
         ("/no/such.csv", {}, "no such file"),
     ],
 )
-def test_wrong_arguments_are_named(table, options, problem):
+def test_wrong_arguments_named(table, options, problem):
     with pytest.raises(InputError, match=problem):
         check(table, **options)
 
 
-def test_command_prints_text_csv_and_json(tmp_path):
+def test_command_formats(tmp_path):
     path = tmp_path / "table.csv"
     path.write_text(
         "model,n_items,n_negatives,n_users,HR@5,HR@10\n"
@@ -397,7 +397,7 @@ def test_command_prints_text_csv_and_json(tmp_path):
 
 
 @pytest.mark.parametrize("count", [1, 2, 3, 4])
-def test_metrics_over_all_items_that_do_not_fit_are_named_up_to_two(count):
+def test_flag_names_two_exact_metrics(count):
     names = [f"HR@{k}" for k in range(1, 6)]
     row = SimpleNamespace(n_negatives=100, exact=dict.fromkeys(names, "0.5"))
     for value, words in ((0.5, "drawn by popularity"), (0.05, "counted as hits")):
@@ -428,7 +428,7 @@ def test_metrics_over_all_items_that_do_not_fit_are_named_up_to_two(count):
         (2, "7 users in 2 runs: 2 of them are 0.14286, 3 are 0.21429"),
     ],
 )
-def test_shares_beside_a_number_that_is_none(runs, who):
+def test_flag_names_neighbouring_shares(runs, who):
     for numbers, verb in (
         (("HR@5=0.3000",), "cannot be a share"),
         (("a", "b"), "a and b cannot be shares"),
@@ -450,7 +450,7 @@ def test_shares_of_13_users(printed, tests):
 
 
 @pytest.mark.parametrize("content", [b"", b"HR@10\n\xff\n"])
-def test_a_file_that_is_no_table_is_named(tmp_path, content):
+def test_unreadable_file_named(tmp_path, content):
     path = tmp_path / "table.csv"
     path.write_bytes(content)
     with pytest.raises(InputError, match="table"):

@@ -88,7 +88,7 @@ def dense(low, high, exact, shape, n, m, **drawn):
         (["AUC", "HR@5"], 2000, 20, False),
     ],
 )
-def test_ends_are_those_of_all_columns(shape, names, n, m, replacement):
+def test_ends_match_dense_programme(shape, names, n, m, replacement):
     weights = 1 / (np.arange(1, n + 1) + 3.0)  # decreasing
     weights /= weights.sum()
     means = {
@@ -113,7 +113,7 @@ def test_ends_are_those_of_all_columns(shape, names, n, m, replacement):
 
 @settings(max_examples=25, deadline=None)
 @given(st.integers(5, 300), st.data())
-def test_range_holds_the_metric_of_any_distribution_of_the_class(n, data):
+def test_range_holds_any_distribution_of_class(n, data):
     m = data.draw(st.integers(1, n - 1))
     shape = data.draw(st.sampled_from(["non-increasing", "none"]))
     some = data.draw(
@@ -135,7 +135,7 @@ def test_range_holds_the_metric_of_any_distribution_of_the_class(n, data):
         assert found.range_low - 1e-9 <= true <= found.range_high + 1e-9
 
 
-def test_sampling_error_widens_by_wilsons_interval():
+def test_one_number_widens_like_wilson():
     # One number: the expectation p with |v - p| = z sqrt(p (1 - p) / D) bounds it on either side.
     v, d, z = 0.3, 500, 1.959963984540054
     low, high = ((v + z * z / 2 / d + s * z * math.sqrt(v * (1 - v) / d + z * z / 4 / d / d))
@@ -147,7 +147,7 @@ def test_sampling_error_widens_by_wilsons_interval():
     assert found.likely is None
 
 
-def test_ranges_hold_the_exact_metric_as_often_as_promised():
+def test_ranges_cover_as_stated():
     rng = np.random.default_rng(0)
     names, n, m, users, runs = ["HR@1", "HR@5", "NDCG@10"], 80, 20, 200, 60
     true = 1 / (np.arange(1, n + 1) + 2)
@@ -167,7 +167,7 @@ def test_ranges_hold_the_exact_metric_as_often_as_promised():
     assert inside >= 48
 
 
-def test_means_over_runs_have_the_covariance_of_means_over_runs():
+def test_runs_reduce_covariance():
     """With one user and rank, a mean over R runs has a variance R times smaller."""
     n, m = 30, 10
     credit = [CREDIT[name](np.arange(1, m + 2), m + 1) for name in ("HR@5", "MRR")]
@@ -206,7 +206,7 @@ def sampled_means(measures, n, m, shape):
     )[0]
 
 
-def test_many_items_are_interpolated():
+def test_many_items_interpolated():
     n, m, measures = (
         60_000,
         300,
@@ -225,7 +225,7 @@ def test_many_items_are_interpolated():
 
 
 @pytest.mark.parametrize("n", [7, 8, 99_999, 200_000, 200_001, 450_000, 1_234_567])
-def test_ranks_far_from_both_ends_are_taken_in_steps_of_a_50_000th_of_that_distance(
+def test_extreme_ranks_steps(
     n,
 ):
     """Rounded up, and counted from the nearer end, from which the first 50,000 are taken singly."""
@@ -239,7 +239,7 @@ def test_ranks_far_from_both_ends_are_taken_in_steps_of_a_50_000th_of_that_dista
 
 
 @pytest.mark.parametrize("shape", ["none", "non-increasing"])
-def test_sums_over_many_items_are_those_of_single_ranks(shape):
+def test_many_items_sums_match_single_ranks(shape):
     n, m = 30_000, 60
     measures = [
         parse_measure(name) for name in ("hr@10", "ndcg", "ap", "auc", "recall@700")
@@ -295,7 +295,7 @@ def test_more_numbers_never_widen():
 
 @pytest.mark.parametrize("factor", [1.4, 5.0])
 @pytest.mark.parametrize("names", [["HR@10"], ["HR@1", "HR@5", "MRR"]])
-def test_ends_of_a_factor_are_those_of_a_programme_over_all_ranks(factor, names):
+def test_factor_ends_match_dense_programme(factor, names):
     n, m = 200, 20
     falling = 1 / (np.arange(1, n + 1) + 3.0)
     falling /= falling.sum()
@@ -325,7 +325,7 @@ def test_ends_of_a_factor_are_those_of_a_programme_over_all_ranks(factor, names)
     assert found.shape == f"{factor:g}"
 
 
-def test_hit_rates_together_have_the_interval_of_pearson():
+def test_hit_rates_interval_is_pearson():
     # With negatives for all other items the sampled rank is the true one, and HR@1 of the exact
     # ranks is the first cell of a table whose chi-square is at most z^2.
     n, users, z = 30, 50, 1.959963984540054
@@ -357,7 +357,7 @@ def test_hit_rates_together_have_the_interval_of_pearson():
     assert [found.range_low, found.range_high] == pytest.approx(ends, abs=1e-5)
 
 
-def test_a_random_order_takes_a_test_of_all_numbers_to_exclude():
+def test_random_order_excluded_by_all_numbers():
     # Two standard errors above it: 4.75 by chi-square, of at most 5.99 with two numbers.
     about = {"n_items": 3416, "n_negatives": 100, "n_users": 1000}
     (found,) = reported({"HR@5": "0.0598", "HR@10": "0.1195"}, "HR@10", **about)
@@ -366,7 +366,7 @@ def test_a_random_order_takes_a_test_of_all_numbers_to_exclude():
     assert found.range_low > 1.01 * 10 / 3416
 
 
-def test_items_that_are_not_scored():
+def test_unscored_items():
     # Three tenths of the users have their held-out item at the end, the others in the first half.
     n, m = 400, 30
     shares = np.zeros(n)
@@ -394,7 +394,7 @@ def test_items_that_are_not_scored():
         {"HR@1": "0.400", "HR@10": "0.500", "MRR": "0.380"},
     ],
 )
-def test_numbers_that_no_sampled_ranks_have(printed):
+def test_contradicting_numbers_refused(printed):
     for n_users in (None, 20):  # whatever the sampling error
         with pytest.raises(InputError, match="sampled"):
             reported(printed, "HR@10", n_users=n_users, shape="none", **ABOUT)
@@ -425,14 +425,14 @@ HR, ABOUT = {"HR@10": 0.8245}, {"n_items": 3416, "n_negatives": 100}
         ({"HR@10": "0.050"}, {"unscored": 0.0}, "HR@10=0.050"),
     ],
 )
-def test_wrong_numbers(printed, changed, named):
+def test_wrong_numbers_refused(printed, changed, named):
     with pytest.raises(InputError) as caught:
         reported(printed, **ABOUT | changed)
     assert named in str(caught.value)
 
 
 @pytest.mark.parametrize("number", [0.8245, {"HR@10": 0.8245}])
-def test_printed_numbers_are_no_sampled_ranks(number):
+def test_sampled_ranks_refused(number):
     with pytest.raises(InputError):
         correct(number, **ABOUT)
 
@@ -479,13 +479,13 @@ def test_command(run):
     ("number", "fraction"),
     [("1.01", "0.0101"), ("100", "1"), ("100.1", "1.001"), ("-0.1", "-0.001")],
 )
-def test_numbers_in_percent_are_refused_as_fractions(number, fraction):
+def test_percent_refused(number, fraction):
     with pytest.raises(InputError, match=f"HR@10 is {number}") as caught:
         reported({"HR@10": number}, n_items=100, n_negatives=10)
     assert (f"write {fraction}" in str(caught.value)) == (1 < float(number) <= 100)
 
 
-def test_numbers_as_the_command_has_them():
+def test_numbers_as_text():
     about = {"n_items": 3416, "n_negatives": 100, "n_users": 6040}
     expected = reported({"HR@10": "0.8240", "NDCG@10": "0.5905"}, **about)
     for text in (

@@ -12,7 +12,7 @@ from sampled_metrics._base.errors import InputError
 from sampled_metrics.budget import strata as strata_module
 from sampled_metrics.budget.counts import StratumCounts
 from sampled_metrics.budget.data import EvaluationData, read_data
-from sampled_metrics.budget.strata import Strata, make_proxy
+from sampled_metrics.budget.strata import Strata, make_proxy, stratum_edges
 
 USERS, ITEMS = 7, 40
 
@@ -50,9 +50,7 @@ def sorted_items(values: Any, allowed: Any) -> list[int]:
 
 
 @pytest.mark.parametrize("entries", [1 << 20, 2 * ITEMS])
-def test_order_is_the_proxys_among_the_candidates(
-    entries: int, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_order_follows_proxy(entries: int, monkeypatch: pytest.MonkeyPatch) -> None:
     some = lambda rows, columns: blocks(rows, columns, entries)  # noqa: E731 - of two users
     monkeypatch.setattr("sampled_metrics.budget.strata.blocks", some)
     seen, held, scores = world()
@@ -78,7 +76,7 @@ def test_order_is_the_proxys_among_the_candidates(
 @pytest.mark.parametrize(
     ("entries", "length"), [(1, 40), (USERS * 99, 40), (USERS * 100, 100)]
 )
-def test_beyond_the_head_candidates_are_in_random_order(
+def test_tail_in_random_order(
     entries: int, length: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """The head of a user ends at the last edge within its part of all entries."""
@@ -98,7 +96,7 @@ def test_beyond_the_head_candidates_are_in_random_order(
 
 
 @pytest.mark.parametrize("entries", [1, 1 << 25])
-def test_first_items_of_a_stratum_are_a_random_sample(
+def test_stratum_starts_with_random_sample(
     entries: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Each pair of the 8 candidates of the second stratum is as frequent, in the head or not."""
@@ -122,7 +120,7 @@ def test_first_items_of_a_stratum_are_a_random_sample(
     assert ((off - expected) ** 2 / expected).sum() < chi2.isf(1e-4, off.size - 1)
 
 
-def test_requests_cover_each_stratum_once_but_no_held_out_item() -> None:
+def test_pairs_scored_once() -> None:
     seen, _, scores = world()
     free = [np.flatnonzero(row == 0) for row in seen.toarray()]
     lists = [items[:2] for items in free]
@@ -158,7 +156,7 @@ def test_requests_cover_each_stratum_once_but_no_held_out_item() -> None:
         (csr_array((1, 3)), {"u": [1]}, "one of relevant and seen has ids"),
     ],
 )
-def test_invalid_problems(seen: Any, relevant: Any, problem: str) -> None:
+def test_invalid_data_refused(seen: Any, relevant: Any, problem: str) -> None:
     with pytest.raises(InputError, match=problem):
         read_data(relevant, seen)
 
@@ -171,7 +169,14 @@ def test_invalid_problems(seen: Any, relevant: Any, problem: str) -> None:
         (np.full((USERS, ITEMS), np.nan), "user 0 have"),
     ],
 )
-def test_invalid_proxies(proxy: Any, problem: str) -> None:
+def test_invalid_proxy_refused(proxy: Any, problem: str) -> None:
     seen, held, _ = world()
     with pytest.raises(InputError, match=problem):
         ordered(read_data(held, seen), proxy)
+
+
+@pytest.mark.parametrize("n", [1, 3, 5, 6, 16, 100, 3706, 30_000, 10**6])
+def test_stratum_edges_cover_candidates(n: int) -> None:
+    bounds = stratum_edges(n)
+    assert (bounds[0], bounds[-1]) == (0, n)
+    assert np.all(np.diff(bounds) > 0)

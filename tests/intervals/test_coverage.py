@@ -68,7 +68,7 @@ questions = pytest.mark.filterwarnings("ignore::sampled_metrics.InputWarning")
 
 @questions
 @pytest.mark.parametrize("kind", KINDS)
-def test_interval_is_near_that_of_student(kind):
+def test_interval_of_many_users_is_students(kind):
     """Of 400 users, whose means are nearly normal; its ends are on both sides of the value."""
     rng = np.random.default_rng(1)
     ranks = population(rng, *kind, skill=1.5).take(np.arange(400))
@@ -84,7 +84,7 @@ def test_interval_is_near_that_of_student(kind):
 
 
 @questions
-def test_precision_of_several_items_is_as_wide_as_recall():
+def test_precision_interval_scales_like_recall():
     """With three relevant items each, precision@10 is recall@10 times 3/10, and so is its error."""
     rng = np.random.default_rng(2)
     better = np.sort(
@@ -111,7 +111,7 @@ def test_precision_of_several_items_is_as_wide_as_recall():
 
 
 @questions
-def test_the_few_users_who_carry_a_precision_are_counted():
+def test_few_users_with_hits_are_counted():
     """Three relevant items each, which 8 of 300 users have at the top and the others at the end."""
     better = np.tile([97, 98, 99], (300, 1))
     better[:8] = [0, 1, 2]
@@ -127,7 +127,7 @@ def test_the_few_users_who_carry_a_precision_are_counted():
 
 
 @questions
-def test_nobody_with_a_hit_leaves_room_above():
+def test_no_hits_upper_end_is_positive():
     """As for a share of successes, of which none of 50 was one: about 4/50 at most."""
     better = np.tile([97, 98, 99], (50, 1))
     ranks = sm.Ranks([100] * 50, better.ravel(), [0] * 150, n_found=[3] * 50)
@@ -170,7 +170,7 @@ def shares_that_hold(kind, n_users, n_samples):
 @pytest.mark.parametrize(
     ("kind", "n_users"), [(KINDS[0], 100), (KINDS[2], 100), (KINDS[3], 60)]
 )
-def test_intervals_of_all_metrics_hold_the_value_of_the_population(kind, n_users):
+def test_intervals_few_samples_cover(kind, n_users):
     """In 20 samples 19 are expected; fewer than 14 have a chance of 3e-6 if 95 % hold the value."""
     assert shares_that_hold(kind, n_users, 20).min() >= 14 / 20
 
@@ -178,7 +178,7 @@ def test_intervals_of_all_metrics_hold_the_value_of_the_population(kind, n_users
 @questions
 @pytest.mark.long
 @pytest.mark.parametrize(("kind", "n_users"), [*product(KINDS, (100, 1000))])
-def test_coverage_of_intervals_of_all_metrics(kind, n_users):
+def test_intervals_cover_as_stated(kind, n_users):
     """Within 1.5 points of 95 % from 100 users on, and three standard errors of 60 samples."""
     shares = shares_that_hold(kind, n_users, 60)
     chance = 3 * np.sqrt(0.95 * 0.05 / 60)
@@ -188,7 +188,7 @@ def test_coverage_of_intervals_of_all_metrics(kind, n_users):
 
 @questions
 @pytest.mark.long
-def test_coverage_with_ten_users():
+def test_intervals_of_ten_users_cover():
     """Less than 95 % for a difference of hits, where all ten users may have the same ones.
 
     In 400 samples at least 97 % for one recommender, 77 % for differences of hits, 90 % for others.

@@ -64,7 +64,7 @@ def outcomes(drawn_a: Any, drawn_b: Any) -> Any:
 
 
 @pytest.mark.parametrize("drawn_b", [(0.7, 0.5), (0.2, 0.9), (0.4, 0.6)])
-def test_the_covariance_of_two_audits_is_unbiased(drawn_b: Any) -> None:
+def test_covariance_unbiased(drawn_b: Any) -> None:
     drawn_a = (0.4, 0.6)
     change_a, change_b = (0.3, -0.5), (0.2, 0.4)
     mean, product_of_sums = 0.0, 0.0
@@ -78,7 +78,7 @@ def test_the_covariance_of_two_audits_is_unbiased(drawn_b: Any) -> None:
 
 
 @pytest.mark.parametrize("drawn_b", [(0.7,), (0.4,)])
-def test_the_error_of_a_difference_is_its_standard_deviation(drawn_b: Any) -> None:
+def test_difference_error_is_standard_deviation(drawn_b: Any) -> None:
     """Over all outcomes; errors that both recommenders share cancel."""
     drawn_a = (0.4,)
     change_a, change_b = (0.3,), (0.5,)
@@ -96,9 +96,7 @@ def test_the_error_of_a_difference_is_its_standard_deviation(drawn_b: Any) -> No
 
 
 @pytest.mark.parametrize(("below", "above"), [(2.0, 0.0), (0.0, 2.0), (3.0, 1.0)])
-def test_what_is_unknown_of_one_lies_on_the_other_side_of_the_difference(
-    below: float, above: float
-) -> None:
+def test_slack_changes_sides_in_difference(below: float, above: float) -> None:
     """Values of a may be `below` lower, so b - a may be as much higher."""
     unsure = audited((), (), 0, slack=(below, above))
     sure = audited((), (), 0)
@@ -123,9 +121,7 @@ def test_what_is_unknown_of_one_lies_on_the_other_side_of_the_difference(
         ((0.3, -0.5), 1.0),  # opposite errors: no more than of both together
     ],
 )
-def test_errors_that_were_not_seen_cancel_as_far_as_those_that_were(
-    change: Any, share: float
-) -> None:
+def test_unseen_errors_cancel_like_seen(change: Any, share: float) -> None:
     """Both audits drew the user at rate 0.4; the models assume variances of 9 and 16 for others."""
     both = [audited((value,), (0.4,), 1) for value in change]
     spread = both[0].phases[0].variance_factor.item()

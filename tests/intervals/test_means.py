@@ -50,7 +50,7 @@ class TestMoments:
         assert shape.of_difference() == pytest.approx(pairs, abs=1e-12)
 
     @pytest.mark.parametrize(("n_a", "n_b"), [(2, 2), (3, 2), (1, 3), (2, 4)])
-    def test_means_of_all_samples(self, n_a, n_b):
+    def test_mean_difference_of_all_samples(self, n_a, n_b):
         """A mean of n values scatters with cumulants k2/n, k3/n^2, k4/n^3."""
         a, b = [0.0, 0.3, 1.0], [0.1, 0.1, 0.9]
         differences = [
@@ -78,7 +78,7 @@ class TestMeanInterval:
     @pytest.mark.parametrize(
         ("successes", "n"), [(40, 100), (1, 30), (29, 30), (500, 1000)]
     )
-    def test_shares_of_successes_have_the_interval_of_wilson(self, successes, n):
+    def test_share_of_successes_is_wilson(self, successes, n):
         share = Moments.from_values([1.0] * successes + [0.0] * (n - successes))
         # The half user of the prior does not matter where it is as those observed.
         for confidence in (0.5, 0.9, 0.95, 0.999):
@@ -89,7 +89,7 @@ class TestMeanInterval:
             assert found.std_error == pytest.approx(deviation)
 
     @pytest.mark.parametrize("smooth", [None, Moments.from_values([0.0, 0.5, 1.0])])
-    def test_users_who_were_not_observed(self, smooth):
+    def test_unobserved_values_widen(self, smooth):
         """30 users at 0, half a user at 0 or 1 with probability 3/4 and 1/4, 50 smooth users."""
         found = mean_interval(
             Moments.from_values([0.0] * 30), 30, PRIOR, smooth=smooth
@@ -116,14 +116,14 @@ class TestMeanInterval:
         assert found.ci_high == pytest.approx(max(np.roots(terms)))
         assert (found.value, found.std_error, found.ci_low) == (0.0, 0.0, 0.0)
 
-    def test_tiny_values_have_the_interval_of_large_ones_scaled(self):
+    def test_tiny_values_scale(self):
         ones, tiny = (
             Moments.from_values(scale * np.array([0, 0, 1])) for scale in (1.0, 1e-60)
         )
         one, small = (mean_interval(shape, 9, shape) for shape in (ones, tiny))
         assert small.ci_high == pytest.approx(1e-60 * one.ci_high)
 
-    def test_few_users_and_values_that_do_not_vary(self):
+    def test_few_users_and_constant_values(self):
         one = mean_interval(Moments.from_values([0.3]), 1, PRIOR)
         assert (one.value, one.n_users) == (0.3, 1)
         assert all(map(math.isnan, one[1:4]))
@@ -144,9 +144,7 @@ class TestMeanInterval:
             mean_interval(PRIOR, users, PRIOR, confidence)
 
     @given(VALUES, st.floats(0.01, 0.99), st.floats(0.01, 0.99))
-    def test_more_confidence_is_wider_and_within_the_possible_values(
-        self, values, one, other
-    ):
+    def test_more_confidence_is_wider(self, values, one, other):
         shape = Moments.from_values(values)
         narrow, wide = (
             mean_interval(shape, len(values), PRIOR, each)

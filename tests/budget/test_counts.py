@@ -52,14 +52,14 @@ def scores(users: int, odds: float, seed: int) -> Any:
 
 
 @pytest.mark.parametrize("odds", [0.1, 0.5, 1.0, 3.0, 4.5, 10.0])
-def test_the_test_is_that_of_pairs(odds: float) -> None:
+def test_proxy_test_matches_pairs(odds: float) -> None:
     for seed in range(10):
         better = scores(80, odds, seed) * 1.0
         better[seed, seed % STRATA] = 0.5
         assert does_proxy_help(counts_of(better)) == by_loops(better)
 
 
-def test_errors_are_as_stated() -> None:
+def test_proxy_test_error_rates() -> None:
     """A useless proxy, and one at the limit, pass in 1 % at most; good and reversed ones pass."""
     useless = [
         does_proxy_help(counts_of(scores(200, 1.0, seed))) for seed in range(300)
@@ -73,7 +73,7 @@ def test_errors_are_as_stated() -> None:
         )
 
 
-def test_rows_of_a_user_count_once() -> None:
+def test_proxy_test_counts_users_once() -> None:
     """Every row twice is the evaluation of as many users."""
     for seed in range(8):
         better = scores(60, 6.0, seed)
@@ -81,6 +81,6 @@ def test_rows_of_a_user_count_once() -> None:
         assert does_proxy_help(twice) == does_proxy_help(counts_of(better))
 
 
-def test_nobody_with_a_difference_is_no_relation() -> None:
+def test_proxy_test_without_differences() -> None:
     assert not does_proxy_help(counts_of(np.zeros((50, STRATA))))
     assert not does_proxy_help(counts_of(np.ones((50, STRATA))))

@@ -1,0 +1,217 @@
+"""Sampled ranks that are refused or warned about."""
+
+import warnings
+
+import numpy as np
+import pytest
+from scipy.stats import chi2, norm
+
+from sampled_metrics import InputError, InputWarning, correct
+from sampled_metrics.intervals.misfit import (
+    count_users_by_rank,
+    misfit,
+    rising_p_value,
+)
+from sampled_metrics.ranks import SampledRanks
+from sampled_metrics.sampling.probability import pmf_at
+from tests.helpers.caught_warnings import full_messages, warns_about
+from tests.helpers.rank_draws import (
+    M,
+    N,
+    each_sampling,
+    each_shape,
+    power_ranks,
+    sampled,
+)
+
+BROKEN = {  # what a correction does: (refuses the ranks, asks about them)
+    "every negative twice": (True, False),
+    "ten negatives given as a hundred": (True, True),
+    "two negatives given as a hundred": (True, False),
+    "counted from two": (True, False),
+    "popular negatives": (
+        False,
+        True,
+    ),  # some true ranks explain them, those of a poor recommender
+    "ten of a hundred negatives hard": (True, False),
+    "half of the negatives hard": (True, False),
+    "held-out items that are not scored": (False, True),  # are at the end: not broken
+}
+
+
+class TestMisfit:
+    @pytest.mark.long
+    @each_shape
+    @pytest.mark.parametrize("exponent", [0.1, 0.3, 1.0])
+    def test_valid_data_rarely_refused(self, exponent, shape):
+        rng = np.random.default_rng(10)
+        refused = 0
+        for m, users in [(5, 500), (20, 200), (100, 1000)] * 20:
+            ranks = sampled(power_ranks(users, exponent, rng), m, rng)
+            refused += misfit(SampledRanks(ranks, N, m), shape).p_value < 0.01
+        assert refused <= 3  # of 60
+
+    def broken(self, case):
+        rng = np.random.default_rng(11)
+        true = power_ranks(4000, 0.25, rng)
+        match case:
+            case "every negative twice":
+                drawn = 2 * sampled(true, 50, rng) - 1
+            case "ten negatives given as a hundred":
+                drawn = sampled(true, 10, rng)
+            case "two negatives given as a hundred":
+                drawn = sampled(true, 2, rng)
+            case "counted from two":
+                drawn = np.minimum(sampled(true, M, rng) + 1, M + 1)
+            case "popular negatives":  # of which the share above is near 1
+                drawn = 1 + rng.binomial(M, 1 - (true - 1) / N)
+            case "ten of a hundred negatives hard":  # as good as the held-out item
+                drawn = sampled(true, 90, rng) + rng.binomial(10, 0.5, true.size)
+            case "half of the negatives hard":
+                drawn = sampled(true, 50, rng) + rng.binomial(50, 0.5, true.size)
+            case _:
+                assert case == "held-out items that are not scored"
+                unscored = true.size * 2 // 5
+                true[:unscored] = rng.integers(N - 600, N, unscored)
+                drawn = sampled(true, M, rng)
+        return drawn
+
+    @pytest.mark.parametrize("case", BROKEN)
+    def test_broken_data_refused_or_warned(self, case, recwarn):
+        """Each of these made up mistakes must not pass in silence, by the public function."""
+        refused = False
+        try:
+            correct(self.broken(case), "recall@10", "cls", n_items=N, n_negatives=M)
+        except InputError:
+            refused = True
+        asked = any(issubclass(each.category, InputWarning) for each in recwarn)
+        assert (refused, asked) == BROKEN[case]
+
+    @pytest.mark.parametrize("users", [300, 6000])
+    def test_some_poor_ranks_do_not_warn(self, users, recwarn):
+        """A good recommender that has 4 % of its users in the last four tenths."""
+        rng = np.random.default_rng(12)
+        true = power_ranks(users, 0.25, rng)
+        true[: users // 25] = rng.integers(N * 6 // 10, N, users // 25)
+        correct(sampled(true, M, rng), "recall@10", "cls", n_items=N, n_negatives=M)
+        assert not recwarn.list
+
+    def test_avoided_top_needs_wider_shape(self):
+        """Some ranks a little further down are likelier: no broken data, but not of shape 1."""
+        rng = np.random.default_rng(14)
+        rank = np.arange(1, N + 1)
+        weights = np.where(rank <= 60, 1.0, 2.5 * np.minimum(1.0, 177 / rank) ** 2)
+        true = rng.choice(rank, 100_000, p=weights / weights.sum())
+        drawn = SampledRanks(sampled(true, M, rng), N, M)
+        with pytest.raises(InputError, match="shape=3"):
+            correct(drawn, "recall@10", "sampled")
+        with warns_about("negatives"):
+            correct(drawn, "recall@10", "sampled", shape=3)
+        with warnings.catch_warnings():
+            warnings.simplefilter("error")
+            correct(drawn, "recall@10", "sampled", shape="none")
+
+    @pytest.mark.filterwarnings("ignore:.*in a random order")
+    @pytest.mark.parametrize(("step", "asks"), [(8, True), (6, False), (-8, False)])
+    def test_rare_first_ranks_warn(self, step, asks):
+        """The mean of the first 6 of 20 ranks, of 100 users each, is tested."""
+        counts = np.full(20, 100)
+        counts[:6] += step * np.arange(-5, 6, 2) // 2
+        rank = np.arange(1, 7)
+        z = (rank @ counts[:6] / 600 - 3.5) / np.sqrt(35 / 12 / 600)
+        assert (norm.sf(z) < 0.0025) == asks
+        drawn = SampledRanks(np.repeat(np.arange(1, 21), counts), 1000, 19)
+        with warnings.catch_warnings(record=True) as caught:
+            warnings.simplefilter("always")
+            correct(drawn, "recall@10", "sampled")
+        assert any("likelier" in text for text in full_messages(caught)) == asks
+
+    def test_one_row_per_user(self):
+        rng = np.random.default_rng(13)
+        ranks = np.repeat(sampled(power_ranks(300, 0.3, rng), M, rng), 20)
+        users = np.repeat(np.arange(300), 20)
+        assert misfit(SampledRanks(ranks, N, M, users=users)).p_value > 0.01
+        assert (
+            misfit(SampledRanks(ranks, N, M)).p_value < 0.01
+        )  # 6,000 users of 300 ranks
+
+    def test_p_value(self):
+        found = misfit(SampledRanks([1] * 30 + [2] * 70, N, 1), "non-increasing")
+        # m = 1: rank 1 has at least the probability 1/2
+        expected = 2 * (30 * np.log(30 / 50) + 70 * np.log(70 / 50))
+        assert found.statistic == pytest.approx(expected, rel=0.01)
+        assert found.p_value == pytest.approx(chi2.sf(found.statistic, found.degrees))
+        # Of true ranks 1, 2, 3, rank 2 comes closest: 3 cells less 1 point, and 1.
+        sample = SampledRanks(
+            [1] * 10 + [2] * 80 + [3] * 10, 3, 2, "with-replacement"
+        )
+        expected = 2 * (20 * np.log(10 / 25) + 80 * np.log(80 / 50))
+        assert misfit(sample, "none")[:2] == (pytest.approx(expected), 3)
+
+
+def test_one_cell_one_degree_of_freedom():
+    for ranks in ([1, 2, 3], [1, 5, 11, 2, 3, 4, 1, 1]):
+        assert tuple(misfit(SampledRanks(ranks, 50, 10), "none")) == pytest.approx(
+            (0, 1, 1)
+        )
+
+
+def rise_of(ranks, m):
+    return rising_p_value(count_users_by_rank(SampledRanks(ranks, N, m)))
+
+
+class TestRise:
+    @each_sampling
+    @pytest.mark.parametrize(("n", "m"), [(9, 8), (60, 7), (60, 20), (400, 100)])
+    def test_low_ranks_of_class_have_bounded_mean(self, n, m, sampling):
+        """Under each extreme point of the class, equally likely true ranks 1 ... k."""
+        single = pmf_at(np.arange(1, n + 1), n, m, sampling)
+        of_points = np.cumsum(single, axis=0) / np.arange(1, n + 1)[:, None]
+        for length in (6, 12, 24):
+            if length == 6 or length <= (m + 1) // 4:
+                head = of_points[:, :length]
+                means = head @ np.arange(1, length + 1) / head.sum(axis=1)
+                assert means.max() <= (length + 1) / 2 + 1e-12
+
+    def test_p_value_by_hand(self):
+        """Of 100 negatives the means of ranks up to 6, 12 and 24 are tested."""
+        ranks = [1] * 2 + [5] * 20 + [9] * 4 + [20] * 30 + [80] * 40
+        found = []
+        for length, head in (
+            (6, [1] * 2 + [5] * 20),
+            (12, ranks[:26]),
+            (24, ranks[:56]),
+        ):
+            deviation = np.std(np.arange(1, length + 1)) / np.sqrt(len(head))
+            found.append(norm.sf((np.mean(head) - (length + 1) / 2) / deviation))
+        assert rise_of(ranks, M) == pytest.approx(3 * min(found))
+        few = SampledRanks([1] * 2 + [5] * 17 + [80] * 40, N, M)
+        assert (
+            rising_p_value(count_users_by_rank(few)) == 1.0
+        )  # of 19 users the mean is not normal
+
+    @pytest.mark.parametrize(
+        ("m", "longest"), [(1, 6), (10, 6), (46, 6), (47, 12), (95, 24)]
+    )
+    def test_rise_tests_a_quarter_of_ranks(self, m, longest):
+        """Ranks just below the longest tested are noticed, those after it are not."""
+        last = min(longest, m + 1)
+        assert rise_of([last] * 200, m) < 0.01 or last < 4
+        assert rise_of([min(longest + 1, m + 1)] * 200, m) == 1.0 or m + 1 <= longest
+
+    @pytest.mark.parametrize("m", [10, 50, 500])
+    def test_rise_level_for_equal_ranks(self, m):
+        """The least favourable case: questions begin at p = 0.0025."""
+        rng = np.random.default_rng(15)
+        found = [rise_of(rng.integers(1, m + 2, 500), m) for _ in range(2000)]
+        assert np.mean(np.array(found) < 0.0025) < 0.006
+
+    def test_popular_negatives_warn(self, recwarn):
+        """Above the item is a share of negatives that is the root of that of the candidates."""
+        rng = np.random.default_rng(16)
+        rank = np.arange(1, N + 1)
+        weights = 1.0 / (rank + 20)
+        true = rng.choice(rank, 2000, p=weights / weights.sum())
+        drawn = SampledRanks(1 + rng.binomial(M, np.sqrt((true - 1) / N)), N, M)
+        correct(drawn, "recall@10", "sampled")
+        assert [each.category for each in recwarn.list] == [InputWarning]
