@@ -66,7 +66,7 @@ class Cut(NamedTuple):
     is_enough: Callable[[Ranks], bool]  # whether ranks cut there give all results
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class _RankingOptions:
     """Options of `as_ranks`."""
 
