@@ -2,7 +2,7 @@
 
 from pathlib import Path
 from textwrap import wrap
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
@@ -89,7 +89,7 @@ def sample(
     generators = [generator(seed, "sample", repetition) for repetition in range(repetitions)]
     with reading(file):
         sampled_ranks = draw_sampled_ranks(items, n_negatives, generators, sampling, ties)
-    columns = {"repetition": np.repeat(np.arange(repetitions), len(items))}
+    columns: dict[str, Any] = {"repetition": np.repeat(np.arange(repetitions), len(items))}
     users = ranks.users
     if users is None and repetitions > 1:
         # Without ids, corrections would count each repetition as another user.

@@ -406,7 +406,8 @@ def _compare_rankings(
                     metric_values([measure], ranks, ties, seed)[measure] for ranks in common
                 )
             else:
-                values_a, values_b = _common_values(*(values[x][measure] for x in pair), rows)
+                values_a, values_b = (values[name][measure] for name in pair)
+                values_a, values_b = _common_values(values_a, values_b, rows)
             values_a, values_b, n_visits = _mean_by_user(
                 (values_a, values_b), (a.user, b.user), rows
             )

@@ -438,8 +438,8 @@ def metric_values(
             errors.append(error)
     if not values_by_measure:
         raise errors[0]
-    for error in errors:
-        warn_input("metrics", f"skipped: {error}")
+    for depth_error in errors:
+        warn_input("metrics", f"skipped: {depth_error}")
     for measure, values in values_by_measure.items():
         n_undefined = int(np.isnan(values).sum())
         if n_undefined:
