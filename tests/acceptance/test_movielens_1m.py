@@ -99,22 +99,22 @@ def test_ties_of_z(records):
 @pytest.mark.long
 def test_x_is_within_spread_of_starts(records):
     published, allowed = [7.60, 3.76, 3.75, 89.13], [0.30, 0.15, 0.15, 0.15]
-    found = [percent(metric, records["X"]) for metric in METRICS]
-    assert (abs(np.subtract(found, published)) <= allowed).all(), found
+    actual = [percent(metric, records["X"]) for metric in METRICS]
+    assert (abs(np.subtract(actual, published)) <= allowed).all(), actual
 
 
 @pytest.mark.long
 @pytest.mark.parametrize("recommender", ["X", "Y", "Z"])
 def test_ranks_are_those_of_reference(records, recommender):
-    kept = Ranks.read(ROOT / f"results/reference/ranks/{recommender}.parquet")
-    found = records[recommender]
-    np.testing.assert_array_equal(found.n_candidates, kept.n_candidates)
+    stored = Ranks.read(ROOT / f"results/reference/ranks/{recommender}.parquet")
+    actual = records[recommender]
+    np.testing.assert_array_equal(actual.n_candidates, stored.n_candidates)
     # Another processor may round scores otherwise and exchange near-equal items; no metric moves
     # by more than it would if one user in a thousand did.
-    assert (found.n_better != kept.n_better).mean() <= 0.01
+    assert (actual.n_better != stored.n_better).mean() <= 0.01
     for metric in METRICS:
-        assert percent(metric, found) == pytest.approx(
-            percent(metric, kept), abs=0.02
+        assert percent(metric, actual) == pytest.approx(
+            percent(metric, stored), abs=0.02
         )
 
 
@@ -123,15 +123,15 @@ def test_ranks_are_those_of_reference(records, recommender):
     "name", ["scorecard.csv", "ranges.csv", "figures/figure6.csv"]
 )
 def test_tables_are_those_of_reference(results, name):
-    kept, found = (
+    stored, actual = (
         pd.read_csv(folder / name) for folder in (ROOT / "results/reference", results)
     )
-    pd.testing.assert_frame_equal(found, kept, rtol=1e-2, atol=0.02)
+    pd.testing.assert_frame_equal(actual, stored, rtol=1e-2, atol=0.02)
 
 
 @pytest.mark.long
 def test_verify_reports_same(results):
-    words = [
+    command = [
         sys.executable,
         "-m",
         "sampled_metrics_study.reference",
@@ -139,7 +139,7 @@ def test_verify_reports_same(results):
         results,
         ROOT / "results/reference",
     ]
-    done = subprocess.run(words, capture_output=True, text=True, check=False)
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stdout
     assert done.stdout.count("\n") == 1
     assert "other than" not in done.stdout

@@ -22,11 +22,11 @@ def browser():
         "playwright.sync_api", reason="playwright is not installed"
     )
     with library.sync_playwright() as driver:
-        found = driver.chromium.launch(
+        chromium = driver.chromium.launch(
             executable_path=executable(), args=["--no-sandbox"]
         )
-        yield found
-        found.close()
+        yield chromium
+        chromium.close()
 
 
 @pytest.fixture(scope="session")

@@ -145,11 +145,11 @@ def test_own_number_in_percent(opened, hr, ndcg):
     for field, text in typed.items():
         opened.page.fill(field, text)
     ours = opened.page.evaluate("element('paper-words').textContent")
-    found = opened.page.evaluate(
+    low_high = opened.page.evaluate(
         "reported({hr: '0.8245', ndcg: '0.5905'}, 3416, 100, 6040).hr"
     )
     assert (
-        f"between {100 * found[0]:.2f} % and {100 * found[1]:.1f} %"
+        f"between {100 * low_high[0]:.2f} % and {100 * low_high[1]:.1f} %"
         in ours.replace("\xa0", " ")
     )
     assert opened.page.get_attribute("#mine", "visibility") == "visible"
@@ -176,12 +176,12 @@ def test_atlas_is_accessible_and_fits(browser, width, scheme):
     context = browser.new_context(
         viewport={"width": width, "height": 800}, color_scheme=scheme
     )
-    found = Opened(context, PAGE)
-    assert found.page.evaluate("document.documentElement.scrollWidth") <= width
+    opened = Opened(context, PAGE)
+    assert opened.page.evaluate("document.documentElement.scrollWidth") <= width
     rest = "tbody tr:nth-child(n + 6)"  # like the rows before them
-    found.page.evaluate(
+    opened.page.evaluate(
         "(rest) => document.querySelectorAll(rest).forEach((x) => x.remove())", rest
     )
-    violations = axe.run(found.page).response["violations"]
+    violations = axe.run(opened.page).response["violations"]
     assert [violation["id"] for violation in violations] == []
     context.close()

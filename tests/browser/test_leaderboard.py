@@ -10,9 +10,9 @@ pytestmark = pytest.mark.long
 @pytest.fixture
 def page(browser, report):
     context = browser.new_context(viewport=DESKTOP)
-    found = Opened(context, report, "#items=200&by=NDCG%4010")
-    yield found.page
-    assert (len(found.requests), found.complaints) == (1, [])
+    opened = Opened(context, report, "#items=200&by=NDCG%4010")
+    yield opened.page
+    assert (len(opened.requests), opened.complaints) == (1, [])
     context.close()
 
 

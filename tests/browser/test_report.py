@@ -36,11 +36,13 @@ PRINTED = [
 @pytest.mark.parametrize(("printed", "n", "m", "users"), PRINTED)
 def test_printed_range_contains_that_of_library(opened, printed, n, m, users):
     """The page takes each number alone, with its largest variance; for one hit rate they agree."""
-    found = opened.page.evaluate(REPORTED, [printed, n, m, users])
+    ranges = opened.page.evaluate(REPORTED, [printed, n, m, users])
     names = {"hr": "HR@10", "ndcg": "NDCG@10"}
-    known = {names[name]: value for name, value in printed.items()}
-    results = sampled_metrics.reported(known, n_items=n, n_negatives=m, n_users=users)
-    for ends, result in zip(found.values(), results, strict=True):
+    values = {names[name]: value for name, value in printed.items()}
+    results = sampled_metrics.reported(
+        values, n_items=n, n_negatives=m, n_users=users
+    )
+    for ends, result in zip(ranges.values(), results, strict=True):
         assert ends[0] <= result.range_low + 1e-6
         assert ends[1] >= result.range_high - 1e-6
         if users is None or printed.keys() == {"hr"}:
@@ -74,14 +76,14 @@ def test_printed_readings_are_not_cut(browser, report):
 def test_two_numbers_show_command(fresh):
     page = fresh.page
     page.locator(".examples button").first.click()
-    words = page.inner_text("#paper-command code").split()
-    assert words[:4] == [
+    arguments = page.inner_text("#paper-command code").split()
+    assert arguments[:4] == [
         "sampled-metrics",
         "reported",
         "HR@10=0.8240",
         "NDCG@10=0.6389",
     ]
-    assert words[4:] == [
+    assert arguments[4:] == [
         "--n-items",
         "3252",
         "--n-negatives",
@@ -92,7 +94,7 @@ def test_two_numbers_show_command(fresh):
     box = page.evaluate(
         REPORTED, [{"hr": "0.8240", "ndcg": "0.6389"}, 3252, 100, 6040]
     )["hr"]
-    printed = dict(word.split("=") for word in words[2:4])
+    printed = dict(word.split("=") for word in arguments[2:4])
     about = {"n_items": 3252, "n_negatives": 100, "n_users": 6040}
     (joint,) = sampled_metrics.reported(printed, "HR@10", **about)
     assert box[0] < joint.range_low < joint.range_high < box[1]
@@ -202,18 +204,18 @@ def test_own_page_of_sampled_ranks(browser, tmp_path):
         ranks = Ranks.read(REFERENCE / f"ranks/{name}.parquet").take(
             slice(None, None, 8)
         )
-        drawn = draw_sampled_ranks(ranks, 100, np.random.default_rng(0))
-        samples[name] = SampledRanks(drawn, ranks.n_candidates, 100)
+        sampled_ranks = draw_sampled_ranks(ranks, 100, np.random.default_rng(0))
+        samples[name] = SampledRanks(sampled_ranks, ranks.n_candidates, 100)
     content = sampled_content(samples, ["recall@10"], ["sampled", "bv:0.1"])
     path = tmp_path / "report.html"
     path.write_text(render(content, "report.html"), encoding="utf-8")
-    found = Opened(browser.new_context(viewport={"width": 320, "height": 640}), path)
-    assert "It suggests X > Y > Z." in found.page.inner_text("h1")
-    found.page.check("#correct")
-    assert ", by BV 0.1, you measured" in found.page.inner_text("#headline")
-    assert found.page.evaluate("document.documentElement.scrollWidth") <= 320
-    assert found.complaints == []
-    found.page.context.close()
+    opened = Opened(browser.new_context(viewport={"width": 320, "height": 640}), path)
+    assert "It suggests X > Y > Z." in opened.page.inner_text("h1")
+    opened.page.check("#correct")
+    assert ", by BV 0.1, you measured" in opened.page.inner_text("#headline")
+    assert opened.page.evaluate("document.documentElement.scrollWidth") <= 320
+    assert opened.complaints == []
+    opened.page.context.close()
 
 
 @pytest.mark.parametrize(
@@ -272,33 +274,33 @@ def test_metric_names_stay_on_one_line(fresh):
 
 
 def test_open_tables_fit_phone(browser, report):
-    found = Opened(
+    opened = Opened(
         browser.new_context(viewport={"width": 375, "height": 700}), report
     )
-    found.page.evaluate(
+    opened.page.evaluate(
         "document.querySelectorAll('details').forEach((each) => each.open = true)"
     )
-    assert found.page.evaluate("document.documentElement.scrollWidth") <= 375
-    found.page.context.close()
+    assert opened.page.evaluate("document.documentElement.scrollWidth") <= 375
+    opened.page.context.close()
 
 
 def test_no_layout_shift_and_few_tab_stops(browser, report):
-    found = Opened(
+    opened = Opened(
         browser.new_context(viewport={"width": 1280, "height": 900}), report
     )
     shifts = """() => new Promise((done) => new PerformanceObserver((list) =>
       done(list.getEntries().map(({ value }) => value)))
       .observe({ type: "layout-shift", buffered: true }) ?? setTimeout(() => done([]), 300))"""
-    assert sum(found.page.evaluate(shifts)) < 0.001
+    assert sum(opened.page.evaluate(shifts)) < 0.001
     reached = "document.activeElement.closest('#tables') !== null"
     stops = [
-        found.page.keyboard.press("Tab") or found.page.evaluate(reached)
+        opened.page.keyboard.press("Tab") or opened.page.evaluate(reached)
         for _ in range(20)
     ]
     assert any(stops)
-    pages = found.page.pdf(prefer_css_page_size=True).count(b"/Type /Page\n")
+    pages = opened.page.pdf(prefer_css_page_size=True).count(b"/Type /Page\n")
     assert 2 < pages <= 11
-    found.page.context.close()
+    opened.page.context.close()
 
 
 def test_page_without_javascript(browser, report):
@@ -357,17 +359,17 @@ def test_page_is_accessible(fresh):
     fresh.page.evaluate(
         "(rest) => document.querySelectorAll(rest).forEach((x) => x.remove())", rest
     )
-    found = axe.run(fresh.page, hidden, {"resultTypes": ["violations"]})
-    assert [each["id"] for each in found.response["violations"]] == []
+    result = axe.run(fresh.page, hidden, {"resultTypes": ["violations"]})
+    assert [each["id"] for each in result.response["violations"]] == []
     fresh.show(390, 800, color_scheme="dark")
-    found = axe.run(fresh.page, hidden, {"runOnly": ON_SCREEN})
-    assert [each["id"] for each in found.response["violations"]] == []
+    result = axe.run(fresh.page, hidden, {"runOnly": ON_SCREEN})
+    assert [each["id"] for each in result.response["violations"]] == []
 
 
 def test_page_made_no_requests_or_errors(opened, report):
     # The last test of the module: after everything that the others did.
     assert opened.complaints == []
-    asked = {url.partition("#")[0] for url in opened.requests}
-    assert asked - {report.as_uri()} <= {
-        url for url in asked if url.startswith(("data:", "blob:"))
+    addresses = {url.partition("#")[0] for url in opened.requests}
+    assert addresses - {report.as_uri()} <= {
+        url for url in addresses if url.startswith(("data:", "blob:"))
     }

@@ -41,7 +41,7 @@ UNTIL_RANKING, UNTIL_THE_END = (
 STARVED = "rule_split"
 TOO_LITTLE = "split:mem_mb=60 if attempt == 1 else 2000"
 # Dates, the number of pieces on the page, and models that pieces share tell of one run.
-DOING = ["the start of SLURM"]
+STAGES = ["the start of SLURM"]
 LEFT_OUT = (
     "logs/",
     "benchmarks/",
@@ -53,7 +53,7 @@ LEFT_OUT = (
 )
 
 
-def edited(profile):
+def edit_profile(profile):
     """The profile with what its user is to edit edited; every line must be there."""
     for line, ours in EDITS.items():
         if line not in profile:
@@ -62,27 +62,29 @@ def edited(profile):
     return profile
 
 
-def results(project):
-    found = {
+def read_results(project):
+    contents = {
         path.relative_to(project.results).as_posix(): path.read_bytes()
         for path in project.results.rglob("*")
         if path.is_file()
     }
     return {
-        name: found[name] for name in sorted(found) if not name.startswith(LEFT_OUT)
+        name: contents[name]
+        for name in sorted(contents)
+        if not name.startswith(LEFT_OUT)
     }
 
 
-def compare(expected, found):
+def compare(expected, actual):
     """Raise ClusterError unless two runs left the same files, byte for byte."""
-    names = sorted(expected.keys() | found.keys())
-    differing = [name for name in names if expected.get(name) != found.get(name)]
+    names = sorted(expected.keys() | actual.keys())
+    differing = [name for name in names if expected.get(name) != actual.get(name)]
     if differing:
         raise slurm.ClusterError(f"the runs differ in {', '.join(differing)}")
 
 
 @contextmanager
-def alone():
+def end_children():
     """End all processes that this one has started and that are still there at the end."""
     try:
         yield
@@ -98,13 +100,13 @@ def state_of(job):
 
 def disturb():
     """Cancel a job of ranking, then take the node of another down; return both."""
-    hit = []
-    for strike, state in (
+    disturbed = []
+    for disturbance, state in (
         (lambda job: slurm.output("scancel", job["JobId"]), "CANCELLED"),
-        (lambda job: slurm.turn(job["NodeList"], "DOWN"), "NODE_FAIL"),
+        (lambda job: slurm.set_node_state(job["NodeList"], "DOWN"), "NODE_FAIL"),
     ):
         deadline = time.monotonic() + UNTIL_RANKING
-        while time.monotonic() < deadline and len(hit) < (
+        while time.monotonic() < deadline and len(disturbed) < (
             1 if state == "CANCELLED" else 2
         ):
             at_work = [
@@ -113,20 +115,20 @@ def disturb():
                 if job["JobState"] == "RUNNING" and job["Comment"].startswith(RULE)
             ]
             for job in at_work[:1]:
-                strike(job)
+                disturbance(job)
                 slurm.wait(
                     lambda job=job: state_of(job) not in ("RUNNING", "COMPLETING"), 30
                 )
                 if state == "NODE_FAIL":
-                    slurm.turn(job["NodeList"], "RESUME")
+                    slurm.set_node_state(job["NodeList"], "RESUME")
                 if state_of(job) == state:
-                    hit.append(job)
+                    disturbed.append(job)
             time.sleep(0.2)
-    if len(hit) < 2:
+    if len(disturbed) < 2:
         raise slurm.ClusterError(
             "no job of ranking could be cancelled, or lost its node"
         )
-    return hit
+    return disturbed
 
 
 def require_killed_for_memory(folder):
@@ -134,7 +136,7 @@ def require_killed_for_memory(folder):
     jobs = [
         job for job in slurm.records().values() if job["Comment"].startswith(STARVED)
     ]
-    killed = slurm.exceeded(folder)
+    killed = slurm.jobs_over_memory(folder)
     states = [(job["JobId"] in killed, job["JobState"]) for job in jobs]
     if len(jobs) != 2 or not states[0][0] or states[1] != (False, "COMPLETED"):
         raise slurm.ClusterError(
@@ -142,10 +144,10 @@ def require_killed_for_memory(folder):
         )
 
 
-def through_slurm(project):
+def run_through_slurm(project):
     """Run the study through the profile for SLURM, ranked in pieces, and disturb it meanwhile."""
     profile = project.folder / "workflow/profiles/slurm/config.yaml"
-    profile.write_text(edited(profile.read_text()))
+    profile.write_text(edit_profile(profile.read_text()))
     project.change("ranking", pieces=3)
     log = project.folder / "snakemake.log"
     with log.open("wb") as output:
@@ -164,7 +166,7 @@ def through_slurm(project):
             start_new_session=True,
         )
         try:
-            hit = disturb()
+            disturbed = disturb()
             process.wait(UNTIL_THE_END)
         finally:
             if process.poll() is None:
@@ -174,7 +176,7 @@ def through_slurm(project):
         raise slurm.ClusterError(
             f"Snakemake ended with {process.returncode}:\n{log.read_text()}"
         )
-    for job in hit:
+    for job in disturbed:
         jobs = [
             other
             for other in slurm.records().values()
@@ -184,15 +186,15 @@ def through_slurm(project):
             raise slurm.ClusterError(f"{job['Comment']} was hit and not run again")
 
 
-def say(stage):
+def announce(stage):
     """Name what begins, on the terminal and for the message of a run that is stopped."""
-    DOING.append(stage)
+    STAGES.append(stage)
     print(f"{time.strftime('%H:%M:%S')} {stage}", file=sys.stderr, flush=True)
 
 
 def stop(*_):
     """Say where the run was, before it cleans up."""
-    print(f"stopped by SIGTERM in: {DOING[-1]}", file=sys.stderr, flush=True)
+    print(f"stopped by SIGTERM in: {STAGES[-1]}", file=sys.stderr, flush=True)
     sys.exit(143)
 
 
@@ -202,7 +204,7 @@ def run(archive):
     temporary = tempfile.TemporaryDirectory(
         prefix="cluster.", ignore_cleanup_errors=True
     )
-    with temporary as name, slurm.cluster() as daemons, alone():
+    with temporary as name, slurm.cluster() as daemons, end_children():
         folder, small = Path(name), archive is None
         if small:
             archive = write_archive(
@@ -212,28 +214,28 @@ def run(archive):
         for place in ("here", "there"):
             (folder / place).mkdir()
             projects.append(Project(folder / place, archive, small=small))
-        here, there = projects
-        say("the study without SLURM")
-        here.snakemake()
-        local = time.monotonic() - began
-        say("the study through SLURM")
-        through_slurm(there)
-        say("the comparison")
+        local_project, slurm_project = projects
+        announce("the study without SLURM")
+        local_project.snakemake()
+        local_seconds = time.monotonic() - began
+        announce("the study through SLURM")
+        run_through_slurm(slurm_project)
+        announce("the comparison")
         require_killed_for_memory(daemons)
         states = Counter(job["JobState"] for job in slurm.records().values())
-        found = results(there)
-        compare(results(here), found)
-    told = ", ".join(f"{count} {state}" for state, count in sorted(states.items()))
+        actual = read_results(slurm_project)
+        compare(read_results(local_project), actual)
+    jobs = ", ".join(f"{count} {state}" for state, count in sorted(states.items()))
     study = "a small study" if small else f"the study of {archive.name}"
     print(
-        f"{study}: the same bytes of {len(found)} files through SLURM; jobs {told}; "
-        f"{time.monotonic() - began:.0f} s, {local:.0f} s of them without SLURM"
+        f"{study}: the same bytes of {len(actual)} files through SLURM; jobs {jobs}; "
+        f"{time.monotonic() - began:.0f} s, {local_seconds:.0f} s of them without SLURM"
     )
 
 
 if __name__ == "__main__":
     signal.signal(signal.SIGTERM, stop)
-    reason = slurm.missing()
+    reason = slurm.reason_unavailable()
     if reason:
         print(f"the study was not run through SLURM: {reason}")
         sys.exit(0 if "--if-possible" in sys.argv else 2)

@@ -61,7 +61,7 @@ class ClusterError(Exception):
     """What the cluster, or the run of the study, did not do."""
 
 
-def missing():
+def reason_unavailable():
     """Why no SLURM can be started here, or nothing; it is installed where that is possible."""
     if os.geteuid() != 0:
         return "starting SLURM needs root"
@@ -73,7 +73,7 @@ def missing():
     if running:
         return f"{running[0]} is running on this machine, and was not started by this test"
     if not all(map(shutil.which, DAEMONS)) and shutil.which("apt-get"):
-        words = (
+        install = (
             "apt-get",
             "install",
             "-y",
@@ -83,7 +83,7 @@ def missing():
             "munge",
         )
         output("apt-get", "update", "-qq")
-        output(*words, env={**os.environ, "DEBIAN_FRONTEND": "noninteractive"})
+        output(*install, env={**os.environ, "DEBIAN_FRONTEND": "noninteractive"})
     return "" if all(map(shutil.which, DAEMONS)) else "SLURM is not installed"
 
 
@@ -105,30 +105,30 @@ def records():
     return parse_records(output("scontrol", "show", "job", "--oneliner"))
 
 
-def exceeded(folder):
+def jobs_over_memory(folder):
     """Numbers of the jobs that SLURM killed because they used more memory than they requested."""
     logs = [path.read_text(errors="replace") for path in folder.glob("slurmd.*.log")]
     return {job for text in logs for job in re.findall(EXCEEDED, text)}
 
 
-def turn(node, state):
+def set_node_state(node, state):
     """Make a node DOWN, or RESUME it."""
-    words = [
+    command = [
         "scontrol",
         "update",
         f"nodename={node}",
         f"state={state}",
         "reason=test",
     ]
-    subprocess.run(words, check=True)
+    subprocess.run(command, check=True)
 
 
 def wait(until, seconds):
     """Whether something has come about, within so many seconds."""
     deadline = time.monotonic() + seconds
-    while not (found := until()) and time.monotonic() < deadline:
+    while not (is_done := until()) and time.monotonic() < deadline:
         time.sleep(0.1)
-    return bool(found)
+    return bool(is_done)
 
 
 @contextmanager
@@ -198,12 +198,15 @@ def _stop(folder):
     ]
     files = [file for file in (*names, MUNGE / "munged.pid") if file.exists()]
     pids = [*(int(file.read_text()) for file in files)]
-    for how, seconds in ((signal.SIGTERM, 8), (signal.SIGKILL, 3)):
+    for signal_number, seconds in ((signal.SIGTERM, 8), (signal.SIGKILL, 3)):
         pids += map(int, output("pgrep", "-x", "slurmstepd").split())
         for pid in pids:
             with suppress(ProcessLookupError):
-                os.kill(pid, how)
-        places = [Path(f"/proc/{pid}") for pid in pids]
+                os.kill(pid, signal_number)
+        processes = [Path(f"/proc/{pid}") for pid in pids]
         wait(
-            lambda places=places: not any(place.exists() for place in places), seconds
+            lambda processes=processes: (
+                not any(place.exists() for place in processes)
+            ),
+            seconds,
         )

@@ -1,4 +1,4 @@
-"""Environments that hold some of the installed packages and what these need, without a download."""
+"""Environments with some installed packages and their requirements, without downloads."""
 
 import venv
 from importlib.metadata import distribution
@@ -6,27 +6,27 @@ from importlib.metadata import distribution
 from packaging.requirements import Requirement
 
 
-def closure(names):
-    """The distributions that some need, extras left out."""
-    found, left = {}, [Requirement(name).name for name in names]
-    while left:
-        name = left.pop().lower().replace("_", "-")
-        if name not in found:
-            found[name] = distribution(name)
-            needs = map(Requirement, found[name].requires or ())
-            left += [
+def required_distributions(names):
+    """The named distributions and all that they require, without extras."""
+    distributions, remaining = {}, [Requirement(name).name for name in names]
+    while remaining:
+        name = remaining.pop().lower().replace("_", "-")
+        if name not in distributions:
+            distributions[name] = distribution(name)
+            needs = map(Requirement, distributions[name].requires or ())
+            remaining += [
                 need.name
                 for need in needs
                 if not need.marker or need.marker.evaluate({"extra": ""})
             ]
-    return found
+    return distributions
 
 
 def make_environment(folder, names):
-    """Make an environment of these distributions and what they need; return its Python."""
+    """Make an environment with these distributions and their requirements; return its Python."""
     venv.create(folder, with_pip=False)
     (site,) = folder.glob("lib/python*/site-packages")
-    for package in closure(names).values():
+    for package in required_distributions(names).values():
         for name in {
             file.parts[0]
             for file in package.files

@@ -1,4 +1,4 @@
-"""Made-up interactions of users and items, and the archive of MovieLens that would hold them."""
+"""Synthetic interactions of users and items, also in the format of a MovieLens archive."""
 
 import numpy as np
 
@@ -8,7 +8,7 @@ from sampled_metrics_study.data.events import Interactions
 def synthetic_interactions(
     users: int = 60, items: int = 40, seed: int = 0
 ) -> Interactions:
-    """Users of two tastes with a few stray events; timestamps with many ties."""
+    """Users with one of two tastes and a few other events; timestamps have many ties."""
     rng = np.random.default_rng(seed)
     rows = []
     for user in range(users):

@@ -1,12 +1,12 @@
 """Change the packages in one place at a time, and print the changes that no test notices.
 
-`python -m tests.mutants PYTHON --sample 160 --seed 0`, with the Python of the environment of
-cosmic-ray, chooses places at random, as many in each subpackage; `--modules` names some modules
-only. The tests of a change are the examples in the documentation of its module, then the files of
-tests that import the module, those of its package, and all others that are not long, until one
-fails; `--tests` names them instead. They run in a copy of the project, each time in a fork of a
-process that has imported the large libraries. A change that no test notices is a fault of the
-tests, or changes nothing that a user could see: judge each by reading it.
+`python -m tests.mutants PYTHON --sample 160 --seed 0`, where PYTHON is the Python that has
+cosmic-ray, chooses places at random, equally many in each subpackage; `--modules` limits them to
+some modules. For each change, tests run until one fails: the examples in the docstrings of the
+module, the test files that import it, those of its package, then all other short tests; `--tests`
+names test files instead. They run in a copy of the project, in forks of a process that has already
+imported the large libraries. A change that no test notices shows a gap in the tests, or makes no
+difference that a user could see; read each one to judge.
 """
 
 import argparse
@@ -31,10 +31,11 @@ ROOT = HERE.parents[1]
 SOURCE = Path("src")
 PACKAGES = ("sampled_metrics", "sampled_metrics_study")
 TESTS = "tests"
-# These are long, or need other environments.
+# These tests are long or need other environments.
 LEFT_OUT = ("acceptance", "browser", "recbole", "workflow")
-CPU_SECONDS = 900  # of the tests of a mutant, after which it counts as noticed
-WAIT_SECONDS = 1800  # likewise, for one that sleeps
+# Limits of the tests of one mutant; a mutant that exceeds them counts as noticed.
+CPU_SECONDS = 900
+WAIT_SECONDS = 1800  # for a mutant that sleeps
 MEMORY = 8 * 2**30
 SLOW_IMPORTS = (
     "numpy",
@@ -54,7 +55,7 @@ SLOW_IMPORTS = (
 
 
 def all_modules():
-    """Paths of all modules below src."""
+    """Paths of all modules, relative to src."""
     paths = [
         path
         for package in PACKAGES
@@ -64,13 +65,13 @@ def all_modules():
 
 
 def subpackage_of(module):
-    """The subpackage or the file that a module belongs to, below its package."""
+    """The subpackage of a module, or the module itself if it has none."""
     package, name, *_ = module.removesuffix(".py").split("/")
     return f"{package}/{name}"
 
 
 def tests_of(module):
-    """The tests that may notice a change of a module, those that import it first."""
+    """Test files that may notice a change of a module; those that import it come first."""
     dotted = module.removesuffix(".py").removesuffix("/__init__").replace("/", ".")
     parent, _, name = dotted.rpartition(".")
     imports = (
@@ -96,7 +97,7 @@ def tests_of(module):
 
 
 def request_for(modules, sample):
-    """How many mutants to choose from the modules of each subpackage, as draw.py reads it."""
+    """The request for draw.py: modules and number of mutants of each subpackage."""
     subpackages = sorted({subpackage_of(module) for module in modules})
     request = {}
     for place, subpackage in enumerate(subpackages):
@@ -110,7 +111,7 @@ def request_for(modules, sample):
 
 
 def copy_project(folder):
-    """Copy the files that git knows, or would add, to `folder`."""
+    """Copy the files that git tracks or would add to `folder`."""
     listed = ["git", "ls-files", "-z", "--cached", "--others", "--exclude-standard"]
     names = subprocess.run(
         listed, check=True, capture_output=True, cwd=ROOT, text=True
@@ -123,7 +124,7 @@ def copy_project(folder):
 
 
 def run_tests(tests, log):
-    """Run tests with limits until one fails, and end this process with their status."""
+    """Run tests within limits until one fails, and end this process with their status."""
     os.setsid()
     with log.open("w") as file:
         os.dup2(file.fileno(), 1)
@@ -227,7 +228,7 @@ def main():
 
 
 def report(mutants, tests, log):
-    """Print each survivor at once, then how many mutants of each subpackage were noticed."""
+    """Print each survivor immediately, then the number of noticed mutants by subpackage."""
     survivors = Counter()
     for mutant in survivors_of(mutants, tests, log):
         survivors[mutant["subpackage"]] += 1

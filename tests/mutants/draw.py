@@ -1,9 +1,9 @@
 """Choose mutants of modules: `draw.py FOLDER SEED < request`, in the environment of cosmic-ray.
 
 The request is JSON: for each subpackage its modules (paths below FOLDER) and the number of mutants.
-Prints a JSON list of mutants, each with its source. Places of a subpackage are chosen at random,
-and at each place one of the changes that cosmic-ray knows. Left out is what cannot change what a
-program does: annotations, `==` against `is`, FLAGS, CACHE.
+Prints a JSON list of mutants, each with its source. Positions in a subpackage are chosen at random,
+and at each position one of the changes that cosmic-ray knows. Changes that cannot affect the
+behaviour of a program are left out: annotations, `==` to `is`, FLAGS and CACHE.
 """
 
 import ast
@@ -19,10 +19,9 @@ from cosmic_ray.ast import ast_nodes, get_ast
 from cosmic_ray.mutating import mutate_code
 from cosmic_ray.plugins import get_operator, operator_names
 
-FLAGS = re.compile(
-    r"(frozen|kw_only|slots|strict|is_checked)=$"
-)  # what they refuse never happens
-CACHE = re.compile(r"\s*@(lru_)?cache\b|maxsize=$")  # which only saves time
+# Flags that forbid what no code does.
+FLAGS = re.compile(r"(frozen|kw_only|slots|strict|is_checked)=$")
+CACHE = re.compile(r"\s*@(lru_)?cache\b|maxsize=$")  # it only saves time
 IDENTITY = re.compile(r"_(Eq_Is|NotEq_IsNot|Is_Eq|IsNot_NotEq)$")
 LINES_OF_HEADER = 2
 
@@ -30,23 +29,23 @@ LINES_OF_HEADER = 2
 def annotations(tree):
     """Spans of the annotations of arguments, results and variables."""
     nodes = list(ast.walk(tree))
-    found = [
+    nodes_of_annotations = [
         getattr(node, name, None)
         for node in nodes
         for name in ("annotation", "returns")
     ]
     return [
         ((node.lineno, node.col_offset), (node.end_lineno, node.end_col_offset))
-        for node in found
+        for node in nodes_of_annotations
         if node is not None
     ]
 
 
-def places(source):
-    """The changes that can be made at each place of a module, as operators and occurrences."""
+def change_positions(source):
+    """The possible changes at each position of a module, as operators and occurrences."""
     spans = annotations(ast.parse(source))
     lines = source.split("\n")
-    found = defaultdict(list)
+    changes = defaultdict(list)
     nodes = list(ast_nodes(get_ast(source)))
     for name in operator_names():
         operator_class = get_operator(name)
@@ -63,12 +62,12 @@ def places(source):
             before = lines[row - 1][:column]
             if FLAGS.search(before) or CACHE.search(before.strip() or lines[row - 1]):
                 continue
-            found[start].append((name, occurrence))
-    return found
+            changes[start].append((name, occurrence))
+    return changes
 
 
 def changed_lines(source, mutated):
-    """The lines that a mutant replaces and those that it has instead, without indentation."""
+    """The lines that a mutant replaces and the new lines, without indentation."""
     diff = list(
         difflib.unified_diff(
             source.split("\n"), mutated.split("\n"), n=0, lineterm=""
@@ -81,7 +80,7 @@ def changed_lines(source, mutated):
 
 
 def makes_a_difference(source, mutated):
-    """Whether a mutant is a program, and another one than its source."""
+    """Whether a mutant can be parsed and differs from its source."""
     try:
         tree = ast.parse(mutated)
     except SyntaxError:
@@ -89,14 +88,14 @@ def makes_a_difference(source, mutated):
     return ast.dump(tree) != ast.dump(ast.parse(source))
 
 
-def chosen(folder, subpackage, modules, count, seed):
+def choose_mutants(folder, subpackage, modules, count, seed):
     """Choose `count` mutants of the modules of a subpackage."""
     rng = random.Random(f"{seed} {subpackage}")  # noqa: S311
     sources = {module: (folder / module).read_text("utf-8") for module in modules}
     pool = [
         (module, start, changes)
         for module in sorted(modules)
-        for start, changes in sorted(places(sources[module]).items())
+        for start, changes in sorted(change_positions(sources[module]).items())
     ]
     rng.shuffle(pool)
     mutants = []
@@ -128,7 +127,7 @@ def main():
     folder, seed = Path(sys.argv[1]), sys.argv[2]
     mutants = []
     for subpackage, request in json.load(sys.stdin).items():
-        mutants += chosen(
+        mutants += choose_mutants(
             folder, subpackage, request["modules"], request["count"], seed
         )
     json.dump(mutants, sys.stdout)

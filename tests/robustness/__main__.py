@@ -10,7 +10,7 @@ from tests.robustness import fuzz, kills
 
 
 def main():
-    """Run all of it, and print a line of the outcome; return the exit status."""
+    """Run everything, print the outcome in one line, and return the exit status."""
     parser = argparse.ArgumentParser(prog="python -m tests.robustness")
     parser.add_argument("--calls", type=int, default=fuzz.CALLS, help="of functions")
     parser.add_argument("--runs", type=int, default=fuzz.RUNS, help="of commands")

@@ -1,4 +1,4 @@
-"""Every public function and constructor, with arguments from which it returns."""
+"""Every public function and constructor, with valid arguments."""
 
 import inspect
 from functools import partial
@@ -7,11 +7,12 @@ import numpy as np
 
 import sampled_metrics as sm
 from tests.robustness.values import (
-    AMONG,
-    DRAWN,
-    HELD,
+    CANDIDATE_SCORES,
+    HELD_OUT,
     ITEMS,
     LISTS,
+    N_NEGATIVES,
+    NEGATIVES,
     PAIRS,
     RANKS,
     SAMPLED,
@@ -19,17 +20,16 @@ from tests.robustness.values import (
     SEEN,
     TEST,
     TRAIN,
-    TWO,
+    TWO_MODELS,
     USERS,
-    M,
 )
 
-# They take what other functions of the package return.
+# These take results of other functions of the package.
 INTERNAL = {"Ranks.from_counts", "SampledRanks.from_counts"}
 
 
 def public_names():
-    """Functions of the package, and constructors of its classes; warnings and errors are none."""
+    """Names of the functions and constructors of the package, without warnings and errors."""
     names = []
     for name in sm.__all__:
         value = getattr(sm, name)
@@ -43,7 +43,7 @@ def public_names():
 
 
 def rank_batches(metrics, n_items, missing, confidence, scores, positive, users):
-    """Rank two batches by meters, and put them together."""
+    """Rank two batches with one meter each, and merge them."""
     meters = []
     for _ in range(2):
         meter = sm.RankMeter(
@@ -56,7 +56,7 @@ def rank_batches(metrics, n_items, missing, confidence, scores, positive, users)
 
 
 def rank_negatives(metrics, n_items, n_negatives, sampling, ranks, users):
-    """Take in sampled ranks by a meter."""
+    """Update a meter with sampled ranks."""
     meter = sm.RankMeter(
         metrics, n_items=n_items, n_negatives=n_negatives, sampling=sampling
     )
@@ -65,19 +65,19 @@ def rank_negatives(metrics, n_items, n_negatives, sampling, ranks, users):
 
 
 def read_records(kind, records, path):
-    """Write records to a file, and read them again."""
+    """Write records to a file and read it."""
     records.write(path)
     return kind.read(path)
 
 
 def cases():
-    """Names, functions and arguments, made anew for each call."""
+    """Names, functions and arguments; new objects for each call, because some are changed."""
     vectors = np.random.default_rng(0)
     users, items = vectors.normal(size=(USERS, 4)), vectors.normal(size=(ITEMS, 4))
-    full = {"metrics": "recall@3", "relevant": HELD, "seen": SEEN}
+    full = {"metrics": "recall@3", "relevant": HELD_OUT, "seen": SEEN}
     lists = {"data": LISTS, "metrics": "recall@3", "relevant": TEST, "seen": TRAIN}
     few = {"metrics": "auc", "estimators": "sampled", "n_items": 99}
-    budget = {"metrics": "hr@1", "relevant": HELD, "seen": SEEN, "budget": 20.0}
+    budget = {"metrics": "hr@1", "relevant": HELD_OUT, "seen": SEEN, "budget": 20.0}
     printed = {"printed": {"HR@10": 0.5}, "metrics": "HR@10", "n_items": 99}
     rows = [
         {
@@ -89,7 +89,7 @@ def cases():
         }
     ]
     whole = LISTS.assign(
-        label=(LISTS["item_id"] == np.repeat(HELD, ITEMS)).astype(int)
+        label=(LISTS["item_id"] == np.repeat(HELD_OUT, ITEMS)).astype(int)
     )
     top = np.argsort(-SCORES, axis=1)
     ranks = sm.Ranks([9, 9], [1, 2], [0, 0])
@@ -111,20 +111,30 @@ def cases():
         (
             "correct",
             sm.correct,
-            {"data": AMONG, **few, "positive": 0, "ties": "random", "sampling": None},
+            {
+                "data": CANDIDATE_SCORES,
+                **few,
+                "positive": 0,
+                "ties": "random",
+                "sampling": None,
+            },
         ),
         ("correct", sm.correct, {"data": PAIRS, **few, "seed": 0, "shape": 1.5}),
-        ("correct", sm.correct, {"data": SAMPLED, **few, "n_negatives": M}),
-        ("compare", sm.compare, {"data": TWO, **full, "correction": "holm"}),
+        ("correct", sm.correct, {"data": SAMPLED, **few, "n_negatives": N_NEGATIVES}),
+        ("compare", sm.compare, {"data": TWO_MODELS, **full, "correction": "holm"}),
         (
             "compare",
             sm.compare,
-            {"data": {"A": AMONG, "B": AMONG[::-1]}, **few, "positive": 0},
+            {
+                "data": {"A": CANDIDATE_SCORES, "B": CANDIDATE_SCORES[::-1]},
+                **few,
+                "positive": 0,
+            },
         ),
         (
             "report",
             sm.report,
-            {"data": TWO, **full, "path": "page.html", "ties": "expected"},
+            {"data": TWO_MODELS, **full, "path": "page.html", "ties": "expected"},
         ),
         (
             "rank",
@@ -132,7 +142,7 @@ def cases():
             {
                 "score": SCORES,
                 "seen": SEEN,
-                "relevant": HELD,
+                "relevant": HELD_OUT,
                 "users": None,
                 "items": None,
             },
@@ -178,7 +188,7 @@ def cases():
         (
             "check_negatives",
             sm.check_negatives,
-            {"negatives": DRAWN, "relevant": TEST, "seen": TRAIN, "items": None},
+            {"negatives": NEGATIVES, "relevant": TEST, "seen": TRAIN, "items": None},
         ),
         (
             "evaluate_on_budget",
@@ -209,7 +219,7 @@ def cases():
             {
                 "user_vectors": users,
                 "item_vectors": items,
-                "relevant": HELD,
+                "relevant": HELD_OUT,
                 "seen": SEEN,
             },
         ),
@@ -218,7 +228,7 @@ def cases():
             sm.Ranks.from_function,
             {
                 "score": lambda users: SCORES[users],
-                "relevant": HELD,
+                "relevant": HELD_OUT,
                 "n_items": ITEMS,
                 "seen": SEEN,
             },
@@ -237,7 +247,7 @@ def cases():
         (
             "Ranks.from_scores",
             sm.Ranks.from_scores,
-            {"scores": SCORES, "relevant": HELD, "seen": SEEN, "up_to": None},
+            {"scores": SCORES, "relevant": HELD_OUT, "seen": SEEN, "up_to": None},
         ),
         (
             "Ranks.from_table",
@@ -250,7 +260,7 @@ def cases():
         (
             "Ranks.from_top_k",
             sm.Ranks.from_top_k,
-            {"ids": top, "relevant": HELD, "scores": None, "users": None},
+            {"ids": top, "relevant": HELD_OUT, "scores": None, "users": None},
         ),
         (
             "Ranks.read",
@@ -275,7 +285,7 @@ def cases():
         (
             "SampledRanks.from_scores",
             sm.SampledRanks.from_scores,
-            {"scores": AMONG, "positive": 0, "n_items": 99, "seed": 0},
+            {"scores": CANDIDATE_SCORES, "positive": 0, "n_items": 99, "seed": 0},
         ),
         (
             "SampledRanks.from_table",
@@ -296,7 +306,7 @@ def cases():
                 "missing": "refuse",
                 "confidence": 0.9,
                 "scores": SCORES,
-                "positive": HELD,
+                "positive": HELD_OUT,
                 "users": None,
             },
         ),

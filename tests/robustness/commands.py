@@ -1,15 +1,16 @@
-"""Every command that reads files, with files from which it returns, and ways to damage them."""
+"""Every command that reads files, with valid files, and ways to damage them."""
 
 import numpy as np
 import pandas as pd
 
 import sampled_metrics as sm
 from tests.robustness.values import (
-    AMONG,
-    DRAWN,
-    HELD,
+    CANDIDATE_SCORES,
+    HELD_OUT,
     ITEMS,
     LISTS,
+    N_NEGATIVES,
+    NEGATIVES,
     PAIRS,
     RANKS,
     SAMPLED,
@@ -17,13 +18,12 @@ from tests.robustness.values import (
     TEST,
     TRAIN,
     USERS,
-    M,
 )
 
 SEEN_BY_USERS = "--relevant held.csv --seen seen.csv"
 OF_LISTS = "--relevant held.csv --complete --metric recall@3"
 SAMPLED_AUC = "--estimator sampled --metric auc"
-# The file that is damaged, and a command that reads it.
+# The file to damage, and a command that reads it.
 COMMANDS = [
     ("scores.npy", f"evaluate scores.npy {SEEN_BY_USERS}"),
     ("held.csv", f"evaluate scores.npy {SEEN_BY_USERS}"),
@@ -66,7 +66,7 @@ ODD += [b"\xe2\x80\xae"]
 
 
 def write_files(folder):
-    """Write a sound file of each kind."""
+    """Write a valid file of each kind."""
     np.save(folder / "scores.npy", SCORES)
     LISTS.to_csv(folder / "lists.csv", index=False)
     LISTS.to_csv(folder / "lists.tsv", index=False, sep="\t")
@@ -77,16 +77,16 @@ def write_files(folder):
     n, none = np.full(USERS, ITEMS), np.zeros(USERS, int)
     sm.Ranks(n, RANKS - 1, none).write(folder / "records.parquet")
     sm.Ranks(n, RANKS[::-1] - 1, none).write(folder / "others.parquet")
-    sampled = sm.SampledRanks(SAMPLED, 99, M, users=np.arange(USERS))
+    sampled = sm.SampledRanks(SAMPLED, 99, N_NEGATIVES, users=np.arange(USERS))
     sampled.write(folder / "sampled.parquet")
     PAIRS.to_csv(folder / "pairs.csv", index=False)
-    np.savez(folder / "among.npz", scores=AMONG)
+    np.savez(folder / "among.npz", scores=CANDIDATE_SCORES)
     np.savez(folder / "scores.npz", scores=SCORES)
     run = [f"{u} Q0 {i} 1 {s!r} t" for u, i, s in LISTS.itertuples(index=False)]
     (folder / "a.run").write_text("\n".join(run) + "\n")
-    qrels = "".join(f"{u} 0 {i} 1\n" for u, i in enumerate(HELD))
+    qrels = "".join(f"{u} 0 {i} 1\n" for u, i in enumerate(HELD_OUT))
     (folder / "a.qrels").write_text(qrels)
-    DRAWN.to_csv(folder / "drawn.csv", index=False)
+    NEGATIVES.to_csv(folder / "drawn.csv", index=False)
     head = "model,data_set,n_items,n_negatives,n_users,HR@1,HR@5,exact HR@10\n"
     rows = "A,B,500,99,300,0.21,0.43,0.1\nC,B,500,99,300,0.25,0.5,\n"
     (folder / "printed.csv").write_text(head + rows)

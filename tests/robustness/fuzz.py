@@ -4,10 +4,10 @@
     python -m tests.robustness.fuzz --repeat calls:SEED:NUMBER
 
 Each call returns or raises InputError in one line, and each command ends with a message and exit
-status 2. Anything else, such as a TypeError from inside, is raw: it is printed with the command
-that repeats it, and the exit status is 1. So it is if a function is never called, or if it does
-not return from sound arguments. Values of polars, ranx, sparse, torch and xarray are among the
-wrong ones if the packages are installed. Everything runs in temporary folders.
+status 2. Anything else, such as a TypeError from inside the package, counts as raw: it is printed
+with the command that repeats it, and the exit status is 1. The exit status is also 1 if a function
+is never called, or fails on valid arguments. The wrong values include objects of polars, ranx,
+sparse, torch and xarray if these are installed. Everything runs in temporary folders.
 """
 
 import argparse
@@ -36,28 +36,28 @@ from tests.robustness.commands import COMMANDS, damage, write_files
 from tests.robustness.values import values
 
 CALLS, RUNS = 8_000, 3_000
-CHUNK = 200  # calls that a process makes one after another
-CHUNKS_OF_A_POOL = 20  # after which new processes have all of their memory again
-SECONDS = 20  # after which a call counts as slow
+CHUNK = 200  # calls made by one process in a row
+CHUNKS_OF_A_POOL = 20  # then new processes start, so that no memory is lost
+SECONDS = 20  # longer calls count as slow
 HERE = Path(__file__).parent
 ENDS = ("returned", "refused", "of the caller", "slow", "raw")
 
 
 def is_of_caller(error):
-    """Whether a function among the values raised an error, or was called with other arguments."""
+    """Whether the error comes from a function among the wrong values."""
     frames = traceback.extract_tb(error.__traceback__)
     if Path(frames[-1].filename).parent == HERE:
         return True
     return isinstance(error, TypeError) and "<lambda>() " in str(error)
 
 
-def late(*_):
+def raise_timeout(*_):
     raise TimeoutError
 
 
 def outcome(call):
-    """Return how a call ends, and what was raw about it."""
-    signal.signal(signal.SIGALRM, late)
+    """Return how a call ends, and a description of a raw error."""
+    signal.signal(signal.SIGALRM, raise_timeout)
     signal.alarm(SECONDS)
     try:
         with warnings.catch_warnings(), np.errstate(all="ignore"):
@@ -84,12 +84,12 @@ def outcome(call):
 
 
 def changed_call(seed, number):
-    """Choose a function, and change none, one or two of its arguments; the same each time."""
+    """Choose a function and change up to two arguments, as seed and number determine."""
     chooser = random.Random(f"{seed}:{number}")  # noqa: S311 - no secret depends on it
-    known = cases()
-    name = chooser.choice(sorted({name for name, *_ in known}))
+    all_cases = cases()
+    name = chooser.choice(sorted({name for name, *_ in all_cases}))
     _, function, arguments = chooser.choice(
-        [case for case in known if case[0] == name]
+        [case for case in all_cases if case[0] == name]
     )
     names = chooser.sample(
         sorted(arguments), min(chooser.choice([0, 1, 1, 2]), len(arguments))
@@ -103,9 +103,9 @@ def changed_call(seed, number):
 
 
 def call(seed, number):
-    """Make a call; return its function, how it ends, and what was raw."""
+    """Make a call; return its function, how it ends, and a description of a raw error."""
     name, function, arguments, names = changed_call(seed, number)
-    np.random.seed(0)  # noqa: NPY002 - in case that a value draws
+    np.random.seed(0)  # noqa: NPY002 - in case a value draws
     end, problem = outcome(lambda: function(**arguments))
     if end != "returned" and not names:
         end, problem = "raw", f"sound arguments were {end}: {problem}"
@@ -114,11 +114,11 @@ def call(seed, number):
     return name, end, problem
 
 
-def run_command(words):
+def run_command(command):
     """Run a command in this process; return its exit status and what it printed as errors."""
     error = io.StringIO()
     arguments = sys.argv
-    sys.argv = ["sampled-metrics", *words]
+    sys.argv = ["sampled-metrics", *command]
     for handler in logging.getLogger().handlers[:]:
         logging.getLogger().removeHandler(handler)
     try:
@@ -135,14 +135,14 @@ def run_command(words):
 
 
 def run(seed, number):
-    """Run a command on a damaged file; one of eight files is left as it was."""
+    """Run a command on a damaged file; one file in eight is left as it is."""
     chooser = random.Random(f"{seed}:{number}")  # noqa: S311
-    name, words = chooser.choice(COMMANDS)
+    name, text = chooser.choice(COMMANDS)
     status, error = None, ""
 
     def command():
         nonlocal status, error
-        status, error = run_command(words.split())
+        status, error = run_command(text.split())
 
     with tempfile.TemporaryDirectory(dir=".") as folder, contextlib.chdir(folder):
         write_files(Path())
@@ -158,27 +158,27 @@ def run(seed, number):
     if is_sound and end != "returned":
         end, problem = "raw", f"sound files were {end}: {problem or error[-90:]!r}"
     if problem:
-        problem = f"{words} ({name}): {problem}"
-    return words.split()[0], end, problem
+        problem = f"{text} ({name}): {problem}"
+    return text.split()[0], end, problem
 
 
 MAKERS = {"calls": call, "runs": run}
 
 
 def enter(folder):
-    """Work in a folder of this process, below one that is removed at the end."""
+    """Change to a new folder for this process, inside one that is removed at the end."""
     os.chdir(tempfile.mkdtemp(dir=folder))
     tempfile.tempdir = str(Path.cwd())
     logging.disable(logging.WARNING)
 
 
-def chunk(kind, seed, numbers):
-    """Make some calls or runs, one after another."""
+def make_chunk(kind, seed, numbers):
+    """Make some calls or runs in sequence."""
     return [(number, *MAKERS[kind](seed, number)) for number in numbers]
 
 
-def in_processes(kind, seed, numbers):
-    """Make calls or runs in new processes; yield how each ends, or that a process died."""
+def run_in_processes(kind, seed, numbers):
+    """Make calls or runs in new processes; yield how each one ends, or that a process died."""
     chunks = [
         numbers[first : first + CHUNK] for first in range(0, len(numbers), CHUNK)
     ]
@@ -190,29 +190,34 @@ def in_processes(kind, seed, numbers):
             initargs=(folder,),
         ) as pool,
     ):
-        jobs = [pool.submit(chunk, kind, seed, some) for some in chunks]
+        jobs = [pool.submit(make_chunk, kind, seed, some) for some in chunks]
         for some, job in zip(chunks, jobs, strict=True):
             try:
                 yield from job.result()
             except BrokenProcessPool:
-                died = f"a process died in the {len(some)} from here on"
+                died = f"a process died in one of the {len(some)} calls from here on"
                 yield some[0], kind, "raw", died
 
 
 def fuzz(kind, number, seed):
-    """Make calls or runs in several processes; print how they end, and return the raw ones."""
+    """Make calls or runs in several processes, print how they end, and count failures.
+
+    Returns the number of raw errors and the number of functions that never returned.
+    """
     counts = defaultdict(Counter)
     problems = {}
     for start in range(0, number, CHUNK * CHUNKS_OF_A_POOL):
         stop = min(start + CHUNK * CHUNKS_OF_A_POOL, number)
-        for index, name, end, problem in in_processes(kind, seed, range(start, stop)):
+        for index, name, end, problem in run_in_processes(
+            kind, seed, range(start, stop)
+        ):
             counts[name][end] += 1
             if end == "raw":
                 problems[index] = problem
     print(f"{kind:<24}" + "".join(f"{end:>14}" for end in ENDS))
     for name in sorted(counts):
         print(f"{name:<24}" + "".join(f"{counts[name][end]:>14,}" for end in ENDS))
-    show(kind, seed, problems)
+    print_problems(kind, seed, problems)
     if kind == "calls":
         missing = [name for name in public_names() if not counts[name]["returned"]]
     else:
@@ -224,10 +229,10 @@ def fuzz(kind, number, seed):
 
 def commands():
     """Names of the commands that read files."""
-    return sorted({words.split()[0] for _, words in COMMANDS})
+    return sorted({command.split()[0] for _, command in COMMANDS})
 
 
-def show(kind, seed, problems):
+def print_problems(kind, seed, problems):
     """Print each raw error once, with the command that repeats it."""
     first = {}
     times = Counter(problems.values())
@@ -239,7 +244,7 @@ def show(kind, seed, problems):
 
 
 def repeat(kind, seed, number):
-    """Make one call or run again, with its arguments and its traceback."""
+    """Repeat one call or run, and show its arguments and its traceback."""
     with tempfile.TemporaryDirectory() as folder:
         enter(folder)
         if kind == "calls":
@@ -270,8 +275,8 @@ def main(arguments=None):
     raw = missing = 0
     for kind, number in (("calls", options.calls), ("runs", options.runs)):
         if number:
-            found = fuzz(kind, number, options.seed)
-            raw, missing = raw + found[0], missing + found[1]
+            totals = fuzz(kind, number, options.seed)
+            raw, missing = raw + totals[0], missing + totals[1]
     print(
         f"{options.calls:,} calls and {options.runs:,} runs: {raw} raw, {missing} never returned"
     )

@@ -1,9 +1,9 @@
-"""Kill small runs of the study, unlock and finish each by the same command.
+"""Kill small runs of the study, unlock each and finish it with the same command.
 
     python -m tests.robustness.kills [--kills N] [--seed N]
 
-Half of the runs are killed at a random moment, the others just before or after a result gets its
-name. Every run must end with the bytes of one that nothing has disturbed.
+Half of the runs are killed at a random moment, the others just before or after a result is renamed
+to its final name. Every run must end with the same bytes as an undisturbed run.
 """
 
 import argparse
@@ -29,27 +29,27 @@ COMMAND = [
 
 
 def moments(project, seconds, count, seed):
-    """Return `count` moments at which to kill, each with a description."""
-    kept = set(project.results.glob("reference/*"))
-    rng = random.Random(seed)  # noqa: S311, which no secret depends on
+    """Yield `count` moments at which to kill: a description, and a test of the elapsed time."""
+    reference = set(project.results.glob("reference/*"))
+    rng = random.Random(seed)  # noqa: S311 - no secret depends on it
     for number in range(count):
-        at, place, seen = rng.uniform(0.1, seconds), rng.randint(1, 5), set()
+        delay, n_files, names = rng.uniform(0.1, seconds), rng.randint(1, 5), set()
         if number % 2 == 0:
-            yield f"after {at:.1f} s", lambda elapsed, at=at: elapsed > at
+            yield f"after {delay:.1f} s", lambda elapsed, delay=delay: elapsed > delay
         elif number % 4 == 1:
 
-            def temporary(_, place=place, seen=seen):
-                seen.update(path.name for path in project.hidden())
-                return len(seen) >= place
+            def has_temporary_file(_, n_files=n_files, names=names):
+                names.update(path.name for path in project.temporary_files())
+                return len(names) >= n_files
 
-            yield f"before name {place}", temporary
+            yield f"before name {n_files}", has_temporary_file
         else:
 
-            def named(_, place=place):
-                made = set(project.results.glob("*/*")) - kept
-                return sum(path.is_file() for path in made) >= place
+            def has_name(_, n_files=n_files):
+                results = set(project.results.glob("*/*")) - reference
+                return sum(path.is_file() for path in results) >= n_files
 
-            yield f"after name {place}", named
+            yield f"after name {n_files}", has_name
 
 
 def clean(project):
@@ -62,7 +62,7 @@ def clean(project):
 
 
 def kill_runs(number, seed=0):
-    """Kill runs, finish each, and count those that end with other bytes."""
+    """Kill runs, finish each one, and return how many end with other bytes."""
     with tempfile.TemporaryDirectory() as folder:
         ratings = as_ratings(synthetic_interactions())
         archive = write_archive(Path(folder, "a.zip"), ratings)
@@ -82,7 +82,7 @@ def kill_runs(number, seed=0):
         bad = 0
         for name, moment in moments(project, seconds, number, seed):
             clean(project)
-            is_killed = project.killed(COMMAND, moment)
+            is_killed = project.kill_when(COMMAND, moment)
             project.run("snakemake", "--unlock")
             done = project.run(*COMMAND)
             is_same = done.returncode == 0 and expected == [

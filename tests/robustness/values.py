@@ -1,4 +1,4 @@
-"""Small data of every kind, and values that are wrong wherever they are given."""
+"""Small data of every kind, and wrong values for any argument."""
 
 import contextlib
 import importlib.util
@@ -11,14 +11,14 @@ import scipy.sparse as sp
 
 import sampled_metrics as sm
 
-USERS, ITEMS, M = 12, 30, 8
+USERS, ITEMS, N_NEGATIVES = 12, 30, 8
 RNG = np.random.default_rng(0)
 SCORES = RNG.normal(size=(USERS, ITEMS))
-HELD = RNG.integers(ITEMS, size=USERS)
-SEEN = (RNG.random(SCORES.shape) < 0.1) & (np.arange(ITEMS) != HELD[:, None])
-RANKS = 1 + (SCORES[np.arange(USERS), HELD][:, None] < SCORES).sum(axis=1)
-AMONG = RNG.normal(size=(USERS, 1 + M))
-SAMPLED = 1 + (AMONG[:, 1:] > AMONG[:, :1]).sum(axis=1)
+HELD_OUT = RNG.integers(ITEMS, size=USERS)
+SEEN = (RNG.random(SCORES.shape) < 0.1) & (np.arange(ITEMS) != HELD_OUT[:, None])
+RANKS = 1 + (SCORES[np.arange(USERS), HELD_OUT][:, None] < SCORES).sum(axis=1)
+CANDIDATE_SCORES = RNG.normal(size=(USERS, 1 + N_NEGATIVES))
+SAMPLED = 1 + (CANDIDATE_SCORES[:, 1:] > CANDIDATE_SCORES[:, :1]).sum(axis=1)
 
 
 def table(mask):
@@ -26,7 +26,7 @@ def table(mask):
     return pd.DataFrame({"user_id": users, "item_id": items})
 
 
-TEST = pd.DataFrame({"user_id": np.arange(USERS), "item_id": HELD})
+TEST = pd.DataFrame({"user_id": np.arange(USERS), "item_id": HELD_OUT})
 TRAIN = table(SEEN)
 LISTS = pd.DataFrame(
     {
@@ -37,23 +37,23 @@ LISTS = pd.DataFrame(
 )
 PAIRS = pd.DataFrame(
     {
-        "user_id": np.repeat(np.arange(USERS), 1 + M),
-        "score": AMONG.ravel(),
-        "label": np.tile([1] + M * [0], USERS),
+        "user_id": np.repeat(np.arange(USERS), 1 + N_NEGATIVES),
+        "score": CANDIDATE_SCORES.ravel(),
+        "label": np.tile([1] + N_NEGATIVES * [0], USERS),
     }
 )
-DRAWN = pd.DataFrame(
+NEGATIVES = pd.DataFrame(
     {"user_id": np.repeat(np.arange(USERS), 2), "item_id": np.arange(2 * USERS)}
 )
-TWO = {"A": SCORES, "B": SCORES[:, ::-1]}
+TWO_MODELS = {"A": SCORES, "B": SCORES[:, ::-1]}
 
 
 class Odd:
-    """An object of no library."""
+    """An object of an unknown class."""
 
 
 def frames():
-    yield from (TEST, TRAIN, LISTS, PAIRS, DRAWN, TEST.head(0), pd.DataFrame())
+    yield from (TEST, TRAIN, LISTS, PAIRS, NEGATIVES, TEST.head(0), pd.DataFrame())
     yield TEST.astype(str)
     yield TEST.astype(float)
     yield TEST.assign(user_id=None)
@@ -80,10 +80,10 @@ def frames():
 def arrays():
     yield from (
         SCORES,
-        HELD,
+        HELD_OUT,
         SEEN,
         RANKS,
-        AMONG,
+        CANDIDATE_SCORES,
         SAMPLED,
         SCORES.T,
         SCORES[0],
@@ -107,7 +107,7 @@ def arrays():
     ):
         with contextlib.suppress(TypeError, ValueError):
             yield (100 * SCORES).astype("i8").astype(kind)
-            yield HELD.astype(kind)
+            yield HELD_OUT.astype(kind)
     yield from (SCORES * np.nan, SCORES * np.inf, -SCORES * np.inf, 0 * SCORES)
     yield np.where(SCORES > 1, np.nan, SCORES)
     yield np.where(SCORES > 1, np.inf, SCORES)
@@ -137,7 +137,7 @@ def sparse_matrices():
         yield make(SCORES)
     yield sp.csr_array((USERS, ITEMS))
     yield sp.csr_array(SEEN.astype(float) * np.nan)
-    yield sp.coo_array(HELD)
+    yield sp.coo_array(HELD_OUT)
     bad = sp.csr_array(SCORES)
     bad.indices = bad.indices.copy()
     bad.indices[0] = 99
@@ -209,12 +209,12 @@ def others():
         {"a": [1], "b": {"c": 2}},
         {"A": RANKS},
         {"A": SCORES},
-        TWO,
+        TWO_MODELS,
         {"HR@10": 0.4},
     )
     yield {"user_id": [1, 2], "item_id": [3]}
     yield {"user_id": [1], "item_id": [3], "score": ["x"]}
-    yield {user: [int(item)] for user, item in enumerate(HELD)}
+    yield {user: [int(item)] for user, item in enumerate(HELD_OUT)}
     yield {user: set(range(3)) for user in range(USERS)}
     yield {user: {1: 0.5, "a": 1} for user in range(USERS)}
     yield from (
@@ -245,19 +245,19 @@ def others():
     yield pa.table({"a": [1]})
 
 
-def of_polars(polars):
+def polars_values(polars):
     for frame in (
         TEST,
         TRAIN,
         LISTS,
         PAIRS,
-        DRAWN,
+        NEGATIVES,
         pd.DataFrame(SCORES).add_prefix("c"),
     ):
         yield polars.from_pandas(frame)
     yield polars.from_pandas(TEST).lazy()
     yield polars.from_pandas(TEST.astype(str))
-    yield polars.Series(HELD)
+    yield polars.Series(HELD_OUT)
     yield polars.Series(SCORES)
     yield polars.Series(["a"])
     yield polars.Series([[1], [2, 3]])
@@ -276,15 +276,23 @@ def of_polars(polars):
     )
 
 
-def of_sparse(sparse):
+def sparse_values(sparse):
     yield sparse.COO.from_numpy(SCORES)
     yield sparse.COO.from_numpy(SEEN)
-    yield sparse.COO.from_numpy(HELD)
+    yield sparse.COO.from_numpy(HELD_OUT)
     yield sparse.GCXS.from_numpy(SCORES)
 
 
-def of_torch(torch):
-    for values in (SCORES, HELD, SEEN, RANKS, AMONG, SAMPLED, SCORES[0]):
+def torch_values(torch):
+    for values in (
+        SCORES,
+        HELD_OUT,
+        SEEN,
+        RANKS,
+        CANDIDATE_SCORES,
+        SAMPLED,
+        SCORES[0],
+    ):
         yield torch.as_tensor(values.copy())
     yield torch.as_tensor(SCORES.copy()).requires_grad_()
     for kind in ("bfloat16", "float16", "complex64", "int8", "uint8"):
@@ -296,16 +304,16 @@ def of_torch(torch):
     yield torch.tensor(3)
     yield torch.empty(SCORES.shape, device="meta")
     yield [torch.tensor([1, 2]), torch.tensor([3])]
-    yield {user: torch.as_tensor([item]) for user, item in enumerate(HELD)}
+    yield {user: torch.as_tensor([item]) for user, item in enumerate(HELD_OUT)}
     yield {name: torch.as_tensor(TEST[name].to_numpy().copy()) for name in TEST}
     yield torch.topk(torch.as_tensor(SCORES.copy()), 5)
 
 
-def of_xarray(xarray):
+def xarray_values(xarray):
     named = {"user": np.arange(USERS), "item": np.arange(ITEMS)}
     yield xarray.DataArray(SCORES)
     yield xarray.DataArray(SCORES, named, ("user", "item"))
-    yield xarray.DataArray(HELD, dims="user")
+    yield xarray.DataArray(HELD_OUT, dims="user")
     yield xarray.DataArray(SEEN)
     yield xarray.DataArray(3)
     yield xarray.Dataset({"scores": (("user", "item"), SCORES)})
@@ -314,12 +322,12 @@ def of_xarray(xarray):
     yield xarray.DataArray(TEST.to_numpy()).to_dataset("dim_1")
 
 
-def of_ranx(ranx):
+def ranx_values(ranx):
     run = {
         f"u{user}": {f"i{i}": row[i] for i in (0, 3)}
         for user, row in enumerate(SCORES)
     }
-    qrels = {f"u{user}": {f"i{item}": 1} for user, item in enumerate(HELD)}
+    qrels = {f"u{user}": {f"i{item}": 1} for user, item in enumerate(HELD_OUT)}
     yield ranx.Run(run)
     yield ranx.Qrels(qrels)
     yield ranx.Run()
@@ -327,14 +335,14 @@ def of_ranx(ranx):
 
 
 def other_packages():
-    made = (of_polars, of_sparse, of_torch, of_xarray, of_ranx)
-    for make in made:
-        name = make.__name__.removeprefix("of_")
+    makers = (polars_values, sparse_values, torch_values, xarray_values, ranx_values)
+    for make in makers:
+        name = make.__name__.removesuffix("_values")
         if importlib.util.find_spec(name):
             yield from make(importlib.import_module(name))
 
 
 def values():
-    """All of them, made anew, because iterators are used up."""
+    """All wrong values; new objects for each call, because iterators are used up."""
     for part in (frames, arrays, sparse_matrices, others, other_packages):
         yield from part()

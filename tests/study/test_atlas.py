@@ -115,11 +115,11 @@ def test_row_metric_has_joint_range(printed, shown):
     if shown == "HR@1":
         shown = next(iter(numbers))
     about = {"n_items": 3416, "n_negatives": 100, "n_users": 6040}
-    (found,) = reported(numbers, shown, **about)
+    (reading,) = reported(numbers, shown, **about)
     assert (row["metric"], row["value"]) == (shown, numbers[shown])
     assert (row["low"], row["high"]) == (
-        round(found.range_low, 5),
-        round(found.range_high, 5),
+        round(reading.range_low, 5),
+        round(reading.range_high, 5),
     )
 
 
@@ -170,7 +170,7 @@ def test_measured_value_of_other_metric_is_hidden():
 
 
 @pytest.mark.parametrize(
-    ("changed", "words"),
+    ("changed", "remark"),
     [
         ({"HR@10": "0.500", "NDCG@10": "0.600", "cause": "x"}, "do not fit"),
         ({"sampling": "popularity", "cause": "x"}, "by popularity"),
@@ -179,15 +179,15 @@ def test_measured_value_of_other_metric_is_hidden():
         ({"exact HR@10": "0.21", "cause": "x"}, None),
     ],
 )
-def test_remarks(changed, words):
+def test_remarks(changed, remark):
     row, _ = one_row(**changed)
-    if words is None:
+    if remark is None:
         assert row["remark"] == ""
     else:
-        assert words in row["remark"]
-    has_cause = "cause" in changed and words in ("do not fit", "outside")
+        assert remark in row["remark"]
+    has_cause = "cause" in changed and remark in ("do not fit", "outside")
     assert row["remark"].endswith("In the source: x.") == has_cause
-    assert (row["low"] is None) == (words in ("do not fit", "by popularity"))
+    assert (row["low"] is None) == (remark in ("do not fit", "by popularity"))
     assert row["way"] == (
         "by popularity" if "sampling" in changed else "without-replacement"
     )

@@ -41,7 +41,7 @@ def printed(sizes=(1010.0, 59.0), changes=()):
     return Run(pd.concat([cells.reset_index(), others]), ranks)
 
 
-def found(quote, run=None):
+def measure_claim(quote, run=None):
     (claim,) = [claim for claim in claims() if quote in claim["quote"]]
     return (run or printed()).measure(claim["measurement"])
 
@@ -126,7 +126,7 @@ MUCH_BETTER = "recommender X is much better than Y which is better"
 
 
 @pytest.mark.parametrize(
-    ("quote", "changes", "holds", "words"),
+    ("quote", "changes", "holds", "text"),
     [
         (MUCH_BETTER, [], True, "X 66.19, Y 56.51, Z 54.20"),
         (
@@ -154,10 +154,10 @@ MUCH_BETTER = "recommender X is much better than Y which is better"
         ),
     ],
 )
-def test_claim_measured_on_changed_cells(quote, changes, holds, words):
-    is_true, found_words = found(quote, printed(changes=changes))
+def test_claim_measured_on_changed_cells(quote, changes, holds, text):
+    is_true, measured = measure_claim(quote, printed(changes=changes))
     assert is_true is holds
-    assert words in found_words
+    assert text in measured
 
 
 def test_claim_bounds_are_exact():
@@ -168,16 +168,16 @@ def test_claim_bounds_are_exact():
         ("requires only m = 60", (1010.0, 60.0), True),
         ("requires only m = 60", (1010.0, np.nan), False),
     ):
-        assert found(quote, printed(sizes))[0] is holds, (quote, sizes)
-    assert found("2310 items are in the top 100") == (True, "2,310 of X")
-    assert found("less than 300") == (True, "299 of X")
+        assert measure_claim(quote, printed(sizes))[0] is holds, (quote, sizes)
+    assert measure_claim("2310 items are in the top 100") == (True, "2,310 of X")
+    assert measure_claim("less than 300") == (True, "299 of X")
 
 
 def test_claim_without_numbers_is_not_measured(table):
     lacking = Run(PUBLISHED[PUBLISHED["table"] == 4].assign(expected=0.0, value=0.0))
-    found = ledger(lacking, printed_run(PUBLISHED), [])
-    assert set(found.loc[found["verdict"] == "not measured", "ours"]) == {""}
-    assert 0 < (found["verdict"] == "not measured").sum() <= 33
+    partial = ledger(lacking, printed_run(PUBLISHED), [])
+    assert set(partial.loc[partial["verdict"] == "not measured", "ours"]) == {""}
+    assert 0 < (partial["verdict"] == "not measured").sum() <= 33
     assert (table["verdict"] != "not measured").all()
 
 

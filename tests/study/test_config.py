@@ -91,8 +91,8 @@ def test_papers_study_values():
     for entry in paper.recommenders:
         create(entry.kind, entry.settings.model_dump(by_alias=True))
     # what is configured for X is what its model uses
-    own = paper.recommender("X").settings.model_dump(by_alias=True)
-    assert own == STUDY["recommenders"][0]["settings"]
+    x_settings = paper.recommender("X").settings.model_dump(by_alias=True)
+    assert x_settings == STUDY["recommenders"][0]["settings"]
     identity = paper.identity()
     assert identity["seeds"] == dict.fromkeys(
         ("split", "exact", "toy", "experiment", "X"), 0
@@ -101,7 +101,7 @@ def test_papers_study_values():
 
 
 @pytest.mark.parametrize(
-    ("place", "value", "words"),
+    ("place", "value", "keyword"),
     [
         ("ranks", "both", "'trained' or 'reference'"),
         ("ranks", KeyError, "Field required"),
@@ -173,10 +173,10 @@ def test_papers_study_values():
         ("experiment.n_negatives", [10, 50], "valid integer"),
     ],
 )
-def test_invalid_value_names_place_and_problem(place, value, words):
+def test_invalid_value_names_place_and_problem(place, value, keyword):
     problem = refused(changed, place, value)
     assert problem.startswith("recommenders" if "recommenders" in place else place)
-    assert words in problem
+    assert keyword in problem
 
 
 def test_name_with_space_is_valid():
@@ -184,7 +184,7 @@ def test_name_with_space_is_valid():
 
 
 @pytest.mark.parametrize(
-    ("changes", "words"),
+    ("changes", "beginning"),
     [
         (
             [{"dataset": {"name": "ml-2m"}}],
@@ -235,8 +235,8 @@ def test_name_with_space_is_valid():
         ),
     ],
 )
-def test_contradicting_settings_are_refused(changes, words):
-    assert refused(study, *changes).startswith(words)
+def test_contradicting_settings_are_refused(changes, beginning):
+    assert refused(study, *changes).startswith(beginning)
 
 
 @pytest.mark.parametrize(
@@ -265,9 +265,9 @@ def test_metric_names_are_canonical():
         "metrics": ["HR@10", "MAP"],
         "estimators": ["BV:0.10", "rank_estimate"],
     }
-    found = study({"experiment": changes}).experiment
-    assert found.metrics == ("hit@10", "ap")
-    assert found.estimators == ("bv:0.1", "rank-estimate")
+    of_experiment = study({"experiment": changes}).experiment
+    assert of_experiment.metrics == ("hit@10", "ap")
+    assert of_experiment.estimators == ("bv:0.1", "rank-estimate")
 
 
 def test_hash_ignores_settings_without_effect():
@@ -452,10 +452,10 @@ def test_model_round_trips_through_json(model):
 
 @pytest.mark.parametrize("path", sorted((ROOT / "config").glob("*.yaml")), ids=str)
 def test_shipped_configuration_is_valid(path):
-    given = yaml.safe_load(path.read_text("utf-8"))
+    contents = yaml.safe_load(path.read_text("utf-8"))
     values = STUDY | {
         key: STUDY[key] | value if isinstance(value, dict) else value
-        for key, value in given.items()
+        for key, value in contents.items()
     }
     study = Study.of(values, "config")
     assert study.names == [entry["name"] for entry in values["recommenders"]]
@@ -507,7 +507,7 @@ def test_validators_are_discovered():
 
 
 @pytest.mark.parametrize(
-    ("changes", "words"),
+    ("changes", "expected"),
     [
         ({}, []),
         # what moves no expectation, or the paper leaves open
@@ -527,12 +527,12 @@ def test_validators_are_discovered():
         ({"recommenders": STUDY["recommenders"][1:]}, ["recommenders has no X"]),
     ],
 )  # fmt: skip
-def test_departures_name_settings(changes, words):
-    assert departures(study(changes), study()) == words
+def test_departures_name_settings(changes, expected):
+    assert departures(study(changes), study()) == expected
 
 
 @pytest.mark.parametrize(
-    ("changes", "words"),
+    ("changes", "expected"),
     [
         (
             {"dataset": {"name": "ml-100k"}},
@@ -544,8 +544,8 @@ def test_departures_name_settings(changes, words):
         ),
     ],
 )
-def test_departures_name_other_data_first(changes, words):
-    assert departures(study(changes), study())[0] == words
+def test_departures_name_other_data_first(changes, expected):
+    assert departures(study(changes), study())[0] == expected
 
 
 def test_other_studies_use_default_choices():

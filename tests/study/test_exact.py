@@ -53,16 +53,18 @@ def test_allowed_ranges_match_direct_computation(population):
         "no sample is as large as the candidates"
     )
     measures = [parse_measure(name) for name in METRICS]
-    found = table.set_index(["metric", "n_negatives", "a", "b"])
+    range_of = table.set_index(["metric", "n_negatives", "a", "b"])
     exact = {name: np.array([np.mean(r.n_better < 10), np.mean(1 / (1 + r.n_better))])
              for name, r in population.items()}  # fmt: skip
     for m in SIZES:
         samples = {}
         for name, full in population.items():
             rng = generator(3, "ranges", name, m)
-            drawn = draw_sampled_ranks(full, m, rng, "without-replacement", "random")
+            sampled_ranks = draw_sampled_ranks(
+                full, m, rng, "without-replacement", "random"
+            )
             samples[name] = SampledRanks(
-                drawn, full.n_candidates, m, users=full.users
+                sampled_ranks, full.n_candidates, m, users=full.users
             )
         wanted = {
             (name, ""): metric_ranges(measures, one) for name, one in samples.items()
@@ -74,7 +76,7 @@ def test_allowed_ranges_match_direct_computation(population):
         }
         for place, metric in enumerate(METRICS):
             for (a, b), one in wanted.items():
-                low, high = found.loc[(metric, m, a, b)]
+                low, high = range_of.loc[(metric, m, a, b)]
                 assert (low, high) == pytest.approx((one[place].low, one[place].high))
                 value = exact[b] - exact[a] if b else exact[a]
                 assert low <= value[place] <= high

@@ -44,10 +44,10 @@ def experiments(ranks):
 
 def test_simulation_agrees_with_closed_form(experiments):
     for experiment in experiments.values():
-        (mean, sd), drawn = experiment.expected, experiment.repeated
-        assert (abs(drawn.mean(axis=-1) - mean) <= 4 * sd / np.sqrt(100)).all()
+        (mean, sd), repeated = experiment.expected, experiment.repeated
+        assert (abs(repeated.mean(axis=-1) - mean) <= 4 * sd / np.sqrt(100)).all()
         assert (
-            abs(drawn.std(axis=-1, ddof=1) - sd) <= 4 * sd / np.sqrt(2 * 99)
+            abs(repeated.std(axis=-1, ddof=1) - sd) <= 4 * sd / np.sqrt(2 * 99)
         ).all()
     cells = table4(experiments)
     # Equal estimates count half in the closed form and not at all in the count: allow for 2 %
@@ -75,12 +75,12 @@ def test_published_means_agree_with_closed_form(experiments):
 def test_cell_is_independent_of_others(ranks, experiments):
     one = SETTINGS.replaced(estimators=("bv:0.1",), metrics=("ap",))
     for count in (100, 7):
-        alone = run_experiment(
+        alone_estimates = run_experiment(
             "Y", ranks["Y"], one.replaced(repetitions=count)
         ).repeated[0, 0]
         # the draws are the same; linear algebra may round otherwise with other right-hand sides
         np.testing.assert_allclose(
-            alone, experiments["Y"].repeated[2, 4, :count], rtol=1e-12
+            alone_estimates, experiments["Y"].repeated[2, 4, :count], rtol=1e-12
         )
 
 
@@ -195,10 +195,10 @@ def test_table_2_closed_form_simulation_and_print(toys):
         "B": ["0.5548", "0.3405", "0.4472", "0.4000"],
         "C": ["0.8431", "0.3260", "0.4598", "0.5695"],
     }
-    found = second.groupby("row")["expected"].agg(
+    actual = second.groupby("row")["expected"].agg(
         lambda cells: [f"{x:.4f}" for x in cells]
     )
-    assert found.to_dict() == closed_forms
+    assert actual.to_dict() == closed_forms
     sd = second["expected_std"]
     assert (
         abs(second["value"] - second["expected"]) <= 4 * sd / np.sqrt(1000) + 1e-12
@@ -251,8 +251,8 @@ def test_likely_estimates_of_several_samples(sampling):
     rng = np.random.default_rng(0)
     counts = rng.multinomial(900, rng.dirichlet(np.ones(21)), size=4)
     measures = [parse_measure(name) for name in ("recall@10", "ap", "auc")]
-    found = likely_estimates(counts, measures, 700, 20, sampling)
-    for histogram, column in zip(counts, found.T, strict=True):
+    actual = likely_estimates(counts, measures, 700, 20, sampling)
+    for histogram, column in zip(counts, actual.T, strict=True):
         about = {"sampling": sampling, "histogram": histogram}
         vectors = estimator_matrix(
             parse_estimators("likely"), measures, 700, 20, **about

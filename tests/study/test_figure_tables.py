@@ -82,8 +82,8 @@ def test_figure_5_counts_by_hand():
     }
     # all of B are tied for ranks 1 to 20
     for ties, counts in (("random", [25, 25]), ("pessimistic", [0, 50])):
-        found = pick(table, panel="top", recommender="B", ties=ties)["users"]
-        assert found.tolist() == [*counts, *[0] * 8]
+        actual = pick(table, panel="top", recommender="B", ties=ties)["users"]
+        assert actual.tolist() == [*counts, *[0] * 8]
     # ranks 1, 6, 11 ... 246 of A: two in each range of ten
     top = pick(table, panel="top", recommender="A")
     assert top["users"].tolist() == [2] * 10
@@ -184,8 +184,8 @@ def test_figure_6_ordered_after_last_change():
     for e, label in enumerate(("Sampled", "BV 0.1")):
         wrong = [m for m in range(10, 60) if at("B", e, m).mean <= at("A", e, m).mean]
         last_wrong = max(wrong, default=9)
-        found = pick(table, kind="ordered", estimator=label)["n_negatives"]
-        assert found.tolist() == ([last_wrong + 1] if last_wrong < 59 else [])
+        actual = pick(table, kind="ordered", estimator=label)["n_negatives"]
+        assert actual.tolist() == ([last_wrong + 1] if last_wrong < 59 else [])
     exact = pick(table, kind="exact").set_index("recommender")[
         ["n_negatives", "value"]
     ]
@@ -199,11 +199,11 @@ def test_figure_6_sure_has_95_percent_chance():
         f(records, SETTINGS) for f in (recall_against_samples, expected_recall)
     )
     for e, (label, name) in enumerate((("Sampled", "sampled"), ("BV 0.1", "bv:0.1"))):
-        found, chance = (
+        actual, chance = (
             pick(table, kind="sure", estimator=label)["n_negatives"].item(),
             {},
         )
-        for m in (found - 1, found):
+        for m in (actual - 1, actual):
             one = SETTINGS.replaced(
                 metrics=("recall@10",), n_negatives=m, ties="random"
             )
@@ -213,7 +213,7 @@ def test_figure_6_sure_has_95_percent_chance():
             chance[m] = NormalDist().cdf(
                 ((b.mean - a.mean) / np.hypot(a.sd, b.sd)).item()
             )
-        assert chance[found - 1] < 0.95 <= chance[found]
+        assert chance[actual - 1] < 0.95 <= chance[actual]
 
 
 def test_figure_6_needs_12_candidates():
@@ -236,10 +236,10 @@ def test_band_is_range_over_starts():
     ]
     drawn = pd.concat([pick(one, kind="curve", recommender="X") for one in drawn])
     for kind, how in (("lowest", "min"), ("highest", "max")):
-        found = pick(table, kind=kind, recommender="X").set_index(keys)["value"]
+        actual = pick(table, kind=kind, recommender="X").set_index(keys)["value"]
         expected = drawn.groupby(keys)["value"].agg(how)
         pd.testing.assert_series_equal(
-            found.sort_index(), expected, check_index_type=False
+            actual.sort_index(), expected, check_index_type=False
         )
 
 
@@ -253,24 +253,24 @@ def figures():
 
 @pytest.mark.parametrize("number", range(1, 6))
 def test_reference_ranks_give_reference_figures(figures, number):
-    found = figures[number].reset_index(drop=True)
-    kept = pd.read_csv(ROOT / f"results/reference/figures/figure{number}.csv")
-    pd.testing.assert_frame_equal(found, kept, rtol=1e-8, check_dtype=False)
+    actual = figures[number].reset_index(drop=True)
+    stored = pd.read_csv(ROOT / f"results/reference/figures/figure{number}.csv")
+    pd.testing.assert_frame_equal(actual, stored, rtol=1e-8, check_dtype=False)
 
 
 @given(
     st.sets(st.integers(2, 61), max_size=30), st.sampled_from([1e-9, 1.0, math.inf])
 )
 def test_smallest_size_matches_linear_search(wrong, height):
-    found = smallest_size_from_which(
+    actual = smallest_size_from_which(
         lambda m: -height if m in wrong else 1.0, list(range(1, 62))
     )
-    assert found == (max(wrong, default=0) + 1 if 61 not in wrong else None)
+    assert actual == (max(wrong, default=0) + 1 if 61 not in wrong else None)
     after = max(wrong, default=1)  # wrong up to there
-    found = smallest_size_from_which(
+    actual = smallest_size_from_which(
         lambda m: -height if m <= after else 1.0, [1, 7, 61]
     )
-    assert found == (after + 1 if after < 61 else None)
+    assert actual == (after + 1 if after < 61 else None)
 
 
 @pytest.mark.parametrize(("n", "m"), [(60, 59), (60, 30), (400, 100), (400, 390)])
@@ -296,21 +296,19 @@ def test_average_of_head_equals_full_average(n, m):
 ERRORS = pd.read_csv(ROOT / "results/reference/figures/errors.csv")
 
 
-def ranked(ranks, n=101):
-    ranks = np.array(ranks)
-    return Ranks(np.full(ranks.size, n), ranks - 1, np.zeros_like(ranks))
-
-
 def test_errors_of_constant_ranks_by_hand():
     """First ranks stay first; metrics that are 0, here of last ranks, have no relative error."""
     settings = ExperimentSettings(
         metrics=("recall@10", "auc"), estimators=("sampled", "bv:0.1")
     )
-    records = {"first": ranked([1] * 50), "last": ranked([101] * 50)}
-    found = errors_against_samples(records, settings).set_index(
+    records = {
+        "first": Ranks.from_ranks([1] * 50, n_items=101),
+        "last": Ranks.from_ranks([101] * 50, n_items=101),
+    }
+    actual = errors_against_samples(records, settings).set_index(
         ["n_negatives", "estimator"]
     )
-    assert list(found.index.unique("n_negatives")) == [10, 20, 50, 100]
+    assert list(actual.index.unique("n_negatives")) == [10, 20, 50, 100]
     recall = [parse_measure("recall@10")]
     for m in (10, 20, 50, 100):
         vector = estimator_matrix(
@@ -320,7 +318,7 @@ def test_errors_of_constant_ranks_by_hand():
             m,
             sampling=Sampling.WITHOUT_REPLACEMENT,
         )[0, 0]
-        errors = found["value"][m]
+        errors = actual["value"][m]
         assert errors["Sampled"] == 0.0
         assert errors["BV 0.1"] == pytest.approx(100 * abs(vector[0] - 1))
         assert 0 < errors["Likely"] < 100
@@ -331,11 +329,11 @@ def test_errors_shrink_with_m_and_are_repeatable():
         metrics=("recall@10", "ap"), estimators=("sampled",)
     )
     ranks = np.random.default_rng(0).geometric(0.01, 2000).clip(1, 3000)
-    records = {"A": ranked(ranks, 3000)}
-    found = errors_against_samples(records, settings)
+    records = {"A": Ranks.from_ranks(ranks, n_items=3000)}
+    actual = errors_against_samples(records, settings)
     again = errors_against_samples(records, settings)
-    pd.testing.assert_frame_equal(found, again)
-    errors = found.pivot(index="n_negatives", columns="estimator", values="value")
+    pd.testing.assert_frame_equal(actual, again)
+    errors = actual.pivot(index="n_negatives", columns="estimator", values="value")
     assert list(errors.index) == [10, 20, 50, 100, 200]
     assert (errors["Likely"] < errors["Sampled"]).all()
     assert (errors.loc[200] < errors.loc[10]).all()

@@ -71,7 +71,7 @@ def points(axes):
     return [line.get_xydata().tolist() for line in axes.get_lines()]
 
 
-def words(axes):
+def texts_in(axes):
     return [text.get_text() for text in axes.texts]
 
 
@@ -123,7 +123,7 @@ def test_figure_4_has_row_per_correction(figures):
                 axes, table[is_shown & (table["panel"] == kind)], "curve", "rank"
             )
             assert axes.get_yscale() == "linear"
-        assert words(row[0]) == [name]
+        assert texts_in(row[0]) == [name]
 
 
 def test_figure_5_outlines_match_table(figures):
@@ -151,7 +151,7 @@ def test_figure_5_outlines_match_table(figures):
                 name == "Z"
             ):  # the paper's 1,600 users in the worst bucket are in front
                 assert widths["pessimistic"] > widths["random"]
-    assert [text for panel in axes for text in words(panel) if "last" in text] == [
+    assert [text for panel in axes for text in texts_in(panel) if "last" in text] == [
         "Z\n1,592 in the last 100"
     ]
 
@@ -163,7 +163,7 @@ def test_figure_6_marks_and_lists_orders(figures):
         assert_drawn(axes, kinds["curve"], "recommender", "n_negatives")
         rings = kinds["ordered"][kinds["ordered"]["n_negatives"] > first]
         assert rings[["n_negatives", "value"]].to_numpy().tolist() in points(axes)
-        (listed,) = [text for text in words(axes) if "order" in text]
+        (listed,) = [text for text in texts_in(axes) if "order" in text]
         for row in kinds["ordered"].itertuples():
             where = (
                 f"from m = {row.n_negatives}"
@@ -172,9 +172,9 @@ def test_figure_6_marks_and_lists_orders(figures):
             )
             assert f"{row.recommender}: {where}" in listed
         assert f"95 % of runs: {kinds['sure']['n_negatives'].item():,}" in listed
-        assert {"X", "Y", "Z", "X 7.75", "Y 8.84", "Z 9.42"} < set(words(axes))
+        assert {"X", "Y", "Z", "X 7.75", "Y 8.84", "Z 9.42"} < set(texts_in(axes))
         published = kinds["published"]["n_negatives"].item()
-        assert f"paper: {published:,}" in words(axes)
+        assert f"paper: {published:,}" in texts_in(axes)
         assert [[published, 0.0]] in points(axes)
         assert (axes.get_xscale(), axes.get_xlim()) == ("log", (first, 1392))
         band = axes.collections[0].get_paths()[0].vertices.tolist()
@@ -248,7 +248,7 @@ def test_figure_6_height_fits_curves(factor):
 
 def test_figure_4_row_scale_fits_correction(figures):
     for row in np.reshape(figures[4].axes, (-1, 2))[1:]:
-        name = words(row[0])[0]
+        name = texts_in(row[0])[0]
         values = TABLES[4].loc[TABLES[4]["curve"] == name, "value"]
         for axes in row:
             low, high = axes.get_ylim()
@@ -291,7 +291,13 @@ def test_figure_3_curves_differ_without_colour(
         }
         assert len(looks) == len(lines) == 5
     for axes in (figures[3].axes[1], figures[3].axes[3]):
-        assert {*words(axes)} >= {"m = 1", "m = 10", "m = 100", "m = 1,000", "exact"}
+        assert {*texts_in(axes)} >= {
+            "m = 1",
+            "m = 10",
+            "m = 100",
+            "m = 1,000",
+            "exact",
+        }
     for axes in figures[4].axes[::2]:
         steps = {line.get_drawstyle() for line in axes.get_lines()}
         assert steps == {"steps-mid"}, "ranks are whole"
@@ -440,11 +446,6 @@ def test_draw_failure_keeps_old_file(tmp_path, monkeypatch):
 # Errors of estimators.
 
 
-def ranked(ranks, n=101):
-    ranks = np.array(ranks)
-    return Ranks(np.full(ranks.size, n), ranks - 1, np.zeros_like(ranks))
-
-
 def test_errors_figure_draws_every_estimator():
     (axes,) = rendered("errors", TABLES["errors"]).axes
     curves = {line.get_label(): line.get_xydata() for line in axes.get_lines()}
@@ -456,7 +457,9 @@ def test_errors_figure_draws_every_estimator():
 
 def test_errors_figure_of_auc_alone_is_empty():
     settings = ExperimentSettings(metrics=("auc",), estimators=("sampled",))
-    table = errors_against_samples({"A": ranked([3, 40])}, settings)
+    table = errors_against_samples(
+        {"A": Ranks.from_ranks([3, 40], n_items=101)}, settings
+    )
     assert table.empty
     figure = rendered("errors", table)
     assert not figure.axes

@@ -32,8 +32,8 @@ def listed(interactions):
 
 def test_min_rating_is_inclusive():
     data = events((1, 7, 4, 0), (1, 8, 3.5, 1), (1, 9, 4.5, 2))
-    kept, removed = apply_filters(data, Filters(min_rating=4))
-    assert listed(kept) == [(1, 7, 0), (1, 9, 2)]
+    remaining, removed = apply_filters(data, Filters(min_rating=4))
+    assert listed(remaining) == [(1, 7, 0), (1, 9, 2)]
     assert removed == {"min_rating": 1}
     # 3.7 is not the float32 nearest to it, but as a rating it must pass its own threshold
     same = events((1, 7, 3.7, 0), (1, 8, 3.7, 1))
@@ -56,10 +56,14 @@ AGAIN = events((1, 7, 1, 9), (1, 8, 1, 3), (1, 7, 1, 5), (2, 8, 1, 4), (1, 7, 1,
 )
 def test_duplicates_by_time_or_file_order(duplicates, times, rows):
     data = Interactions(AGAIN.user, AGAIN.item, AGAIN.timestamp if times else None)
-    kept, removed = apply_filters(data, Filters(duplicates=duplicates))
+    remaining, removed = apply_filters(data, Filters(duplicates=duplicates))
     columns = [data.user, data.item, *([data.timestamp] if times else [])]
-    found = [kept.user, kept.item, *([kept.timestamp] if times else [])]
-    for column, whole in zip(found, columns, strict=True):
+    actual = [
+        remaining.user,
+        remaining.item,
+        *([remaining.timestamp] if times else []),
+    ]
+    for column, whole in zip(actual, columns, strict=True):
         assert column.tolist() == whole[rows].tolist()
     assert removed == {"duplicates": 3}
 
@@ -99,18 +103,18 @@ def test_minima_give_largest_core(pairs, least_of_user, least_of_item):
         with pytest.raises(InputError, match="min_user_events"):
             apply_filters(data, filters)
         return
-    kept, removed = apply_filters(data, filters)
-    assert [row[:2] for row in listed(kept)] == expected
+    remaining, removed = apply_filters(data, filters)
+    assert [row[:2] for row in listed(remaining)] == expected
     assert sum(removed.values()) == len(pairs) - len(expected)
 
 
 def test_filters_apply_in_order():
     # The low rating of the pair goes first, so that the pair is no duplicate any more.
     data = events((1, 7, 1, 9), (1, 7, 5, 3), (1, 8, 5, 3), (2, 7, 5, 1))
-    kept, removed = apply_filters(
+    remaining, removed = apply_filters(
         data, Filters(min_rating=2, duplicates="last", min_user_events=2)
     )
-    assert listed(kept) == [(1, 7, 3), (1, 8, 3)]
+    assert listed(remaining) == [(1, 7, 3), (1, 8, 3)]
     assert removed == {"min_rating": 1, "duplicates": 0, "min_user_events": 1}
 
 

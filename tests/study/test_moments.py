@@ -46,9 +46,11 @@ def test_expected_moments_match_all_outcomes(weights, vector):
     chance = np.array([np.prod([p[u, i] for u, i in enumerate(o)]) for o in outcomes])
     value = np.array([np.mean([vector[i] for i in o]) for o in outcomes])
     mean = chance @ value
-    found = expected_moments(p, vector)
-    assert found.mean == pytest.approx(mean, abs=1e-12)
-    assert found.sd == pytest.approx(np.sqrt(chance @ (value - mean) ** 2), abs=1e-11)
+    actual = expected_moments(p, vector)
+    assert actual.mean == pytest.approx(mean, abs=1e-12)
+    assert actual.sd == pytest.approx(
+        np.sqrt(chance @ (value - mean) ** 2), abs=1e-11
+    )
 
 
 def test_expected_moments_without_spread_are_0():
@@ -61,8 +63,8 @@ def test_expected_moments_without_spread_are_0():
 
 def test_estimates_by_hand():
     vectors = np.array([[1.0, 0.5, 0.0], [3.0, 0.0, -1.0]])
-    found = repeated_estimates([[2, 1, 1], [0, 4, 0], [0, 0, 4]], vectors)
-    assert found == pytest.approx(
+    actual = repeated_estimates([[2, 1, 1], [0, 4, 0], [0, 0, 4]], vectors)
+    assert actual == pytest.approx(
         np.array([[(2 + 0.5) / 4, 0.5, 0], [(6 - 1) / 4, 0, -1]])
     )
     assert repeated_estimates([[3, 1], [2, 2]], vectors[:, None, :2]).shape == (
@@ -84,8 +86,8 @@ def test_probability_less_by_hand():
     b = MeanAndSd(np.array([0.9, 1.1, 1.0, 0.3]), np.zeros(4))
     assert probability_less(a, b).tolist() == [0.0, 1.0, 0.5, 0.5]
     # (1, -1, 0) / 0, then 0 / 2 and 4 / 2
-    found = divide_by_sd([1.0, -1.0, 0.0, 0.0, 4.0], [0.0, 0.0, 0.0, 2.0, 2.0])
-    assert found.tolist() == [np.inf, -np.inf, 0.0, 0.0, 2.0]
+    actual = divide_by_sd([1.0, -1.0, 0.0, 0.0, 4.0], [0.0, 0.0, 0.0, 2.0, 2.0])
+    assert actual.tolist() == [np.inf, -np.inf, 0.0, 0.0, 2.0]
 
 
 @pytest.mark.parametrize(("users", "tolerance"), [(100, 0.01), (2000, 1e-3)])
@@ -97,7 +99,7 @@ def test_probability_less_matches_convolution(users, tolerance):
         for table in tables
     )
     below = count_b @ np.concatenate([[0], np.cumsum(count_a)[:-1]])
-    found = probability_less(
+    actual = probability_less(
         *(expected_moments(table, np.eye(51)[0]) for table in tables)
     )
-    assert found == pytest.approx(below + count_a @ count_b / 2, abs=tolerance)
+    assert actual == pytest.approx(below + count_a @ count_b / 2, abs=tolerance)

@@ -73,10 +73,10 @@ def test_itemknn_matches_loops(q, k, k_prime, neighbour_axis, self_similarity):
             self_similarity=self_similarity, normalise_scores=normalise_scores,
         )  # fmt: skip
         train = random_train(seed)
-        found = ItemKNN(settings).fit(csr_array(train)).score(np.arange(14))
+        actual = ItemKNN(settings).fit(csr_array(train)).score(np.arange(14))
         expected = scores_by_loops(train, settings)
         np.testing.assert_allclose(
-            found, expected, rtol=1e-12, atol=1e-15, err_msg=f"seed {seed}"
+            actual, expected, rtol=1e-12, atol=1e-15, err_msg=f"seed {seed}"
         )
 
 
@@ -148,9 +148,9 @@ def test_slabs_and_limits_do_not_change_results(
             assert [first for first, _ in again.tiles.columns()] == [0, *ends[:-1]]
         pieces = [rank_piece(again.scorer, split, f"{n}-of-2") for n in (1, 2)]
         for name in ("n_candidates", "n_better", "n_tied", "users"):
-            found = np.concatenate([getattr(piece, name) for piece in pieces])
+            actual = np.concatenate([getattr(piece, name) for piece in pieces])
             expected = np.arange(13) if name == "users" else getattr(ranks, name)
-            assert found.tolist() == expected.tolist()
+            assert actual.tolist() == expected.tolist()
 
 
 @pytest.mark.parametrize("scale", [1.0, 1e-30, 1e-42, 1e-200])
@@ -166,9 +166,15 @@ def test_tiles_rank_in_double_precision(scale):
 
     tiles = [(0, weights[:, :13].copy()), (13, weights[:, 13:].copy())]
     ranks = rank_piece(Tiles(csr_array(histories), lambda: tiles), split)
-    own = scores[np.arange(40), held_out][:, np.newaxis]
-    assert ranks.n_better.tolist() == (scores > own).sum(axis=1)[:-1].tolist()
-    assert ranks.n_tied.tolist() == ((scores == own).sum(axis=1) - 1)[:-1].tolist()
+    held_out_scores = scores[np.arange(40), held_out][:, np.newaxis]
+    assert (
+        ranks.n_better.tolist()
+        == (scores > held_out_scores).sum(axis=1)[:-1].tolist()
+    )
+    assert (
+        ranks.n_tied.tolist()
+        == ((scores == held_out_scores).sum(axis=1) - 1)[:-1].tolist()
+    )
     assert 0 < ranks.n_tied.sum() < ranks.n_better.sum()
 
 
@@ -217,10 +223,12 @@ print((peak() - before) / items**2)
 
 
 @pytest.mark.long
-@pytest.mark.parametrize(("kept", "bytes_of_a_pair"), [(6000, 10), (5999, 4)])
-def test_itemknn_memory_per_pair(kept, bytes_of_a_pair):
+@pytest.mark.parametrize(
+    ("most_dense_items", "bytes_of_a_pair"), [(6000, 10), (5999, 4)]
+)
+def test_itemknn_memory_per_pair(most_dense_items, bytes_of_a_pair):
     """With slabs of some columns, 8 bytes a pair are kept; beyond the limit none are."""
-    command = [sys.executable, "-c", MEMORY, "6000", str(kept)]
+    command = [sys.executable, "-c", MEMORY, "6000", str(most_dense_items)]
     environment = {**os.environ, "PYTHONPATH": f"{ROOT}/src"}
     done = subprocess.run(
         command, env=environment, capture_output=True, text=True, check=True

@@ -219,14 +219,14 @@ def hostile_sources(tmp_path):
 def test_exact_cells_counted_by_kind(document):
     card = pd.read_csv(REFERENCE / "scorecard.csv")
     kinds = card.loc[card["verdict"] == "exact", "kind"].value_counts()
-    words = " ".join(" ".join(document.texts["li"]).split())
-    assert "the same digits" in words
+    page_text = " ".join(" ".join(document.texts["li"]).split())
+    assert "the same digits" in page_text
     for kind, name in (
         ("deterministic",) * 2,
         ("near-certain",) * 2,
         ("random", "by chance"),
     ):
-        assert f"{kinds[kind]} {name}" in words
+        assert f"{kinds[kind]} {name}" in page_text
 
 
 def test_verdicts_count_compared_cells(content):
@@ -238,15 +238,15 @@ def test_verdicts_count_compared_cells(content):
 
 def test_other_data_has_no_verdicts(content, monkeypatch):
     monkeypatch.setattr(page_of_a_study, "_lens_of_study", lambda *_: content["lens"])
-    own = collect(**sources(is_paper=False, audit=None))
-    assert [table["number"] for table in own["tables"]] == [3, 4]
-    for table in own["tables"]:
+    other = collect(**sources(is_paper=False, audit=None))
+    assert [table["number"] for table in other["tables"]] == [3, 4]
+    for table in other["tables"]:
         for lines in table["groups"].values():
             for cell in [
                 cell for columns in lines.values() for cell in columns.values()
             ]:
                 assert (cell["verdict"], cell["ours"]) == ("", cell["value"])
-    assert (own["cells"], own["of_other_settings"]) == ([], [])
+    assert (other["cells"], other["of_other_settings"]) == ([], [])
 
 
 @pytest.mark.long
@@ -256,12 +256,12 @@ def test_page_explains_its_first_metric(page, tmp_path):
     folder = copied(tmp_path)
     ranges = folder / "ranges.csv"
     ranges.write_text(ranges.read_text().replace("recall@10", "recall@5"))
-    own = config()
+    other = config()
     for metrics in (["recall@5"], ["auc"]):
-        own["experiment"]["metrics"] = metrics
-        words = " ".join(render(collect(**sources(folder, config=own))).split())
-        assert (f"Recall@5 {explained} 5." in words) == (metrics == ["recall@5"])
-        assert f"Recall@10 {explained}" not in words
+        other["experiment"]["metrics"] = metrics
+        page_text = " ".join(render(collect(**sources(folder, config=other))).split())
+        assert (f"Recall@5 {explained} 5." in page_text) == (metrics == ["recall@5"])
+        assert f"Recall@10 {explained}" not in page_text
 
 
 def test_lens_sizes_are_those_of_sampled_orders(content):
@@ -342,7 +342,7 @@ def test_lens_matches_figure_6(content, document):
             assert value == pytest.approx(curve, abs=0.051)
     ordered = table[(table["kind"] == "ordered") & (table["estimator"] == "Sampled")]
     assert set(ordered["n_negatives"].astype(int)) < set(shown["sizes"])
-    words = " ".join(" ".join(document.texts["p"]).split())
+    page_text = " ".join(" ".join(document.texts["p"]).split())
     for row in ordered.itertuples():
         pair = row.recommender.replace(" vs ", " and ")
         if pair == "Y and Z":  # see `compare`
@@ -350,7 +350,7 @@ def test_lens_matches_figure_6(content, document):
         assert pair in document.texts["th"]
         at_most = "≤ " if row.n_negatives == 10 else ""  # where the figure begins
         assert f"{at_most}{row.n_negatives:,.0f}" in document.texts["td"]
-    assert "begins at 10 random items and ends at 1,392" in words
+    assert "begins at 10 random items and ends at 1,392" in page_text
 
 
 def test_examples_match_literature(document):

@@ -20,12 +20,12 @@ from tests.conftest import ROOT
 
 REFERENCE = ROOT / "results/reference"
 NCF = REFERENCE / "ncf"
-KEPT = ROOT / "src/sampled_metrics_study/gallery"
+GALLERY = ROOT / "src/sampled_metrics_study/gallery"
 PRINT_TABLE = """
 import runpy, sampled_metrics
-found = runpy.run_path("gallery.py")
+names = runpy.run_path("gallery.py")
 print(sampled_metrics.__file__)
-print(found["table"].to_csv(), end="")
+print(names["table"].to_csv(), end="")
 """
 NAMES = ("X", "Y", "Z", "GMF", "MLP")
 
@@ -133,7 +133,7 @@ def test_gallery_runs_with_package_only(tmp_path, values):
 
 
 def test_package_has_stored_ranks():
-    table = pd.read_parquet(KEPT / "ranks.parquet")
+    table = pd.read_parquet(GALLERY / "ranks.parquet")
     for name in NAMES:
         rows = table[table["recommender"] == name]
         full = ranks(name)
@@ -143,4 +143,4 @@ def test_package_has_stored_ranks():
         np.testing.assert_array_equal(rows["n_tied"], full.n_tied)
         np.testing.assert_array_equal(rows["sampled_rank"], sampled["sampled_rank"])
     for name in ("orders.csv", "checks.csv"):
-        assert filecmp.cmp(KEPT / name, NCF / name, shallow=False)
+        assert filecmp.cmp(GALLERY / name, NCF / name, shallow=False)

@@ -59,7 +59,7 @@ def test_als_gradient_vanishes_at_convergence(lambda_, alpha):
 
 def solved(vectors, histories, lambda_, alpha):
     """The vectors that minimise the paper's loss where `vectors` of the other side are fixed."""
-    found = []
+    solutions = []
     for history in histories:
         own = vectors[history > 0]
         matrix = (
@@ -67,8 +67,8 @@ def solved(vectors, histories, lambda_, alpha):
             + alpha * vectors.T @ vectors
             + lambda_ * np.eye(vectors.shape[1])
         )
-        found.append(np.linalg.solve(matrix, own.sum(axis=0)))
-    return np.array(found)
+        solutions.append(np.linalg.solve(matrix, own.sum(axis=0)))
+    return np.array(solutions)
 
 
 @pytest.mark.parametrize("start", [0.01, 0.5])

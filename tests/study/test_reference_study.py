@@ -22,7 +22,7 @@ from sampled_metrics_study.config import Study, departures
 from tests.conftest import ROOT, run_script
 
 REFERENCE = ROOT / "results/reference"
-PUBLISHED = str(ROOT / "config/paper/tables.csv")
+PUBLISHED_PATH = str(ROOT / "config/paper/tables.csv")
 NAMES = ("X", "Y", "Z")
 FORMS = ("csv", "md", "tex")
 DRAWN = ("csv", "svg")
@@ -69,7 +69,7 @@ def scored(folder, ranks, target, settings, changed=()):
         {
             "ranks": ranks,
             "cells": files(folder, "cells/table", range(1, 5), ["csv"]),
-            "published": PUBLISHED,
+            "published": PUBLISHED_PATH,
             "spread": str(REFERENCE / "spread.csv"),
         },
         {
@@ -86,20 +86,20 @@ def run_study(folder):
     """Run all scripts from the reference's ranks on."""
     ranks = [str(folder / f"{name}.parquet") for name in NAMES]
     for name, path in zip(NAMES, ranks, strict=True):
-        kept = as_ranks(REFERENCE / f"ranks/{name}.parquet")
-        kept.replace(source="trained in this run").write(path)
+        stored = as_ranks(REFERENCE / f"ranks/{name}.parquet")
+        stored.replace(source="trained in this run").write(path)
     settings = study()
     experiment = plain(settings.experiment)
-    given = {
+    inputs = {
         "ranks": ranks,
-        "published": PUBLISHED,
+        "published": PUBLISHED_PATH,
         "band": str(REFERENCE / "band.csv"),
     }
     log = folder / "step.log"
     run_script(
         "theory",
         log,
-        given,
+        inputs,
         {
             "csv": files(folder, "tables/table", (1, 2), ["csv"]),
             "cells": files(folder, "cells/table", (1, 2), ["csv"]),
@@ -110,7 +110,7 @@ def run_study(folder):
     run_script(
         "tables",
         log,
-        given,
+        inputs,
         {
             "csv": files(folder, "tables/table", (3, 4), ["csv"]),
             "cells": files(folder, "cells/table", (3, 4), ["csv"]),
@@ -120,12 +120,12 @@ def run_study(folder):
         experiment=experiment,
     )
     figure5 = {"figure5": str(folder / "figures/figure5.svg")}
-    run_script("figures", log, given, figure5, experiment=experiment)
+    run_script("figures", log, inputs, figure5, experiment=experiment)
     exact = {name: str(folder / f"tables/exact.{name}") for name in ("csv", "md")}
     exact["ranges"] = str(folder / "ranges.csv")
     metrics = experiment["metrics"]
     run_script(
-        "exact", log, given, exact, exact=plain(settings.exact), metrics=metrics
+        "exact", log, inputs, exact, exact=plain(settings.exact), metrics=metrics
     )
     scored(folder, ranks, folder, settings)
 
@@ -140,9 +140,9 @@ def results(tmp_path_factory):
     return folder
 
 
-def assert_same(found, kept, relative, absolute):
+def assert_same(actual, stored, relative, absolute):
     """Two texts are equal, but for the last digits of numbers, which a processor may round."""
-    ours, theirs = (NUMBER.split(HASH.sub("name", text)) for text in (found, kept))
+    ours, theirs = (NUMBER.split(HASH.sub("name", text)) for text in (actual, stored))
     assert ours[::2] == theirs[::2]
     for one, other in zip(ours[1::2], theirs[1::2], strict=True):
         assert one == other or math.isclose(
@@ -166,13 +166,13 @@ def test_scorecard_with_other_settings_compares_nothing(
 ):
     monkeypatch.setattr(figures, "_FILE_TYPES", {"svg": figures._FILE_TYPES["svg"]})
     other = study(n_items=3000)
-    words = "experiment.n_items is 3000, the paper's null"
-    assert departures(other, study()) == [words]
+    departure = "experiment.n_items is 3000, the paper's null"
+    assert departures(other, study()) == [departure]
     ranks = [str(results / f"{name}.parquet") for name in NAMES]
-    scored(results, ranks, tmp_path, other, [words])
+    scored(results, ranks, tmp_path, other, [departure])
     card = pd.read_csv(tmp_path / "scorecard.csv", keep_default_na=False, dtype=str)
     assert set(card["verdict"]) == {"not comparable"}
-    assert set(card["note"]) == {words}
+    assert set(card["note"]) == {departure}
 
 
 def test_spread_table_is_that_of_reference():
@@ -181,21 +181,24 @@ def test_spread_table_is_that_of_reference():
     others = {
         name: as_ranks(REFERENCE / f"ranks/{name}.parquet") for name in ("Y", "Z")
     }
-    found = spread_table("X", numbers, others, study(metrics=["ap"]).experiment)
-    kept = pd.read_csv(REFERENCE / "spread.csv")
-    kept = kept[
-        kept["row"].str.startswith("X") | (kept["metric"] == "AP")
+    actual = spread_table("X", numbers, others, study(metrics=["ap"]).experiment)
+    stored = pd.read_csv(REFERENCE / "spread.csv")
+    stored = stored[
+        stored["row"].str.startswith("X") | (stored["metric"] == "AP")
     ].reset_index(drop=True)
-    assert set(kept["cause"]) == {"initialisation of X", "tie draw of Z"}
+    assert set(stored["cause"]) == {"initialisation of X", "tie draw of Z"}
     pd.testing.assert_frame_equal(
-        found.reset_index(drop=True), kept, rtol=1e-3, atol=1e-6
+        actual.reset_index(drop=True), stored, rtol=1e-3, atol=1e-6
     )
 
 
 def test_reference_provenance_has_identity():
-    kept = json.loads((REFERENCE / "provenance.json").read_text())
+    stored = json.loads((REFERENCE / "provenance.json").read_text())
     identity = study().identity()
-    assert (identity["ranks"], identity["seeds"]) == (kept["ranks"], kept["seeds"])
+    assert (identity["ranks"], identity["seeds"]) == (
+        stored["ranks"],
+        stored["seeds"],
+    )
 
 
 if __name__ == "__main__":

@@ -204,25 +204,31 @@ def test_write_scorecard_files(tmp_path):
 
 
 @pytest.fixture(scope="module")
-def fifty():
+def fifty_negatives():
     """The scorecard of a study with 50 negatives."""
-    fifty_negatives = study({"experiment": {"n_negatives": 50, "repetitions": 2}})
+    changed_study = study({"experiment": {"n_negatives": 50, "repetitions": 2}})
     folder = ROOT / "results/reference/ranks"
     ranks = {name: Ranks.read(folder / f"{name}.parquet") for name in "XYZ"}
     experiments = {}
     for name, records in ranks.items():
-        experiments[name] = run_experiment(name, records, fifty_negatives.experiment)
+        experiments[name] = run_experiment(name, records, changed_study.experiment)
     cells = pd.concat([table3(experiments), table4(experiments)])
     spread = pd.read_csv(
         ROOT / "results/reference/spread.csv", dtype=dict.fromkeys(TEXT_COLUMNS, str)
     )
-    words = departures(fifty_negatives, study())
-    return scorecard(cells, PUBLISHED, spread[list(SPREAD_COLUMNS)], words)
+    return scorecard(
+        cells,
+        PUBLISHED,
+        spread[list(SPREAD_COLUMNS)],
+        departures(changed_study, study()),
+    )
 
 
-def test_other_n_negatives_is_not_comparable(fifty, tmp_path):
-    assert set(fifty["verdict"]) == {"not comparable"}
-    write_scorecard(fifty, "from a test", tmp_path / "s.csv", tmp_path / "s.md")
+def test_other_n_negatives_is_not_comparable(fifty_negatives, tmp_path):
+    assert set(fifty_negatives["verdict"]) == {"not comparable"}
+    write_scorecard(
+        fifty_negatives, "from a test", tmp_path / "s.csv", tmp_path / "s.md"
+    )
     assert (
         "n_negatives is 50, the paper's 100: 204" in (tmp_path / "s.md").read_text()
     )
@@ -235,8 +241,8 @@ def test_count_other_settings_in_order_of_cells():
     assert count_other_settings(card) == [("b", 2), ("a", 3)]
 
 
-def test_z_scores_figure_without_cells(fifty, tmp_path):
-    table = z_scores(fifty)
+def test_z_scores_figure_without_cells(fifty_negatives, tmp_path):
+    table = z_scores(fifty_negatives)
     assert len(table) == 0
     draw("z", table, tmp_path / "z")
     assert (tmp_path / "z.svg").stat().st_size > 0

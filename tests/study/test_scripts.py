@@ -52,9 +52,9 @@ def test_fetch_uses_archive_of_rule(tmp_path, log, monkeypatch, is_local):
         tmp_path / "mine.zip", as_ratings(synthetic_interactions(users=5))
     )
     monkeypatch.setattr(download, "find_or_download", lambda *_: (path, "cache"))
-    given = {"archive": str(path) if is_local else []}
+    inputs = {"archive": str(path) if is_local else []}
     run_script(
-        "fetch", log, given, files_of_fetch(tmp_path), dataset={"name": "ml-1m"}
+        "fetch", log, inputs, files_of_fetch(tmp_path), dataset={"name": "ml-1m"}
     )
     record = json.loads((tmp_path / "source.json").read_text())
     assert record["archive"] == "mine.zip"
@@ -65,10 +65,10 @@ def test_fetch_uses_archive_of_rule(tmp_path, log, monkeypatch, is_local):
 def test_describe_records_tables(tmp_path, log):
     for name in ("a.csv", "b.csv"):
         (tmp_path / name).write_text("user,item\n1,2\n")
-    given = {"tables": [str(tmp_path / "a.csv"), str(tmp_path / "b.csv")]}
+    inputs = {"tables": [str(tmp_path / "a.csv"), str(tmp_path / "b.csv")]}
     dataset = {"format": "table", "name": "mine", "licence": "CC0", "citation": "me"}
-    written = {"source": str(tmp_path / "source.json")}
-    run_script("describe", log, given, written, dataset=dataset)
+    outputs = {"source": str(tmp_path / "source.json")}
+    run_script("describe", log, inputs, outputs, dataset=dataset)
     record = json.loads((tmp_path / "source.json").read_text())
     assert (record["dataset"], record["origin"], record["archive"]) == (
         "mine", "table", "a.csv, b.csv")  # fmt: skip
@@ -103,9 +103,9 @@ def test_split_compares_published_counts(
     monkeypatch.setitem(
         CATALOGUE, "ml-1m", replace(CATALOGUE["ml-1m"], counts=published)
     )
-    written = {"split": str(tmp_path / "s.npz"), "counts": str(tmp_path / "c.json")}
-    given = {"events": str(tmp_path / "a.zip")}
-    run_script("split", log, given, written, dataset={}, filters=filters, split={})
+    outputs = {"split": str(tmp_path / "s.npz"), "counts": str(tmp_path / "c.json")}
+    inputs = {"events": str(tmp_path / "a.zip")}
+    run_script("split", log, inputs, outputs, dataset={}, filters=filters, split={})
     record = json.loads((tmp_path / "c.json").read_text())
     assert record["as_expected"] is as_expected
     assert record["expected"] == published
@@ -116,9 +116,9 @@ def test_rank_warns_once_about_senseless_scores(tmp_path, log, capsys):
     data = synthetic_interactions(users=300)
     write_archive(tmp_path / "a.zip", as_ratings(data))
     split = str(tmp_path / "s.npz")
-    written = {"split": split, "counts": str(tmp_path / "c.json")}
-    given = {"events": str(tmp_path / "a.zip")}
-    run_script("split", log, given, written, dataset={}, filters={}, split={})
+    outputs = {"split": split, "counts": str(tmp_path / "c.json")}
+    inputs = {"events": str(tmp_path / "a.zip")}
+    run_script("split", log, inputs, outputs, dataset={}, filters={}, split={})
     users, items = np.unique(data.user), np.unique(data.item)
     scores = np.random.default_rng(0).random((users.size, items.size))
     path = str(tmp_path / "scores.npz")
@@ -126,20 +126,22 @@ def test_rank_warns_once_about_senseless_scores(tmp_path, log, capsys):
     external = {"kind": "external", "settings": {"path": path, "format": "scores"}}
     ours = {"kind": "random", "settings": {"seed": 0}}
     capsys.readouterr()
-    for recommender, source, asked in ((external, path, 1), (ours, [], 0)):
-        given = {"split": split, "source": source}
+    for recommender, source, n_warnings in ((external, path, 1), (ours, [], 0)):
+        inputs = {"split": split, "source": source}
         ranks = {"ranks": str(tmp_path / "R.parquet")}
-        run_script("rank", log, given, ranks, recommender=recommender, block_size=50)
+        run_script("rank", log, inputs, ranks, recommender=recommender, block_size=50)
         shown = capsys.readouterr().err
         assert (
-            shown.count("WARNING") == shown.count("are higher scores better") == asked
+            shown.count("WARNING")
+            == shown.count("are higher scores better")
+            == n_warnings
         )
         assert ".py:" not in shown
         exact = {
             name: str(tmp_path / f"exact.{name}") for name in ("csv", "md", "ranges")
         }
-        given = {"ranks": [ranks["ranks"]]}
-        run_script("exact", log, given, exact, exact={}, metrics=["recall@10"])
+        inputs = {"ranks": [ranks["ranks"]]}
+        run_script("exact", log, inputs, exact, exact={}, metrics=["recall@10"])
         assert "WARNING" not in capsys.readouterr().err
 
 
@@ -171,12 +173,12 @@ MINE = {"format": "table", "name": "mine", "columns": {"timestamp": "when"}}
 def run_split(tmp_path, events, **params):
     """Split the events of a file; return the split and its counts."""
     params = {"dataset": {}, "filters": {}, "split": {}} | params
-    written = {"split": str(tmp_path / "s.npz"), "counts": str(tmp_path / "c.json")}
+    outputs = {"split": str(tmp_path / "s.npz"), "counts": str(tmp_path / "c.json")}
     run_script(
         "split",
         tmp_path / "split.log",
         {"events": str(tmp_path / events)},
-        written,
+        outputs,
         **params,
     )
     return load_split(tmp_path / "s.npz"), json.loads(

@@ -45,10 +45,10 @@ def test_recall_by_candidates_of_reference(records, experiment):
 
 
 def test_describe_orders_names_undecided(records):
-    words = describe_orders(compare(records, "recall@10"))
-    assert "Y above X" in words
-    assert "Z above X" in words
-    assert "Y against Z is undecided" in words
+    orders = describe_orders(compare(records, "recall@10"))
+    assert "Y above X" in orders
+    assert "Z above X" in orders
+    assert "Y against Z is undecided" in orders
 
 
 def test_describe_orders_of_few_users():
@@ -60,11 +60,11 @@ def test_describe_orders_of_few_users():
 
 
 @pytest.mark.parametrize(
-    ("exact", "words"),
+    ("exact", "place"),
     [("ABC", "the best"), ("BAC", "in place 2"), ("CBA", "the worst")],
 )
-def test_headline_states_exact_place(exact, words):
-    assert headline("ABC", exact, 100).endswith(f"it is {words}.")
+def test_headline_states_exact_place(exact, place):
+    assert headline("ABC", exact, 100).endswith(f"it is {place}.")
 
 
 def test_committed_charts_are_current(tmp_path, records, experiment):

@@ -93,8 +93,8 @@ def test_tie_break_is_independent_of_user_order(seed, tie_break):
     assert held_out(split) == held_out(again)
     assert split.user_ids.tolist() == sorted(set(data.user.tolist()))
     for user, chosen in held_out(split).items():
-        own = data.user == user
-        items, stamps = data.item[own], data.timestamp[own]
+        is_user = data.user == user
+        items, stamps = data.item[is_user], data.timestamp[is_user]
         if tie_break:
             assert stamps[items == chosen] == stamps.max()
         if tie_break == "ncf":
@@ -251,11 +251,11 @@ def test_impossible_cut_names_milliseconds_unchanged():
 
 def test_user_without_candidates_is_refused():
     """Of three items, user 2 has trained on two."""
-    alone = events((1, 10, 1), (1, 20, 2), (2, 10, 1), (2, 20, 2), (2, 30, 3))
+    too_few = events((1, 10, 1), (1, 20, 2), (2, 10, 1), (2, 20, 2), (2, 30, 3))
     with pytest.raises(InputError, match="user 2 "):
-        require_candidates(split_by(alone), "a")
-    more = events((1, 40, 1), (1, 20, 2), (2, 10, 1), (2, 20, 2), (2, 30, 3))
-    require_candidates(split_by(more), "a")
+        require_candidates(split_by(too_few), "a")
+    enough = events((1, 40, 1), (1, 20, 2), (2, 10, 1), (2, 20, 2), (2, 30, 3))
+    require_candidates(split_by(enough), "a")
 
 
 TRAIN = events((7, 10, 1), (8, 20, 2), (7, 30, 3))
@@ -330,11 +330,13 @@ def test_sample_users_is_uniform():
         leave_last_out(synthetic_interactions(users=10)),
         np.random.default_rng(2),
     )
-    drawn = np.concatenate(
+    sampled_ids = np.concatenate(
         [sample_users(split, 4, rng).evaluated_ids for _ in range(2000)]
     )
     # each of ten users in 4 of 10 draws; four standard deviations
-    assert (abs(np.bincount(drawn)[1:] - 800) < 4 * np.sqrt(2000 * 0.4 * 0.6)).all()
+    assert (
+        abs(np.bincount(sampled_ids)[1:] - 800) < 4 * np.sqrt(2000 * 0.4 * 0.6)
+    ).all()
 
 
 HERE = Path(__file__).parent

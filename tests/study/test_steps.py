@@ -27,7 +27,7 @@ def log(tmp_path):
 
 
 @pytest.mark.parametrize(
-    ("error", "words"),
+    ("error", "message"),
     [
         (InputError("wrong", path="a.csv"), "ERROR: a.csv: wrong\n"),
         (
@@ -41,11 +41,11 @@ def log(tmp_path):
         (MemoryError("1 GB"), "ERROR: 1 GB\n"),
     ],
 )
-def test_step_error_is_one_line_status_2(log, capsys, error, words):
+def test_step_error_is_one_line_status_2(log, capsys, error, message):
     with pytest.raises(SystemExit) as ended, step(job(log)):
         raise error
     assert ended.value.code == 2
-    assert log.read_text() == capsys.readouterr().err == words
+    assert log.read_text() == capsys.readouterr().err == message
 
 
 def test_step_raises_bugs(log):
@@ -62,29 +62,29 @@ def test_step_logs_to_file_and_screen(log, capsys):
 
 
 def test_edited_file_is_refused(tmp_path, log):
-    made, foreign = tmp_path / "made.csv", tmp_path / "foreign.csv"
+    output, foreign = tmp_path / "made.csv", tmp_path / "foreign.csv"
     for text in ("a\n", "b\n"):  # also where the step runs again
-        with step(job(log, output=[made])):
-            made.write_text(text)
+        with step(job(log, output=[output])):
+            output.write_text(text)
     # as printed by sha256sum for "b\n"
     digest = "0263829989b6fd954f72baaf2fc64bc2e2f01d692d4de72986ea808f6e99813f"
-    assert log.with_suffix(".sha256").read_text() == f"{digest}  {made}\n"
+    assert log.with_suffix(".sha256").read_text() == f"{digest}  {output}\n"
     foreign.write_text("not of a step\n")
-    refuse_edited([str(made), str(foreign)], tmp_path)
-    made.write_text("c\n")
+    refuse_edited([str(output), str(foreign)], tmp_path)
+    output.write_text("c\n")
     refuse_edited([str(foreign)], tmp_path)
     with pytest.raises(InputError, match=r"made\.csv: edited .* remove it"):
-        refuse_edited([str(foreign), str(made)], tmp_path)
+        refuse_edited([str(foreign), str(output)], tmp_path)
 
 
 def test_last_checksum_counts(tmp_path):
     """The same file may have been made by another step before, such as one with other pieces."""
-    made = tmp_path / "made.csv"
+    output = tmp_path / "made.csv"
     for number, name in enumerate(("z", "a")):
-        with step(job(tmp_path / f"{name}.log", output=[made])):
-            made.write_text(name)
+        with step(job(tmp_path / f"{name}.log", output=[output])):
+            output.write_text(name)
         os.utime(tmp_path / f"{name}.sha256", (number, number))
-    refuse_edited([str(made)], tmp_path)
+    refuse_edited([str(output)], tmp_path)
 
 
 # Code of the stages.

@@ -210,11 +210,6 @@ def test_highest_values_are_bold(tmp_path):
 TABLE = pd.read_csv(ROOT / "results/reference/tables/likely.csv")
 
 
-def ranked(ranks, n=101):
-    ranks = np.array(ranks)
-    return Ranks(np.full(ranks.size, n), ranks - 1, np.zeros_like(ranks))
-
-
 def test_likely_table_by_hand():
     settings = ExperimentSettings(
         metrics=("ap",), estimators=("sampled",), repetitions=2
@@ -245,7 +240,9 @@ def test_likely_table_others_equal_table_3():
         repetitions=5,
     )
     experiments = {
-        name: run_experiment(name, ranked(rng.integers(1, 102, 60)), settings)
+        name: run_experiment(
+            name, Ranks.from_ranks(rng.integers(1, 102, 60), n_items=101), settings
+        )
         for name in "AB"
     }
     beside = likely_table(experiments)

@@ -60,8 +60,8 @@ def listed(values, decimals=3):
     return ", ".join(f"{name} {values[name]:.{decimals}f}" for name in names)
 
 
-def each(found, measures=TOP):
-    return "; ".join(f"{measure.label}: {found(measure)}" for measure in measures)
+def each(describe, measures=TOP):
+    return "; ".join(f"{measure.label}: {describe(measure)}" for measure in measures)
 
 
 def orders(measure, sizes):
@@ -175,7 +175,7 @@ def one_solution():
 
 
 def consistent_metrics():
-    kept = [
+    consistent = [
         one.label
         for one in ALL
         if {order(toys(one, m)) for m in SIZES} == {order(toys(one))}
@@ -183,7 +183,7 @@ def consistent_metrics():
     moves = max(
         abs(toys(AUC, m)[name] - toys(AUC)[name]) for m in SIZES for name in "ABC"
     )
-    return f"order kept at all of {len(SIZES)} m: {', '.join(kept)}; AUC moves by {moves:.0e}"
+    return f"order kept at all of {len(SIZES)} m: {', '.join(consistent)}; AUC moves by {moves:.0e}"
 
 
 def ends_of_ratios():
@@ -277,7 +277,9 @@ def test_constant_claim_matches_ledger(claim):
     """Words and numbers; rounding errors may differ, but are below 1e-11."""
     (key,) = [key for key in COMPUTED if claim["quote"].startswith(key)]
     number = re.compile(r"(?<![\w.])\d+(?:\.\d+)?(?:e[-+]\d+)?")
-    kept, found = (text.replace(",", "") for text in (claim["ours"], COMPUTED[key]()))
-    assert number.sub("#", found) == number.sub("#", kept)
-    pairs = zip(number.findall(found), number.findall(kept), strict=True)
-    assert all(a == b or max(float(a), float(b)) < 1e-11 for a, b in pairs), found
+    stored, computed = (
+        text.replace(",", "") for text in (claim["ours"], COMPUTED[key]())
+    )
+    assert number.sub("#", computed) == number.sub("#", stored)
+    pairs = zip(number.findall(computed), number.findall(stored), strict=True)
+    assert all(a == b or max(float(a), float(b)) < 1e-11 for a, b in pairs), computed

@@ -96,7 +96,7 @@ class Project:
             start_new_session=True,
         )
 
-    def killed(self, command, until):
+    def kill_when(self, command, until):
         """Start a command; kill it with all that it started once `until(seconds)` is true."""
         running, began = self.start(*command), time.monotonic()
         while running.poll() is None and not until(time.monotonic() - began):
@@ -106,12 +106,17 @@ class Project:
         return running.wait() == -signal.SIGKILL
 
     def snakemake(self, *arguments, cores=2):
-        words = ("--profile", "workflow/profiles/local", "--cores", str(cores))
-        done = self.run("snakemake", *words, *arguments)
+        arguments_of_profile = (
+            "--profile",
+            "workflow/profiles/local",
+            "--cores",
+            str(cores),
+        )
+        done = self.run("snakemake", *arguments_of_profile, *arguments)
         assert done.returncode == 0, done.stdout
         return done.stdout
 
-    def planned(self, *targets):
+    def planned_results(self, *targets):
         """The result files that a run would make."""
         rows = [
             line.split("\t")
@@ -128,7 +133,7 @@ class Project:
     def result(self, name):
         return (self.results / name).read_bytes()
 
-    def hidden(self):
+    def temporary_files(self):
         """Temporary files that a killed run may leave."""
         return [path for path in self.results.rglob(".*") if path.is_file()]
 

@@ -81,9 +81,9 @@ def test_documented_given_split(project, tmp_path):
     frame[~is_last].to_csv(tmp_path / "train.csv", index=False)
     frame[is_last].to_csv(tmp_path / "test.csv", index=False)
     ranks = f"{settings['results']}/ranks/X.parquet"
-    words = ("--snakefile", project.folder / "Snakefile", ranks)
+    arguments = ("--snakefile", project.folder / "Snakefile", ranks)
     done = run(
-        "snakemake", "--cores", "2", *words, cwd=tmp_path, env=project.environment
+        "snakemake", "--cores", "2", *arguments, cwd=tmp_path, env=project.environment
     )
     assert done.returncode == 0, done.stdout
     assert len(pd.read_parquet(tmp_path / ranks)) == 10

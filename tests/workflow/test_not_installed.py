@@ -20,9 +20,9 @@ def pins():
     """The packages of `environment.yml` and their versions, without Python itself."""
     environment = yaml.safe_load((ROOT / "environment.yml").read_text("utf-8"))
     lines = [line for line in environment["dependencies"] if " =" in line]
-    found = dict(line.split(" =") for line in lines)
-    del found["python"]
-    return found
+    versions = dict(line.split(" =") for line in lines)
+    del versions["python"]
+    return versions
 
 
 @pytest.fixture(scope="module")
@@ -34,13 +34,18 @@ def python(tmp_path_factory, pins):
 @pytest.fixture(scope="module")
 def environment(python):
     left_out = {"PYTHONPATH", "MOVIELENS_ARCHIVE"}
-    kept = {name: value for name, value in os.environ.items() if name not in left_out}
-    return kept | {"PATH": f"{python.parent}{os.pathsep}/usr/bin{os.pathsep}/bin"}
+    inherited = {
+        name: value for name, value in os.environ.items() if name not in left_out
+    }
+    return inherited | {
+        "PATH": f"{python.parent}{os.pathsep}/usr/bin{os.pathsep}/bin"
+    }
 
 
 def test_environment_has_pinned_packages(python, environment, pins, tmp_path):
-    found = "{each.name.lower(): each.version for each in distributions()}"
-    code = f"from importlib.metadata import distributions; import json; print(json.dumps({found}))"
+    versions = "{each.name.lower(): each.version for each in distributions()}"
+    code = "import json; from importlib.metadata import distributions; "
+    code += f"print(json.dumps({versions}))"
     done = run(python, "-c", code, cwd=tmp_path, env=environment)
     installed = {
         name.replace("_", "-"): version
@@ -66,8 +71,8 @@ def test_study_runs_without_installation(python, environment, tmp_path):
         )
     shutil.copy(ROOT / "Snakefile", tmp_path)
     shutil.copy(ROOT / "environment.yml", tmp_path)
-    words = (python, "-m", "snakemake", "--cores", "2", "--directory", ".test")
-    done = run(*words, cwd=tmp_path, env=environment)
+    command = (python, "-m", "snakemake", "--cores", "2", "--directory", ".test")
+    done = run(*command, cwd=tmp_path, env=environment)
     assert done.returncode == 0, done.stdout
     results = tmp_path / ".test/results"
     assert (results / "report.html").exists()

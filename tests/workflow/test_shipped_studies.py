@@ -32,23 +32,23 @@ def contemporaries():
 def project(make_project, tmp_path_factory):
     """The project with a small archive and two starts of X."""
     folder = tmp_path_factory.mktemp("shipped")
-    made = make_project(
+    shipped = make_project(
         write_archive(folder / "ml-1m.zip", as_ratings(contemporaries()))
     )
     for name in ("benchmarks", "tests"):
-        shutil.copytree(ROOT / name, made.folder / name)
-    spread = made.folder / "src/sampled_metrics_study/claims/starts.py"
+        shutil.copytree(ROOT / name, shipped.folder / name)
+    spread = shipped.folder / "src/sampled_metrics_study/claims/starts.py"
     text, changed = re.subn(r"(?m)^STARTS = \d+$", "STARTS = 2", spread.read_text())
     assert changed == 1
     spread.write_text(text)
-    made.environment["PYTHONPATH"] = str(
-        made.folder / "src"
+    shipped.environment["PYTHONPATH"] = str(
+        shipped.folder / "src"
     )  # as if installed from there
-    return made
+    return shipped
 
 
-def make(project, *words):
-    done = project.run("make", "CORES=2", *words)
+def make(project, *arguments):
+    done = project.run("make", "CORES=2", *arguments)
     assert done.returncode == 0, done.stdout
     return done.stdout
 
@@ -58,20 +58,20 @@ def names_in(config):
     return [entry["name"] for entry in study.get("recommenders", [])] or list("XYZ")
 
 
-def require_kept(project, results, kept, names):
+def require_stored_ranks(project, results, folder, names):
     """The kept ranks are those of the run, without ids of MovieLens."""
     for name in names:
-        made = pd.read_parquet(project.results / results / f"ranks/{name}.parquet")
-        found = pd.read_parquet(
-            project.results / "reference" / kept / f"{name}.parquet"
+        ranks = pd.read_parquet(project.results / results / f"ranks/{name}.parquet")
+        stored = pd.read_parquet(
+            project.results / "reference" / folder / f"{name}.parquet"
         )
-        assert found["user_id"].tolist() == list(range(len(made)))
-        assert "item_id" not in found
+        assert stored["user_id"].tolist() == list(range(len(ranks)))
+        assert "item_id" not in stored
         for column in ("n_candidates", "n_better", "n_tied"):
-            assert found[column].tolist() == made[column].tolist()
+            assert stored[column].tolist() == ranks[column].tolist()
 
 
-def keep_ranks_of_the_paper(project):
+def store_ranks_of_paper(project):
     """Keep the ranks of X, Y and Z on these users, as `make reference` does."""
     paths = [f"results/ranks/{name}.parquet" for name in "XYZ"]
     project.snakemake(*paths)
@@ -87,7 +87,7 @@ def test_make_reference(project):
     picture = project.results / "reference/report.png"
     picture.unlink()
     make(project, "reference")
-    require_kept(project, "", "ranks", "XYZ")
+    require_stored_ranks(project, "", "ranks", "XYZ")
     assert picture.read_bytes().startswith(b"\x89PNG")
     for name in ("scorecard.csv", "ranges.csv", "tables/table3.csv"):
         assert project.result(f"reference/{name}") == project.result(name)
@@ -97,7 +97,9 @@ def test_make_reference(project):
 
 def test_make_reference_global_time(project):
     make(project, "reference", "STUDY=global-time")
-    require_kept(project, "global-time", "global-time/ranks", names_in("global-time"))
+    require_stored_ranks(
+        project, "global-time", "global-time/ranks", names_in("global-time")
+    )
     assert (
         len(pd.read_parquet(project.results / "global-time/ranks/X.parquet")) < USERS
     )
@@ -113,7 +115,7 @@ def test_make_reference_ml_100k(project, monkeypatch):
     make(project, "reference", "STUDY=ml-100k")
     names = names_in("ml-100k")
     assert len(names) == 8
-    require_kept(project, "ml-100k", "ml-100k/ranks", names)
+    require_stored_ranks(project, "ml-100k", "ml-100k/ranks", names)
     assert (project.results / "ml-100k/report.html").exists()
 
 
@@ -155,17 +157,17 @@ def test_make_reference_ncf(project):
     events = contemporaries()
     ids = pd.unique(events.item)
     gmf = write_weights(project.folder / "NCF", ids.size, np.random.default_rng(0))
-    keep_ranks_of_the_paper(project)
+    store_ranks_of_paper(project)
     make(project, "reference", "STUDY=ncf", "NCF=NCF")
-    require_kept(project, "ncf", "ncf", ["GMF", "MLP"])
+    require_stored_ranks(project, "ncf", "ncf", ["GMF", "MLP"])
     ranks = pd.read_parquet(project.results / "ncf/ranks/GMF.parquet").iloc[0]
-    own = set(events.item[events.user == 1]) - {ranks["item_id"]}
+    seen = set(events.item[events.user == 1]) - {ranks["item_id"]}
     scores = gmf["item_embedding_W"] @ (
         gmf["user_embedding_W"][0] * gmf["prediction_W"][:, 0]
     )
     held_out = scores[ids == ranks["item_id"]]
-    better = set(ids[scores.astype(np.float32) > held_out.astype(np.float32)]) - own
+    better = set(ids[scores.astype(np.float32) > held_out.astype(np.float32)]) - seen
     assert (ranks["n_candidates"], ranks["n_better"]) == (
-        ids.size - len(own),
+        ids.size - len(seen),
         len(better),
     )

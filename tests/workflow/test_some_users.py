@@ -37,7 +37,7 @@ SPLITS = {
         "tie_break": "last",
     },
 }
-WHOLE = "10 users"  # of it, all is made; of the others, ranks
+COMPLETE = "10 users"  # of it, all is made; of the others, ranks
 
 
 def write_events(folder):
@@ -56,7 +56,7 @@ def write_events(folder):
 @pytest.fixture(scope="module")
 def studies(make_project, tmp_path_factory):
     """Results of a study for each way to split the same events."""
-    project, found = make_project(), {}
+    project, results = make_project(), {}
     for name, split in SPLITS.items():
         folder = tmp_path_factory.mktemp("study")
         write_events(folder)
@@ -68,19 +68,19 @@ def studies(make_project, tmp_path_factory):
         (folder / "config").mkdir()
         (folder / "config/config.yaml").write_text(yaml.safe_dump(study))
         targets = ["results/ranks/ALS.parquet", "results/ranks/BPR.parquet"]
-        if name == WHOLE:
+        if name == COMPLETE:
             targets = []  # the page
-        words = (
+        arguments = (
             "--snakefile",
             project.folder / "Snakefile",
             "--cores",
             "2",
             *targets,
         )
-        done = run("snakemake", *words, cwd=folder, env=project.environment)
+        done = run("snakemake", *arguments, cwd=folder, env=project.environment)
         assert done.returncode == 0, done.stdout
-        found[name] = folder / "results"
-    return found
+        results[name] = folder / "results"
+    return results
 
 
 def ranks_of(results, recommender):
@@ -90,20 +90,20 @@ def ranks_of(results, recommender):
 
 
 def test_study_of_some_users_has_page(studies):
-    counts = json.loads((studies[WHOLE] / "split/split.json").read_text())
+    counts = json.loads((studies[COMPLETE] / "split/split.json").read_text())
     assert counts["evaluated_users"] < counts["users"]
-    page = (studies[WHOLE] / "report.html").read_text()
+    page = (studies[COMPLETE] / "report.html").read_text()
     assert f"{counts['evaluated_users']} users" in page
 
 
 def test_some_users_have_ranks_of_all(studies):
     # BPR draws its negatives by the number of the user, which is another one then.
-    whole, drawn = (
+    whole, sampled = (
         ranks_of(studies[name], "ALS") for name in ("all users", "10 users")
     )
-    assert (len(whole), len(drawn)) == (60, 10)
+    assert (len(whole), len(sampled)) == (60, 10)
     pd.testing.assert_frame_equal(
-        drawn, whole.loc[drawn.index], check_index_type=False
+        sampled, whole.loc[sampled.index], check_index_type=False
     )
 
 

@@ -12,7 +12,7 @@ from tests.workflow.conftest import run
 
 DATA = {"data/ml-1m.zip", "data/source.json"}
 FORMS = ("csv", "md", "tex")
-DRAWN = ("svg", "pdf", "png", "csv")
+FIGURE_FORMS = ("svg", "pdf", "png", "csv")
 DELIVERABLES = {
     *DATA,
     *(f"split/split.{form}" for form in ("npz", "json")),
@@ -21,8 +21,8 @@ DELIVERABLES = {
     *(f"cells/table{n}.csv" for n in (1, 2, 3, 4)),
     *(f"tables/{name}.{form}" for name in ("likely", "exact") for form in FORMS[:2]),
     "ranges.csv",
-    *(f"figures/figure{n}.{form}" for n in range(1, 7) for form in DRAWN),
-    *(f"figures/{name}.{form}" for name in ("errors", "z") for form in DRAWN),
+    *(f"figures/figure{n}.{form}" for n in range(1, 7) for form in FIGURE_FORMS),
+    *(f"figures/{name}.{form}" for name in ("errors", "z") for form in FIGURE_FORMS),
     *(f"scorecard.{form}" for form in FORMS[:2]),
     "report.html",
     "provenance.json",
@@ -50,7 +50,7 @@ ONE_OF_EACH_KIND = [
 ]
 
 
-def made(project):
+def results_of(project):
     """The results of a run, but for the reference run and what is about steps."""
     left_out = ("reference", "logs", "benchmarks")
     paths = (path for path in project.results.rglob("*") if path.is_file())
@@ -67,7 +67,7 @@ def finished(make_project, small_archive):
 
 @pytest.mark.long
 def test_run_makes_deliverables_only(finished):
-    assert made(finished) == DELIVERABLES
+    assert results_of(finished) == DELIVERABLES
     assert "Nothing to be done" in finished.snakemake("--dry-run")
 
 
@@ -77,10 +77,10 @@ def test_missing_result_is_made_again(finished, name):
     path, aside = finished.results / name, finished.folder / "aside"
     path.rename(aside)
     try:
-        assert name in finished.planned()
+        assert name in finished.planned_results()
     finally:
         aside.rename(path)
-    assert finished.planned() == set()
+    assert finished.planned_results() == set()
 
 
 @pytest.mark.long
@@ -125,7 +125,7 @@ def test_single_target_fails_again(make_project, small_archive, breaks):
     project = make_project(small_archive)
     project.snakemake("--config", "results=results/own")
     before = small_archive.read_bytes()
-    words = (
+    arguments = (
         "snakemake",
         "--cores",
         "2",
@@ -137,7 +137,7 @@ def test_single_target_fails_again(make_project, small_archive, breaks):
     try:
         breaks(project, small_archive)
         for target in TARGETS:  # each but the first comes after a step that failed
-            failed = project.run(*words, f"results/own/{target}")
+            failed = project.run(*arguments, f"results/own/{target}")
             assert failed.returncode != 0, target
             assert "Nothing to be done" not in failed.stdout
     finally:
@@ -152,7 +152,7 @@ SHOP = {
 OF_MOVIELENS = {"source": {"dataset": "ml-1m"}, "split": {"method": "leave-last-out"}}
 
 
-def planned_in(folder, record, study=SHOP):
+def plan_in(folder, record, study=SHOP):
     """Plan a study in a folder whose results are of a run with this provenance."""
     (folder / "config").mkdir()
     (folder / "config/config.yaml").write_text(yaml.safe_dump(study))
@@ -175,7 +175,7 @@ def planned_in(folder, record, study=SHOP):
     ],
 )
 def test_results_of_other_data_are_refused(tmp_path, record, study):
-    refused = planned_in(tmp_path, record, study)
+    refused = plan_in(tmp_path, record, study)
     assert refused.returncode == 1
     assert refused.stdout.splitlines()[-1].startswith("config: results: ")
     assert "another folder" in refused.stdout.splitlines()[-1]
@@ -185,7 +185,7 @@ def test_results_of_other_data_are_refused(tmp_path, record, study):
     "record", [{"source": {"dataset": "Shop"}, "split": {"method": "given"}}, {}]
 )
 def test_results_of_same_data_are_planned(tmp_path, record):
-    done = planned_in(tmp_path, record)
+    done = plan_in(tmp_path, record)
     assert done.returncode == 0, done.stdout
 
 
@@ -200,8 +200,14 @@ def test_documented_studies_have_own_results():
 
 
 def test_missing_scores_name_command(tmp_path):
-    words = ("--snakefile", ROOT / "Snakefile", "--directory", tmp_path, "--dry-run")
-    done = run("snakemake", *words, "--configfile", ROOT / "config/ncf.yaml")
+    arguments = (
+        "--snakefile",
+        ROOT / "Snakefile",
+        "--directory",
+        tmp_path,
+        "--dry-run",
+    )
+    done = run("snakemake", *arguments, "--configfile", ROOT / "config/ncf.yaml")
     assert done.returncode == 1
     (line,) = [
         line for line in done.stdout.splitlines() if "results/ncf/GMF.npz" in line

@@ -112,7 +112,7 @@ def snakemake(folder, *arguments):
 
 
 @pytest.fixture(scope="module")
-def own(tmp_path_factory):
+def study_folder(tmp_path_factory):
     """The study as a module of a workflow in another folder."""
     folder = tmp_path_factory.mktemp("own")
     write_own(folder)
@@ -121,51 +121,54 @@ def own(tmp_path_factory):
     return folder
 
 
-def test_configuration_text_is_not_executed(own):
-    assert not list(own.rglob("hacked"))
+def test_configuration_text_is_not_executed(study_folder):
+    assert not list(study_folder.rglob("hacked"))
 
 
-def test_own_table_with_external_scores(own):
-    record = json.loads((own / "results/provenance.json").read_text())
+def test_own_table_with_external_scores(study_folder):
+    record = json.loads((study_folder / "results/provenance.json").read_text())
     assert record["split"]["method"] == "given"
     assert (record["split"]["users"], record["split"]["evaluated_users"]) == (60, 40)
     assert record["source"]["dataset"] == OWN["dataset"]["name"]
     assert OWN["split"]["train"] in record["source"]["archive"]
     assert record["source"]["licence"] == OWN["dataset"]["licence"]
-    ranks = pd.read_parquet(own / "results/ranks/Elsewhere.parquet")
+    ranks = pd.read_parquet(study_folder / "results/ranks/Elsewhere.parquet")
     assert len(ranks) == 40
     assert ranks["user_id"].str.startswith("u").all()
-    exact = pd.read_csv(own / "results/tables/exact.csv", dtype={"recommender": str})
-    assert (own / "mine.txt").read_text().strip() == str(len(exact) + 1)
+    exact = pd.read_csv(
+        study_folder / "results/tables/exact.csv", dtype={"recommender": str}
+    )
+    assert (study_folder / "mine.txt").read_text().strip() == str(len(exact) + 1)
     value = exact.set_index(["recommender", "metric", "ties"])["value"]
     assert value["Elsewhere", "auc", "expected"] > value["1.50", "auc", "expected"]
-    assert "Somebody (2026)." in (own / "results/report.html").read_text()
+    assert "Somebody (2026)." in (study_folder / "results/report.html").read_text()
 
 
-def test_name_with_space_names_files(own):
+def test_name_with_space_names_files(study_folder):
     best, same = (
-        own / f"results/ranks/{name}.parquet" for name in ("Best sellers", "1.50")
+        study_folder / f"results/ranks/{name}.parquet"
+        for name in ("Best sellers", "1.50")
     )
     assert best.read_bytes() == same.read_bytes()
-    table = pd.read_csv(own / "results/tables/table4.csv")
+    table = pd.read_csv(study_folder / "results/tables/table4.csv")
     assert "1.50 vs Best sellers" in table["row"].tolist()
 
 
 def test_command_line_numbers_reach_settings():
     options = ("--dry-run", "--config", "ranks=reference")
-    taken = snakemake(
+    accepted = snakemake(
         ROOT, *options, "experiment={n_negatives: 50, rounding: linear}"
     )
-    assert taken.returncode == 0, taken.stdout
+    assert accepted.returncode == 0, accepted.stdout
     refused = snakemake(ROOT, *options, "experiment={n_negatives: 0}")
     assert "config: experiment.n_negatives: " in refused.stdout
     assert "not 0" in refused.stdout
 
 
-def test_other_data_has_no_papers_tables(own):
-    made = {path.stem for path in (own / "results").rglob("*.csv")}
-    assert {"table3", "table4", "figure5", "figure6"} <= made
-    assert not {"scorecard", "claims", "audit", "table1", "figure1"} & made
+def test_other_data_has_no_papers_tables(study_folder):
+    names = {path.stem for path in (study_folder / "results").rglob("*.csv")}
+    assert {"table3", "table4", "figure5", "figure6"} <= names
+    assert not {"scorecard", "claims", "audit", "table1", "figure1"} & names
 
 
 @pytest.mark.parametrize("name", ["ml-1m-more", "global-time"])

@@ -51,14 +51,14 @@ def finished(make_project, small_archive):
 
 def test_all_results_are_planned(make_project, small_archive):
     expected = {*RANKS, *SPLIT, *BELOW_RANKS, *THEORY}
-    assert expected <= make_project(small_archive).planned()
+    assert expected <= make_project(small_archive).planned_results()
 
 
 @pytest.mark.long
 def test_all_results_are_made(finished):
     expected = {*RANKS, *SPLIT, *BELOW_RANKS, *THEORY}
     assert all(finished.result(name) for name in expected)
-    assert not finished.hidden()
+    assert not finished.temporary_files()
     record = json.loads(finished.result("provenance.json"))
     assert record["ranks"] == "trained"
     assert record["source"]["origin"] == "local archive"
@@ -109,7 +109,7 @@ def test_changed_setting_reruns_dependents_only(finished, path, values, expected
     before = config.read_text()
     try:
         finished.change(*path, **values)
-        assert finished.planned() == expected
+        assert finished.planned_results() == expected
     finally:
         config.write_text(before)
 
@@ -133,9 +133,9 @@ def test_changed_code_reruns_its_results(finished, module, expected):
     before = module.read_text()
     try:
         module.write_text(f"{before}\n")
-        assert finished.planned() == expected
+        assert finished.planned_results() == expected
         finished.snakemake("--touch")
-        assert finished.planned() == set()
+        assert finished.planned_results() == set()
     finally:
         module.write_text(before)
         finished.snakemake("--touch")
@@ -154,10 +154,10 @@ EDITS = {  # to files that can still be read
 def test_edited_result_is_refused_until_removed(finished, name):
     path = finished.results / name
     folders = ("cells", "figures", "ranks", "split", "tables")
-    paths = [
-        found for folder in folders for found in (finished.results / folder).iterdir()
+    result_paths = [
+        file for folder in folders for file in (finished.results / folder).iterdir()
     ]
-    before = {found: found.read_bytes() for found in paths}
+    before = {file: file.read_bytes() for file in result_paths}
     path.write_bytes(EDITS[name](before[path], finished.results))
     refused = finished.run("snakemake", "--cores", "2", "--rerun-incomplete")
     assert refused.returncode != 0
@@ -168,7 +168,7 @@ def test_edited_result_is_refused_until_removed(finished, name):
     assert "remove it" in error
     path.unlink()
     finished.snakemake()
-    assert {found: found.read_bytes() for found in before} == before
+    assert {file: file.read_bytes() for file in before} == before
 
 
 @pytest.mark.long
@@ -180,12 +180,12 @@ def test_results_from_future_need_touch(finished):
         if path.is_file() and path != ranks:
             os.utime(path, (later, later))
     ranks.unlink()
-    words = ("snakemake", "--cores", "2", "results/ranks/Y.parquet")
-    refused = finished.run(*words)
+    command = ("snakemake", "--cores", "2", "results/ranks/Y.parquet")
+    refused = finished.run(*command)
     assert refused.returncode != 0
     assert "clock skew" in refused.stdout
     finished.run("find", "results", "-newermt", "now", "-exec", "touch", "{}", "+")
-    done = finished.run(*words)
+    done = finished.run(*command)
     assert done.returncode == 0, done.stdout
     finished.snakemake()
 
@@ -193,13 +193,13 @@ def test_results_from_future_need_touch(finished):
 @pytest.mark.long
 def test_python_path_with_blank_is_refused(finished, tmp_path):
     """Snakemake would start each script by a path that is cut at the blank."""
-    place = tmp_path / "a b"
-    place.symlink_to(Path(sys.prefix))
-    words = ["-m", "snakemake", "--dry-run"]
-    refused = finished.run(str(place / "bin/python"), *words)
+    environment = tmp_path / "a b"
+    environment.symlink_to(Path(sys.prefix))
+    arguments = ["-m", "snakemake", "--dry-run"]
+    refused = finished.run(str(environment / "bin/python"), *arguments)
     assert refused.returncode != 0
     (line,) = [line for line in refused.stdout.splitlines() if "blank" in line]
-    assert line.startswith(str(place))
+    assert line.startswith(str(environment))
 
 
 @pytest.mark.long
@@ -217,11 +217,11 @@ def test_changed_times_rerun_nothing(finished):
     ranks, other = (finished.results / f"ranks/{name}.parquet" for name in "YZ")
     for path in (finished.folder / "config/config.yaml", ranks):
         os.utime(path)
-    assert finished.planned() == set()
+    assert finished.planned_results() == set()
     before = ranks.read_bytes()
     try:
         ranks.write_bytes(other.read_bytes())
-        assert finished.planned() == BELOW_RANKS
+        assert finished.planned_results() == BELOW_RANKS
     finally:
         ranks.write_bytes(before)
 
@@ -237,8 +237,8 @@ def test_kills_pieces_cores_keep_bytes(finished, make_project, small_archive):
         f"TARGETS={' '.join(f'results/{n}' for n in names)}",
     ]
     split = project.results / "split/split.npz"
-    assert project.killed(
-        [*command, "CORES=2"], lambda _: project.hidden() or split.exists()
+    assert project.kill_when(
+        [*command, "CORES=2"], lambda _: project.temporary_files() or split.exists()
     )
     project.run("snakemake", "--unlock")
     running = project.start(*command, "CORES=2")
@@ -272,7 +272,7 @@ def test_changed_archive_is_read_again(finished, small_archive):
     before = small_archive.read_bytes()
     write_archive(small_archive, as_ratings(synthetic_interactions(users=20)))
     try:
-        planned = finished.planned("results/ranks/X.parquet")
+        results = finished.planned_results("results/ranks/X.parquet")
     finally:
         small_archive.write_bytes(before)
-    assert {"data/ml-1m.zip", *SPLIT, "ranks/X.parquet"} <= planned
+    assert {"data/ml-1m.zip", *SPLIT, "ranks/X.parquet"} <= results
