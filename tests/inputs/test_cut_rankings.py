@@ -94,7 +94,7 @@ def test_cut_ranks_match_all_scores(kind, number, several):
         exact = np.einsum("uf,if->ui", users.astype(float), items.astype(float))
         relevant, seen = random_items(rng, exact, several)
         expected = counts_by_scores(exact, relevant, seen, up_to)
-        form = relevant if several > 1 else relevant.argmax(axis=1)
+        held_out = relevant if several > 1 else relevant.argmax(axis=1)
 
         def pairs(users, items, scores=exact, seen=seen):
             assert not seen[users, items].any()
@@ -106,7 +106,7 @@ def test_cut_ranks_match_all_scores(kind, number, several):
             (exact, {}),
             (pairs, {"n_items": ITEMS, "block_size": 7}),
         ):
-            ranks = sm.rank(score, csr_array(seen), form, up_to=up_to, **more)
+            ranks = sm.rank(score, csr_array(seen), held_out, up_to=up_to, **more)
             assert counts_by_user(ranks) == expected
             n_candidates = ITEMS - seen.sum(axis=1)[relevant.any(axis=1)]
             assert ranks.n_candidates.tolist() == n_candidates.tolist()
@@ -231,7 +231,9 @@ def test_metrics_of_cut_ranks_match_every_order(number, relevant, monkeypatch):
             False  # one candidate is not relevant
         )
         rows = np.flatnonzero(relevant_items.any(axis=1))
-        form = relevant_items.argmax(axis=1) if relevant == "one" else relevant_items
+        held_out = (
+            relevant_items.argmax(axis=1) if relevant == "one" else relevant_items
+        )
         for k, ties in product(
             (1, 2, 5, 9), ("expected", "optimistic", "pessimistic")
         ):
@@ -243,7 +245,7 @@ def test_metrics_of_cut_ranks_match_every_order(number, relevant, monkeypatch):
             result = sm.values_by_user(
                 (users, items),
                 names,
-                relevant=form,
+                relevant=held_out,
                 seen=csr_array(seen),
                 ties=ties,
             )

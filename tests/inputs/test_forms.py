@@ -600,10 +600,9 @@ PRINTED = {"n_items": 3416, "n_negatives": 100, "HR@10": "0.8245"}
 def test_arrow_table_is_checked_like_its_rows(form: str) -> None:
     rows = [PRINTED, {**PRINTED, "HR@10": None, "HR@5": "0.6913"}]
     table = pa.Table.from_pylist([{"HR@5": None, **row} for row in rows])
-    variant = table if form == "table" else table.to_batches()[0]
+    data = table if form == "table" else table.to_batches()[0]
     results = [
-        (check.printed, check.range_low, check.range_high)
-        for check in sm.check(variant)
+        (check.printed, check.range_low, check.range_high) for check in sm.check(data)
     ]
     expected = [
         (check.printed, check.range_low, check.range_high) for check in sm.check(rows)

@@ -466,10 +466,10 @@ def change_types(chooser: random.Random, frames: Frames, kind: str) -> Frames:
         for name in ("user_id", "item_id")
     }
     changed = {}
-    for table, form in frames.items():
+    for table, frame in frames.items():
         columns = {}
-        for name in form:
-            values = form[name]
+        for name in frame:
+            values = frame[name]
             if name in types:
                 is_large = int(values.max()) > 255
                 columns[name] = types[name](values)
@@ -493,13 +493,15 @@ def change_types(chooser: random.Random, frames: Frames, kind: str) -> Frames:
     return changed
 
 
-def outcome(kind: Kind, form: dict[str, Any], added: dict[str, list[str]]) -> str:
+def outcome(
+    kind: Kind, arguments: dict[str, Any], added: dict[str, list[str]]
+) -> str:
     """Say how a call ends: `refused`, `warned`, `right`, `unnoted` or with another number."""
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
         try:
             with collect_warnings() as notes:
-                value = kind.call(**form)
+                value = kind.call(**arguments)
         except sm.InputError:
             return "refused"
     messages = [
@@ -526,7 +528,7 @@ def test_table_in_any_form_gives_the_same_number(
     kind = KINDS[name]
     for number in range(5):
         chooser = random.Random(f"{name} {seed} {number}")  # noqa: S311 - no secret
-        variant: dict[str, Any] = {}
+        arguments: dict[str, Any] = {}
         added = {}
         typed = change_types(chooser, kind.frames, name)
         for table, frame in typed.items():
@@ -538,16 +540,16 @@ def test_table_in_any_form_gives_the_same_number(
             if not name.startswith("command"):
                 names = list(forms)
             form = chooser.choice(names)
-            variant[table] = forms[form]
+            arguments[table] = forms[form]
             added[f"form of {table}"] = []
         if name == "report":
-            variant["folder"] = tmp_path
-        end = outcome(kind, variant, added)
+            arguments["folder"] = tmp_path
+        end = outcome(kind, arguments, added)
         assert end in ("right", "refused", "warned"), (
             f"{name}, {seed}, {number}: {end}\n"
             + "\n".join(
-                f"{table} ({type(variant[table]).__name__}):\n{variant[table]}"
-                for table in variant
+                f"{table} ({type(arguments[table]).__name__}):\n{arguments[table]}"
+                for table in arguments
             )
         )
 
@@ -686,8 +688,8 @@ def test_array_in_any_form_gives_the_same_number(name: str, tmp_path: Path) -> N
     array, call, right = ARRAYS[name]
     kind = Kind({}, call, right, {})
     assert outcome(kind, {"data": array}, {}) in ("right", "warned")
-    for form, variant in array_forms(array, tmp_path).items():
+    for form, data in array_forms(array, tmp_path).items():
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
-            end = outcome(kind, {"data": variant}, {})
+            end = outcome(kind, {"data": data}, {})
         assert end in ("right", "refused", "warned"), f"{name}, {form}: {end}"

@@ -165,14 +165,14 @@ def test_matrix_that_is_not_finite_is_refused(number):
 )
 def test_rows_of_ids_are_not_a_matrix(rows, fields, values, is_refused):
     """Many rows of few fields with more values than grades have."""
-    form = np.resize(np.arange(values), (rows, fields))
+    ids = np.resize(np.arange(values), (rows, fields))
     if is_refused:
         with pytest.raises(sm.InputError, match=f"relevant: .* rows of {fields}"):
-            items_by_position(form, "relevant")
+            items_by_position(ids, "relevant")
     else:
-        result = items_by_position(form, "relevant")
-        assert result.item.size == np.count_nonzero(form)
-    assert items_by_position(form, "relevant", (rows, fields)).n_items == fields
+        result = items_by_position(ids, "relevant")
+        assert result.item.size == np.count_nonzero(ids)
+    assert items_by_position(ids, "relevant", (rows, fields)).n_items == fields
 
 
 def test_absent_user_or_item_is_in_none_of_the_pairs():
@@ -212,7 +212,7 @@ def test_items_seen_by_other_users_are_separate():
 
 @pytest.mark.filterwarnings("ignore:seen. rows of label 0 do not count")
 @pytest.mark.parametrize(
-    ("relevance", "kept", "grades"),
+    ("relevance", "n_relevant", "grades"),
     [
         ([1, 1, 1, 1], 4, None),
         ([0, 1, -1, 1], 2, None),
@@ -220,13 +220,13 @@ def test_items_seen_by_other_users_are_separate():
         ([2, 2, 2, 2], 4, [2, 2, 2, 2]),
     ],
 )
-def test_rows_above_zero_count(relevance, kept, grades):
+def test_rows_above_zero_count(relevance, n_relevant, grades):
     table = {"user_id": [1, 1, 2, 2], "item_id": [3, 4, 3, 5], "relevance": relevance}
     items = items_by_id(table, "relevant")
-    assert items.item.size == kept
+    assert items.item.size == n_relevant
     assert grades is None or items.relevance.tolist() == grades
     assert (items.relevance is None) == (grades is None)
-    assert items_by_id(table, "seen").item.size == kept
+    assert items_by_id(table, "seen").item.size == n_relevant
     assert items_by_id(table, "seen").relevance is None
 
 
@@ -282,9 +282,9 @@ def test_items_are_a_number_or_ids_in_any_form(items):
 
 def test_array_of_ids_beside_a_catalogue_is_refused():
     held_out, seen = np.array([[4], [0]]), np.array([[3, 2], [1, 3]])
-    for form in ((held_out, seen.tolist()), (held_out.tolist(), seen)):
+    for pair in ((held_out, seen.tolist()), (held_out.tolist(), seen)):
         with pytest.raises(sm.InputError, match="csr_array"):
-            sm.negatives(*form, 2)
+            sm.negatives(*pair, 2)
     sample = sm.negatives(held_out.tolist(), seen.tolist(), 2, items=5)
     assert sample.groupby("user_id")["item_id"].agg(set).tolist() == [{0, 1}, {2, 4}]
 

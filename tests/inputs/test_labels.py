@@ -72,9 +72,9 @@ def test_labels_of_seen_items_and_negatives_are_read():
     marked = SCORED_LISTS[["user_id", "item_id"]].assign(
         label=(SCORED_LISTS.item_id < 3).astype(int)
     )
-    for form in (seen, marked):
+    for table in (seen, marked):
         with warnings.catch_warnings(action="ignore"):
-            result = sm.negatives(held_out, form, 1, items=6)
+            result = sm.negatives(held_out, table, 1, items=6)
         assert result.item_id.isin([3, 4, 5, 0]).all()
     pairs = pd.DataFrame(
         {"user_id": [0, 0, 1, 1], "item_id": [3, 5, 4, 5], "label": [1, 0, 1, 0]}

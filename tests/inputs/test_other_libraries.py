@@ -251,11 +251,11 @@ def test_number_of_items_in_a_sparse_matrix_is_refused() -> None:
 
 
 @pytest.mark.filterwarnings("ignore::sampled_metrics.InputWarning")
-@pytest.mark.parametrize("form", [(), (SCORES,), (SCORES, SCORES, SCORES)])
-def test_tuple_that_is_not_a_pair_of_vectors_is_refused(form: Any) -> None:
+@pytest.mark.parametrize("vectors", [(), (SCORES,), (SCORES, SCORES, SCORES)])
+def test_tuple_that_is_not_a_pair_of_vectors_is_refused(vectors: Any) -> None:
     options: dict[str, Any] = {"relevant": HELD, "seen": np.zeros(SCORES.shape)}
     with pytest.raises(sm.InputError):
-        sm.evaluate_on_budget(form, "hr@1", budget=2, **options)
+        sm.evaluate_on_budget(vectors, "hr@1", budget=2, **options)
 
 
 @pytest.mark.filterwarnings("ignore::sampled_metrics.InputWarning")

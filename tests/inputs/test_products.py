@@ -78,11 +78,11 @@ def test_near_ties_in_float32_match_float64(of_users, of_items, several):
         relevant |= rng.random(relevant.shape) < 0.01
     seen = (rng.random(relevant.shape) < 0.05) & ~relevant
     expected = counts_by_float64(users, items, relevant, seen)
-    form = relevant if several else relevant.argmax(axis=1)
-    ranks = sm.rank((users, items), csr_array(seen), form)
+    held_out = relevant if several else relevant.argmax(axis=1)
+    ranks = sm.rank((users, items), csr_array(seen), held_out)
     assert counts(ranks) == expected
     assert max(ranks.n_tied) > 0
-    of_float64 = sm.rank((users.astype(float), items.astype(float)), seen, form)
+    of_float64 = sm.rank((users.astype(float), items.astype(float)), seen, held_out)
     assert counts(of_float64) == expected
 
 

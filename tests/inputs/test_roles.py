@@ -190,12 +190,12 @@ def test_command_reads_named_columns(suffix, tmp_path):
     for name, table in (("lists", LISTS), ("test", TEST)):
         path = tmp_path / f"{name}.{suffix}"
         table.to_csv(path, index=False) if suffix == "csv" else table.to_parquet(path)
-    form = [f"--column={role}={name}" for role, name in LIST_COLUMNS.items()]
+    options = [f"--column={role}={name}" for role, name in LIST_COLUMNS.items()]
     run = subprocess.run(
         [
             *(sys.executable, "-m", "sampled_metrics", "evaluate", f"lists.{suffix}"),
             *("--relevant", f"test.{suffix}", "--metric", "rr", "--format", "csv"),
-            *form,
+            *options,
         ],
         cwd=tmp_path,
         capture_output=True,

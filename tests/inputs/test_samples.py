@@ -402,9 +402,9 @@ def test_rows_keep_the_fewest_negatives():
         thinned = as_sampled_ranks(table, n_items=3541)
     assert thinned.n_negatives == 90
     assert set(thinned.sampled_ranks[1:4000]) == {37}
-    kept = thinned.sampled_ranks[4000:] - 1
+    n_better = thinned.sampled_ranks[4000:] - 1
     spread = np.sqrt(90 * 0.4 * 0.6 * 10 / 99)
-    assert (kept.mean(), kept.std()) == pytest.approx((36, spread), abs=0.1)
+    assert (n_better.mean(), n_better.std()) == pytest.approx((36, spread), abs=0.1)
     few = pd.DataFrame({"sampled_rank": [1, 2], "n_negatives": [50, 100]})
     for wrong, sampling in ((table, "distinct"), (few, None)):
         with pytest.raises(sm.InputError, match="negatives"):

@@ -390,15 +390,15 @@ class TestPerfectOrder:
         assert not messages_with(recwarn, "scored alone")
 
 
-@pytest.mark.parametrize("door", ["meter", "correct"])
-def test_held_out_item_without_score_is_missing(door):
+@pytest.mark.parametrize("entry", ["meter", "correct"])
+def test_held_out_item_without_score_is_missing(entry):
     scores = np.array(
         [[-np.inf, 0.5, 0.2, 0.1], [0.9, -np.inf, 0.3, 0.2], [0.4, 0.5, 0.1, 0.2]]
     )
     arguments = {"n_items": 90, "missing": "last"}
 
     def ranks(**options):
-        if door == "correct":
+        if entry == "correct":
             return sm.SampledRanks.from_scores(scores, 0, **options)
         meter = sm.RankMeter("auc", **options)
         meter.update(scores)
@@ -407,7 +407,7 @@ def test_held_out_item_without_score_is_missing(door):
     assert ranks(**arguments).sampled_ranks.tolist() == [4, 1, 2]
     assert ranks(**arguments).n_missing == 1
     assert "missing='last'" in refusal_message(ranks, n_items=90)
-    if door == "meter":
+    if entry == "meter":
         with warnings.catch_warnings(action="ignore"):
             full = ranks(missing="last")
         assert full.n_candidates.tolist() == [

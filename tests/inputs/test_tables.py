@@ -437,8 +437,8 @@ def test_rank_is_at_most_the_number_of_candidates():
 @pytest.mark.filterwarnings("ignore::sampled_metrics.InputWarning")
 @pytest.mark.parametrize("kind", [np.int64, np.uint8, np.float32, list])
 def test_array_of_ranks_is_read(kind):
-    form = [1, 3, 10]
-    ranks = as_ranks(form if kind is list else np.array(form, kind), n_items=10)
+    numbers = [1, 3, 10]
+    ranks = as_ranks(numbers if kind is list else np.array(numbers, kind), n_items=10)
     assert ranks.n_better.tolist() == [0, 2, 9]
     assert ranks.n_tied.tolist() == [0, 0, 0]
     assert ranks.n_candidates.tolist() == [10] * 3

@@ -198,11 +198,11 @@ def candidates_as_lists_of_users(folder: Path) -> Attempts:  # noqa: ARG001
 
 
 def forms_with_other_ids(
-    variant: pd.DataFrame, folder: Path
+    pairs: pd.DataFrame, folder: Path
 ) -> Iterator[tuple[str, Any]]:
     for kind, change in ID_CHANGES.items():
         for column in ("user_id", "item_id"):
-            changed = variant.assign(**{column: change(variant[column])})
+            changed = pairs.assign(**{column: change(pairs[column])})
             for form, data in user_item_forms(changed, folder).items():
                 yield f"{kind} of {column}, {form}", data
 

@@ -409,9 +409,9 @@ def test_rows_of_ids_do_not_warn_and_pairs_are_refused():
     pairs = [[user, (user + 1) % 7] for user in range(12)]
     with pytest.raises(sm.InputError, match="2 numbers"):
         sm.evaluate(lists, "hr@1", relevant=pairs)
-    for form, rows in ((pairs[::-1], 12), (pairs[:9], 9)):
-        kept = {user: lists[user] for user in range(rows)}
-        assert len(sm.evaluate(kept, "hr@1", relevant=form)) == 1
+    for relevant, rows in ((pairs[::-1], 12), (pairs[:9], 9)):
+        first = {user: lists[user] for user in range(rows)}
+        assert len(sm.evaluate(first, "hr@1", relevant=relevant)) == 1
     two_each = [[int(x) for x in RNG.permutation(9)[:2]] for _ in range(12)]
     assert not warnings_of(sm.evaluate, lists, "hr@1", relevant=two_each)
 

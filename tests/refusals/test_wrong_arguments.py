@@ -117,11 +117,11 @@ KEYWORDS = {
 }  # words that stand for an argument in messages
 
 
-def caught_error(function: Any, form: dict[str, Any]) -> Exception | None:
+def caught_error(function: Any, arguments: dict[str, Any]) -> Exception | None:
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         try:
-            function(**form)
+            function(**arguments)
         except Exception as error:
             return error
         return None

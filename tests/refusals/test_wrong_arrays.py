@@ -18,11 +18,11 @@ NUMBERS = "; expected numbers, a DataFrame or a file"
 )
 @pytest.mark.parametrize("shape", [(3,), (1,), (2, 3), (1, 1)])
 def test_array_of_one_or_two_dimensions_is_read(kind, shape):
-    form = np.ones(shape, kind)
-    result = numeric_array(form)
+    array = np.ones(shape, kind)
+    result = numeric_array(array)
     assert result.dtype.isnative
-    assert (result.dtype.kind, result.shape) == (form.dtype.kind, shape)
-    assert result.tolist() == form.tolist()
+    assert (result.dtype.kind, result.shape) == (array.dtype.kind, shape)
+    assert result.tolist() == array.tolist()
 
 
 @pytest.mark.parametrize(
