@@ -1,6 +1,6 @@
 """Exports of RecTools and RecBole give the metrics that these packages print.
 
-The files in tests/golden/peers were written by the packages for made-up data; their metrics.json
+The files in tests/golden/libraries were written by the packages for made-up data; their metrics.json
 name the versions. `python -m benchmarks.archive.exports` writes them again.
 """
 
@@ -13,7 +13,7 @@ from sampled_metrics.evaluation.evaluate import evaluate
 from sampled_metrics.ranks.data import as_ranks
 from tests.conftest import ROOT
 
-GOLDEN = ROOT / "tests/golden/peers"
+GOLDEN = ROOT / "tests/golden/libraries"
 K = 10
 pytestmark = pytest.mark.filterwarnings("ignore:.*held-out items are above")  # hardly
 

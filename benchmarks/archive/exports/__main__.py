@@ -23,7 +23,7 @@ def main() -> None:
     for name, requirements in REQUIREMENTS.items():
         python = python_with(name, "--requirement", str(requirements))
         made_folder = ROOT / "results/exports" / name
-        expected = ROOT / "tests/golden/peers" / name
+        expected = ROOT / "tests/golden/libraries" / name
         subprocess.run([python, str(HERE / f"export_{name}.py"), str(made_folder)], check=True)
         compare = [sys.executable, str(HERE / "compare.py"), str(made_folder), str(expected)]
         subprocess.run(compare, check=True)
