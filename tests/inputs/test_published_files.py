@@ -1,7 +1,7 @@
 """Exports of RecTools and RecBole give the metrics that these packages print.
 
-The files in tests/golden/libraries were written by the packages for made-up data; their metrics.json
-name the versions. `python -m benchmarks.archive.exports` writes them again.
+The packages wrote the files in tests/golden/libraries for made-up data; metrics.json names their
+versions. `python -m benchmarks.archive.exports` writes them again.
 """
 
 import json
