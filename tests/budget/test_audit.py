@@ -18,7 +18,7 @@ from sampled_metrics.budget.audit import (
 )
 from sampled_metrics.budget.counts import StratumCounts
 from sampled_metrics.budget.data import read_data
-from sampled_metrics.budget.estimates import estimate_errors, estimate_metrics
+from sampled_metrics.budget.estimates import estimate_errors, estimate_recommenders
 from sampled_metrics.budget.model import (
     Model,
     View,
@@ -150,7 +150,7 @@ def audited(counts: StratumCounts, money: int, level: float = 0.95) -> Any:
     """One audit; return the estimates and what it found."""
     model = Model(counts, METRICS)
     found = Audit(model, money).run()
-    (row,), _ = estimate_metrics([found], confidence=level)
+    (row,), _ = estimate_recommenders([found], confidence=level)
     return row, found
 
 
@@ -217,7 +217,7 @@ def test_audits_draw_same_users() -> None:
     models = [Model(world.counted(4, 6), METRICS) for _ in range(2)]
     results = [Audit(model, 1500).run() for model in models]
     assert len(results[0].phases) > 2
-    single, pairs = estimate_metrics(results, confidence=0.95)
+    single, pairs = estimate_recommenders(results, confidence=0.95)
     assert [x.centre for x in pairs[0, 1]] == [0.0, 0.0, 0.0]
     errors = zip(pairs[0, 1], single[0], strict=True)
     assert all(pair.std_error <= x.std_error for pair, x in errors)
@@ -321,7 +321,7 @@ def test_record_phase_by_hand() -> None:
     assert audit.noise == pytest.approx(np.array([[0, 0, -0.2 / np.sqrt(0.5)]]))
     # What is assumed exceeds the variance of the other user, 0.2^2 (1 / 0.5^2 - 1 / 0.5) and noise.
     total, square = 0.8 + 0.3**2, 0.04 * 2 + 0.04 / 0.5
-    ((result,),), _ = estimate_metrics([audit], 0.9)
+    ((result,),), _ = estimate_recommenders([audit], 0.9)
     centre, half = (
         (1.4 + 0.1 - 0.4) / 3,
         t.ppf(0.95, (total / square) ** 2) * np.sqrt(total) / 3,

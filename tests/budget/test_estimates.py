@@ -12,7 +12,7 @@ from sampled_metrics.budget.audit import Phase
 from sampled_metrics.budget.estimates import (
     covariance,
     estimate_errors,
-    estimate_metrics,
+    estimate_recommenders,
 )
 
 RESOLUTION = 0.3  # users that an audit cannot see
@@ -88,7 +88,7 @@ def test_difference_error_is_standard_deviation(drawn_b: Any) -> None:
             audited(change_a, drawn_a, stays_a),
             audited(change_b, drawn_b, stays_b),
         ]
-        _, pairs = estimate_metrics(both, confidence=0.95)
+        _, pairs = estimate_recommenders(both, confidence=0.95)
         found = pairs[0, 1][0]
         mean += probability * (found.std_error**2 - RESOLUTION**2)
         square += probability * found.centre**2
@@ -106,7 +106,7 @@ def test_slack_changes_sides_in_difference(below: float, above: float) -> None:
         ([sure, unsure], (-half - below, half + above)),
         ([unsure, unsure], (-half - below - above, half + below + above)),
     ):
-        _, pairs = estimate_metrics(both, confidence=0.95)
+        _, pairs = estimate_recommenders(both, confidence=0.95)
         found = pairs[0, 1][0]
         assert (found.low, found.high) == pytest.approx(ends)
 
@@ -127,6 +127,6 @@ def test_unseen_errors_cancel_like_seen(change: Any, share: float) -> None:
     spread = both[0].phases[0].variance_factor.item()
     for audit, variance in zip(both, (9.0, 16.0), strict=True):
         audit.assumed[0] = variance * spread
-    _, pairs = estimate_metrics(both, confidence=0.95)
+    _, pairs = estimate_recommenders(both, confidence=0.95)
     found = pairs[0, 1][0]
     assert found.std_error**2 == pytest.approx(share * spread * 25 + RESOLUTION**2)

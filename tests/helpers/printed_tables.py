@@ -15,7 +15,7 @@ MODELS = 2
 
 
 @dataclass(frozen=True)
-class Setting:
+class EvaluationSetting:
     """The numbers of items, negatives and users of one table."""
 
     n_items: int
@@ -24,7 +24,7 @@ class Setting:
 
 
 def draw_setting(rng):
-    return Setting(
+    return EvaluationSetting(
         n_items=int(rng.integers(400, 4_000)),
         n_negatives=int(rng.choice([50, 99, 100])),
         n_users=int(rng.integers(500, 8_000)),

@@ -21,7 +21,7 @@ from sampled_metrics.estimators import (
 from sampled_metrics.intervals.ranges import Range
 from sampled_metrics.metrics import parse_measure
 from sampled_metrics.printed.likely import quote_likely
-from sampled_metrics.printed.statement import Setting, state_means
+from sampled_metrics.printed.statement import EvaluationSetting, state_means
 from sampled_metrics.sampling.probability import sampled_rank_distribution
 
 WITHOUT = "without-replacement"
@@ -199,7 +199,7 @@ def test_printed_density_matches_direct_optimisation(users):
             g = minimize(lost, g, args=(precision,), method=method, tol=1e-12).x
     p = np.exp(g) / np.exp(g).sum()
     measure = parse_measure("HR@3")
-    means = state_means(printed, Setting(n, m, n_users=users))
+    means = state_means(printed, EvaluationSetting(n, m, n_users=users))
     number = quote_likely(means, measure, Range(0.05, 1.0))
     assert number.value == pytest.approx(p[:3].sum(), rel=2e-4)
     assert number.low < number.value < number.high

@@ -8,7 +8,7 @@ from scipy.stats import chi2, norm
 
 from sampled_metrics import InputError, InputWarning, correct
 from sampled_metrics.intervals.misfit import (
-    count_users_by_rank,
+    count_users_by_sampled_rank,
     misfit,
     rising_p_value,
 )
@@ -157,7 +157,7 @@ def test_one_cell_one_degree_of_freedom():
 
 
 def rise_of(ranks, m):
-    return rising_p_value(count_users_by_rank(SampledRanks(ranks, N, m)))
+    return rising_p_value(count_users_by_sampled_rank(SampledRanks(ranks, N, m)))
 
 
 class TestRise:
@@ -187,7 +187,7 @@ class TestRise:
         assert rise_of(ranks, M) == pytest.approx(3 * min(found))
         few = SampledRanks([1] * 2 + [5] * 17 + [80] * 40, N, M)
         assert (
-            rising_p_value(count_users_by_rank(few)) == 1.0
+            rising_p_value(count_users_by_sampled_rank(few)) == 1.0
         )  # of 19 users the mean is not normal
 
     @pytest.mark.parametrize(

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from scipy.stats import norm
 
-from sampled_metrics.intervals.groups import group_users
+from sampled_metrics.intervals.groups import group_units
 from sampled_metrics.intervals.misfit import (
     misfit,
 )
@@ -249,7 +249,7 @@ class TestDifferenceRanges:
 def test_groups_have_similar_n(sizes, groups):
     n = np.repeat(sizes, (4, 4, 5))
     sample = SampledRanks(np.ones(n.size, int), n, 9)
-    assert group_users(sample).group_sizes == groups
+    assert group_units(sample).group_sizes == groups
 
 
 def test_ranges_print_nothing(capfd):

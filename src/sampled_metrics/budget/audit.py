@@ -121,10 +121,10 @@ class Audit:
             n_scores = n_scores[is_affordable]
             cost = n_scores.sum(1)
             expected = self.view.variance + VARIANCE_FLOOR * self.view.greatest**2
-            drawn, probability = self._draw_users(users, cost, expected, is_settled)
-            users = users[drawn]
+            chosen, probability = self._draw_users(users, cost, expected, is_settled)
+            users = users[chosen]
             n_more = np.zeros_like(self._counts.n_scored)
-            n_more[users] = n_scores[drawn]
+            n_more[users] = n_scores[chosen]
             self._scores_left -= int(n_more.sum())
             better_before = self._counts.known_better
             tied_before = self._counts.n_tied
@@ -242,7 +242,7 @@ class Audit:
 
         Returns
         -------
-        drawn, probability
+        chosen, probability
             Indices into `users` of those drawn, and their probabilities.
         """
         uncut = self.model.uncut
@@ -263,16 +263,16 @@ class Audit:
         order = np.argsort(draw_key, kind="stable")
         total_cost = np.cumsum(cost[order])
         n_drawn = np.searchsorted(total_cost, max(limit, cost.max()), side="right")
-        drawn = np.sort(order[:n_drawn])
+        chosen = np.sort(order[:n_drawn])
         threshold = np.append(draw_key[order], np.inf)[n_drawn]
-        return drawn, np.minimum(1.0, weight[drawn] * threshold)
+        return chosen, np.minimum(1.0, weight[chosen] * threshold)
 
     def _current_values(self) -> Float:
         """Return the metrics of all users: without a cut-off by random draws, else by the model."""
         values = self.view.mean.copy()
         draws = self._reciprocal_ranks
         for index in self.model.uncut:
-            rows = draws.known + draws.factor * self.view.row_mean[index]
+            rows = draws.known_part + draws.factor * self.view.row_mean[index]
             values[index] = self.model.strata.reduce_by_user(rows * self.model.scale[index])
         return values
 
@@ -308,18 +308,18 @@ class ReciprocalRankDraws:
     Put the unscored candidates and the known better ones into a random order. The place of the
     first better one, divided by one more than their number, is unbiased for 1 / rank. Only unscored
     candidates cost scores; over the places of the known ones the mean is taken. After some draws
-    the estimate is `known + factor * (1 / rank)`: `factor` is 0 once a better candidate was drawn,
-    and before that further draws may follow.
+    the estimate is `known_part + factor * (1 / rank)`: `factor` is 0 once a better candidate was
+    drawn, and before that further draws may follow.
 
     Attributes
     ----------
-    known, factor
+    known_part, factor
         Known part of 1 / rank, and factor of the unknown part; shape (rows,).
     """
 
     def __init__(self, counts: StratumCounts, rng: np.random.Generator) -> None:
         n_rows = counts.above.size
-        self.known = np.zeros(n_rows)
+        self.known_part = np.zeros(n_rows)
         self.factor = np.ones(n_rows)
         self._counts = counts
         self._rng = rng
@@ -359,10 +359,10 @@ class ReciprocalRankDraws:
         n_found = (self._counts.known_better - better_before)[row]
         n_found += self._draw_better_of_tied(row, (self._counts.n_tied - tied_before)[row])
         n_left = self._counts.n_left.sum(1)[users] + n_draws
-        known, factor = split_reciprocal_rank(
+        known_part, factor = split_reciprocal_rank(
             n_left[place], self._better_at_start[row], n_draws[place], n_found
         )
-        self.known[row] += self.factor[row] * known
+        self.known_part[row] += self.factor[row] * known_part
         self.factor[row] *= factor
         self._turns[users] += 1
 
@@ -392,18 +392,18 @@ def split_reciprocal_rank(
     expected_place = np.ones(n.size)
     probability = np.ones(n.size)  # that no better candidate, known or new, comes before
     rows = np.arange(n.size)
-    for drawn in range(int(n_draws.max(initial=0))):
-        is_open = (n_draws[rows] > drawn) & (probability[rows] > NEGLIGIBLE_PROBABILITY)
+    for n_before in range(int(n_draws.max(initial=0))):
+        is_open = (n_draws[rows] > n_before) & (probability[rows] > NEGLIGIBLE_PROBABILITY)
         rows = rows[is_open]
-        still_left = n_left[rows] - drawn
-        still_drawn = n_draws[rows] - drawn
+        still_left = n_left[rows] - n_before
+        still_drawn = n_draws[rows] - n_before
         probability[rows] *= still_left / (still_left + n_better[rows])
         probability[rows] *= (still_drawn - n_found[rows]) / still_drawn
         expected_place[rows] += probability[rows]
     probability_of_none = np.where(n_found == 0, probability, 0.0)
-    known = (expected_place - probability_of_none) / n
+    known_part = (expected_place - probability_of_none) / n
     factor = probability_of_none * (n - n_draws) / n
-    return known, factor
+    return known_part, factor
 
 
 def draw_from_strata(n_left: Int, n_draws: Int, rng: np.random.Generator) -> Int:

@@ -22,7 +22,7 @@ from sampled_metrics._base.sparse import canonical_csr, indicator_matrix
 from sampled_metrics.inputs.item_arrays import items_by_position
 from sampled_metrics.inputs.item_readers import items_by_id
 from sampled_metrics.inputs.item_tables import read_item_table
-from sampled_metrics.inputs.items import RELEVANT, SEEN, describe_seen_relevant
+from sampled_metrics.inputs.items import RELEVANT, SEEN, Size, describe_seen_relevant
 from sampled_metrics.inputs.roles import ITEM
 from sampled_metrics.inputs.scores import ScoreSource, read_scores, scores_from_vectors
 from sampled_metrics.inputs.warnings import warn_about_unused_grades
@@ -30,8 +30,7 @@ from sampled_metrics.ranks.data import ItemsByUser
 from sampled_metrics.sampling.catalogue import read_catalogue
 
 CANDIDATES = "candidates"
-Size = tuple[int, int]  # numbers of users and items
-Scorer = Callable[[Int, Int], Any]  # scores of pairs, by running numbers of users and items
+PairScorer = Callable[[Int, Int], Any]  # scores of pairs, by running numbers of users and items
 
 
 class EvaluationData(NamedTuple):
@@ -141,7 +140,9 @@ def _number_ids(tables: dict[str, Any], items: ItemsByUser | None) -> Evaluation
     listed = [tables[CANDIDATES]] if CANDIDATES in tables else []
     catalogue = read_catalogue(tables[RELEVANT], tables.get(SEEN), items, listed)
     seen = catalogue.seen.matrix()
-    popularity = _count_users(seen) + _count_users(catalogue.seen_by_others.matrix())
+    popularity = _count_users_of_items(seen) + _count_users_of_items(
+        catalogue.seen_by_others.matrix()
+    )
     ids = (catalogue.user_ids, catalogue.item_ids)
     data = EvaluationData(catalogue.held_out.matrix(), seen, popularity, *ids)
     for table in listed:
@@ -170,13 +171,13 @@ def _number_positions(
             f"{describe_seen_relevant(user)}"
         )
     columns = np.arange(size[1])
-    data = EvaluationData(held_out, seen, _count_users(all_seen), users, columns, size)
+    data = EvaluationData(held_out, seen, _count_users_of_items(all_seen), users, columns, size)
     if CANDIDATES in matrices:
         data = data.with_candidates(matrices[CANDIDATES][users])
     return data
 
 
-def _count_users(seen: csr_array) -> Int:
+def _count_users_of_items(seen: csr_array) -> Int:
     """Count the users who have seen each item."""
     return np.bincount(seen.indices, minlength=seen.shape[1])
 
@@ -207,7 +208,7 @@ class TimedScorer:
 
     report_progress: Any
 
-    def __init__(self, score: Scorer, data: EvaluationData, batch_size: int | None) -> None:
+    def __init__(self, score: PairScorer, data: EvaluationData, batch_size: int | None) -> None:
         self.seconds = 0.0
         self.n_scored = 0
         self._score = score
@@ -274,7 +275,7 @@ def read_all_scores(name: str, scores: Any, data: EvaluationData) -> ScoreSource
     return source
 
 
-def pair_scorer(name: str, scores: Any, data: EvaluationData) -> Scorer:
+def pair_scorer(name: str, scores: Any, data: EvaluationData) -> PairScorer:
     """Return a function of running numbers, from a function of ids or scores of all items."""
     if is_function(scores):
         return lambda users, items: scores(data.user_ids[users], data.item_ids[items])

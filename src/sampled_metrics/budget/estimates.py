@@ -171,7 +171,7 @@ def _errors_of_difference(a: ModelErrors, b: ModelErrors, shared: Float) -> Mode
     )
 
 
-def estimate_metrics(
+def estimate_recommenders(
     audits: Sequence[Audit], confidence: float
 ) -> tuple[list[list[Estimate]], dict[tuple[int, int], list[Estimate]]]:
     """Estimate the metrics of recommenders, and the differences b - a of all pairs (a, b).

@@ -39,7 +39,7 @@ from sampled_metrics.budget.counts import (
     warn_if_scores_look_wrong,
 )
 from sampled_metrics.budget.data import TimedScorer, pair_scorer, read_data
-from sampled_metrics.budget.estimates import estimate_metrics
+from sampled_metrics.budget.estimates import estimate_recommenders
 from sampled_metrics.budget.model import Model, parse_metrics
 from sampled_metrics.budget.result import (
     LEAST_RANKED,
@@ -197,7 +197,7 @@ def evaluate_on_budget(
                 warn_if_scores_look_wrong(model.counts)
                 warn_if_ties_decide(model.counts, measures)
     with one_thread():
-        by_recommender, by_pair = estimate_metrics(audits, confidence)
+        by_recommender, by_pair = estimate_recommenders(audits, confidence)
     return BudgetResult(
         names=tuple(recommenders),
         metrics=tuple(map(str, measures)),

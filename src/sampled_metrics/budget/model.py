@@ -68,8 +68,8 @@ def parse_metrics(names: str | Sequence[str | Measure], single: bool = True) -> 
             kinds = {"recall", "hit", "ndcg", "rr", "ap"}
             sums = {"recall", "ndcg"}
         if measure.kind not in kinds:
-            known = "recall@k, hr@k, ndcg@k, mrr@k, mrr, map@k, map"
-            raise InputError(f"unknown metric {str(measure)!r}; known: {known}")
+            supported = "recall@k, hr@k, ndcg@k, mrr@k, mrr, map@k, map"
+            raise InputError(f"unknown metric {str(measure)!r}; known: {supported}")
         if not single and measure.kind not in sums:
             raise InputError(
                 f"metrics: {measure} is not estimated for users with several held-out items; take "
@@ -202,9 +202,9 @@ class Model:
         hits = self.posterior.T @ better + UNSEEN_SCORES
         share = hits / (self.posterior.T @ scored + UNSEEN_SCORES)
         share = np.clip(share, self._least_share, MOST_SHARE)
-        known = counts.known_better + counts.n_tied // 2
+        n_known = counts.known_better + counts.n_tied // 2
         _, variance = self._poisson.moments(
-            self.posterior, known, self._expected_unscored_better(share)
+            self.posterior, n_known, self._expected_unscored_better(share)
         )
         probability = self.posterior @ share
         spread = probability * (1.0 - probability)
@@ -299,7 +299,7 @@ class Model:
         The held-out item is at a uniformly random place among those tied with it. Gauss-Legendre
         nodes are taken for the cube root of the place, because metrics change most near the best.
         """
-        known = self.counts.known_better[rows]
+        n_known = self.counts.known_better[rows]
         tied = self.counts.n_tied[rows]
         better = self.counts.better.sum(1)[rows]
         tied_share = tied / (2.0 * better + tied)  # part of the expected better ones from ties
@@ -310,7 +310,7 @@ class Model:
             n_above = np.floor(place * tied + 0.5)
             factor = 1.0 - tied_share + 2.0 * tied_share * place
             mean, variance = self._poisson.moments(
-                posterior, known + n_above.astype(np.int64), unscored * factor[:, np.newaxis]
+                posterior, n_known + n_above.astype(np.int64), unscored * factor[:, np.newaxis]
             )
             powers += 1.5 * weight * root**2 * np.stack([mean, variance + mean**2])
         return _mean_and_variance(powers)

@@ -136,7 +136,7 @@ class BudgetResult(Record, Shown):
             if result.order != UNDECIDED:
                 verdict = is_above(result, result.order)
             results.append(replace(result, verdict=verdict))
-        return Results(results, partial(_format_orders, confidence=self.confidence))
+        return Results(results, partial(_format_order_table, confidence=self.confidence))
 
     def _compare_pairs(self) -> Iterator[Compared]:
         """Yield one comparison per pair and metric, without a verdict."""
@@ -244,7 +244,7 @@ def _interval_heading(confidence: float) -> str:
     return f"interval ({100 * confidence:g} %)"
 
 
-def _format_orders(orders: list[Compared], confidence: float) -> Parts:
+def _format_order_table(orders: list[Compared], confidence: float) -> Parts:
     rows = [
         {
             "a": result.a,

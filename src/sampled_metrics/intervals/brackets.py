@@ -39,8 +39,8 @@ LOWER, UPPER = -1.0, 1.0  # sign of a vector: lower ones are upper ones of the n
 # too many make each programme slower. With a factor, weighted points join in any case.
 _START_POINTS = (30, 60)
 _START_POINTS_OF_FACTOR = (12, 40)
-_MOST_ROUNDS = 20
-_SOLVER_ACCURACY = 1e-6  # more takes time, and `_TOLERANCE` is larger
+_MOST_CUTTING_ROUNDS = 20
+_VECTOR_ACCURACY = 1e-6  # more takes time, and `_TOLERANCE` is larger
 _TOLERANCE = 2e-5  # violation, as a share of the metric's span, that is added instead of solved for
 _ZERO_PROBABILITY = 1e-14  # smaller ones are left out of the programme
 # The fit of f needs no precision, because ranges are valid for any f.
@@ -134,7 +134,7 @@ class _UpperVectorProgramme:
         `weight` is z / sqrt(D), that of the standard deviation.
         """
         table = self._table
-        for _ in range(_MOST_ROUNDS):
+        for _ in range(_MOST_CUTTING_ROUNDS):
             vector = _solve_cone_programme(self._points, shares, weight)
             violations = self._all_points @ np.append(-vector, 1.0)
             joining = local_maxima(table.weighted_means(violations, violations), _TOLERANCE)
@@ -167,7 +167,7 @@ def _solve_cone_programme(points: Float, shares: Float, weight: float) -> Float:
     right = np.concatenate([-exact_metric, np.zeros(1 + n_bins)])
     cones = [clarabel.NonnegativeConeT(n_points), clarabel.SecondOrderConeT(n_bins + 1)]
     cost = np.concatenate([shares, [0.0, weight]])
-    solution = solve_cone_programme(cost, matrix, right, cones, _SOLVER_ACCURACY, refinements=1)
+    solution = solve_cone_programme(cost, matrix, right, cones, _VECTOR_ACCURACY, refinements=1)
     vector = np.array(solution.x)[:n_bins]
     if np.isfinite(vector).all():
         return vector

@@ -66,7 +66,7 @@ class UserGroups:
 
 
 @lru_cache(maxsize=8)
-def group_users(sample: SampledRanks) -> UserGroups:
+def group_units(sample: SampledRanks) -> UserGroups:
     """Group the rows of a sample, and split users into two folds at random (fixed seed)."""
     unit_ids, unit_of_row = sample.different_units()
     user_of_unit = sample.user_of_units()

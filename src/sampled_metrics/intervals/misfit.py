@@ -49,8 +49,8 @@ _PLAUSIBLE_FACTOR = 3.0  # above that of real recommenders, but for chance (docs
 _LEAST_EXPECTED = 5.0  # users in a cell, the usual rule for chi-square
 _REWEIGHTED_FITS = 3  # the weights of cells hardly change after
 _TURNS_PER_POINT = 30  # limit of the least squares
-_MOST_JOINING = 30  # extreme points that join a fit at most
-_LEAST_GAIN = 1e-3  # by which the next of them must improve the fit
+_MOST_JOINING_POINTS = 30  # extreme points that join a fit at most
+_LEAST_FIT_GAIN = 1e-3  # by which the next of them must improve the fit
 
 
 class Misfit(NamedTuple):
@@ -79,7 +79,7 @@ def refuse_unexplained(sample: SampledRanks, shape: str | float) -> None:
     """
     n = sample.mean_candidates
     ordered = misfit(sample, NON_INCREASING, n)
-    rising_p = rising_p_value(count_users_by_rank(sample))
+    rising_p = rising_p_value(count_users_by_sampled_rank(sample))
     if not ordered.is_refused and rising_p > _RISING_P:
         return
     factor = shape_factor(shape)
@@ -127,7 +127,7 @@ def misfit(sample: SampledRanks, shape: str | float = NON_INCREASING, down_to: i
     """
     n = sample.mean_candidates
     table = kernel(n, sample.n_negatives, sample.sampling, shape, None, down_to)
-    bin_counts = table.sum_by_bin(count_users_by_rank(sample))
+    bin_counts = table.sum_by_bin(count_users_by_sampled_rank(sample))
     n_users = bin_counts.sum()
     mixture = likely_mixture(bin_counts, table)
     likely_counts = mixture.shares * n_users
@@ -177,7 +177,7 @@ def _fit_mixture(
     points, weights
         Extreme points of the mixture, and their weights.
     """
-    for n_left in reversed(range(_MOST_JOINING + 1)):
+    for n_left in reversed(range(_MOST_JOINING_POINTS + 1)):
         turns = _TURNS_PER_POINT * len(points)
         weights = nonnegative_least_squares(points.T / root[:, None], observed / root, turns)
         if table.is_complete or not n_left:
@@ -185,7 +185,7 @@ def _fit_mixture(
         gains = listed @ ((observed - weights @ points) / root**2)
         weighted_gains = table.weighted_means(gains, gains)
         best = int(weighted_gains.argmax())
-        if weighted_gains[best] <= _LEAST_GAIN:
+        if weighted_gains[best] <= _LEAST_FIT_GAIN:
             break
         joining = table.weighted_means(listed, gains)[best]
         points = np.vstack([points[weights > 0.0], joining])
@@ -203,7 +203,7 @@ def rising_p_value(counts: Float) -> float:
     Parameters
     ----------
     counts
-        Users by sampled rank, see `count_users_by_rank`.
+        Users by sampled rank, see `count_users_by_sampled_rank`.
     """
     longest = max(counts.size // 4, _SHORTEST_HEAD)
     lengths = _SHORTEST_HEAD * 2 ** np.arange(int(np.log2(longest / _SHORTEST_HEAD)) + 1)
@@ -220,7 +220,7 @@ def rising_p_value(counts: Float) -> float:
 
 
 @lru_cache(maxsize=8)  # both tests need it
-def count_users_by_rank(sample: SampledRanks) -> Float:
+def count_users_by_sampled_rank(sample: SampledRanks) -> Float:
     """Count users by sampled rank; shape (n_negatives + 1,).
 
     One row is taken of each user with several rows or visits, because these are not independent: at

@@ -34,7 +34,7 @@ from sampled_metrics._base.arrays import first_duplicate
 from sampled_metrics._base.defaults import DEFAULT_CONFIDENCE
 from sampled_metrics._base.errors import InputError
 from sampled_metrics.intervals.brackets import LOWER, UPPER, bracketing_vectors, likely_mixture
-from sampled_metrics.intervals.groups import CommonKinds, UserGroups, common_kinds, group_users
+from sampled_metrics.intervals.groups import CommonKinds, UserGroups, common_kinds, group_units
 from sampled_metrics.intervals.kernels import Kernel, kernel
 from sampled_metrics.intervals.likelihood import UpperBound, UpperBoundOfSum, UserValues
 from sampled_metrics.intervals.misfit import CAUSES, refuse_unexplained
@@ -147,7 +147,7 @@ def bracket_users(
         (lower,) = average_vectors(measure, (sample,), shape, confidence, LOWER)
         (upper,) = average_vectors(measure, (sample,), shape, confidence, UPPER)
         by_metric.append(Bracket(lower, upper))
-    return UserBrackets(group_users(sample), by_metric, confidence)
+    return UserBrackets(group_units(sample), by_metric, confidence)
 
 
 @lru_cache(maxsize=64)
@@ -178,7 +178,7 @@ def average_vectors(
     list of UserValues
         Of each sample.
     """
-    groups = [group_users(sample) for sample in samples]
+    groups = [group_units(sample) for sample in samples]
     first = groups[0]
     m = samples[0].n_negatives
     sampling = samples[0].sampling
@@ -288,11 +288,11 @@ class _Difference:
 
     def __init__(self, a: UserBrackets, b: UserBrackets, index: int) -> None:
         common = common_kinds(a.groups, b.groups)
-        of_a = a.by_metric[index]
-        of_b = b.by_metric[index]
+        bracket_a = a.by_metric[index]
+        bracket_b = b.by_metric[index]
         # A - B is at most u_A - l_B, and B - A is at most u_B - l_A.
-        self._bound_of_a_minus_b = _bound_of_sum(of_a.upper, -of_b.lower, common)
-        self._bound_of_b_minus_a = _bound_of_sum(-of_a.lower, of_b.upper, common)
+        self._bound_of_a_minus_b = _bound_of_sum(bracket_a.upper, -bracket_b.lower, common)
+        self._bound_of_b_minus_a = _bound_of_sum(-bracket_a.lower, bracket_b.upper, common)
 
     def ends(self, confidence: float) -> tuple[float, float]:
         """Return the lower and the upper end, which may be inverted as in `Bracket.ends`."""
@@ -318,10 +318,10 @@ def _bound_of_sum(a: UserValues, b: UserValues, common: CommonKinds | None) -> U
 
 def difference_range(a: UserBrackets, b: UserBrackets, index: int) -> Range:
     """Compute the range of the difference B - A of one metric."""
-    of_a = a.by_metric[index]
-    of_b = b.by_metric[index]
-    least = of_b.lower.limit - of_a.upper.limit
-    most = of_b.upper.limit - of_a.lower.limit
+    bracket_a = a.by_metric[index]
+    bracket_b = b.by_metric[index]
+    least = bracket_b.lower.limit - bracket_a.upper.limit
+    most = bracket_b.upper.limit - bracket_a.lower.limit
     ends = _Difference(a, b, index).ends(a.confidence)
     low, high = sorted(np.clip(ends, least, most).tolist())
     return Range(low, high)
@@ -352,7 +352,7 @@ def lower_ends_of_differences(
     lower_of_b = average_vectors(measure, samples_b, shape, vector_confidence, LOWER)
     lower_ends = []
     for (a, b), upper, lower in zip(pairs, upper_of_a, lower_of_b, strict=True):
-        common = common_kinds(group_users(a), group_users(b))
+        common = common_kinds(group_units(a), group_units(b))
         lower_ends.append(-_bound_of_sum(upper, -lower, common).at(confidence))
     return lower_ends
 

@@ -51,7 +51,12 @@ from sampled_metrics.printed.flags import (
 )
 from sampled_metrics.printed.likely import WHY_NOT_QUOTED, quote_likely
 from sampled_metrics.printed.rows import PrintedRow, read_printed
-from sampled_metrics.printed.statement import PrintedMeans, Setting, exact_range, state_means
+from sampled_metrics.printed.statement import (
+    EvaluationSetting,
+    PrintedMeans,
+    exact_range,
+    state_means,
+)
 
 _ONE_NUMBER = "One number a row orders nothing: print HR@1, HR@5 and HR@10."
 _MOST_ORDERS = 20  # decided orders shown of one table
@@ -164,7 +169,7 @@ class _Options(NamedTuple):
 
     def state_means(self, row: PrintedRow, confidence: float) -> PrintedMeans:
         """State the distributions that the printed numbers of a row allow."""
-        setting = Setting(
+        setting = EvaluationSetting(
             n_items=row.n_items,
             n_negatives=row.n_negatives,
             n_users=row.n_users,
@@ -360,7 +365,7 @@ def _format_checks(results: list[Checked], orders: list[Orders], options: _Optio
     if flagged:
         explained.append(_FLAGS_ARE_QUESTIONS)
     names = {result.row: result.model or f"row {result.row}" for result in results}
-    lines += [summary, *(_format_orders(each, names) for each in orders if each.n_pairs)]
+    lines += [summary, *(_format_orders_of_table(each, names) for each in orders if each.n_pairs)]
     assumption = describe_shape(options.shape, where=BEFORE_LAST)
     if options.shape != NONE:
         explained.append(describe_caveat(options.shape))
@@ -381,7 +386,7 @@ def _format_row(result: Checked) -> Row:
     return row
 
 
-def _format_orders(orders: Orders, names: dict[int, str]) -> str:
+def _format_orders_of_table(orders: Orders, names: dict[int, str]) -> str:
     """Write the orders of one table that are decided."""
     pairs = [f"{names[a]} above {names[b]}" for a, b in orders.decided[:_MOST_ORDERS]]
     if len(orders.decided) > _MOST_ORDERS:

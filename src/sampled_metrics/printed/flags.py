@@ -22,8 +22,8 @@ from sampled_metrics.printed.consistency import (
 from sampled_metrics.printed.rows import PrintedRow
 from sampled_metrics.printed.statement import parse_number
 
-GRANULARITY, BOUNDS, RANKS, EXACT = "granularity", "bounds", "ranks", "exact"
-_MOST_NAMED = 2  # exact metrics in a message
+GRANULARITY, BOUNDS, RANKS, EXACT_RANGE = "granularity", "bounds", "ranks", "exact"
+_MOST_EXACT_NAMED = 2  # exact metrics in a message
 
 
 @dataclass(frozen=True, eq=False)
@@ -129,10 +129,10 @@ def flag_exact(row: PrintedRow, outside: Sequence[Placed]) -> Flag:
     """Flag exact metrics outside of the ranges that the sampled ones allow."""
     texts = [
         f"{placed.metric}={row.exact[placed.metric]}, not in {placed.low:.4f} to {placed.high:.4f}"
-        for placed in outside[:_MOST_NAMED]
+        for placed in outside[:_MOST_EXACT_NAMED]
     ]
-    if len(outside) > _MOST_NAMED:
-        texts.append(f"and {len(outside) - _MOST_NAMED} more")
+    if len(outside) > _MOST_EXACT_NAMED:
+        texts.append(f"and {len(outside) - _MOST_EXACT_NAMED} more")
     allowed_by = f"the numbers among {row.n_negatives:,} random items allow"
     causes = "Another number of negatives or items? Other weights, users or candidates?"
     are_below = {placed.value < placed.low for placed in outside}
@@ -140,7 +140,7 @@ def flag_exact(row: PrintedRow, outside: Sequence[Placed]) -> Flag:
         causes = f"Ties counted as hits among the random items? {causes}"
     elif are_below == {False}:
         causes = f"Negatives drawn by popularity? Held-out items without a score? {causes}"
-    return Flag(EXACT, f"over all items {'; '.join(texts)}, as {allowed_by}", causes)
+    return Flag(EXACT_RANGE, f"over all items {'; '.join(texts)}, as {allowed_by}", causes)
 
 
 def format_numbers(numbers: Mapping[str, str]) -> list[str]:

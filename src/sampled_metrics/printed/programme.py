@@ -38,9 +38,12 @@ from sampled_metrics.intervals.kernels import ExtremePoints, local_maxima, sprea
 # Which columns are tried, and when, changes the time and not the result.
 _START_COLUMNS, _MORE_START_COLUMNS = 40, 200  # more where the first allow no distribution
 _FIRST_COLUMNS = 9  # the first points are columns from the start
-_MOST_JOINING, _MOST_ROUNDS = 20, 150  # best columns in each round at most, and rounds
+_MOST_JOINING_COLUMNS, _MOST_PRICING_ROUNDS = (
+    20,
+    150,
+)  # best columns in each round at most, and rounds
 _NEIGHBOURS = 0.94, 0.98, 1.02, 1.06  # points beside a best one, which may join as well
-_SOLVER_ACCURACY = 1e-10
+_PROGRAMME_ACCURACY = 1e-10
 _LEAST_REDUCED_COST = 1e-8  # smaller ones do not join; the bound allows for them
 _SOLVED = ("Solved", "AlmostSolved", "InsufficientProgress")
 
@@ -140,7 +143,7 @@ def distance_to_class(constraints: MeanConstraints) -> float:
         return violation
     # The violation is q in units of z^2 / (D + z^2); see (2).
     q = violation * (constraints.max_distance / (1.0 + constraints.max_distance))
-    return q / max(1.0 - q, _SOLVER_ACCURACY)
+    return q / max(1.0 - q, _PROGRAMME_ACCURACY)
 
 
 def distance_to_point(constraints: MeanConstraints, index: int) -> float:
@@ -168,7 +171,7 @@ class _LeastMeanProgramme:
     only without a cost: then their sum is what is minimised.
 
     A column holds the unknown's part of the sum of weights, which is 1; the negative of its part of
-    the condition that the printed numbers state (see `_condition`); and its cost.
+    the condition that the printed numbers state (see `_printed_condition`); and its cost.
     """
 
     def __init__(
@@ -176,13 +179,15 @@ class _LeastMeanProgramme:
     ) -> None:
         n_means = constraints.values.size
         has_users = constraints.max_distance > 0.0
-        of_points = _condition(constraints, constraints.deviations, constraints.second_moments)
-        of_last = _condition(
+        of_points = _printed_condition(
+            constraints, constraints.deviations, constraints.second_moments
+        )
+        of_last = _printed_condition(
             constraints,
             constraints.last_deviations[:, None],
             constraints.last_second_moments[..., None],
         )
-        of_rounding = _condition(
+        of_rounding = _printed_condition(
             constraints, np.diag(constraints.half_units), np.zeros((n_means, n_means, n_means))
         )
         eye = np.eye(len(of_points))
@@ -219,7 +224,7 @@ class _LeastMeanProgramme:
         first = spread_ranks(size, _FIRST_COLUMNS, 1)
         rows = np.union1d(spread_ranks(size, 1, n_spread), first) - 1
         columns = self._columns_of_points[:, rows]
-        for _ in range(_MOST_ROUNDS):
+        for _ in range(_MOST_PRICING_ROUNDS):
             solution = self._solve_columns(columns)
             # Reduced costs are means of a function of the rank: the columns at the dual prices.
             prices = np.append(solution.z[: len(columns) - 1], 1.0)
@@ -253,7 +258,7 @@ class _LeastMeanProgramme:
             np.vstack([unknowns[:-1], bounds]),
             np.concatenate([[1.0], condition, -lowest, highest[has_highest]]),
             [clarabel.ZeroConeT(1), self._cone, clarabel.NonnegativeConeT(len(bounds))],
-            _SOLVER_ACCURACY,
+            _PROGRAMME_ACCURACY,
         )
         solution = solve(refinements=0)  # fast, and mostly accurate enough
         gap = solution.obj_val - solution.obj_val_dual
@@ -270,7 +275,9 @@ def _columns(condition: Float, share: float = 0.0, cost: Float | float = 0.0) ->
     return np.vstack([share * ones, -condition, cost * ones])
 
 
-def _condition(constraints: MeanConstraints, deviations: Float, second_moments: Float) -> Float:
+def _printed_condition(
+    constraints: MeanConstraints, deviations: Float, second_moments: Float
+) -> Float:
     """Return the entries of the condition that are linear in a distribution, by its columns.
 
     Without a number of users, that is delta. Else the upper triangle of the matrix of the docstring
@@ -298,7 +305,7 @@ def _cheapest_points(reductions: Float, points: Int) -> Int:
     neighbours join as well, which spares a round.
     """
     best = local_maxima(reductions, _LEAST_REDUCED_COST)
-    best = best[np.argsort(-reductions[best])[:_MOST_JOINING]]
+    best = best[np.argsort(-reductions[best])[:_MOST_JOINING_COLUMNS]]
     best_points = points[best]
     near = np.outer(_NEIGHBOURS, best_points).round().astype(np.int64)
     rows = np.searchsorted(points, [*near, best_points - 1, best_points + 1])

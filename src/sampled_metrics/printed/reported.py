@@ -27,8 +27,8 @@ from sampled_metrics.metrics.measures import parse_measure, parse_measures
 from sampled_metrics.printed.consistency import find_impossible_shares, not_above_random
 from sampled_metrics.printed.likely import WHY_NOT_QUOTED, quote_likely
 from sampled_metrics.printed.statement import (
+    EvaluationSetting,
     Numbers,
-    Setting,
     Statement,
     check_setting,
     exact_range,
@@ -139,7 +139,7 @@ def reported(
     >>> round(result.range_low, 3), round(result.range_high, 3)
     (0.098, 0.457)
     """
-    setting = Setting(
+    setting = EvaluationSetting(
         n_items=n_items,
         n_negatives=n_negatives,
         n_users=n_users,
@@ -165,7 +165,9 @@ def reported(
     return Results(results, partial(_format_results, confidence=confidence, low=low))
 
 
-def _compute_ranges(numbers: Numbers, metrics: Names | None, setting: Setting) -> list[Reported]:
+def _compute_ranges(
+    numbers: Numbers, metrics: Names | None, setting: EvaluationSetting
+) -> list[Reported]:
     """Compute the range of each metric, and the number to quote."""
     means = state_means(numbers, setting)
     printed_values = {}

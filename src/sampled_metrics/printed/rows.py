@@ -114,7 +114,7 @@ def read_printed(
 def _records(table: Any) -> Iterator[tuple[int | None, dict[str, str]]]:
     """Yield the line number of each row, None without a file, and its texts by column."""
     if isinstance(table, str | Path):
-        yield from _read_file(Path(table))
+        yield from _read_csv_rows(Path(table))
         return
     records: Any = table
     if isinstance(table, pd.DataFrame):
@@ -134,7 +134,7 @@ def _records(table: Any) -> Iterator[tuple[int | None, dict[str, str]]]:
         yield None, {str(name): str(value) for name, value in record.items()}
 
 
-def _read_file(path: Path) -> Iterator[tuple[int, dict[str, str]]]:
+def _read_csv_rows(path: Path) -> Iterator[tuple[int, dict[str, str]]]:
     """Read a file with a header, separated by commas, or by tabs if the header has one."""
     require_file(path, DESCRIPTION)
     try:

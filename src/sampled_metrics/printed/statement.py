@@ -46,7 +46,7 @@ _CONTRADICTION_P = 0.005
 _NO_DISTANCE = 1e-6  # without users: sum of differences that is the solver's error
 
 
-class Setting(NamedTuple):
+class EvaluationSetting(NamedTuple):
     """The evaluation whose means are printed, and what is assumed about it.
 
     The fields are the parameters of `reported`.
@@ -66,7 +66,7 @@ class PrintedMeans(NamedTuple):
     """Printed numbers, and the distributions of true ranks that they allow."""
 
     texts: list[str]  # such as HR@10=0.8245, for errors
-    setting: Setting
+    setting: EvaluationSetting
     constraints: MeanConstraints
     measures: tuple[Measure, ...]
 
@@ -89,7 +89,7 @@ class PrintedMeans(NamedTuple):
         return distance_to_point(self.constraints, -1) <= quantile / n_users
 
 
-def state_means(printed: Numbers, setting: Setting) -> PrintedMeans:
+def state_means(printed: Numbers, setting: EvaluationSetting) -> PrintedMeans:
     """State which distributions of true ranks the printed numbers allow.
 
     Raises
@@ -131,7 +131,7 @@ def _constrain_class(
     half_units: Float,
     measures: tuple[Measure, ...],
     last_credit: Float,
-    setting: Setting,
+    setting: EvaluationSetting,
 ) -> MeanConstraints:
     """State that true ranks of the class give the printed numbers, to half of the last digit.
 
@@ -175,7 +175,7 @@ def _constrain_class(
     )
 
 
-def _suggest_assumption(setting: Setting) -> str:
+def _suggest_assumption(setting: EvaluationSetting) -> str:
     """Say which assumption to change if no distribution of the class gives the numbers."""
     if shape_factor(setting.shape) == np.inf or setting.unscored >= MAX_UNSCORED:
         return ", or shape"
@@ -212,7 +212,7 @@ def _distance_or_error(means: PrintedMeans, claim: str, remedy: str) -> float:
     )
 
 
-def check_setting(printed: Numbers, setting: Setting) -> Setting:
+def check_setting(printed: Numbers, setting: EvaluationSetting) -> EvaluationSetting:
     """Return a setting with Python's whole numbers, or refuse what cannot have been printed."""
     check_arguments(
         n_users=setting.n_users,
