@@ -23,7 +23,7 @@ from sampled_metrics import metrics
 from sampled_metrics._base.random_streams import generator
 from sampled_metrics._base.text import format_table
 from sampled_metrics.estimators import parse_estimators
-from sampled_metrics.evaluation.correct import estimate_metrics
+from sampled_metrics.evaluation.correct import estimate_from_sample
 from sampled_metrics.intervals.ranges import bracket_users, difference_range
 from sampled_metrics.metrics.measures import parse_measure
 from sampled_metrics.ranks import Ranks, SampledRanks
@@ -54,7 +54,7 @@ def order_pairs(dataset: str, m: int, seed: int, names: tuple[str, ...]) -> list
             sampled_ranks, ranks.n_candidates, m, users=np.arange(sampled_ranks.size)
         )
         bracketed = bracket_users(measures, sample)
-        estimates[name] = estimate_metrics(
+        estimates[name] = estimate_from_sample(
             sample, measures, parse_estimators(ESTIMATORS), bracketed
         )
     rows = []

@@ -11,14 +11,6 @@ from typer.main import get_command
 
 from sampled_metrics.cli import app
 from sampled_metrics.ranks import Sampling
-from sampled_metrics.ranks.data import as_sampled_ranks
-
-
-def read_sampled(path, n_negatives=None, n_items=None, sampling=None, **options):
-    return as_sampled_ranks(
-        path, n_negatives=n_negatives, n_items=n_items, sampling=sampling, **options
-    )
-
 
 COMMANDS = get_command(app).commands
 # What a command is given in any case, and the functions that it calls; the last one ends it.

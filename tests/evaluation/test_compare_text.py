@@ -88,7 +88,9 @@ def test_many_metrics_become_columns_of_signs(count):
         )
         for k in range(1, count + 1)
     ]
-    table, text = order_parts(results, 0.9, "holm", ["one note.", "another."])
+    table, text = order_parts(
+        results, confidence=0.9, correction="holm", notes=["one note.", "another."]
+    )
     assert text.endswith("one note.\nanother.")
     assert "decided if the interval of b - a excludes 0" in text
     assert "corrected" not in text
@@ -109,15 +111,15 @@ def test_many_metrics_become_columns_of_signs(count):
 )
 def test_users_needed_are_in_brackets(needed, shown):
     results = [make_compared(users_needed=needed), make_compared(b="C", paired=False)]
-    table, text = order_parts(results, 0.95, "holm", [])
+    table, text = order_parts(results, confidence=0.95, correction="holm", notes=[])
     assert table[0]["order"] == "undecided" + " (10,000,000)" * shown
     assert ("in brackets" in text) == shown
     assert "corrected for 2 pairs (holm)" in text
     assert "paired" not in text
     assert "p_value" not in table[0]
-    _, text = order_parts(results[1:], 0.95, "holm", [])
+    _, text = order_parts(results[1:], confidence=0.95, correction="holm", notes=[])
     assert ", not paired" in text
-    _, text = order_parts(results, 0.95, "none", [])
+    _, text = order_parts(results, confidence=0.95, correction="none", notes=[])
     assert "corrected" not in text
 
 

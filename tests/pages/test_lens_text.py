@@ -11,7 +11,7 @@ from sampled_metrics.estimators import parse_estimator
 from sampled_metrics.evaluation.results import quantity
 from sampled_metrics.metrics.measures import parse_measure
 from sampled_metrics.pages.lens_text import (
-    Setting,
+    LensSetting,
     describe_orders,
     describe_pairs,
     lens_headline,
@@ -134,7 +134,7 @@ def test_least_likely_pairs_first_undecided_last():
 def setting_of(metric, estimator="sampled", m=20, acts_like=None, n=1000):
     measure, estimator = parse_measure(metric), parse_estimator(estimator)
     rest = {"mean": np.zeros(1), "sd": np.zeros(1), "by_rank": np.zeros(1)}
-    return Setting(
+    return LensSetting(
         measure=measure, estimator=estimator, m=m, n=n, acts_like=acts_like, **rest
     )
 

@@ -9,7 +9,7 @@ from scipy.stats import binom, hypergeom
 
 from sampled_metrics.estimators import estimator_matrix, parse_estimators
 from sampled_metrics.metrics.measures import parse_measure
-from sampled_metrics.pages.lens import Chart, build_lens, group_users
+from sampled_metrics.pages.lens import Chart, build_lens, group_near_users
 from sampled_metrics.pages.lens_text import percent
 from sampled_metrics.ranks import Ranks
 
@@ -173,7 +173,7 @@ def test_groups_hold_near_ranks(step):
         expected.append(
             (candidates, above, min(beside, candidates - 1 - above), share)
         )
-    population = group_users(Ranks(n, better, tied))
+    population = group_near_users(Ranks(n, better, tied))
     kinds = population.ranks
     found = zip(
         kinds.n_candidates,
@@ -199,7 +199,7 @@ def test_groups_hold_near_ranks(step):
     ],
 )
 def test_group_means_are_valid_ranks(n, better, tied, kind):
-    (ranks, share, _) = vars(group_users(Ranks(n, better, tied))).values()
+    (ranks, share, _) = vars(group_near_users(Ranks(n, better, tied))).values()
     found = list(
         zip(ranks.n_candidates, ranks.n_better, ranks.n_tied, share, strict=True)
     )

@@ -19,7 +19,6 @@ from sampled_metrics.pages.report import (
     sampled_content,
 )
 from sampled_metrics.ranks import Ranks, SampledRanks
-from sampled_metrics.ranks.data import as_sampled_ranks
 
 pytestmark = pytest.mark.filterwarnings("ignore::sampled_metrics.InputWarning")
 
@@ -342,12 +341,6 @@ def test_headline_counts_others():
     assert "more" not in _describe_values("Recall@10", list("abc"), values[:3])
 
 
-def read_sampled(path, n_negatives=None, n_items=None, sampling=None, **options):
-    return as_sampled_ranks(
-        path, n_negatives=n_negatives, n_items=n_items, sampling=sampling, **options
-    )
-
-
 EVEN = [*range(1, 22)]
 
 
@@ -412,7 +405,9 @@ def test_command_writes_sampled_page(run, folder):
         ("poor", "bad", "recall@10"): "undecided",
     }
     ranges = {
-        name: correct(read_sampled(folder / f"{name}.csv", 20, 200), ["recall@10"])[0]
+        name: correct(
+            folder / f"{name}.csv", "recall@10", n_negatives=20, n_items=200
+        )[0]
         for name in ("good", "poor")
     }
     shown = {row[0]: row[2] for row in rows["values"][1:] if row[2]}

@@ -17,7 +17,7 @@ import yaml
 
 from sampled_metrics.estimators import estimator_matrix, parse_estimators
 from sampled_metrics.metrics.measures import parse_measure
-from sampled_metrics.pages.lens import compute_settings, group_users
+from sampled_metrics.pages.lens import compute_settings, group_near_users
 from sampled_metrics.ranks import Ranks
 from sampled_metrics.ranks.data import as_ranks
 from sampled_metrics.sampling import sampled_rank_distribution
@@ -406,7 +406,7 @@ def test_grouped_last_ranks_stay_within_candidates():
     # Both means end in .5, and both are rounded to 716.
     ranks = Ranks([716, 717], [715, 716], [0, 0])
     assert ranks.n_candidates.mean() == 716.5
-    population = group_users(ranks)
+    population = group_near_users(ranks)
     assert (population.ranks.n_candidates, population.ranks.n_better) == (716, 715)
     assert (
         population.moments(np.array([[1.0, 0.0]]), "without-replacement").mean == 0.0

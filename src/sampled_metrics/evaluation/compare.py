@@ -32,7 +32,7 @@ from sampled_metrics.evaluation import compare_text
 from sampled_metrics.evaluation.correct import (
     SampleEstimates,
     default_estimators,
-    estimate_metrics,
+    estimate_from_sample,
     warn_about_negatives,
 )
 from sampled_metrics.evaluation.evaluate import (
@@ -342,7 +342,7 @@ def _estimate_recommenders(
     for name, sample in samples.items():
         with reading(name):
             bracketed, allowed = ranges.checked_ranges(measures, sample, shape, confidence)
-        estimates[name] = estimate_metrics(sample, measures, parsed, bracketed, allowed)
+        estimates[name] = estimate_from_sample(sample, measures, parsed, bracketed, allowed)
     if sharing:
         notes.append(f"undecided by {join_names(sharing)}, whose users share their negatives.")
     return _Sampled(estimates, paired.common, notes, sharing)

@@ -82,7 +82,7 @@ def exact_verdict(result: Compared) -> str:
 def sampled_verdict(result: Compared, range_a: Range, range_b: Range) -> str:
     """Describe the order of the exact metrics, or what the sampled ranks say if it is undecided."""
     if result.order != UNDECIDED:
-        return f"{is_above(result, result.order)}{_condition(result)}"
+        return f"{is_above(result, result.order)}{_factor_condition(result)}"
     negatives = f"{result.n_negatives:,} uniform negatives leave"
     if result.n_negatives == 1:
         negatives = "1 uniform negative leaves"
@@ -99,7 +99,7 @@ def sampled_verdict(result: Compared, range_a: Range, range_b: Range) -> str:
     return f"{ranges}; {is_above(result, result.order_of_estimates)} {where}"
 
 
-def _condition(result: Compared) -> str:
+def _factor_condition(result: Compared) -> str:
     """Say how likely some rank would have to be for a decided order to be wrong."""
     factor = result.holds_up_to
     if factor is None or parse_measure(result.metric).metric.needs_candidates:
@@ -124,6 +124,7 @@ def _format_factor(factor: float) -> str:
 
 def order_parts(
     results: list[Compared],
+    *,
     confidence: float,
     correction: str,
     notes: list[str],

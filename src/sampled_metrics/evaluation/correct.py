@@ -247,7 +247,7 @@ def correct(
         warn_about_negatives(ranks)
     parsed = default_estimators(estimators, ranks.n_negatives)
     bracketed, ranges = checked_ranges(measures, ranks, shape, confidence)
-    estimates = estimate_metrics(ranks, measures, parsed, bracketed, ranges)
+    estimates = estimate_from_sample(ranks, measures, parsed, bracketed, ranges)
     n = ranks.mean_candidates
     counts = np.bincount(ranks.sampled_ranks - 1, minlength=ranks.n_negatives + 1)
     owner = bracketed.groups.user_of_unit
@@ -380,7 +380,7 @@ class SampleEstimates(NamedTuple):
         return acts_like_rank(self.vectors[measure, estimator], n, self.ranks.sampling)
 
 
-def estimate_metrics(
+def estimate_from_sample(
     ranks: SampledRanks,
     measures: Sequence[Measure],
     estimators: Sequence[Estimator],

@@ -224,7 +224,7 @@ class RankMeter:
             if self.n_items is None and (n == n[0]).all():
                 warn_about_candidates_seen(n.size, int(n[0]))
             user_ids, visits = (None, None) if users is None else users_and_visits(users)
-            _require_distinct(users)
+            _require_single_rows(users)
             full = Ranks(
                 n,
                 counts.better,
@@ -312,7 +312,7 @@ class RankMeter:
         return RowCounts(np.full_like(values, most), values - 1, none, none + 1, none), m
 
 
-def _require_distinct(ids: Ids | None) -> None:
+def _require_single_rows(ids: Ids | None) -> None:
     """Raise InputError for a user, or a visit, that has several rows."""
     again = None if ids is None else first_duplicate(ids)
     if ids is not None and again is not None:

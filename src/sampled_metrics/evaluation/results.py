@@ -3,7 +3,7 @@
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from functools import wraps
-from typing import Any, ParamSpec, TypeVar
+from typing import Any, TypeVar
 
 import pandas as pd
 
@@ -12,11 +12,10 @@ from sampled_metrics._base.defaults import DEFAULT_BUDGET
 from sampled_metrics._base.errors import NOT_READ, READ_AS, collect_warnings
 from sampled_metrics._base.records import record_to_row
 from sampled_metrics._base.text import Explanation, Parts, TableRows, format_html, format_text
+from sampled_metrics._base.threads import Parameters, Result
 from sampled_metrics.ranks import Ranks, SampledRanks
 
-Result = TypeVar("Result")
 AnyResults = TypeVar("AnyResults", bound="Results[Any]")
-Parameters = ParamSpec("Parameters")
 Row = dict[str, Any]
 EXACT = "exact"  # estimator of values from full rankings
 UNDECIDED = "undecided"

@@ -14,8 +14,9 @@ import pandas as pd
 from sampled_metrics._base.arguments import is_function
 from sampled_metrics._base.errors import reading
 from sampled_metrics._base.text import Parts
+from sampled_metrics._base.threads import Parameters, Result
 from sampled_metrics.evaluation.pairing import with_text_names
-from sampled_metrics.evaluation.results import Parameters, Result, Results
+from sampled_metrics.evaluation.results import Results
 from sampled_metrics.ranks import Ranks, SampledRanks
 from sampled_metrics.ranks.data import Data
 

@@ -27,8 +27,8 @@ from sampled_metrics.intervals.population import Population
 from sampled_metrics.metrics import Measure, values
 from sampled_metrics.pages.lens_text import (
     ROUNDING,
+    LensSetting,
     PairOrders,
-    Setting,
     describe_orders,
     describe_pairs,
     lens_headline,
@@ -54,7 +54,7 @@ UP = 120  # largest height of a window above the axis
 DOWN = 45  # largest depth below it
 
 
-def group_users(ranks: Ranks) -> Population:
+def group_near_users(ranks: Ranks) -> Population:
     """Replace users with nearly the same ranks by groups with mean ranks.
 
     Ranks up to 100 are not grouped. Larger ranks differ within a group by at most 3 %, and numbers
@@ -97,7 +97,7 @@ def compute_settings(
     sizes: Iterable[int],
     estimator_vectors: Callable[..., Float],
     sampling: Sampling | str,
-) -> Iterator[Setting]:
+) -> Iterator[LensSetting]:
     """Yield the average result of each metric and estimator, with ties broken at random.
 
     Parameters
@@ -113,7 +113,7 @@ def compute_settings(
     estimator_vectors
         Function of estimators, measures, n and m that returns the vectors of the estimators.
     """
-    populations = [group_users(ranks) for ranks in records.values()]
+    populations = [group_near_users(ranks) for ranks in records.values()]
     n_users = np.array([len(ranks) for ranks in records.values()])
     n = round(float(candidates.mean()))
     (group_sizes,), shares = _group_means(_size_group(candidates), candidates)
@@ -131,7 +131,7 @@ def compute_settings(
             if varies[i] and not measure.metric.needs_candidates:
                 acts_like = acts_like_rank(vectors[i], n, sampling)
             variance = np.array([moment.within[i] for moment in moments])
-            yield Setting(
+            yield LensSetting(
                 measure=measure,
                 estimator=estimator,
                 m=m,
@@ -376,7 +376,7 @@ def build_lens(
 
 
 def _order_view(
-    setting: Setting,
+    setting: LensSetting,
     names: Sequence[str],
     exact: Float,
     undecided: set[frozenset[str]],

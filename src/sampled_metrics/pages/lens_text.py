@@ -30,7 +30,7 @@ _OPEN_PAIRS = {
 PairOrders: TypeAlias = dict[tuple[int, int], tuple[int, float | None]]
 
 
-class Setting(NamedTuple):
+class LensSetting(NamedTuple):
     """The average result of a metric by an estimator from m negatives."""
 
     measure: Measure
@@ -55,7 +55,7 @@ def standings(values: Float) -> list[tuple[int, str]]:
     return [(i, percent(float(values[i]))) for i in order]
 
 
-def lens_headline(setting: Setting) -> list[str]:
+def lens_headline(setting: LensSetting) -> list[str]:
     """Name the metric that was asked for, what it was sampled against, and what it measures."""
     against = quantity(setting.m, "random item")
     if setting.estimator.name != "sampled":
@@ -63,7 +63,7 @@ def lens_headline(setting: Setting) -> list[str]:
     return [setting.measure.label, against, _measured(setting)]
 
 
-def _measured(setting: Setting) -> str:
+def _measured(setting: LensSetting) -> str:
     """Name the metric that an estimate acts like."""
     measure = setting.measure
     if measure.metric.needs_candidates:

@@ -40,7 +40,7 @@ from sampled_metrics.ranks import Ranks, SampledRanks
 from sampled_metrics.ranks.data import ItemsByUser
 
 _FIRST_SIZE = 100  # negatives with which the lens of full rankings starts, if there are as many
-_MOST_NAMED = 4  # recommenders in the headline
+_MOST_IN_HEADLINE = 4  # recommenders in the headline
 
 
 def report(
@@ -300,9 +300,9 @@ def _table_content(name: str, rows: TableRows, text: str) -> dict[str, Any]:
 def _describe_values(label: str, names: Sequence[str], values: Sequence[float]) -> str:
     """Write the sampled values, and the order that they suggest."""
     order = sorted(range(len(names)), key=lambda i: -values[i])
-    shown = [f"{names[i]} {percent(values[i])}" for i in order[:_MOST_NAMED]]
-    if len(names) > _MOST_NAMED:
-        shown.append(f"{len(names) - _MOST_NAMED} more")
+    shown = [f"{names[i]} {percent(values[i])}" for i in order[:_MOST_IN_HEADLINE]]
+    if len(names) > _MOST_IN_HEADLINE:
+        shown.append(f"{len(names) - _MOST_IN_HEADLINE} more")
     sentence = f"Your sampled {label} is {join_names(shown)}."
     if len(names) == 1:
         return sentence
