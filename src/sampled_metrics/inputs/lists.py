@@ -389,10 +389,11 @@ def _count_relevant(
         is_counted = np.ones_like(is_counted)
         n_found = n_relevant
         n_candidates = depth = depth + n_lost
-    elif missing == "last" and n_items is None:
-        depth = np.full_like(depth, MAX_ITEMS)
     elif missing == "last":
-        depth = np.maximum(n_items - n_lost, depth)
+        if n_items is None:
+            depth = np.full_like(depth, MAX_ITEMS)
+        else:
+            depth = np.maximum(n_items - n_lost, depth)
     return RankCounts(
         n_candidates,
         n_better[order][is_counted],

@@ -111,8 +111,8 @@ def count_pairs(
         is_held_out = table.zeros_and_ones("label")
     else:
         unit_ids, held_out_items = _read_held_out(relevant, table, unit_ids)
-        item, item_ids = table.codes(ITEM)
-        item = item.astype(np.int64)
+        codes, item_ids = table.codes(ITEM)
+        item = codes.astype(np.int64)
         is_held_out = held_out_items.restrict_to(unit_ids, item_ids).has(row_unit, item)
         if candidates is not None:
             shown_items = _read_candidates(candidates, columns, unit_ids)
@@ -135,8 +135,8 @@ def count_pairs(
         _warn_if_rows_are_joined(n_held_out, n_negatives)
     if ITEM not in table.columns or candidates is not None:
         return counts
-    item, item_ids = table.codes(ITEM)
-    pairs = ScoredPairs(row_unit, item.astype(np.int64), is_held_out, arrow_to_numpy(item_ids))
+    codes, item_ids = table.codes(ITEM)
+    pairs = ScoredPairs(row_unit, codes.astype(np.int64), is_held_out, arrow_to_numpy(item_ids))
     return counts._replace(pairs=pairs)
 
 
