@@ -91,7 +91,7 @@ def read_scores(data: Any) -> ScoreSource:
     """
     if isinstance(data, ScoreSource):
         return data
-    data = open_array(data)
+    data = _open_array(data)
     if isinstance(data, Path):
         return _scores_from_npz(data)
     if sparse.issparse(data):
@@ -131,7 +131,17 @@ def _scores_from_matrix(matrix: Array, user_ids: Any = None, item_ids: Any = Non
     )
 
 
-def open_array(data: Any, noun: str = "ranks, lists or scores") -> Any:
+def read_column(data: Any, noun: str = "ranks, lists or scores") -> Array | None:
+    """Read numbers of one dimension: an array, a list, a column or a file; None for other data."""
+    data = _open_array(data, noun)
+    if isinstance(data, list | tuple):
+        is_column = not any(hasattr(row, "__len__") for row in data)
+    else:
+        is_column = len(_array_shape(data)) == 1
+    return numeric_array(data) if is_column else None
+
+
+def _open_array(data: Any, noun: str = "ranks, lists or scores") -> Any:
     """Open an `.npy` file as an array that is read in blocks, and convert a column of Arrow.
 
     Return the path of another file, and other data unchanged.
@@ -204,13 +214,6 @@ def _refuse_id_column(table: Any, noun: str, argument: str) -> None:
                 f"{noun} have a column {name}; make it the index, set_index({name!r}), or "
                 f"drop it and give its values by {argument}"
             )
-
-
-def is_one_dimensional(data: Any) -> bool:
-    """Return whether data is an array of one dimension, or a list of numbers."""
-    if isinstance(data, list | tuple):
-        return not any(hasattr(row, "__len__") for row in data)
-    return len(_array_shape(data)) == 1
 
 
 def _array_shape(data: Any) -> tuple[int, ...]:

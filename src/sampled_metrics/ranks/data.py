@@ -29,8 +29,7 @@ from sampled_metrics.inputs.roles import ITEM, USER, VISIT, NamesByRole, naming
 from sampled_metrics.inputs.scores import (
     ScoreSource,
     count_scores,
-    is_one_dimensional,
-    open_array,
+    read_column,
     read_scores,
     scores_from_function,
     scores_from_vectors,
@@ -161,9 +160,9 @@ def _construct_ranks(data: Any, options: _RankingOptions) -> Ranks:
     if is_function(data):
         scores = scores_from_function(data, options.relevant, options.n_items)
         return _ranks_from_scores(scores, options)
-    data = open_array(data)
-    if is_one_dimensional(data):
-        return _ranks_from_column(numeric_array(data), options)
+    ranks = read_column(data)
+    if ranks is not None:
+        return _ranks_from_column(ranks, options)
     scores = read_scores(data)
     if not issparse(data):
         _refuse_ids(scores)
@@ -410,8 +409,8 @@ def _construct_sampled_ranks(
     refuse_vectors(data, "`evaluate` takes them")
     table = as_table(data, "sampled ranks")
     if table is None:
-        data = open_array(data, "sampled ranks")
-        if not is_one_dimensional(data):
+        ranks = read_column(data, "sampled ranks")
+        if ranks is None:
             _refuse_relevant(data, relevant)
             return SampledRanks.from_scores(
                 data, positive, ties=ties, seed=seed, missing=missing, **draw
@@ -422,7 +421,7 @@ def _construct_sampled_ranks(
                 "give scores of a held-out item and its negatives as rows, "
                 "scores.reshape(-1, 1 + n_negatives)"
             )
-        table = read_table({"sampled_rank": numeric_array(data)}, "sampled ranks")
+        table = read_table({"sampled_rank": ranks}, "sampled ranks")
     refuse_other_options("a table or ranks", positive=positive)
     if "sampled_rank" in table.columns:
         refuse_other_options("sampled ranks", relevant=relevant)
