@@ -51,44 +51,42 @@ def test_array_without_numbers_is_refused(data, result):
 
 
 @pytest.mark.parametrize(
-    ("scores", "positive", "message"),
+    ("scores", "positive", "pattern"),
     [
         (
             [[1.0], [2.0]],
             0,
-            "scores are float64 of shape (2, 1); expected numbers, shape (users, ",
+            r"scores .*float64 .*\(2, 1\); expected numbers",
         ),
-        ([[1.0, 2.0]], 2, "positive is 2; expected one of the columns 0 to 1"),
-        ([[1.0, 2.0]], -3, "positive is -3; expected one of the columns 0 to 1"),
-        ([[1.0, 2.0]], 0.0, "positive is 0.0"),
+        ([[1.0, 2.0]], 2, "positive is 2; .*0 to 1"),
+        ([[1.0, 2.0]], -3, "positive is -3; .*0 to 1"),
+        ([[1.0, 2.0]], 0.0, r"positive is 0\.0"),
         (
             [[1.0, 2.0]],
             [0, 1],
-            "positive is int64 of shape (2,); expected one of the columns",
+            r"positive .*int64 .*\(2,\); .*columns",
         ),
         (
             [[1.0, 2.0], [3.0, 4.0]],
             [0, 2],
-            "positive is int64 of shape (2,); expected one of the",
+            r"positive .*int64 .*\(2,\); .*columns",
         ),
         (
             [[1.0, 2.0], [3.0, 4.0]],
             [-3, 0],
-            "positive is int64 of shape (2,); expected one of the",
+            r"positive .*int64 .*\(2,\); .*columns",
         ),
-        ([[1.0, 2.0], [3.0, np.inf]], 0, "row 2: the score in column 1 is inf"),
-        ([[1.0, -np.inf], [3.0, 4.0]], 0, "row 1: the score in column 1 is -inf"),
+        ([[1.0, 2.0], [3.0, np.inf]], 0, "row 2: .*column 1 is inf"),
+        ([[1.0, -np.inf], [3.0, 4.0]], 0, "row 1: .*column 1 is -inf"),
     ],
 )
-def test_wrong_positive_column_is_refused(scores, positive, message):
-    with pytest.raises(sm.InputError) as caught:
+def test_wrong_positive_column_is_refused(scores, positive, pattern):
+    with pytest.raises(sm.InputError, match=pattern):
         count_in_rows(np.array(scores), np.array(positive))
-    assert message in str(caught.value)
-    with pytest.raises(sm.InputError) as caught:
+    with pytest.raises(sm.InputError, match=pattern):
         sm.correct(
             np.array(scores), "auc", "sampled", n_items=9, positive=np.array(positive)
         )
-    assert message in str(caught.value)
 
 
 @pytest.mark.parametrize("positive", [0, -2, [0, 0, 0], [-2, 0, -2]])
@@ -136,46 +134,45 @@ VECTORS = np.arange(6.0).reshape(3, 2)
 
 
 @pytest.mark.parametrize(
-    ("users", "items", "message"),
+    ("users", "items", "pattern"),
     [
         (
             np.full((3, 2), np.nan),
             VECTORS,
-            "users are float64 of shape (3, 2); expected finite numbers, of",
+            r"users .*float64 .*\(3, 2\); .*finite",
         ),
         (
             VECTORS,
             [[0.0, np.inf]],
-            "items are float64 of shape (1, 2); expected finite numbers, of shape (1, d)",
+            r"items .*float64 .*\(1, 2\); .*finite.*\(1, d\)",
         ),
         (
             VECTORS > 1,
             VECTORS,
-            "users are bool of shape (3, 2); expected finite numbers, of shape (3, d)",
+            r"users .*bool .*\(3, 2\); .*finite.*\(3, d\)",
         ),
-        (VECTORS * 1j, VECTORS, "users: found ndarray of complex128, shape (3, 2)"),
+        (VECTORS * 1j, VECTORS, r"users: .*complex128.*\(3, 2\)"),
         (
             VECTORS,
             [["a", "b"]],
-            "items: found list of <U1, shape (1, 2)",
+            r"items: .*list of <U1.*\(1, 2\)",
         ),
         (
             VECTORS,
             np.ones((4, 3)),
-            "items are float64 of shape (4, 3); expected finite numbers, of shape (4, d)",
+            r"items .*float64 .*\(4, 3\); .*finite.*\(4, d\)",
         ),
         (
             VECTORS,
             np.ones((2, 2, 2)),
-            "items: found ndarray of float64, shape (2, 2, 2)",
+            r"items: .*float64.*\(2, 2, 2\)",
         ),
-        (VECTORS[:2], VECTORS, "users x items, (2, 3)"),
+        (VECTORS[:2], VECTORS, r"users x items, \(2, 3\)"),
     ],
 )
-def test_wrong_vectors_are_refused(users, items, message):
-    with pytest.raises(sm.InputError) as caught:
+def test_wrong_vectors_are_refused(users, items, pattern):
+    with pytest.raises(sm.InputError, match=pattern):
         sm.Ranks.from_factors(users, items, [0, 0, 0])
-    assert message in str(caught.value)
 
 
 @pytest.mark.parametrize("kind", ["i1", "u4", "i8", "f2", "f4", "f8"])
@@ -244,7 +241,7 @@ TWO_USERS = np.array([[0.3, 0.9, 0.1], [0.2, 0.4, 0.8]])
         (
             [[0.1, 0.2], [0.1, np.nan]],
             {"positive": 0},
-            "^row 2: the score in column 1 is nan",
+            "^row 2: .*column 1 is nan",
         ),
         (
             [[0.1, 0.2], [0.1]],
@@ -284,7 +281,7 @@ def test_wrong_scores_among_negatives_are_refused(data, options, message):
         (
             [2, 4],
             {"n_items": 3},
-            "row 2, column rank: found 4; expected whole numbers, 1 to 3",
+            "row 2, column rank: found 4; .*1 to 3",
         ),
         ([2.5, 1], {"n_items": 3}, "found 2.5; expected whole numbers"),
         (["u", "v"], {}, "found list of <U1"),
