@@ -21,7 +21,7 @@ recall@10                  cls            0.197    0.121  recall@26
 recall@10                  bv:0.1         0.236    0.137  recall@17
 <BLANKLINE>
 5 users, 100 negatives drawn uniformly without replacement from 3,540 items.
-  Fractions.
+  Values are fractions.
 range: values of the exact metric that the sampled ranks allow, at 95 %,
   assuming that near the top no rank is likelier than a better one.
 recall@10: the range includes 0.0028, the value of a random order.

@@ -131,7 +131,7 @@ NItems = Annotated[
         min=2,
     ),
 ]
-_N_NEGATIVES_HELP = "m: negatives drawn for each held-out item, which is not included"
+_N_NEGATIVES_HELP = "m: negatives drawn per held-out item, the item itself not counted"
 NNegatives = Annotated[int, option("M", f"{_N_NEGATIVES_HELP}.", min=1)]
 NNegativesOfFile = Annotated[
     int | None, option("M", f"{_N_NEGATIVES_HELP}, if the file does not say.", min=1)

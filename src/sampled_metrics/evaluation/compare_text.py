@@ -236,7 +236,7 @@ def _describe_rule(results: list[Compared], correction: str, interval: str) -> s
         rule += ", paired"
     elif not any(result.paired for result in results):
         rule += ", not paired"
-    rule += f". order: of the exact metrics; decided if the {interval} of b - a excludes 0"
+    rule += f". order: by the exact metrics; decided if the {interval} of b - a excludes 0"
     n_pairs = len({(result.a, result.b) for result in results})
     if n_pairs > 1 and correction != "none":
         rule += f", also corrected for {n_pairs} pairs ({correction})"

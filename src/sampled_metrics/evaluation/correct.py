@@ -454,7 +454,7 @@ def _corrected_parts(
         users += f", {quantity(first.n_visits, 'visit')}"
     lines = [
         f"{users}, {quantity(first.n_negatives, 'negative')} drawn uniformly "
-        f"{way} from {first.n_items - 1:,} items. Fractions.",
+        f"{way} from {first.n_items - 1:,} items. Values are fractions.",
         *notes,
         "range: values of the exact metric that the sampled ranks allow, at "
         f"{100 * confidence:g} %, {describe_shape(first.shape)}.",

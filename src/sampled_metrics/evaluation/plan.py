@@ -369,9 +369,9 @@ def _probability_in_words(probability: float) -> str:
 
 
 def _decision_in_words(full: Planned) -> str:
-    """Say how many negatives decide the order, or that only full rankings do."""
+    """Write how many negatives decide the order, or whether full rankings do."""
     if full.decides is not None:
         return f"{quantity(full.decides, 'negative')} decide"
     if full.probability >= DECIDED_SHARE:
-        return "of these, only full rankings decide"
-    return "none of these decides"
+        return "only full rankings decide"
+    return "not even full rankings decide"
