@@ -286,9 +286,8 @@ def main() -> None:
     parts = [TITLE, conditions()]
     print(parts[1])
     os.environ["OPENBLAS_NUM_THREADS"] = "1"  # of the commands
-    os.environ.pop(
-        "PYTHONDONTWRITEBYTECODE", None
-    )  # so that modules are compiled once, like those of installed packages
+    # so that modules are compiled once, like those of installed packages
+    os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
     with tempfile.TemporaryDirectory() as name, one_thread():
         folder = Path(name)
         write_files(folder)

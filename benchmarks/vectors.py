@@ -94,9 +94,8 @@ def sampled_hit_rate(vectors: Vectors, m: int = 100, k: int = 10) -> float:
         user_block = users[first : first + USERS_AT_A_TIME]
         held_out_items = held_out[first : first + USERS_AT_A_TIME]
         negatives = rng.integers(0, len(items), (len(user_block), m))
-        scores = np.einsum(
-            "uf,umf->um", user_block, items[negatives]
-        )  # in less time than by matmul
+        # in less time than by matmul
+        scores = np.einsum("uf,umf->um", user_block, items[negatives])
         held_out_scores = np.einsum("uf,uf->u", user_block, items[held_out_items])
         hits += np.count_nonzero((scores > held_out_scores[:, None]).sum(axis=1) < k)
     return hits / len(users)

@@ -33,12 +33,8 @@ SCORES = ROOT / "results/ncf"
 FOLDER = REFERENCE / "ncf"
 TRAINED = ("X", "Y", "Z")
 PUBLISHED = ("GMF", "MLP")
-PROXY_SETTINGS = {
-    "d": 8,
-    "lambda": 10.0,
-    "alpha": 0.2,
-    "iterations": 15,
-}  # a small ALS, cheap to score with
+# a small ALS, cheap to score with
+PROXY_SETTINGS = {"d": 8, "lambda": 10.0, "alpha": 0.2, "iterations": 15}
 METRICS = ("recall@10", "ndcg@10", "ap")
 ORDER_BY_SIGN = ("undecided", "b", "a")  # for b - a of sign 0, 1 and -1
 

@@ -1,4 +1,4 @@
-"""The published numbers, from a real archive and a run of the whole study."""
+"""The published numbers, from the real archive and a run of the whole study."""
 
 import hashlib
 import subprocess
@@ -35,7 +35,7 @@ def split(interactions):
 
 @pytest.fixture(scope="module")
 def results(archive, tmp_path_factory):
-    """Results of the whole study from a clean copy."""
+    """Results of the whole study, run in a clean copy."""
     project = Project(tmp_path_factory.mktemp("study"), archive, small=False)
     project.snakemake()
     return project.results

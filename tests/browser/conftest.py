@@ -1,4 +1,4 @@
-"""The page of the reference run, open in Debian's Chromium."""
+"""Fixtures that open the page of the reference run in Chromium."""
 
 import os
 import shutil
@@ -9,13 +9,13 @@ DESKTOP = {"width": 1280, "height": 900}
 
 
 def executable():
-    """Chromium as the environment names it, or the one on the path."""
+    """Path of Chromium, from the variable CHROMIUM or on the path."""
     return os.environ.get("CHROMIUM") or shutil.which("chromium")
 
 
 @pytest.fixture(scope="session")
 def browser():
-    """Chromium without a window, or a skip that says what is missing."""
+    """Chromium without a window; skips the test if it or playwright is missing."""
     if not executable():
         pytest.skip("no chromium on the path (apt-get install chromium)")
     library = pytest.importorskip(
@@ -42,26 +42,26 @@ def report(tmp_path_factory):
 
 
 class Opened:
-    """A page with what it asked for and what it complained of."""
+    """A page with its requests and its warnings and errors."""
 
     def __init__(self, context, path, address=""):
         self.page = context.new_page()
         self.requests, self.complaints = [], []
         self.page.on("request", lambda request: self.requests.append(request.url))
-        self.page.on("console", self._heard)
+        self.page.on("console", self._log)
         self.page.on("pageerror", lambda error: self.complaints.append(str(error)))
         self.page.goto(path.as_uri() + address)
 
-    def _heard(self, message):
+    def _log(self, message):
         if message.type in {"error", "warning"}:
             self.complaints.append(message.text)
 
     def choose(self, **values):
-        """Set the lens as its controls do."""
+        """Change the settings of the lens as its controls do."""
         self.page.evaluate("(values) => choose(values)", values)
 
     def show(self, width, height, **media):
-        """Change the screen, and wait until the charts have its width."""
+        """Change the size of the screen, and wait until the charts fit it."""
         self.page.set_viewport_size({"width": width, "height": height})
         self.page.emulate_media(**media)
         self.page.evaluate(
@@ -78,7 +78,7 @@ def opened(browser, report):
 
 @pytest.fixture
 def fresh(opened):
-    """The page of the module with its screen and controls as at the start."""
+    """The page of the module, with the initial screen size and controls."""
     opened.show(
         color_scheme="light",
         media="screen",

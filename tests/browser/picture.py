@@ -1,4 +1,4 @@
-"""Take the picture of the first screen that the README shows.
+"""Take the picture of the page for the README.
 
 `python -m tests.browser.picture PAGE PICTURE` opens a page in Chromium and writes a PNG.
 """

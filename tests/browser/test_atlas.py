@@ -1,4 +1,4 @@
-"""The atlas in a real browser: what it shows, finds, copies and saves."""
+"""The atlas in a real browser: selecting, searching, copying and saving."""
 
 import csv
 

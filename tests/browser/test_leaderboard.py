@@ -1,4 +1,4 @@
-"""The leaderboard in a real browser: what it shows at the pointer, keeps, plays and remembers."""
+"""The leaderboard in a real browser: pointing, selecting, playing and the address."""
 
 import pytest
 

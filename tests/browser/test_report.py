@@ -1,4 +1,4 @@
-"""The page in a real browser: what its scripts compute and show, and what a reader relies on."""
+"""The page in a real browser: its computations, controls, layout and accessibility."""
 
 import re
 
@@ -16,11 +16,8 @@ from tests.study.test_page import REFERENCE
 
 pytestmark = pytest.mark.long
 
-ON_SCREEN = [
-    "color-contrast",
-    "scrollable-region-focusable",
-    "target-size",
-]  # rules of a screen
+# rules of a screen
+ON_SCREEN = ["color-contrast", "scrollable-region-focusable", "target-size"]
 REPORTED = "([printed, n, m, users]) => reported(printed, n, m, users)"
 PRINTED = [
     ({"hr": "0.8245", "ndcg": "0.5905"}, 3416, 100, 6040),
@@ -29,13 +26,13 @@ PRINTED = [
     ({"ndcg": "0.3691"}, 3541, 99, 6040),
     ({"hr": "0.1", "ndcg": "0.09"}, 500, 400, 1000),
     ({"hr": "0.3", "ndcg": "0.15"}, 60, 59, 50),
-    ({"hr": "0.01"}, 3416, 100, None),  # of which at most 95 % come last
+    ({"hr": "0.01"}, 3416, 100, None),  # at most 95 % of users rank last
 ]
 
 
 @pytest.mark.parametrize(("printed", "n", "m", "users"), PRINTED)
 def test_printed_range_contains_that_of_library(opened, printed, n, m, users):
-    """The page takes each number alone, with its largest variance; for one hit rate they agree."""
+    """The page uses each number alone with its largest variance; a lone hit rate agrees."""
     ranges = opened.page.evaluate(REPORTED, [printed, n, m, users])
     names = {"hr": "HR@10", "ndcg": "NDCG@10"}
     values = {names[name]: value for name, value in printed.items()}
@@ -154,7 +151,7 @@ def test_controls_do_not_move_and_sizes_stay(fresh):
 
 @pytest.mark.parametrize("metric", ["auc", "ndcg@10", "ap", "recall@10"])
 def test_label_is_at_peak_of_weights(fresh, metric):
-    """The centre of the label, moved into the chart at its edges, is at the peak."""
+    """The label is centred on the peak, except that it stays inside the chart."""
     fresh.choose(metric=metric)
     at = fresh.page.evaluate(f"asked['{metric}'].at") / 100
     chart = fresh.page.locator(".chart").bounding_box()
@@ -232,7 +229,7 @@ def test_page_fits_screen_light_and_dark(fresh, width, scheme):
         sum(map(int, re.findall(r"\d+", colour))) > 384 for colour in (ground, ink)
     ]
     assert bright == [scheme == "light", scheme == "dark"]
-    # The chart, its controls and its sentences are in one view, and its labels inside of it.
+    # The chart, its controls and its sentences fit one view, and labels are inside the chart.
     top, last = (
         page.locator(name).bounding_box() for name in ("#headline", "#pairs")
     )
@@ -327,7 +324,7 @@ def test_page_without_javascript(browser, report):
     [("exact", "="), ("within-noise", "≈"), ("explained", "∼")],
 )
 def test_cells_show_sign_of_verdict(opened, verdict, sign):
-    """As the browser computes it, whatever rules there are."""
+    """The computed style, whichever rules apply."""
     cell = opened.page.locator(f".cells td.{verdict} button").first
     shown = "(button) => getComputedStyle(button, '::before').content"
     assert sign in cell.evaluate(shown)
@@ -367,7 +364,7 @@ def test_page_is_accessible(fresh):
 
 
 def test_page_made_no_requests_or_errors(opened, report):
-    # The last test of the module: after everything that the others did.
+    # This is the last test of the module, so it covers what all others did.
     assert opened.complaints == []
     addresses = {url.partition("#")[0] for url in opened.requests}
     assert addresses - {report.as_uri()} <= {

@@ -1,11 +1,11 @@
-"""The study through a real SLURM on this machine, while jobs are hit.
+"""Run the study through a real SLURM on this machine while jobs are disturbed.
 
     python -m tests.cluster [--small] [--if-possible]
 
-The study is the paper's, on the archive that MOVIELENS_ARCHIVE names; without one, and by
-`--small`, it is small and synthetic. It is run on this machine, then ranked in pieces through
-SLURM, where a job requests too little memory, another is cancelled, and the node of a third goes
-down. The results must be the same bytes.
+The study is the paper's, on the archive that MOVIELENS_ARCHIVE names. Without an archive, or with
+`--small`, a small synthetic study runs. It first runs without SLURM, then through SLURM in pieces.
+There, one job requests too little memory, another is cancelled, and the node of a third goes down.
+Both runs must give the same bytes.
 """
 
 import os
@@ -25,7 +25,7 @@ from tests.conftest import write_archive
 from tests.helpers.interactions import as_ratings, synthetic_interactions
 from tests.workflow.conftest import Project
 
-# For the cluster of this test: its account, its partition, and no accounting to ask.
+# Lines of the profile to edit: the account and partition, and a cluster without accounting.
 EDITS = {
     "# slurm_account: lab": "slurm_account: lab",
     "# slurm_partition: main": "slurm_partition: main",
@@ -34,13 +34,11 @@ EDITS = {
     "slurm-init-seconds-before-status-checks: 20": "slurm-init-seconds-before-status-checks: 10",
 }
 RULE = "rule_rank_wildcards"
-UNTIL_RANKING, UNTIL_THE_END = (
-    900,
-    3600,
-)  # seconds; continuous integration ends it sooner
+# seconds; continuous integration ends it sooner
+UNTIL_RANKING, UNTIL_THE_END = (900, 3600)
 STARVED = "rule_split"
 TOO_LITTLE = "split:mem_mb=60 if attempt == 1 else 2000"
-# Dates, the number of pieces on the page, and models that pieces share tell of one run.
+# These files differ between runs: dates, number of pieces, and models shared by pieces.
 STAGES = ["the start of SLURM"]
 LEFT_OUT = (
     "logs/",
@@ -54,7 +52,7 @@ LEFT_OUT = (
 
 
 def edit_profile(profile):
-    """The profile with what its user is to edit edited; every line must be there."""
+    """The profile after the edits of EDITS; a line that is missing is an error."""
     for line, ours in EDITS.items():
         if line not in profile:
             raise slurm.ClusterError(f"the profile for SLURM has no {line!r}")
@@ -85,7 +83,7 @@ def compare(expected, actual):
 
 @contextmanager
 def end_children():
-    """End all processes that this one has started and that are still there at the end."""
+    """At the end, kill all child processes that are still running."""
     try:
         yield
     finally:
@@ -99,7 +97,7 @@ def state_of(job):
 
 
 def disturb():
-    """Cancel a job of ranking, then take the node of another down; return both."""
+    """Cancel a ranking job, then take down the node of another; return both jobs."""
     disturbed = []
     for disturbance, state in (
         (lambda job: slurm.output("scancel", job["JobId"]), "CANCELLED"),
@@ -132,7 +130,7 @@ def disturb():
 
 
 def require_killed_for_memory(folder):
-    """Raise ClusterError unless a job was killed for its memory, and run again with more."""
+    """Raise ClusterError unless a job was killed for its memory and then repeated with more."""
     jobs = [
         job for job in slurm.records().values() if job["Comment"].startswith(STARVED)
     ]
@@ -145,7 +143,7 @@ def require_killed_for_memory(folder):
 
 
 def run_through_slurm(project):
-    """Run the study through the profile for SLURM, ranked in pieces, and disturb it meanwhile."""
+    """Run the study with the SLURM profile, ranked in pieces, and disturb its jobs."""
     profile = project.folder / "workflow/profiles/slurm/config.yaml"
     profile.write_text(edit_profile(profile.read_text()))
     project.change("ranking", pieces=3)
@@ -183,23 +181,25 @@ def run_through_slurm(project):
             if other["Comment"] == job["Comment"]
         ]
         if len(jobs) < 2 or jobs[-1]["JobState"] != "COMPLETED":
-            raise slurm.ClusterError(f"{job['Comment']} was hit and not run again")
+            raise slurm.ClusterError(
+                f"{job['Comment']} was disturbed and not run again"
+            )
 
 
 def announce(stage):
-    """Name what begins, on the terminal and for the message of a run that is stopped."""
+    """Print the stage that begins, and note it in case the run is stopped."""
     STAGES.append(stage)
     print(f"{time.strftime('%H:%M:%S')} {stage}", file=sys.stderr, flush=True)
 
 
 def stop(*_):
-    """Say where the run was, before it cleans up."""
+    """Print the current stage, then end with clean-up."""
     print(f"stopped by SIGTERM in: {STAGES[-1]}", file=sys.stderr, flush=True)
     sys.exit(143)
 
 
 def run(archive):
-    """Run the study here and through SLURM; without an archive, a small one."""
+    """Run the study without and with SLURM, and compare; without an archive, a small study."""
     began = time.monotonic()
     temporary = tempfile.TemporaryDirectory(
         prefix="cluster.", ignore_cleanup_errors=True

@@ -1,7 +1,7 @@
-"""A SLURM of two virtual nodes on one machine (Debian, root): started, asked and stopped.
+"""Start, query and stop a SLURM of two virtual nodes on one machine (Debian, as root).
 
-All of it is in a temporary folder but `/etc/slurm/slurm.conf`, because SLURM strips any other place
-on its way to a job. A file that exists is put back.
+All its files are in a temporary folder except `/etc/slurm/slurm.conf`, because SLURM does not pass
+another path on to jobs. An existing file is restored.
 """
 
 import importlib.util
@@ -58,11 +58,11 @@ PartitionName=main Nodes=n1,n2 Default=YES MaxTime=INFINITE State=UP
 
 
 class ClusterError(Exception):
-    """What the cluster, or the run of the study, did not do."""
+    """The cluster or the run of the study failed."""
 
 
 def reason_unavailable():
-    """Why no SLURM can be started here, or nothing; it is installed where that is possible."""
+    """Return why SLURM cannot be started, or an empty string; install it where possible."""
     if os.geteuid() != 0:
         return "starting SLURM needs root"
     if importlib.util.find_spec("snakemake_executor_plugin_slurm") is None:
@@ -93,7 +93,7 @@ def output(*command, **options):
 
 
 def parse_records(text):
-    """What `scontrol show job --oneliner` prints, by job id."""
+    """Parse the output of `scontrol show job --oneliner` into records by job id."""
     lines = [
         dict(re.findall(r"(\S+?)=(.*?)(?=\s+[\w/:]+=|\s*$)", line))
         for line in text.splitlines()
@@ -106,13 +106,13 @@ def records():
 
 
 def jobs_over_memory(folder):
-    """Numbers of the jobs that SLURM killed because they used more memory than they requested."""
+    """Ids of the jobs that SLURM killed because they used more memory than requested."""
     logs = [path.read_text(errors="replace") for path in folder.glob("slurmd.*.log")]
     return {job for text in logs for job in re.findall(EXCEEDED, text)}
 
 
 def set_node_state(node, state):
-    """Make a node DOWN, or RESUME it."""
+    """Set the state of a node, DOWN or RESUME."""
     command = [
         "scontrol",
         "update",
@@ -124,7 +124,7 @@ def set_node_state(node, state):
 
 
 def wait(until, seconds):
-    """Whether something has come about, within so many seconds."""
+    """Wait until `until()` is true, at most so many seconds; return whether it is."""
     deadline = time.monotonic() + seconds
     while not (is_done := until()) and time.monotonic() < deadline:
         time.sleep(0.1)
@@ -133,7 +133,7 @@ def wait(until, seconds):
 
 @contextmanager
 def cluster():
-    """Start SLURM, and give its folder; stop it and put back what was there, whatever happens."""
+    """Start SLURM and yield its folder; at the end stop it and restore changed files."""
     before = CONF.read_text() if CONF.exists() else MARK
     had_munge, folder = MUNGE.exists(), Path(tempfile.mkdtemp(prefix="slurm."))
     try:
@@ -149,7 +149,9 @@ def cluster():
         }
         _stop(folder)
         CONF.unlink(missing_ok=True)
-        if not before.startswith(MARK):  # else left behind by a run that was killed
+        if not before.startswith(
+            MARK
+        ):  # otherwise it is from a killed run of this test
             CONF.write_text(before)
         for path in (folder, *([] if had_munge else [MUNGE])):
             shutil.rmtree(path, ignore_errors=True)
@@ -158,7 +160,7 @@ def cluster():
 
 
 def free_ports(count):
-    """Ports that nothing listens on."""
+    """Free ports of this machine."""
     sockets = [socket.create_server(("127.0.0.1", 0)) for _ in range(count)]
     ports = [each.getsockname()[1] for each in sockets]
     for each in sockets:
@@ -168,7 +170,7 @@ def free_ports(count):
 
 def _start(folder):
     (folder / "state").mkdir()
-    # munge refuses a key or socket below a folder that others may write to
+    # munge refuses keys and sockets in folders that others may write to
     owner = ["-o", "munge", "-g", "munge", "-m", "755"]
     subprocess.run(["install", "-d", *owner, MUNGE], check=True)
     as_munge = ["setpriv", "--reuid=munge", "--regid=munge", "--clear-groups"]
@@ -186,9 +188,9 @@ def _start(folder):
 
 
 def _stop(folder):
-    """End all jobs, then the daemons, and what is still left of jobs; none ran here before.
+    """End all jobs, the daemons, and remaining processes of jobs; none ran before this test.
 
-    It takes at most 20 s, because who sends SIGTERM may send SIGKILL half a minute later.
+    This takes at most 20 s, because SIGTERM is often followed by SIGKILL half a minute later.
     """
     output("scancel", "--user=root")
     wait(lambda: not output("squeue", "--noheader"), 8)

@@ -1,4 +1,4 @@
-"""Fixtures of the tests of the study."""
+"""Fixtures for the tests of the study."""
 
 import logging
 

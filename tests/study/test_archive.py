@@ -1,4 +1,4 @@
-"""Archives of MovieLens: downloads from a local server with faults, local archives, sources."""
+"""Archives of MovieLens: downloads from a faulty local server, local archives, and sources."""
 
 import hashlib
 import threading
@@ -25,7 +25,7 @@ RATINGS = b"1::10::5::1\n1::20::3::2\n"
 
 @pytest.fixture
 def server(tmp_path):
-    """A server of one archive; it gives the `answers` in turn, then complete ones."""
+    """A server of one archive; it gives the `answers` in turn, then complete answers."""
     content = write_archive(tmp_path / "published.zip", RATINGS).read_bytes()
     released = threading.Event()
     state = SimpleNamespace(content=content, answers=[], requests=0)
@@ -68,7 +68,7 @@ def server(tmp_path):
 
 @pytest.fixture
 def pauses(monkeypatch):
-    """Seconds slept between attempts; none is really slept."""
+    """Delays between attempts, in seconds, which are recorded instead of slept."""
     slept = []
     monkeypatch.setattr("pooch.core.time.sleep", slept.append)
     return slept
@@ -76,7 +76,7 @@ def pauses(monkeypatch):
 
 @pytest.fixture(autouse=True)
 def _published(server, monkeypatch):
-    """Take the server's archive for the published one of ml-1m."""
+    """Declare the server's archive the published archive of ml-1m."""
     checksum = f"sha256:{hashlib.sha256(server.content).hexdigest()}"
     monkeypatch.setitem(CATALOGUE, "ml-1m", replace(ML_1M, checksum=checksum))
 
@@ -96,7 +96,7 @@ def test_download_complete_archive_is_official(tmp_path, server):
     assert source.checksum == CATALOGUE["ml-1m"].checksum
     assert source.archive_sha256 == hashlib.sha256(server.content).hexdigest()
     assert source.ratings_sha256 == hashlib.sha256(RATINGS).hexdigest()
-    # what lies in the official archive is official
+    # the contents of the official archive are official
     assert (source.archive_is_official, source.ratings_is_official) == (True, True)
 
 
@@ -172,7 +172,7 @@ def test_download_retries_after_bad_answers(tmp_path, server, pauses, answers):
 def test_failed_download_names_address_and_remedy(
     tmp_path, server, pauses, answer, options, error, problem
 ):
-    """The message names the address and the remedy; nothing is left in the cache."""
+    """The message names the address and a remedy, and the cache stays empty."""
     url = {
         "https": server.url.replace("http:", "https:"),
         "closed": CLOSED,
@@ -184,7 +184,7 @@ def test_failed_download_names_address_and_remedy(
     assert type(caught.value) is error
     message = str(caught.value)
     assert all(word in message for word in (problem, url, "MOVIELENS_ARCHIVE"))
-    # the way on from the ranks of the reference run is only for an unreachable server
+    # only an unreachable server offers the ranks of the reference run instead
     assert ("ranks: reference" in message) == (error is UnreachableError)
     assert len(pauses) == 1
     assert server.requests == (2 if url == server.url else 0)

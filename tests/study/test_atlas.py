@@ -1,4 +1,4 @@
-"""The atlas of published results: what it holds, and that the committed one is of today's table."""
+"""The atlas of published results: its rows, and whether the committed page is current."""
 
 import csv
 import json
@@ -78,7 +78,7 @@ def test_row_shows_hit_rate_first(small):
     ends = (expected.range_low, expected.range_high)
     assert (first["low"], first["high"]) == pytest.approx(ends, abs=1e-5)
     assert (first["measured"], first["standing"]) == (0.21, "inside")
-    assert second["low"] < first["low"]  # NDCG@10, by which alone it is
+    assert second["low"] < first["low"]  # NDCG@10, the only metric of the second row
     assert second["note"] == "n"
     assert (third["low"], third["standing"]) == (None, None)
     assert third["remark"].startswith("No range: ")
@@ -103,11 +103,11 @@ def one_row(**changed):
         (["NDCG@5", "HR@5", "NDCG@10"], "NDCG@10"),
         (["NDCG@5", "HR@5"], "HR@5"),
         (["MRR", "NDCG@5"], "NDCG@5"),
-        (["MRR", "HR@1"], "HR@1"),  # the first column that is a metric
+        (["MRR", "HR@1"], "HR@1"),  # the first metric among the columns
     ],
 )
 def test_row_metric_has_joint_range(printed, shown):
-    """Ranges are those of all numbers together, to five decimals."""
+    """Ranges follow from all numbers together, to five decimals."""
     table = {"HR@10": "0.66", "NDCG@10": "0.44", "HR@5": "0.51", "NDCG@5": "0.39", "MRR": "0.37",
              "HR@1": "0.23"}  # fmt: skip
     numbers = {name: table[name] for name in table if name in printed}
@@ -270,13 +270,13 @@ def test_committed_atlas_matches_literature():
         assert of_page["printed"] == printed, "make measure PAGE=literature"
     for (
         name
-    ) in STYLES:  # it is written by a command, and not by each change of a style
+    ) in STYLES:  # the page is written by a command, not after each change of a style
         (style,) = (ROOT / "src").glob(f"*/page*/static/{name}.css")
         assert style.read_text("utf-8").strip() in page, (
             "make measure PAGE=literature"
         )
     assert len(page.encode()) <= 250_000
-    links = re.findall(r"(?:src|href)=\"(?!#|data:)([^\"]*)", page)  # one file
+    links = re.findall(r"(?:src|href)=\"(?!#|data:)([^\"]*)", page)  # all in one file
     assert {link.split("/")[2] for link in links} == {"doi.org"}
 
 
@@ -292,7 +292,7 @@ def test_literature_rows_name_source():
 
 
 def test_source_kinds_match_evidence():
-    """Each source has one kind, and a row in config/sources.csv that says how it is known."""
+    """Each source has one kind and a row with its evidence in config/sources.csv."""
     with (ROOT / "config/sources.csv").open(encoding="utf-8") as file:
         sources = {source["source_id"]: source for source in csv.DictReader(file)}
     rows = read_printed(TABLE)

@@ -25,7 +25,7 @@ PUBLISHED = read_published(ROOT / "config/paper/tables.csv")
 
 
 def printed(sizes=(1010.0, 59.0), changes=()):
-    """The published tables as a run, with some cells of Table 3 or 4 changed."""
+    """A run with the published values, some cells of Tables 3 and 4 changed."""
     cells = PUBLISHED[PUBLISHED["table"] >= 3].astype({"value": float}).set_index(KEY)
     for *key, value in changes:
         cells.loc[tuple(key), "value"] = value
@@ -60,7 +60,7 @@ def table():
 
 
 def test_claims_on_printed_tables(table):
-    """The paper's own numbers: what fails on them fails whatever is measured."""
+    """A claim that fails on the paper's numbers fails for any measured numbers."""
     failing = table[table["verdict"] == "does not hold"]
     assert sorted(failing["claim"].str.split().str[0]) == [
         "All",
@@ -69,14 +69,14 @@ def test_claims_on_printed_tables(table):
         "strictly",
     ]
     strictly = table["claim"].str.startswith("strictly better")
-    # counts of Rank Estimate and Sampled in Table 4, read off the printed page
+    # counts of Rank Estimate and Sampled in the printed Table 4
     assert table.loc[strictly, "ours"].item() == "better in 7 of 12, equal in 5"
     assert (table["verdict"] == "slip").sum() == 7
     assert set(table.loc[table["section"] == "6.2", "verdict"]) == {"holds"}
 
 
-class Told:
-    """A run in which a claim holds or does not, or was not computed."""
+class StubRun:
+    """A run in which a claim holds (True), does not (False) or was not computed (None)."""
 
     def __init__(self, holds):
         self.holds = holds
@@ -111,8 +111,8 @@ def test_claim_verdict_follows_outcomes(
     claim = {"section": "4.2", "quote": "quote", "published": "print", "note": "", "if_not": "",
              "measurement": "any", "varies_with": ""} | options  # fmt: skip
     monkeypatch.setattr(module, "claims", lambda: [claim])
-    runs = list(map(Told, outcomes))
-    (row,) = ledger(runs[0], Told(False), runs[1:]).itertuples(index=False)
+    runs = list(map(StubRun, outcomes))
+    (row,) = ledger(runs[0], StubRun(False), runs[1:]).itertuples(index=False)
     assert (row.section, row.claim, row.verdict) == ("4.2", "quote", verdict)
     assert row.ours == "measured" * (outcomes != [None])
     assert row.published == (claim["published"] or "measured")
@@ -256,7 +256,7 @@ def test_spread_over_ties_closed_form():
 
 @pytest.mark.parametrize(("tied", "is_listed"), [(1, False), (2, True), (0, False)])
 def test_spread_needs_more_than_one_tie_on_average(tied, is_listed):
-    """In 399 of 400 users one, in one user `tied`."""
+    """399 of 400 users have one tied item, the last has `tied`."""
     counts = np.append(np.ones(399, int), tied)
     records = Ranks(np.full(400, 20), np.zeros(400, int), counts)
     none = pd.DataFrame(columns=COLUMNS)

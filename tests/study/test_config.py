@@ -1,4 +1,4 @@
-"""The configuration: valid and invalid values, models, departures from the paper's study."""
+"""The configuration: valid and invalid values, models of settings, departures from the paper."""
 
 import copy
 import importlib
@@ -42,7 +42,7 @@ def study(*changes):
 
 
 def changed(place, value):
-    """The paper's study with one value replaced, or with KeyError removed."""
+    """The paper's study with one value replaced, or removed if `value` is KeyError."""
     config = copy.deepcopy(STUDY)
     *path, last = (int(step) if step.isdigit() else step for step in place.split("."))
     inner = config
@@ -90,7 +90,7 @@ def test_papers_study_values():
     assert paper.events == ["results/data/ml-1m.zip"]
     for entry in paper.recommenders:
         create(entry.kind, entry.settings.model_dump(by_alias=True))
-    # what is configured for X is what its model uses
+    # the model uses the settings configured for X
     x_settings = paper.recommender("X").settings.model_dump(by_alias=True)
     assert x_settings == STUDY["recommenders"][0]["settings"]
     identity = paper.identity()
@@ -351,7 +351,7 @@ def test_number_settings_parse_texts(text, value):
     assert read["experiment"]["repetitions"] == value
     assert read["recommenders"][0]["settings"]["d"] == value
     assert read["results"] == "2020"
-    assert config["experiment"]["repetitions"] == text  # not changed in place
+    assert config["experiment"]["repetitions"] == text  # the original is unchanged
 
 
 @pytest.mark.parametrize(
@@ -422,7 +422,7 @@ EXTERNAL = {"path": "scores.npz", "format": "scores"}
 
 
 def minimal(model):
-    """Valid values of the settings that have no default."""
+    """Valid values of the settings without default."""
     if issubclass(model, Study):
         return STUDY
     if issubclass(model, Entry):
@@ -472,7 +472,7 @@ VALIDATORS = (
 
 
 def validators(annotation):
-    """All validators within an annotation."""
+    """All validators in an annotation."""
     for part in (*get_args(annotation), *getattr(annotation, "__metadata__", ())):
         if isinstance(part, VALIDATORS):
             yield part
@@ -490,7 +490,7 @@ def of_model(model):
 
 @pytest.mark.parametrize("model", MODELS, ids=lambda model: model.__qualname__)
 def test_validators_are_functions(model):
-    """Pydantic inspects their signatures, which differ by version of Python for classes."""
+    """Pydantic inspects signatures, and those of classes differ between versions of Python."""
     assert not [each for each in of_model(model) if isclass(each.func)]
 
 
@@ -510,7 +510,7 @@ def test_validators_are_discovered():
     ("changes", "expected"),
     [
         ({}, []),
-        # what moves no expectation, or the paper leaves open
+        # settings that change no expectation, or that the paper leaves open
         ({"experiment": {"repetitions": 40, "seed": 7, "shared_samples": False}}, []),
         ({"toy": {"repetitions": 30}}, []),
         ({"exact": {"metrics": ["auc"]}}, []),

@@ -1,4 +1,4 @@
-"""Archives of every MovieLens and tables of interactions: events, ids, times and errors."""
+"""Archives of all MovieLens data sets and tables of interactions: ids, times and errors."""
 
 import csv
 import datetime as dt
@@ -43,7 +43,7 @@ LINES = {
     "ml-32m": HALVES,
     "ml-latest-small": HALVES.replace("\n", "\r\n"),
 }
-# Users, items with a rating, and ratings of each archive.
+# Numbers of users, rated items and ratings of each archive.
 COUNTS = {
     "ml-100k": (943, 1682, 100_000),
     "ml-1m": (6040, 3706, 1_000_209),
@@ -57,7 +57,7 @@ COUNTS = {
 
 @pytest.fixture(scope="module")
 def archive_of(tmp_path_factory):
-    """Function that writes a text into an archive."""
+    """A function that writes a text into an archive."""
     path = tmp_path_factory.mktemp("archives") / "a.zip"
     return lambda name, text: write_archive(
         path, text.encode("latin-1"), CATALOGUE[name].member
@@ -77,7 +77,7 @@ def test_catalogue_is_complete():
             dataset.url
             == f"https://files.grouplens.org/datasets/movielens/{name}.zip"
         )
-        # of md5 32 and of sha256 64 hexadecimal digits
+        # an MD5 has 32 and a SHA-256 has 64 hexadecimal digits
         form = r"md5:[0-9a-f]{32}|sha256:[0-9a-f]{64}"
         assert dataset.checksum is None or re.fullmatch(form, dataset.checksum)
         assert "no commercial use without permission" in dataset.licence
@@ -93,7 +93,7 @@ def test_catalogue_is_complete():
 def test_largest_member_is_2_to_4_times_published(
     name,
 ):
-    """By 28 bytes of the file for each rating, or 64 MiB."""
+    """The limit is 28 bytes of the file for each rating, or 64 MiB."""
     dataset = CATALOGUE[name]
     ratings = COUNTS[name][2]
     small = 64 * 2**20
@@ -237,9 +237,8 @@ def test_unsplittable_events_are_refused(archive_of, name, lines, problem):
 
 @pytest.mark.parametrize("at", [0, 70_000, 199_999])
 def test_fault_in_any_block_has_line_number(archive_of, at):
-    lines = [
-        f"{event},7,4.5,{event}" for event in range(200_000)
-    ]  # some three blocks
+    # about three blocks
+    lines = [f"{event},7,4.5,{event}" for event in range(200_000)]
     lines[at] = "7;7;4.5;7"
     path = archive_of("ml-20m", "\n".join([HEADER, *lines, ""]))
     with pytest.raises(InputError, match=r"'7;7;4\.5;7'") as caught:
@@ -356,7 +355,7 @@ def test_other_members_are_not_extracted(tmp_path):
 
 @pytest.fixture
 def read_table(tmp_path):
-    """Write a table, text or columns by name, and read it."""
+    """Write a table, given as text or columns by name, and read it."""
 
     def reader(content, name="mine.csv", columns=None, separator=None, **options):
         path = tmp_path / name
@@ -511,7 +510,7 @@ def test_read_table_gzip_bom_and_quotes(read_table):
             "found 9.22337",
         ),
         ({"user": [1], "item": [1], "rating": [np.inf]}, (1, "rating"), "found inf"),
-        # more than the reader takes at once, so that it finds half a row
+        # longer than a block of the reader, which therefore ends inside a row
         ("user,item\n" + '1,"two\nlines"\n' * 100_000, (None, None), "not a table"),
     ],
 )

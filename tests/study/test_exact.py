@@ -1,4 +1,4 @@
-"""Exact metrics by hand, and the ranges that samples of several sizes allow."""
+"""Exact metrics by hand, and ranges of sampled metrics by the number of negatives."""
 
 import numpy as np
 import pytest
@@ -30,7 +30,7 @@ def test_exact_table_by_hand(tmp_path):
     assert f"| {ap:.2f} " in (tmp_path / "e.md").read_text()
 
 
-# Ranges that samples of several sizes allow.
+# Ranges of sampled metrics by the number of negatives.
 
 N, METRICS, SIZES = 60, ("recall@10", "ap"), (5, 20)
 

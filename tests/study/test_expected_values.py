@@ -1,4 +1,4 @@
-"""Expected sampled metrics of the study, by enumeration and as printed in Table 2."""
+"""Expected sampled metrics, compared with enumeration and with Table 2."""
 
 import numpy as np
 import pytest

@@ -1,4 +1,4 @@
-"""The sampled experiment and Tables 1 to 4, against the print and against closed forms."""
+"""The sampled experiment and Tables 1 to 4, compared with the paper and with closed forms."""
 
 import numpy as np
 import pytest
@@ -50,8 +50,8 @@ def test_simulation_agrees_with_closed_form(experiments):
             abs(repeated.std(axis=-1, ddof=1) - sd) <= 4 * sd / np.sqrt(2 * 99)
         ).all()
     cells = table4(experiments)
-    # Equal estimates count half in the closed form and not at all in the count: allow for 2 %
-    # of equal pairs, which whole users make likely for rank-estimate of recall.
+    # Equal estimates count half in the closed form but not in the simulated count. Allow for
+    # 2 % of equal pairs: recall by rank-estimate counts whole users, so equality is likely.
     assert (
         abs(cells["value"] - cells["expected"]) <= 4 * cells["expected_std"] + 1.0
     ).all()
@@ -62,7 +62,7 @@ def test_simulation_agrees_with_closed_form(experiments):
 
 
 def test_published_means_agree_with_closed_form(experiments):
-    """All sampled and corrected cells of Y and Z, within 3 standard errors."""
+    """All sampled and corrected cells of Y and Z are within 3 standard errors."""
     cells = table3({name: experiments[name] for name in "YZ"})
     key = ["row", "metric", "column"]
     cells = cells[cells["column"] != "Exact"].set_index(key)
@@ -78,7 +78,7 @@ def test_cell_is_independent_of_others(ranks, experiments):
         alone_estimates = run_experiment(
             "Y", ranks["Y"], one.replaced(repetitions=count)
         ).repeated[0, 0]
-        # the draws are the same; linear algebra may round otherwise with other right-hand sides
+        # draws are equal, but linear algebra may round differently with other right-hand sides
         np.testing.assert_allclose(
             alone_estimates, experiments["Y"].repeated[2, 4, :count], rtol=1e-12
         )
@@ -100,7 +100,7 @@ def test_streams_depend_on_seed_name_estimator(ranks):
 
 
 def correlation(ranks, **changes):
-    """Correlation of the AUC of two estimators that are linear in the sampled rank."""
+    """Correlation of the AUC of two estimators, both linear in the sampled rank."""
     both = SETTINGS.replaced(
         estimators=("sampled", "rank-estimate"), metrics=("auc",), **changes
     )
@@ -213,7 +213,7 @@ def test_table_2_closed_form_simulation_and_print(toys):
 
 
 def test_toys_do_not_estimate_likely(monkeypatch):
-    """`likely` took twenty times as long as Tables 1 and 2."""
+    """Computing `likely` would take twenty times as long as Tables 1 and 2."""
 
     def refuse(*_):
         raise AssertionError
@@ -236,7 +236,7 @@ def test_constant_recommender_auc_is_half(m):
     outcome = run_experiment("constant", everyone_tied, settings)
     assert outcome.exact[0] == pytest.approx(0.5)
     np.testing.assert_allclose(outcome.expected.mean[0], 0.5, atol=1e-9)
-    # by the paper's order of ties, m = 10: places 0 to 9 of 10, so 0.55
+    # the paper's order of ties, m = 10: positions 0 to 9 of 10, so 0.55
     if m == 10:
         quirks = settings.replaced(ties="paper")
         assert run_experiment("constant", everyone_tied, quirks).expected.mean[

@@ -1,4 +1,4 @@
-"""Tables of the figures: values, and the statements that the paper reads off them."""
+"""Tables of the figures: their values, and the paper's statements about the figures."""
 
 import math
 import re
@@ -154,7 +154,7 @@ def test_worst_bucket_agrees_everywhere():
     ]
     for ties, words in (("random", "at random"), ("pessimistic", "pessimistic")):
         assert audit[f"ties {words}, buckets of 100 ranks"] == round(figure[ties])
-    # by other arithmetic: places of a user's ties among the last 100 ranks
+    # computed differently: positions of a user's ties among the last 100 ranks
     low, high, last = (
         ranks["Z"].best_rank,
         ranks["Z"].worst_rank,
@@ -266,7 +266,7 @@ def test_smallest_size_matches_linear_search(wrong, height):
         lambda m: -height if m in wrong else 1.0, list(range(1, 62))
     )
     assert actual == (max(wrong, default=0) + 1 if 61 not in wrong else None)
-    after = max(wrong, default=1)  # wrong up to there
+    after = max(wrong, default=1)  # the last wrong size
     actual = smallest_size_from_which(
         lambda m: -height if m <= after else 1.0, [1, 7, 61]
     )
@@ -297,7 +297,7 @@ ERRORS = pd.read_csv(ROOT / "results/reference/figures/errors.csv")
 
 
 def test_errors_of_constant_ranks_by_hand():
-    """First ranks stay first; metrics that are 0, here of last ranks, have no relative error."""
+    """First ranks stay first; metrics of last ranks are 0 and have no relative error."""
     settings = ExperimentSettings(
         metrics=("recall@10", "auc"), estimators=("sampled", "bv:0.1")
     )

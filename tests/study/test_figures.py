@@ -1,4 +1,4 @@
-"""Drawings of the figures: their curves, legible texts, and repeatable files."""
+"""Figures: their curves, legible texts, and reproducible files."""
 
 import re
 from itertools import combinations
@@ -60,9 +60,8 @@ def figures():
     tables = {number: table.copy() for number, table in TABLES.items()}
     drawn = {number: rendered(number, table) for number, table in tables.items()}
     for number, table in tables.items():
-        pd.testing.assert_frame_equal(
-            table, TABLES[number]
-        )  # drawing leaves it as it was
+        # drawing does not change the table
+        pd.testing.assert_frame_equal(table, TABLES[number])
     return drawn
 
 
@@ -76,7 +75,7 @@ def texts_in(axes):
 
 
 def assert_drawn(axes, rows, curve, x):
-    """Every curve of the table is drawn, at the table's own points."""
+    """Check that every curve of the table is drawn through its points."""
     for name, part in rows.groupby(curve):
         assert part[[x, "value"]].to_numpy().tolist() in points(axes), name
 
@@ -193,11 +192,11 @@ def test_keep_apart_moves_as_little_as_needed(places, size):
     has_room = size * len(places) <= 1
     if has_room:
         assert moved.max() <= 1 - size / 2 + 1e-12
-    # what is apart and inside stays
+    # positions that are far enough apart stay
     inside = (places >= size / 2) & (places <= 1 - size / 2)
     if inside.all() and (np.diff(places[order]) >= size).all():
         assert moved == pytest.approx(places, abs=1e-12)
-    # two that are too close move by the same distance, if both ends are far
+    # two that are too close move by the same distance if the ends are far
     is_far = 1.5 * size <= places.min() and places.max() <= 1 - 1.5 * size
     if len(places) == 2 and np.ptp(places) < size and is_far:
         assert moved.mean() == pytest.approx(places.mean(), abs=1e-12)
@@ -320,16 +319,15 @@ def test_z_scores_figure_by_hand(figures):
     table, (top, below) = TABLES["z"], figures["z"].axes
     assert table["z"].tolist() == [1.5, -1.0, 2.5]
     assert top.patches[0].get_data().values.sum() == 3
-    assert top.get_lines()[0].get_ydata().max() == pytest.approx(
-        0.59223, abs=1e-4
-    )  # 3 P(|Z|<1/4)
+    # 3 P(|Z|<1/4)
+    assert top.get_lines()[0].get_ydata().max() == pytest.approx(0.59223, abs=1e-4)
     assert points(below) == [[[1.5, 0], [-1, 0], [2.5, 1]]]
     labels = [tick.get_text() for tick in below.get_yticklabels()]
     assert labels == [r"Table 3: _a\$b", "Table 4: X vs Y"]
 
 
 def contrast(colour):
-    """Contrast with white, by WCAG 2."""
+    """Contrast with white as defined in WCAG 2."""
     channels = [
         c / 12.92 if c <= 0.03928 else ((c + 0.055) / 1.055) ** 2.4
         for c in to_rgb(colour)
@@ -338,7 +336,7 @@ def contrast(colour):
 
 
 def visible(figure):
-    """All texts that are drawn: of ticks, those within the limits of their axis."""
+    """All visible texts; of the ticks, those within the limits of their axis."""
     texts = [*figure.texts]
     for axes in figure.axes:
         texts += [axes.title, axes._left_title, axes._right_title, *axes.texts]
@@ -366,7 +364,7 @@ def test_texts_have_size_and_contrast(figures):
 
 
 def assert_no_overlap(figure):
-    """No text covers another, and all are on the page."""
+    """No two texts overlap, and all are inside the figure."""
     renderer = FigureCanvasAgg(figure).get_renderer()
     boxes = [
         (t.get_text(), Text.get_window_extent(t, renderer)) for t in visible(figure)

@@ -1,4 +1,4 @@
-"""Filters of events against loops."""
+"""Filters of events, compared with plain loops."""
 
 from collections import Counter
 from dataclasses import replace
@@ -35,12 +35,12 @@ def test_min_rating_is_inclusive():
     remaining, removed = apply_filters(data, Filters(min_rating=4))
     assert listed(remaining) == [(1, 7, 0), (1, 9, 2)]
     assert removed == {"min_rating": 1}
-    # 3.7 is not the float32 nearest to it, but as a rating it must pass its own threshold
+    # 3.7 differs from its nearest float32, but a rating of 3.7 must pass the threshold 3.7
     same = events((1, 7, 3.7, 0), (1, 8, 3.7, 1))
     assert len(apply_filters(same, Filters(min_rating=3.7))[0]) == 2
 
 
-# A pair three times, its times 5, 9, 9; another twice without order in time.
+# One pair three times, at times 5, 9, 9; another twice, not in order of time.
 AGAIN = events((1, 7, 1, 9), (1, 8, 1, 3), (1, 7, 1, 5), (2, 8, 1, 4), (1, 7, 1, 9), (2, 8, 1, 4),
                (2, 9, 1, 1))  # fmt: skip
 
@@ -75,7 +75,7 @@ def test_duplicates_distinguish_negative_ids():
 
 
 def core(pairs, least_of_user, least_of_item):
-    """The largest set of pairs in which both minima hold, by removing one pair at a time."""
+    """The largest set of pairs that satisfies both minima, by removing one pair at a time."""
     pairs = list(pairs)
     while True:
         users, items = (Counter(pair[side] for pair in pairs) for side in (0, 1))
@@ -109,7 +109,7 @@ def test_minima_give_largest_core(pairs, least_of_user, least_of_item):
 
 
 def test_filters_apply_in_order():
-    # The low rating of the pair goes first, so that the pair is no duplicate any more.
+    # The low rating of the pair is removed first, so the pair is no longer a duplicate.
     data = events((1, 7, 1, 9), (1, 7, 5, 3), (1, 8, 5, 3), (2, 7, 5, 1))
     remaining, removed = apply_filters(
         data, Filters(min_rating=2, duplicates="last", min_user_events=2)

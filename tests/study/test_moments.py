@@ -1,4 +1,4 @@
-"""Moments of estimates: hand arithmetic, exact convolutions, simulation."""
+"""Moments of estimates, compared with hand arithmetic, convolutions and simulation."""
 
 from functools import reduce
 from itertools import product

@@ -1,4 +1,4 @@
-"""Eq. 27-30 against loops written from the printed equations."""
+"""Item neighbours, compared with loops written from eq. 27 to 30."""
 
 import itertools
 import os
@@ -22,7 +22,7 @@ from tests.conftest import ROOT
 
 
 def nearest(row, k):
-    """The k largest entries of a row, the earlier one first where two are equal."""
+    """The k largest entries of a row; of equal entries the earlier comes first."""
     order = sorted(range(len(row)), key=lambda j: (-row[j], j))
     return set(order[: len(row) if k is None else k])
 
@@ -40,14 +40,14 @@ def scores_by_loops(train, settings):
     k, k_prime = settings.k, settings.k_prime
     if settings.neighbour_axis == "column":
         k, k_prime = k_prime, k
-    kept = np.zeros((n, n))
+    powers = np.zeros((n, n))
     for i, j in itertools.product(range(n), repeat=2):  # eq. 28
         if i in nearest(cosine[:, j], k) and j in nearest(cosine[i], k_prime):
-            kept[i, j] = cosine[i, j] ** settings.q
+            powers[i, j] = cosine[i, j] ** settings.q
     scores = np.zeros(train.shape)
     for u, i in itertools.product(*map(range, train.shape)):
-        norm = np.sqrt(sum(kept[i, j] ** 2 for j in range(n)))  # eq. 29
-        row = kept[i] / norm if norm else kept[i]
+        norm = np.sqrt(sum(powers[i, j] ** 2 for j in range(n)))  # eq. 29
+        row = powers[i] / norm if norm else powers[i]
         numerator = sum(row[j] for j in range(n) if train[u, j])  # eq. 30
         denominator = sum(row) if settings.normalise_scores else 1.0
         scores[u, i] = numerator / denominator if denominator else 0.0
@@ -86,11 +86,8 @@ def test_equal_similarities_are_equal_in_floats():
     train[:12, 0] = train[6:33, 1] = train[[*range(4), *range(40, 48)], 2] = 1
     settings = ItemKNNSettings(k_prime=1, self_similarity=False)
     weights = ItemKNN(settings).fit(csr_array(train)).weights.toarray()
-    assert (weights[:, 0] > 0).tolist() == [
-        False,
-        True,
-        False,
-    ]  # the smaller number is nearer
+    # of equal similarities, the smaller index is nearer
+    assert (weights[:, 0] > 0).tolist() == [False, True, False]
 
 
 def split_of(train, held_out):
@@ -123,8 +120,8 @@ def test_slabs_and_limits_do_not_change_results(
     whole = ItemKNN(settings).fit(train)
     ranks = rank(whole.score, split.seen, split.held_out)
     assert ranks.n_tied.any()
-    # 11 items in slabs of 5 or 10 would leave one for the last
-    for slab, gain, kept in (
+    # 11 items in slabs of 5 or 10 would leave one item for the last slab
+    for slab, gain, most_items in (
         (3, 1e9, 99),
         (3, 0, 99),
         (256, 0, 2),
@@ -133,8 +130,8 @@ def test_slabs_and_limits_do_not_change_results(
     ):
         monkeypatch.setattr(f"{module}._SLAB_ROWS", slab)
         monkeypatch.setattr(f"{module}._SPARSE_COST", gain)
-        monkeypatch.setattr(f"{module}.MOST_DENSE_ITEMS", kept)
-        monkeypatch.setattr(f"{module}._MOST_COUNTED_ITEMS", kept)
+        monkeypatch.setattr(f"{module}.MOST_DENSE_ITEMS", most_items)
+        monkeypatch.setattr(f"{module}._MOST_COUNTED_ITEMS", most_items)
         again = ItemKNN(settings).fit(train)
         assert isinstance(again.scorer, Tiles) == (not neighbours)
         np.testing.assert_array_equal(all_weights(again), all_weights(whole))
@@ -155,7 +152,7 @@ def test_slabs_and_limits_do_not_change_results(
 
 @pytest.mark.parametrize("scale", [1.0, 1e-30, 1e-42, 1e-200])
 def test_tiles_rank_in_double_precision(scale):
-    """Columns differ from the first by some 1e-12, 1e-9 or 1e-6 of it, or not at all."""
+    """Columns equal the first one up to relative differences of 1e-12, 1e-9 or 1e-6, or exactly."""
     rng = np.random.default_rng(3)
     histories = (rng.random((40, 6)) < 0.5).astype(np.float64)
     differences = rng.choice([-1e-6, -1e-9, -1e-12, 0.0, 1e-12, 1e-9, 1e-6], (1, 30))
@@ -227,7 +224,7 @@ print((peak() - before) / items**2)
     ("most_dense_items", "bytes_of_a_pair"), [(6000, 10), (5999, 4)]
 )
 def test_itemknn_memory_per_pair(most_dense_items, bytes_of_a_pair):
-    """With slabs of some columns, 8 bytes a pair are kept; beyond the limit none are."""
+    """Up to the limit, 8 bytes per pair are stored; beyond the limit, slabs are not stored."""
     command = [sys.executable, "-c", MEMORY, "6000", str(most_dense_items)]
     environment = {**os.environ, "PYTHONPATH": f"{ROOT}/src"}
     done = subprocess.run(

@@ -1,4 +1,4 @@
-"""The page people look at: what goes in, that it is escaped, and that it asks for nothing."""
+"""The page of a study: its contents, escaping, and independence of other files."""
 
 import base64
 import gzip
@@ -35,7 +35,7 @@ VOID = {"meta", "link", "br", "img", "input", "hr", "path", "rect", "use"}
 
 
 def config():
-    """The paper's study as the workflow passes it, with what its settings leave to defaults."""
+    """The configuration of the paper's study as the workflow passes it, with defaults."""
     settings = yaml.safe_load((ROOT / "config/config.yaml").read_text())
     return Study.of(settings, "config").model_dump(mode="json", by_alias=True)
 
@@ -52,7 +52,7 @@ def sources(folder=REFERENCE, **changed):
 
 
 def copied(folder):
-    """Copy what the page reads of the reference run."""
+    """Copy the files of the reference run that the page reads."""
     for name in ("tables", "figures"):
         shutil.copytree(REFERENCE / name, folder / name)
     for name in ("scorecard.csv", "ranges.csv", "provenance.json"):
@@ -71,7 +71,7 @@ def page(content):
 
 
 class Document(HTMLParser):
-    """Elements with their attributes, texts by element, and whether every one is closed."""
+    """Elements with their attributes, texts by element, and elements still open."""
 
     def __init__(self, text):
         super().__init__()
@@ -179,7 +179,7 @@ def test_page_has_every_published_cell(document):
         )
     noted = [cell for cell in cells if cell["verdict"] == "explained"]
     assert all(cell["data-note"] and cell["data-tolerance"] for cell in noted)
-    # A cell shows the number that was judged, so that an exact one has the published digits.
+    # A cell shows the judged number, so an exact cell shows the published digits.
     for cell in cells:
         ours, published = (cell[f"data-{whose}"] for whose in ("ours", "published"))
         by_order = cell.get("data-note") == "order of tied samples"
@@ -187,7 +187,7 @@ def test_page_has_every_published_cell(document):
 
 
 def hostile_sources(tmp_path):
-    """A run whose recommender, note, reading and setting all carry markup."""
+    """A run whose recommender, note, reading and setting all contain markup."""
     copied(tmp_path)
     records = as_ranks(REFERENCE / "ranks/X.parquet")
     ranks = tmp_path / "ranks" / f"{HOSTILE.replace('/', '∕')}.parquet"
@@ -271,7 +271,7 @@ def test_lens_sizes_are_those_of_sampled_orders(content):
     others = (
         set().union(*(of[name] for name in of if name != "Sampled")) - of["Sampled"]
     )
-    unusual = {m for m in others if m % 10}  # round numbers are always asked about
+    unusual = {m for m in others if m % 10}  # round numbers are always included
     assert unusual
     assert not unusual & set(content["lens"]["sizes"])
 
@@ -279,7 +279,7 @@ def test_lens_sizes_are_those_of_sampled_orders(content):
 @pytest.mark.long
 def test_page_escapes_all_text(tmp_path, document):
     page = render(collect(**hostile_sources(tmp_path)))
-    assert "somebody" not in page  # folders of the machine
+    assert "somebody" not in page  # paths of the machine are left out
     found = Document(page)
     assert found.open == []
     count = [tag for tag, _ in found.elements].count
@@ -314,9 +314,8 @@ def test_lens_matches_tables_3_and_4(content, metric, estimator):
     cells = card[of_both].set_index(["table", "row"])["ours"].astype(float)
     shown = content["lens"]["views"][f"{metric} {estimator} 100"]
     for name, value in shares(shown).items():
-        order_of_ties = (
-            0.4 if (name, metric) == ("Z", "auc") else 0.06
-        )  # as shown: one decimal
+        # as shown: one decimal
+        order_of_ties = 0.4 if (name, metric) == ("Z", "auc") else 0.06
         assert value == pytest.approx(cells["3", name], abs=order_of_ties)
     for a, b, chance in shown["right"]:
         assert 100 * chance == pytest.approx(

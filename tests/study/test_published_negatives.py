@@ -1,4 +1,4 @@
-"""Stored results on Neural Collaborative Filtering, and the numbers of the gallery."""
+"""Stored results of Neural Collaborative Filtering, and the numbers of the gallery."""
 
 import filecmp
 import io
@@ -43,18 +43,18 @@ def ranks(name):
 
 
 def test_stored_values_match_counts(values):
-    # Counts of ranks up to 10, without the code that made the tables.
+    # Counts of ranks up to 10, computed without the code that made the tables.
     for name in NAMES:
         sampled = pd.read_parquet(NCF / f"{name}.sampled.parquet")
         hits = (sampled["sampled_rank"] <= 10).mean()
         np.testing.assert_allclose(values.loc[name, "sampled"], hits, rtol=1e-9)
-        # a tie at the border counts by the share of places up to 10
+        # a tie at the boundary counts by its share of positions up to 10
         full = ranks(name)
         places = np.clip(10 - full.n_better, 0, full.n_tied + 1) / (full.n_tied + 1)
         np.testing.assert_allclose(
             values.loc[name, "exact"], places.mean(), rtol=1e-9
         )
-    # The published protocol turns the order round.
+    # The published protocol reverses the order.
     assert values["sampled"].idxmax() == "MLP"
     assert values["sampled"].idxmin() == values["exact"].idxmax() == "Z"
 

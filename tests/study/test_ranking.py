@@ -1,4 +1,4 @@
-"""Files of scores and ranks against hand counts; ranks of pieces against those of all users."""
+"""Files of scores and ranks, compared with hand counts; ranks of pieces and of all users."""
 
 import re
 
@@ -71,7 +71,7 @@ def ranked(path, split):
 
 
 def write(path, users, items, scores):
-    """Write all pairs with a score, or rows and columns, in random order."""
+    """Write a score for every pair, or a matrix, in random order."""
     if path.suffix == ".npz":
         users_at, items_at = RNG.permutation(len(users)), RNG.permutation(len(items))
         moved = {"user_ids": users[users_at], "item_ids": items[items_at]}
@@ -92,7 +92,7 @@ def write(path, users, items, scores):
 @pytest.mark.parametrize("name", ["s.npz", "s.csv", "s.parquet", "s.tsv.gz"])
 @pytest.mark.parametrize(("more", "mask"), [(0, True), (2, False)])
 def test_read_scores_ranks_match_counts(tmp_path, ids, name, more, mask):
-    """In any form and order, with further rows, with or without scores of seen items."""
+    """Any form and order, with further rows, with or without scores of seen items."""
     scores = np.pad(
         np.where(SEEN & mask, -np.inf, SCORES), (0, more), constant_values=3
     )
@@ -144,7 +144,7 @@ RANKS = "user_id,item_id,n_candidates,n_better,n_tied\n"
 
 @pytest.mark.parametrize("others", [True, False])
 def test_read_scores_needs_evaluated_users_only(tmp_path, others):
-    # bert is evaluated and comes first; anna is in the training data only
+    # bert is evaluated and comes first; anna is only in the training data
     split = Split(
         csr_array([[0, 1.0, 0], [1, 0, 0]]), np.array([2]), PAIR[::-1], XYZ, 0
     )
@@ -272,7 +272,7 @@ def test_gather_ranks_of_pieces_match_whole(tmp_path, kind, count):
     "pieces", [[], [[7, 8]], [[9], [7, 8]], [[7], [7, 8]], [[7], [9, 8]]]
 )
 def test_gather_ranks_wrong_pieces_are_refused(tmp_path, pieces):
-    """Pieces whose users differ from those of the split, or from their order."""
+    """Pieces with other users than the split, or in another order."""
     train = csr_array(np.tile([1.0, 0, 0], (3, 1)))
     split = Split(train, np.ones(3, int), np.array([7, 8, 9]), np.arange(3), 0)
     paths = [tmp_path / f"{number}.parquet" for number in range(len(pieces))]

@@ -1,4 +1,4 @@
-"""ALS against the paper's loss; popularity, random order, BM25 and BPR by hand."""
+"""ALS, compared with the paper's loss; popularity, random order, BM25 and BPR by hand."""
 
 import math
 
@@ -49,16 +49,16 @@ def test_als_gradient_vanishes_at_convergence(lambda_, alpha):
     loss, gradient = paper_loss(model, lambda_, alpha)
     # confidences are float32 in `implicit`: 1 + 1/alpha carries a relative error up to 6e-8
     assert abs(gradient).max() < 1e-5
-    # another mapping would leave a gradient
+    # with another mapping, the gradient would not vanish
     for other in ((lambda_ * 1.1, alpha), (lambda_, alpha * 1.1)):
         assert alpha > 1 or abs(paper_loss(model, *other)[1]).max() > 1e-2
-    if alpha < 1:  # else all vectors are zero at the minimum
+    if alpha < 1:  # otherwise all vectors are zero at the minimum
         assert loss < TRAIN.sum()
         assert abs(model.user_vectors).max() > 0.1
 
 
 def solved(vectors, histories, lambda_, alpha):
-    """The vectors that minimise the paper's loss where `vectors` of the other side are fixed."""
+    """The vectors that minimise the paper's loss for fixed `vectors` of the other side."""
     solutions = []
     for history in histories:
         own = vectors[history > 0]
@@ -103,11 +103,8 @@ def test_popularity_by_hand():
     # events of the items: 3, 1, 0, 1
     records = rank(create("popularity", {}).fit(train).score, train, [2, 1, 3])
     assert records.n_candidates.tolist() == [2, 2, 3]
-    assert records.n_better.tolist() == [
-        1,
-        0,
-        0,
-    ]  # item 3 is above item 2; 1 above 2; 1 is level
+    # item 3 above item 2; item 1 above item 2; items 1 and 3 tied
+    assert records.n_better.tolist() == [1, 0, 0]
     assert records.n_tied.tolist() == [0, 0, 1]
 
 
@@ -121,7 +118,7 @@ def test_random_scores_are_uniform_and_independent():
     # Correlations of two streams are normal with standard deviation 1/sqrt(300), within 0.01.
     between = np.corrcoef(scores)[np.triu_indices(200, 1)]
     assert abs(between).max() < 5 / np.sqrt(300)
-    # those of a user depend on its number and the seed alone
+    # those of a user depend only on its number and the seed
     np.testing.assert_array_equal(
         create("random", {"seed": 3})
         .fit(csr_array((5, 300)))
@@ -131,7 +128,7 @@ def test_random_scores_are_uniform_and_independent():
 
 
 def weight(user, item, k1, b):
-    """BM25 of an event of a user and an item, 0 where there is none."""
+    """BM25 weight of a user and an item, 0 without an event."""
     of_item, mean = EVENTS[:, item].sum(), EVENTS.sum() / EVENTS.shape[1]
     saturation = (k1 + 1) / (k1 * (1 - b + b * of_item / mean) + 1)
     return (
@@ -168,11 +165,8 @@ def test_bpr_matches_implicit():
     np.testing.assert_allclose(
         ours.score(np.arange(30)), expected, rtol=1e-12, atol=1e-14
     )
-    assert create("bm25", {}).settings.model_dump() == {
-        "k": 20,
-        "k1": 1.2,
-        "b": 0.75,
-    }  # likewise
+    # likewise
+    assert create("bm25", {}).settings.model_dump() == {"k": 20, "k1": 1.2, "b": 0.75}
     ours, plain = create("bpr", {}).settings, BayesianPersonalizedRanking()
     assert (ours.d, ours.learning_rate) == (plain.factors, plain.learning_rate)
     assert (ours.regularization, ours.iterations) == (

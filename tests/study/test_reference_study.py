@@ -1,4 +1,4 @@
-"""Scripts of the study, on the ranks of the reference run, write the files of results/reference.
+"""The scripts of the study reproduce results/reference from the ranks of the reference run.
 
 They get what the rules of the workflow pass. Drawings are made as SVG only.
 `python -m tests.study.test_reference_study` renews the drawings after a change of their looks.
@@ -62,7 +62,7 @@ def files(folder, stem, numbers, forms):
 
 
 def scored(folder, ranks, target, settings, changed=()):
-    """Run the scorecard on the cells in a folder; `changed` are departures from the paper."""
+    """Run the scorecard for the cells in a folder; `changed` are departures from the paper."""
     run_script(
         "scorecard",
         target / "scorecard.log",
@@ -83,7 +83,7 @@ def scored(folder, ranks, target, settings, changed=()):
 
 
 def run_study(folder):
-    """Run all scripts from the reference's ranks on."""
+    """Run all scripts that follow the ranks, on the ranks of the reference run."""
     ranks = [str(folder / f"{name}.parquet") for name in NAMES]
     for name, path in zip(NAMES, ranks, strict=True):
         stored = as_ranks(REFERENCE / f"ranks/{name}.parquet")
@@ -132,7 +132,7 @@ def run_study(folder):
 
 @pytest.fixture(scope="module")
 def results(tmp_path_factory):
-    """The folder of a run."""
+    """The folder with the results of a run."""
     folder = tmp_path_factory.mktemp("results")
     with pytest.MonkeyPatch.context() as patched:
         patched.setattr(figures, "_FILE_TYPES", {"svg": figures._FILE_TYPES["svg"]})
@@ -141,7 +141,7 @@ def results(tmp_path_factory):
 
 
 def assert_same(actual, stored, relative, absolute):
-    """Two texts are equal, but for the last digits of numbers, which a processor may round."""
+    """Check that two texts are equal, except for rounding in the last digits of numbers."""
     ours, theirs = (NUMBER.split(HASH.sub("name", text)) for text in (actual, stored))
     assert ours[::2] == theirs[::2]
     for one, other in zip(ours[1::2], theirs[1::2], strict=True):
@@ -176,7 +176,7 @@ def test_scorecard_with_other_settings_compares_nothing(
 
 
 def test_spread_table_is_that_of_reference():
-    """That over its starts, and over the order of ties of Z by one metric."""
+    """The spread over starts of X, and over the order of ties of Z for one metric."""
     numbers = pd.read_csv(REFERENCE / "starts.csv")
     others = {
         name: as_ranks(REFERENCE / f"ranks/{name}.parquet") for name in ("Y", "Z")

@@ -1,4 +1,4 @@
-"""Verdicts on published cells by stated tolerances; studies with other settings."""
+"""Verdicts on published cells, and studies with other settings."""
 
 from math import comb
 
@@ -53,7 +53,7 @@ def card_of(*rows, spread=None, cause="initialisation of X"):
 
 
 def judged(row, spread=None):
-    """The line of the scorecard for one of our cells."""
+    """The row of the scorecard for one of our cells."""
     card = card_of(row, spread=spread)
     (line,) = card[(card[KEY] == list(row[:4])).all(axis=1)].to_dict("records")
     return line
@@ -166,7 +166,7 @@ def test_reference_verdicts_partition_cells():
     others = [(card["verdict"] == verdict).sum() for verdict in VERDICTS[1:]]
     assert counts.loc["all"].tolist() == [*by_kind, *others, 204]
     assert (counts.drop(columns="cells").sum(axis=1) == counts["cells"]).all()
-    # same digits where nothing is left open, and nowhere else; a cause for each explained cell
+    # deterministic cells, and only these, have the same digits; explained cells have a cause
     same = (card["ours"] == card["published"]) & (card["verdict"] != "explained")
     assert (same == (card["verdict"] == "exact")).all()
     of_ties = card["note"].str.startswith("order of tied samples")
@@ -193,7 +193,7 @@ def test_write_scorecard_files(tmp_path):
     assert "2 cells that are `explained` are 1 event," in markdown
     assert "initialisation of X, 2" in markdown
     (line,) = [line for line in markdown.splitlines() if line.startswith("| all")]
-    # X's AUC and A's are identities, a count of 0 is nearly certain; the rest was not computed
+    # the AUC of X and of A is an identity, a count of 0 is nearly certain; others were not computed
     counts = [c.strip() for c in line.split("|")[2:-1]]
     assert counts == ["2", "1", "0", "0", "2", "0", "199", "204"]
     uncomputed = card[card["note"] == "not computed in this run"]

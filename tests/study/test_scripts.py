@@ -1,4 +1,4 @@
-"""Scripts of the workflow that do not need a reference run."""
+"""Scripts of the workflow that do not need the reference run."""
 
 import gzip
 import json
@@ -47,7 +47,7 @@ def test_fetch_marks_unreachable_server(tmp_path, log, monkeypatch):
 
 @pytest.mark.parametrize("is_local", [True, False])
 def test_fetch_uses_archive_of_rule(tmp_path, log, monkeypatch, is_local):
-    """The rule names it by the configuration or the environment; else it is got elsewhere."""
+    """The archive comes from the rule's input, or else from the cache or a download."""
     path = write_archive(
         tmp_path / "mine.zip", as_ratings(synthetic_interactions(users=5))
     )
@@ -86,7 +86,7 @@ def test_describe_records_tables(tmp_path, log):
             {},
             {"min_user_events": 2},
             None,
-        ),  # what the publisher counts is not filtered
+        ),  # the counts of the publisher are before filtering
     ],
 )
 def test_split_compares_published_counts(
@@ -190,7 +190,7 @@ def test_split_of_filtered_table(tmp_path):
     (tmp_path / "mine.csv").write_text(TABLE)
     filters = {"duplicates": "first", "min_rating": None, "min_user_events": 2}
     done, counts = run_split(tmp_path, "mine.csv", dataset=MINE, filters=filters)
-    # held out: z of ann at 9 and x of bob at 5; trained on: 7 and 8 of ann, 4 of bob
+    # held out: z of ann at 9, x of bob at 5; training: 7 and 8 of ann, 4 of bob
     assert counts == {
         "method": "leave-last-out", "tie_break": "ncf", "users": 2, "items": 3, "interactions": 5,
         "training_events": 3, "tied_users": 0,
@@ -200,7 +200,7 @@ def test_split_of_filtered_table(tmp_path):
         "expected": None, "as_expected": None,
     }  # fmt: skip
     assert done.user_ids.tolist() == ["ann", "bob"]
-    # ann's last is z at 9; of bob's z at 6 and 4 the first by time is kept, so x at 5 is his last
+    # the last event of ann is z at 9; of z at 6 and 4, bob keeps the earlier, so x at 5 is his last
     assert done.item_ids[done.held_out].tolist() == ["z", "x"]
 
 

@@ -1,4 +1,4 @@
-"""The slope chart: Recall@10 against random items and over all items, of the reference run."""
+"""The slope chart of the reference run: Recall@10 against random items and all items."""
 
 import numpy as np
 import pytest

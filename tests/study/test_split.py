@@ -1,4 +1,4 @@
-"""Which events are held out and trained on, by hand and by loops; equal keys as in libstdc++."""
+"""Held-out and training events, by hand and by loops; equal keys as in libstdc++."""
 
 import datetime as dt
 import json
@@ -37,14 +37,14 @@ def events(*rows):
 
 
 def held_out(split):
-    """Held-out item by evaluated user, in published ids."""
+    """Held-out item by evaluated user, as published ids."""
     return dict(
         zip(split.evaluated_ids.tolist(), split.held_out_ids.tolist(), strict=True)
     )
 
 
 def training(split):
-    """Training items by user, in published ids."""
+    """Training items by user, as published ids."""
     return {
         user: sorted(split.item_ids[split.train[[row]].indices].tolist())
         for row, user in enumerate(split.user_ids.tolist())
@@ -55,10 +55,10 @@ def split_by(data, seed=0, **options):
     return hold_out(data, SplitSettings(**options), np.random.default_rng(seed))
 
 
-# User 2 comes first in the file; user 1 has two events at its last timestamp, 7.
+# User 2 comes first in the file; user 1 has two events at the last timestamp, 7.
 EVENTS = events((2, 50, 1), (2, 40, 9), (1, 40, 7), (1, 60, 3), (1, 50, 7))
-# By time: 1 has 10 at 1 and 20 at 4 | 30 and 40 at 6; 2 has 10 at 5 | 20 at 8, 50 at 6; 3 only
-# trains; 4 has nothing before the cut at 6.
+# Items by time, with | at the cut, 6. User 1: 10 at 1, 20 at 4 | 30 and 40 at 6. User 2: 10 at 5 |
+# 50 at 6, 20 at 8. User 3 has only training events, user 4 has none.
 TIMED = events(
     *((1, 30, 6), (1, 10, 1), (1, 20, 4), (1, 40, 6), (3, 60, 2), (3, 10, 5)),
     *((2, 20, 8), (2, 10, 5), (2, 50, 6), (4, 10, 7)),
@@ -70,11 +70,8 @@ def test_last_event_by_hand(tie_break, of_user_1):
     split = leave_last_out(EVENTS, tie_break)
     assert held_out(split) == {1: of_user_1, 2: 40}
     assert training(split) == {1: sorted({40, 50, 60} - {of_user_1}), 2: [50]}
-    assert split.item_ids.tolist() == [
-        50,
-        40,
-        60,
-    ]  # in the order of their first event
+    # in the order of their first event
+    assert split.item_ids.tolist() == [50, 40, 60]
     assert split.counts() == {
         "users": 2, "items": 3, "interactions": 5, "training_events": 3, "tied_users": 1,
         "evaluated_users": 2,
@@ -166,14 +163,12 @@ def test_damaged_split_is_refused(tmp_path, name):
 )
 def test_global_time_by_hand(tie_break, of_user_1):
     split = split_by(TIMED, method="global-time", cut=6, tie_break=tie_break)
-    assert split.user_ids.tolist() == [1, 2, 3]  # those that only train come last
+    assert split.user_ids.tolist() == [1, 2, 3]  # users who only train come last
     assert held_out(split) == {1: of_user_1, 2: 50}
     assert training(split) == {1: [10, 20], 2: [10], 3: [10, 60]}
     assert split.seen.toarray().tolist() == split.train.toarray()[:2].tolist()
-    assert split.n_candidates.tolist() == [
-        4,
-        5,
-    ]  # 6 items less those seen in training
+    # 6 items minus those seen in training
+    assert split.n_candidates.tolist() == [4, 5]
     assert split.counts() == {
         "users": 4, "items": 6, "interactions": 10, "training_events": 5, "tied_users": 1,
         "evaluated_users": 2, "left_out_users": 1, "left_out_events": 3,
@@ -182,7 +177,7 @@ def test_global_time_by_hand(tie_break, of_user_1):
 
 @pytest.mark.parametrize("cut", [0.5, 0.59, 6.0])
 def test_global_time_cut_as_share(cut):
-    # times in order: 1 2 4 5 5 6 6 6 7 8, so place 5 is a 6
+    # times in order: 1 2 4 5 5 6 6 6 7 8, so position 5 has a 6
     split = split_by(TIMED, method="global-time", cut=cut, tie_break="first")
     assert held_out(split) == {1: 30, 2: 50}
 
@@ -250,7 +245,7 @@ def test_impossible_cut_names_milliseconds_unchanged():
 
 
 def test_user_without_candidates_is_refused():
-    """Of three items, user 2 has trained on two."""
+    """User 2 has two of the three items in the training data."""
     too_few = events((1, 10, 1), (1, 20, 2), (2, 10, 1), (2, 20, 2), (2, 30, 3))
     with pytest.raises(InputError, match="user 2 "):
         require_candidates(split_by(too_few), "a")
@@ -345,7 +340,7 @@ KILLER = VECTORS.pop(10)
 
 
 def random_arrays():
-    """Random keys, sorted and backwards too, and beginnings of them, as each has one last."""
+    """Random keys in random, ascending and descending order, and prefixes of these."""
     rng = np.random.default_rng(0)
     for size in [*range(1, 40), *rng.integers(40, 400, 60), 1000, 2500, 5000]:
         for distinct in (1, 2, 5, 30, 10_000):
@@ -377,5 +372,7 @@ def test_last_after_std_sort_matches_libstdcxx(tmp_path):
 def test_last_after_std_sort_stored_vectors():
     for vector in VECTORS[1:]:  # the first is empty
         assert last_after_std_sort(vector["keys"]) == vector["order"][-1]
-    with pytest.raises(InputError, match="heap sort"):  # made to need the depth limit
+    with pytest.raises(
+        InputError, match="heap sort"
+    ):  # constructed to exceed the depth limit
         last_after_std_sort(KILLER["keys"])

@@ -1,4 +1,4 @@
-"""What all scripts of the workflow do, and the code by which each stage is made again."""
+"""Behaviour common to all scripts of the workflow, and the code that each stage depends on."""
 
 import ast
 import os
@@ -63,7 +63,7 @@ def test_step_logs_to_file_and_screen(log, capsys):
 
 def test_edited_file_is_refused(tmp_path, log):
     output, foreign = tmp_path / "made.csv", tmp_path / "foreign.csv"
-    for text in ("a\n", "b\n"):  # also where the step runs again
+    for text in ("a\n", "b\n"):  # also when the step runs again
         with step(job(log, output=[output])):
             output.write_text(text)
     # as printed by sha256sum for "b\n"
@@ -78,7 +78,7 @@ def test_edited_file_is_refused(tmp_path, log):
 
 
 def test_last_checksum_counts(tmp_path):
-    """The same file may have been made by another step before, such as one with other pieces."""
+    """Another step may have made the same file before, for example with other pieces."""
     output = tmp_path / "made.csv"
     for number, name in enumerate(("z", "a")):
         with step(job(tmp_path / f"{name}.log", output=[output])):
@@ -99,7 +99,7 @@ RULE = re.compile(
 
 
 def stages():
-    """The scripts of each stage, as the rules state it."""
+    """The scripts of each stage according to the rules."""
     found = {stage: set() for stage in STAGES}
     for rules in (ROOT / "workflow/rules").glob("*.smk"):
         for stage, script in RULE.findall(rules.read_text("utf-8")):
@@ -111,7 +111,7 @@ SCRIPTS = stages()
 
 
 def statements(script):
-    """The imports of a script, as written."""
+    """The import statements of a script."""
     tree = ast.parse((ROOT / f"workflow/scripts/{script}.py").read_text("utf-8"))
     return [
         node for node in tree.body if isinstance(node, ast.Import | ast.ImportFrom)
@@ -126,7 +126,7 @@ def graph():
 
 
 def written(graph, script):
-    """Modules that a script imports, also within functions, and the packages that hold them."""
+    """Modules that a script imports, also in functions, and their packages."""
     wanted = set()
     for node in statements(script):
         if isinstance(node, ast.ImportFrom) and node.module.startswith(PACKAGES):
@@ -146,7 +146,7 @@ def written(graph, script):
 
 
 def loaded(script):
-    """Modules that are there once the imports of a script have run."""
+    """Modules that are loaded after the imports of a script."""
     lines = [ast.unparse(node) for node in statements(script)]
     lines += [
         "import sys",
@@ -173,7 +173,7 @@ def test_every_script_has_stage():
 def test_stage_lists_imported_files_only(graph, stage):
     files = set()
     for script in SCRIPTS[stage]:
-        # The library imports its public names when they are first used, which no graph shows.
+        # The library imports public names on first use, which the graph of imports does not show.
         files |= set(map(file_of, written(graph, script) | loaded(script)))
     places = [Path(name) for name in STAGES[stage]]
     assert all((SOURCE / place).exists() for place in places)

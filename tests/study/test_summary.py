@@ -1,4 +1,4 @@
-"""The sentence that a run of the study ends with."""
+"""The closing sentence of a run of the study."""
 
 import json
 import shutil

@@ -1,4 +1,4 @@
-"""Tables as printed and in LaTeX, and the table of the number to quote."""
+"""Tables in Markdown and LaTeX, and the table of the number to quote."""
 
 import re
 import shutil
@@ -93,7 +93,7 @@ def test_write_printed_files(tmp_path):
         ["AP", "X", "closed form", "**1.00**", "**1.00±0.50**"],
         ["AP", "X", "paper", "3.75", "**32.55±0.21**"],
     ]
-    # what the paper does not print stands alone
+    # values that the paper does not print have no comparison
     kinds = ["ours", "closed form"]
     assert [line[:3] for line in lines[3:9]] == [
         [metric, row, kind] for metric, row in (("AP", "W"), ("Recall@5", "X"), ("Recall@5", "W"))
@@ -157,7 +157,7 @@ def test_every_table_has_layout():
 
 
 def test_highest_values_are_bold(tmp_path):
-    """Of 7.75 and 8.84 the second, of the published 9.60 and 8.84 the first."""
+    """The best of 7.75 and 8.84 is the second, of the published 9.60 and 8.84 the first."""
     columns = [
         "table",
         "row",

@@ -1,4 +1,4 @@
-"""What claims.csv says of theory and toy recommenders, computed again."""
+"""Claims about theory and toy recommenders in claims.csv, computed independently."""
 
 import re
 from collections import Counter
@@ -45,7 +45,7 @@ def toys(measure, m=None):
 
 
 def order(values, equal=0.0):
-    """Names from best to worst; neighbours that differ by at most `equal` are equal."""
+    """Names from best to worst; values that differ by at most `equal` are tied."""
     best, *others = sorted(values, key=lambda name: -values[name])
     words = best
     for better, name in zip([best, *others], others, strict=False):
@@ -139,7 +139,7 @@ def turns(name):
 
 
 def farther():
-    """Estimators with more bias than the uncorrected AP at some rank, and at how many."""
+    """Estimators that are more biased than the uncorrected AP, and at how many ranks."""
     exact, names = AP.value_at(EVERY, N), ("sampled", "rank-estimate", "cls", *BV)
     bias = {
         name: np.abs(grid(N, M) @ vector(name, AP, N, M) - exact) for name in names
@@ -274,7 +274,7 @@ def test_every_constant_claim_is_computed():
 
 @pytest.mark.parametrize("claim", CONSTANT, ids=lambda claim: claim["quote"][:20])
 def test_constant_claim_matches_ledger(claim):
-    """Words and numbers; rounding errors may differ, but are below 1e-11."""
+    """Text and numbers are equal, except for rounding errors below 1e-11."""
     (key,) = [key for key in COMPUTED if claim["quote"].startswith(key)]
     number = re.compile(r"(?<![\w.])\d+(?:\.\d+)?(?:e[-+]\d+)?")
     stored, computed = (

@@ -1,4 +1,4 @@
-"""A copy of the project in a folder of its own, and Snakemake run in it as a user would."""
+"""Copies of the project in temporary folders, in which tests run Snakemake as users do."""
 
 import contextlib
 import os
@@ -15,10 +15,10 @@ import yaml
 from tests.conftest import ROOT, write_archive
 from tests.helpers.interactions import as_ratings, synthetic_interactions
 
-# Nothing listens on the discard port: the study behaves as without a network.
+# Nothing listens on the discard port, so the study behaves as if there were no network.
 UNREACHABLE = "http://127.0.0.1:9/ml-1m.zip"
-# At the end of a copy of figures/__init__.py: where rules are the subject, nothing is drawn.
-UNDRAWN = """
+# Appended to the copy of figures/__init__.py: tests of rules do not draw figures.
+STUB_OF_DRAW = """
 def draw(number, table, stem, note=""):
     for kind in _FILE_TYPES:
         stem.with_name(f"{stem.name}.{kind}").write_text("<svg></svg>")
@@ -34,7 +34,7 @@ FILES = (
 
 
 def run(*command, **place):
-    """Run a command to its end; `stdout` has all that it prints."""
+    """Run a command to its end; its `stdout` includes the errors that it prints."""
     ends = {"stdout": subprocess.PIPE, "stderr": subprocess.STDOUT, "text": True}
     return subprocess.run(command, check=False, **ends, **place)
 
@@ -45,10 +45,9 @@ class Project:
         for name in FILES:
             shutil.copy(ROOT / name, folder)
         for name in ("config", "workflow", "src", "results/reference"):
-            shutil.copytree(
-                ROOT / name, folder / name
-            )  # with what is compiled already
-        # `make` finds its environment made, and on the path the one that runs the tests.
+            # with what is compiled already
+            shutil.copytree(ROOT / name, folder / name)
+        # `make` finds these stamps, and uses the environment on the path, that of the tests.
         (folder / ".venv").mkdir()
         for stamp in (".study", ".installed"):
             (folder / ".venv" / stamp).touch()
@@ -58,10 +57,8 @@ class Project:
         if small:
             self.change("experiment", n_negatives=10, repetitions=20)
             self.change("toy", repetitions=20)
-        left_out = {
-            "MOVIELENS_ARCHIVE",
-            "PYTHONDONTWRITEBYTECODE",
-        }  # the copy is compiled once
+        # the copy is compiled once
+        left_out = {"MOVIELENS_ARCHIVE", "PYTHONDONTWRITEBYTECODE"}
         self.environment = {
             **{
                 name: value
@@ -97,7 +94,7 @@ class Project:
         )
 
     def kill_when(self, command, until):
-        """Start a command; kill it with all that it started once `until(seconds)` is true."""
+        """Start a command; kill it and its children once `until(seconds)` is true."""
         running, began = self.start(*command), time.monotonic()
         while running.poll() is None and not until(time.monotonic() - began):
             time.sleep(0.001)
@@ -117,7 +114,7 @@ class Project:
         return done.stdout
 
     def planned_results(self, *targets):
-        """The result files that a run would make."""
+        """Names of the result files that a run would make."""
         rows = [
             line.split("\t")
             for line in self.snakemake("--summary", *targets).splitlines()
@@ -134,7 +131,7 @@ class Project:
         return (self.results / name).read_bytes()
 
     def temporary_files(self):
-        """Temporary files that a killed run may leave."""
+        """Temporary files, which a killed run may leave."""
         return [path for path in self.results.rglob(".*") if path.is_file()]
 
 
@@ -151,7 +148,7 @@ def make_project(tmp_path_factory):
         with (project.folder / "src/sampled_metrics_study/figures/__init__.py").open(
             "a"
         ) as module:
-            module.write(UNDRAWN)
+            module.write(STUB_OF_DRAW)
         return project
 
     return make

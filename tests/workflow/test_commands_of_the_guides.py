@@ -1,4 +1,4 @@
-"""Commands that the guides show and targets of the Makefile, each run on small data."""
+"""Commands shown in the guides and targets of the Makefile, run on small data."""
 
 import os
 import re
@@ -32,7 +32,7 @@ def shell(project, command):
 
 
 def purchases():
-    """Events of 60 customers and 150 articles, with text ids."""
+    """Events of 60 customers and 150 articles with text ids."""
     rng = np.random.default_rng(0)
     customer = np.repeat(np.arange(60), 30)
     article = np.concatenate([rng.permutation(150)[:30] for _ in range(60)])
@@ -44,14 +44,13 @@ def purchases():
 
 @pytest.mark.long
 def test_documented_shop_study(project, monkeypatch):
-    """The study, the command and the snippet of docs/other-data.md, in this order."""
+    """Run the study, the command and the snippet of docs/other-data.md in this order."""
     study = next(block for block in blocks("yaml") if "results/shop" in block)
     (project.folder / "config/shop.yaml").write_text(study)
     purchases().to_parquet(project.folder / "purchases.parquet")
     command = next(block for block in blocks("") if "config/shop.yaml" in block)
-    np.savez(
-        project.folder / "scores.npz", scores=np.zeros((1, 1))
-    )  # to be made of the split
+    # to be made of the split
+    np.savez(project.folder / "scores.npz", scores=np.zeros((1, 1)))
     shell(project, command)
     snippet = next(block for block in blocks("python") if "score_all" in block)
     monkeypatch.chdir(project.folder)
@@ -143,7 +142,7 @@ echo "$@" >> calls
 
 
 def test_make_lock_compiles_both_files(project, tmp_path, monkeypatch):
-    """uv needs the network, so one that notes its arguments is in its place."""
+    """uv needs the network, so a script that logs its arguments replaces it."""
     (tmp_path / "uv").write_text(UV)
     (tmp_path / "uv").chmod(0o755)
     path = f"{tmp_path}{os.pathsep}{project.environment['PATH']}"

@@ -1,4 +1,4 @@
-"""The workflow with the packages of `environment.yml` and what they need, and without this one."""
+"""The workflow with the packages of `environment.yml`, without installing this package."""
 
 import json
 import os
@@ -17,7 +17,7 @@ pytestmark = pytest.mark.long
 
 @pytest.fixture(scope="module")
 def pins():
-    """The packages of `environment.yml` and their versions, without Python itself."""
+    """Packages of `environment.yml` and their versions, except Python."""
     environment = yaml.safe_load((ROOT / "environment.yml").read_text("utf-8"))
     lines = [line for line in environment["dependencies"] if " =" in line]
     versions = dict(line.split(" =") for line in lines)
@@ -27,7 +27,7 @@ def pins():
 
 @pytest.fixture(scope="module")
 def python(tmp_path_factory, pins):
-    """Python of an environment with these packages and what they need."""
+    """Python of an environment with these packages and their requirements."""
     return make_environment(tmp_path_factory.mktemp("environment"), list(pins))
 
 

@@ -1,4 +1,4 @@
-"""Each configuration that is shipped, and the targets that keep results, on small data."""
+"""All shipped configurations, and the targets that store results, on small data."""
 
 import re
 import shutil
@@ -22,18 +22,18 @@ USERS = 60
 MLP = {"layer1": (64, 32), "layer2": (32, 16), "layer3": (16, 8)}
 
 
-def contemporaries():
-    """Small events whose users all live at the same time, as a split at one time needs."""
+def simultaneous_events():
+    """Small events of users active at the same time, as a split at one time needs."""
     events = synthetic_interactions()
     return Interactions(events.user, events.item, events.timestamp % 1000)
 
 
 @pytest.fixture(scope="module")
 def project(make_project, tmp_path_factory):
-    """The project with a small archive and two starts of X."""
+    """A project with a small archive and only two starts of X."""
     folder = tmp_path_factory.mktemp("shipped")
     shipped = make_project(
-        write_archive(folder / "ml-1m.zip", as_ratings(contemporaries()))
+        write_archive(folder / "ml-1m.zip", as_ratings(simultaneous_events()))
     )
     for name in ("benchmarks", "tests"):
         shutil.copytree(ROOT / name, shipped.folder / name)
@@ -41,9 +41,8 @@ def project(make_project, tmp_path_factory):
     text, changed = re.subn(r"(?m)^STARTS = \d+$", "STARTS = 2", spread.read_text())
     assert changed == 1
     spread.write_text(text)
-    shipped.environment["PYTHONPATH"] = str(
-        shipped.folder / "src"
-    )  # as if installed from there
+    # as if installed from there
+    shipped.environment["PYTHONPATH"] = str(shipped.folder / "src")
     return shipped
 
 
@@ -59,7 +58,7 @@ def names_in(config):
 
 
 def require_stored_ranks(project, results, folder, names):
-    """The kept ranks are those of the run, without ids of MovieLens."""
+    """Check that the stored ranks are those of the run, without MovieLens ids."""
     for name in names:
         ranks = pd.read_parquet(project.results / results / f"ranks/{name}.parquet")
         stored = pd.read_parquet(
@@ -72,7 +71,7 @@ def require_stored_ranks(project, results, folder, names):
 
 
 def store_ranks_of_paper(project):
-    """Keep the ranks of X, Y and Z on these users, as `make reference` does."""
+    """Store the ranks of X, Y and Z for these users, as `make reference` does."""
     paths = [f"results/ranks/{name}.parquet" for name in "XYZ"]
     project.snakemake(*paths)
     command = ["-m", "sampled_metrics_study.reference", "store"]
@@ -81,7 +80,7 @@ def store_ranks_of_paper(project):
 
 
 def test_make_reference(project):
-    """`make reference`: the spread over starts, the study, its ranks, and the picture."""
+    """`make reference` stores the spread over starts, the results, ranks and the picture."""
     if not executable():
         pytest.skip("no chromium on the path (apt-get install chromium)")
     picture = project.results / "reference/report.png"
@@ -109,7 +108,7 @@ def test_make_reference_ml_100k(project, monkeypatch):
     archive = project.folder / "ml-100k.zip"
     with zipfile.ZipFile(archive, "w") as file:
         file.writestr(
-            "ml-100k/u.data", as_ratings(contemporaries()).replace(b"::", b"\t")
+            "ml-100k/u.data", as_ratings(simultaneous_events()).replace(b"::", b"\t")
         )
     monkeypatch.setitem(project.environment, "MOVIELENS_ARCHIVE", str(archive))
     make(project, "reference", "STUDY=ml-100k")
@@ -130,7 +129,7 @@ def test_ml_1m_more_runs(project):
 
 
 def write_weights(folder, items, rng):
-    """Weights of both models of Neural Collaborative Filtering, and negatives, as published."""
+    """Write random weights of GMF and MLP and some negatives, in the published formats."""
     folder.mkdir()
     arrays = {"user_embedding_W": (USERS, 8), "item_embedding_W": (items, 8)}
     gmf = {name: rng.normal(size=shape) for name, shape in arrays.items()}
@@ -153,8 +152,8 @@ def write_weights(folder, items, rng):
 
 
 def test_make_reference_ncf(project):
-    """`make reference STUDY=ncf`, by made-up weights; the first user's rank by GMF is counted."""
-    events = contemporaries()
+    """Run `make reference STUDY=ncf` with random weights; check the first user's rank by GMF."""
+    events = simultaneous_events()
     ids = pd.unique(events.item)
     gmf = write_weights(project.folder / "NCF", ids.size, np.random.default_rng(0))
     store_ranks_of_paper(project)

@@ -1,4 +1,4 @@
-"""The hook of the documentation's build: links of notebooks, and dead links of the built site."""
+"""The hook of the documentation: links in notebooks, and dead links of the built site."""
 
 import runpy
 from types import SimpleNamespace
@@ -42,9 +42,8 @@ def test_dead_link_stops_build(hook, tmp_path, link):
     assert hook["dead_links"](site) == [f"a/index.html: {link}"]
     with pytest.raises(Exception, match="dead links") as failure:
         hook["on_post_build"]({"site_dir": str(site)})
-    assert (
-        type(failure.value).__name__ == "PluginError"
-    )  # which MkDocs prints as one error
+    # which MkDocs prints as one error
+    assert type(failure.value).__name__ == "PluginError"
 
 
 def test_notebook_links_lead_to_pages(hook):
@@ -53,7 +52,7 @@ def test_notebook_links_lead_to_pages(hook):
             url_relative_to=lambda page: f"{place} from {page.src_uri}"
         )
 
-    known = {"inputs.md": url("inputs/"), "notebooks/gallery.py": url("gallery/")}
+    files = {"inputs.md": url("inputs/"), "notebooks/gallery.py": url("gallery/")}
     page = SimpleNamespace(file=SimpleNamespace(src_uri="cases/full.py"))
     html = (
         '<a href="../inputs.md#ids"></a><a href="../notebooks/gallery.py"></a>'
@@ -61,7 +60,7 @@ def test_notebook_links_lead_to_pages(hook):
     )
     build = {
         "page": page,
-        "files": SimpleNamespace(get_file_from_path=known.get),
+        "files": SimpleNamespace(get_file_from_path=files.get),
         "config": {},
     }
     assert hook["on_page_content"](html, **build) == (

@@ -1,4 +1,4 @@
-"""Studies in which some users only train, by recommenders that keep a vector for every user."""
+"""Studies with users who only train, with recommenders that have a vector for every user."""
 
 import json
 
@@ -37,14 +37,15 @@ SPLITS = {
         "tie_break": "last",
     },
 }
-COMPLETE = "10 users"  # of it, all is made; of the others, ranks
+COMPLETE = "10 users"  # of this study everything is made, of the others only ranks
 
 
 def write_events(folder):
-    """Write all events, and apart from them those of a given split, which tests each third user."""
+    """Write all events, and the tables of a given split that tests every third user."""
     events = synthetic_interactions()
     frame = pd.DataFrame({"user": events.user, "item": events.item})
-    frame["timestamp"] = events.timestamp % 1000  # all users live at the same time
+    # all users are active at the same time
+    frame["timestamp"] = events.timestamp % 1000
     frame = frame.sort_values(["user", "timestamp"], kind="stable")
     frame.to_csv(folder / "events.csv", index=False)
     is_last = ~frame["user"].duplicated(keep="last")
@@ -55,7 +56,7 @@ def write_events(folder):
 
 @pytest.fixture(scope="module")
 def studies(make_project, tmp_path_factory):
-    """Results of a study for each way to split the same events."""
+    """Results of one study for each split of the same events."""
     project, results = make_project(), {}
     for name, split in SPLITS.items():
         folder = tmp_path_factory.mktemp("study")
@@ -97,7 +98,7 @@ def test_study_of_some_users_has_page(studies):
 
 
 def test_some_users_have_ranks_of_all(studies):
-    # BPR draws its negatives by the number of the user, which is another one then.
+    # not for BPR, whose negatives depend on the number of the user
     whole, sampled = (
         ranks_of(studies[name], "ALS") for name in ("all users", "10 users")
     )

@@ -1,4 +1,4 @@
-"""Results that are missing, or of other settings, data or code, are made again or refused."""
+"""Missing results, and results of other settings, data or code, are made again or refused."""
 
 import json
 import re
@@ -51,7 +51,7 @@ ONE_OF_EACH_KIND = [
 
 
 def results_of(project):
-    """The results of a run, but for the reference run and what is about steps."""
+    """Names of the results of a run, without the reference run, logs and benchmarks."""
     left_out = ("reference", "logs", "benchmarks")
     paths = (path for path in project.results.rglob("*") if path.is_file())
     names = (path.relative_to(project.results) for path in paths)
@@ -92,19 +92,19 @@ def test_missing_folders_are_made_again(finished):
     assert {name: finished.result(name) for name in DELIVERABLES} == before
 
 
-# What is computed from ranks, in several steps.
+# Results computed from ranks, in several steps.
 TARGETS = ["tables/exact.csv", "figures/figure6.csv", "scorecard.csv", "report.html"]
 
 
-def settings(project, _):
+def change_settings(project, _):
     project.change("split", users=999)
 
 
-def data(_, archive):
+def break_data(_, archive):
     write_archive(archive, b"broken line\n" + as_ratings(synthetic_interactions()))
 
 
-def recommender(project, _):
+def break_recommender(project, _):
     kind = {
         "kind": "external",
         "settings": {"path": "config/README.md", "format": "scores"},
@@ -112,7 +112,7 @@ def recommender(project, _):
     project.change("recommenders", 1, **kind)
 
 
-def code(project, _):
+def break_code(project, _):
     with (project.folder / "src/sampled_metrics_study/recommenders/ranking.py").open(
         "a"
     ) as file:
@@ -120,7 +120,9 @@ def code(project, _):
 
 
 @pytest.mark.long
-@pytest.mark.parametrize("breaks", [settings, data, recommender, code])
+@pytest.mark.parametrize(
+    "breaks", [change_settings, break_data, break_recommender, break_code]
+)
 def test_single_target_fails_again(make_project, small_archive, breaks):
     project = make_project(small_archive)
     project.snakemake("--config", "results=results/own")
@@ -136,7 +138,9 @@ def test_single_target_fails_again(make_project, small_archive, breaks):
     )
     try:
         breaks(project, small_archive)
-        for target in TARGETS:  # each but the first comes after a step that failed
+        for (
+            target
+        ) in TARGETS:  # for all but the first, an earlier step has failed before
             failed = project.run(*arguments, f"results/own/{target}")
             assert failed.returncode != 0, target
             assert "Nothing to be done" not in failed.stdout
@@ -153,7 +157,7 @@ OF_MOVIELENS = {"source": {"dataset": "ml-1m"}, "split": {"method": "leave-last-
 
 
 def plan_in(folder, record, study=SHOP):
-    """Plan a study in a folder whose results are of a run with this provenance."""
+    """Plan a study in a folder with results of this provenance."""
     (folder / "config").mkdir()
     (folder / "config/config.yaml").write_text(yaml.safe_dump(study))
     (folder / "events.csv").write_text("user,item\na,b\na,c\n")
@@ -170,7 +174,7 @@ def plan_in(folder, record, study=SHOP):
         (OF_MOVIELENS, SHOP),
         ({"ranks": "reference", "provenance": OF_MOVIELENS}, SHOP),
         ({"source": {"dataset": "Shop"}}, {"ranks": "reference"}),
-        # The tables of the paper's split, scorecard and all, would stay beside those of another.
+        # Tables of the paper's split would stay next to those of another split.
         (OF_MOVIELENS, {"split": {"method": "global-time", "cut": 0.9}}),
     ],
 )

@@ -1,4 +1,4 @@
-"""Studies that are not the paper's, in folders of their own, and what a user reads of failures."""
+"""Studies of other data, in other folders, and the messages of failures."""
 
 import csv
 import json
@@ -18,7 +18,7 @@ from tests.workflow.conftest import run
 
 pytestmark = pytest.mark.long
 
-# Names that a shell would execute or part if they were not quoted.
+# Names that a shell would execute or split if they were not quoted.
 NASTY = "a' b\"; $(touch hacked) `touch hacked` &"
 COLUMNS = {"user": NASTY, "item": f"{NASTY}2", "rating": f"{NASTY}3"}
 OWN = {
@@ -70,8 +70,8 @@ rule mine:
 """
 
 
-def write_own(folder):
-    """A split of text ids given as two tables, scores made elsewhere, and a study of both."""
+def write_study(folder):
+    """Write two tables that give a split with text ids, external scores, and a study of both."""
     events = synthetic_interactions()
     is_last = np.append(events.user[1:] != events.user[:-1], True)
     for key, is_part in (("train", ~is_last), ("test", is_last)):
@@ -97,7 +97,7 @@ def write_own(folder):
 
 
 def snakemake(folder, *arguments):
-    """Run Snakemake of an environment that is not activated."""
+    """Run Snakemake by its path, without activating its environment."""
     path = [
         part for part in os.environ["PATH"].split(os.pathsep) if ".venv" not in part
     ]
@@ -113,9 +113,9 @@ def snakemake(folder, *arguments):
 
 @pytest.fixture(scope="module")
 def study_folder(tmp_path_factory):
-    """The study as a module of a workflow in another folder."""
+    """Run the study as a module of a workflow in another folder."""
     folder = tmp_path_factory.mktemp("own")
-    write_own(folder)
+    write_study(folder)
     done = snakemake(folder)
     assert done.returncode == 0, done.stdout
     return folder
@@ -232,7 +232,7 @@ def failing(make_project):
     return make_project()
 
 
-def stopped(project, *targets, cores=1):
+def run_until_stopped(project, *targets, cores=1):
     done = project.run(
         "make", "reproduce", f"CORES={cores}", f"TARGETS={' '.join(targets)}"
     )
@@ -244,7 +244,7 @@ def stopped(project, *targets, cores=1):
 def test_reproduce_stops_at_bad_archive(failing, tmp_path, monkeypatch):
     archive = write_archive(tmp_path / "bad.zip", b"1::1::5::7\n1::2::9::8\n")
     monkeypatch.setitem(failing.environment, "MOVIELENS_ARCHIVE", str(archive))
-    output = stopped(failing, "results/split/split.npz")
+    output = run_until_stopped(failing, "results/split/split.npz")
     assert "ratings.dat, line 2" in output
     assert "out of memory" not in output
     assert not list(failing.results.glob("split/*"))
@@ -262,13 +262,13 @@ if any(".snakemake/scripts" in word for word in sys.orig_argv):
 
 
 def test_dying_steps_show_why(failing, small_archive, tmp_path, monkeypatch):
-    # The first of two steps that start together is killed, the second ends itself.
+    # Of two steps that start together, the first is killed and the second exits.
     (tmp_path / "sitecustomize.py").write_text(
         DEATHS.format(marker=str(tmp_path / "killed"))
     )
     monkeypatch.setitem(failing.environment, "PYTHONPATH", str(tmp_path))
     monkeypatch.setitem(failing.environment, "MOVIELENS_ARCHIVE", str(small_archive))
-    output = stopped(
+    output = run_until_stopped(
         failing, "results/split/split.npz", "results/figures/figure1.csv", cores=2
     )
     assert "early death" in output
@@ -277,7 +277,7 @@ def test_dying_steps_show_why(failing, small_archive, tmp_path, monkeypatch):
 
 @pytest.fixture(scope="module")
 def reproduced(make_project):
-    """The paper's tables, offline and without an archive."""
+    """Reproduce tables of the paper offline and without an archive."""
     project = make_project(small=False)
     done = project.run(
         "make",

@@ -1,4 +1,4 @@
-"""The paper's study on small synthetic data, and what a change to it runs again."""
+"""The paper's study on small synthetic data, and the steps that changes run again."""
 
 import hashlib
 import json
@@ -173,7 +173,7 @@ def test_edited_result_is_refused_until_removed(finished, name):
 
 @pytest.mark.long
 def test_results_from_future_need_touch(finished):
-    """All are of next year but one that was made again now, which Snakemake takes for skew."""
+    """All files are from next year except one made now, which Snakemake takes for clock skew."""
     later = time.time() + 3e7
     ranks = finished.results / "ranks/Y.parquet"
     for path in finished.results.rglob("*"):
@@ -192,7 +192,7 @@ def test_results_from_future_need_touch(finished):
 
 @pytest.mark.long
 def test_python_path_with_blank_is_refused(finished, tmp_path):
-    """Snakemake would start each script by a path that is cut at the blank."""
+    """Snakemake would start scripts with a path that is cut at the blank."""
     environment = tmp_path / "a b"
     environment.symlink_to(Path(sys.prefix))
     arguments = ["-m", "snakemake", "--dry-run"]
@@ -252,7 +252,7 @@ def test_kills_pieces_cores_keep_bytes(finished, make_project, small_archive):
     assert refused.returncode != 0
     assert "locked" in refused.stdout
     assert "snakemake --unlock" in refused.stdout
-    assert project.run(*command).returncode != 0  # it clears nothing itself
+    assert project.run(*command).returncode != 0  # it does not unlock by itself
     project.run("snakemake", "--unlock")
     done = project.run(*command, "CORES=1")
     assert done.returncode == 0, done.stdout

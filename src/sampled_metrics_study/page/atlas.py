@@ -13,12 +13,8 @@ from sampled_metrics.printed.reported import reported
 from sampled_metrics.printed.rows import PrintedRow
 from sampled_metrics_study.page import render
 
-METRICS_BY_PREFERENCE = (
-    "HR@10",
-    "NDCG@10",
-    "HR@5",
-    "NDCG@5",
-)  # the first of them that a row has is drawn
+# the first of them that a row has is drawn
+METRICS_BY_PREFERENCE = ("HR@10", "NDCG@10", "HR@5", "NDCG@5")
 METRIC_COLUMNS = ("metric", "value", "low", "high", "likely", "measured", "standing")
 KINDS = {  # of sources, and how they are called; papers are darker than the others
     "paper": "paper",
