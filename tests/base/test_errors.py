@@ -1,4 +1,4 @@
-"""How messages name arguments: as Python has them, and as options on the command line."""
+"""Errors and warnings: their place, one line each, and arguments as the caller names them."""
 
 import re
 
@@ -6,7 +6,69 @@ import numpy as np
 import pytest
 
 import sampled_metrics as sm
-from sampled_metrics._base.errors import command_line, for_caller
+from sampled_metrics._base.errors import (
+    InputError,
+    InputWarning,
+    cli_option,
+    command_line,
+    for_caller,
+    one_line,
+    reading,
+    warn_input,
+)
+
+
+@pytest.mark.parametrize(
+    ("place", "expected"),
+    [
+        ({}, "wrong"),
+        ({"path": "X.csv"}, "X.csv: wrong"),
+        ({"path": "X", "row": 3, "line": 4, "column": "b"}, "X, row 3, line 4, column b: wrong"),
+        ({"line": 4}, "line 4: wrong"),
+        ({"row": 3}, "row 3: wrong"),
+        ({"column": "b", "row": 3}, "row 3, column b: wrong"),
+        ({"path": "a\nb", "line": 5}, "a b, line 5: wrong"),
+    ],
+)  # fmt: skip
+def test_input_error_begins_with_place(place, expected):
+    assert str(InputError("wrong", **place)) == expected
+
+
+def test_reading_names_innermost_file():
+    with pytest.raises(InputError) as caught, reading("outer"), reading("inner"):
+        raise InputError("wrong")
+    assert caught.value.path == "inner"
+    with pytest.raises(InputError) as caught, reading("outer"), reading(7):
+        raise InputError("wrong")
+    assert caught.value.path == "outer"
+
+
+def test_reading_names_files_and_recommenders_only():
+    with pytest.raises(InputError) as refused, reading("a.csv"), reading([1, 2]):
+        raise InputError("wrong")
+    assert refused.value.path == "a.csv"
+    with pytest.warns(InputWarning) as caught, reading("A"), reading([1, 2]):
+        warn_input("data", "what is it?")
+    assert [str(each.message).split(",")[0] for each in caught] == ["A"]
+    assert "None" not in str(caught[0].message)
+
+
+@pytest.mark.parametrize(
+    ("text", "line"),
+    [
+        ("a\n b", "a b"),
+        ("a \r\n\t b\rc", "a b c"),
+        ("a  b", "a  b"),
+        ("\x1b[2J\u200bü漢", "\\x1b[2J\\u200bü漢"),
+        ("\t", "\\t"),
+    ],
+)
+def test_one_line_escapes_what_cannot_be_printed(text, line):
+    assert one_line(text) == line
+
+
+def test_cli_option():
+    assert cli_option("n_items") == "--n-items"
 
 
 @pytest.mark.parametrize(
@@ -23,14 +85,14 @@ from sampled_metrics._base.errors import command_line, for_caller
         ("n (number of items)", "n (number of items)", "n (number of items)"),
     ],
 )
-def test_for_caller_names_one_of_both(text, in_python, on_the_command_line):
+def test_for_caller_names_argument_or_option(text, in_python, on_the_command_line):
     assert for_caller(text) == in_python
     with command_line():
         assert for_caller(text) == on_the_command_line
     assert for_caller(text) == in_python
 
 
-def test_messages_of_python_name_no_options():
+def test_messages_in_python_name_no_options():
     scores = np.random.default_rng(0).normal(size=(200, 100))
     with pytest.warns(sm.InputWarning) as caught:
         results = sm.evaluate(scores, "hr@10", relevant=np.zeros(200, int))
@@ -42,7 +104,7 @@ def test_messages_of_python_name_no_options():
     assert not any("--" in str(each.message) for each in caught)
 
 
-def test_messages_of_the_command_name_options(run, tmp_path, monkeypatch):
+def test_messages_of_command_name_options(run, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     (tmp_path / "s.csv").write_text("sampled_rank\n1\n2\n")
     done = run("correct", "s.csv")
@@ -51,7 +113,7 @@ def test_messages_of_the_command_name_options(run, tmp_path, monkeypatch):
     assert "n_negatives" not in done.stderr
 
 
-def test_explain_has_what_the_table_leaves_out():
+def test_explain_has_what_table_leaves_out():
     results = sm.correct(
         [1, 1, 5, 40, 90], "recall@10", n_items=3541, n_negatives=100
     )

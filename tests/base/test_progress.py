@@ -1,4 +1,4 @@
-"""Bars of progress are on terminals only, or where they are asked for."""
+"""Progress bars are shown on terminals, or where they are requested."""
 
 import sys
 
@@ -10,12 +10,18 @@ import sampled_metrics as sm
 from sampled_metrics.ranks import large_files
 
 VECTORS = np.eye(3)[[0, 1, 2, 0]], np.eye(3)
+
+
 HELD_OUT = [0, 1, 2, 1]
 
 
 PRINTED = [{"HR@5": "0.41", "HR@10": "0.52", "n_items": 3000, "n_negatives": 99}]
+
+
 SCORES = np.random.default_rng(0).random((40, 30))
-OF_LONG_WORK = {
+
+
+LONG_CALLS = {
     "rank": lambda **o: len(sm.rank(VECTORS, None, HELD_OUT, **o)) == 4,
     "evaluate": lambda **o: (
         sm.evaluate(SCORES, "hr@5", relevant=[3] * 40, **o)[0].n_users == 40
@@ -28,23 +34,27 @@ OF_LONG_WORK = {
         is not None
     ),
 }
+
+
 pytestmark = pytest.mark.filterwarnings("ignore::sampled_metrics.InputWarning")
 
 
 @pytest.mark.parametrize("is_terminal", [False, True])
 @pytest.mark.parametrize("progress", [None, False, True])
-@pytest.mark.parametrize("name", OF_LONG_WORK)
-def test_where_bars_are(capsys, monkeypatch, name, is_terminal, progress):
+@pytest.mark.parametrize("name", LONG_CALLS)
+def test_progress_bar_on_terminal_or_on_request(
+    capsys, monkeypatch, name, is_terminal, progress
+):
     pytest.importorskip("tqdm")
     monkeypatch.setattr(sys.stderr, "isatty", lambda: is_terminal)
-    assert OF_LONG_WORK[name](progress=progress)
+    assert LONG_CALLS[name](progress=progress)
     is_shown = is_terminal if progress is None else progress
     shown = capsys.readouterr()
     assert ("it/s]" in shown.err) == is_shown
     assert shown.out == ""
 
 
-def test_bars_of_large_files(tmp_path, capsys, monkeypatch):
+def test_progress_bar_of_large_file(tmp_path, capsys, monkeypatch):
     pytest.importorskip("tqdm")
     monkeypatch.setattr(large_files, "LARGE_FILE_ROWS", 100)
     monkeypatch.setattr(large_files, "ROWS_AT_A_TIME", 70)
@@ -54,7 +64,7 @@ def test_bars_of_large_files(tmp_path, capsys, monkeypatch):
     assert "200/200" in capsys.readouterr().err
 
 
-def test_bars_that_are_asked_for_need_tqdm(monkeypatch):
+def test_progress_bar_on_request_needs_tqdm(monkeypatch):
     monkeypatch.setitem(sys.modules, "tqdm", None)
     with pytest.raises(sm.InputError, match="pip install tqdm"):
         sm.rank(VECTORS, None, HELD_OUT, progress=True)

@@ -1,4 +1,4 @@
-"""Results are equal if their numbers are, NaN included, on each version of Python."""
+"""Records: equal if their values are, NaN included, on each version of Python."""
 
 import importlib
 import pkgutil
@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 import sampled_metrics as sm
-from sampled_metrics._base.records import Record
+from sampled_metrics._base.records import Record, short_repr
 
 # Parameters and declarations of functions, which never hold NaN, and a step of a computation.
 NO_RESULTS = {
@@ -38,7 +38,7 @@ def dataclasses_of_the_library():
 @pytest.mark.parametrize(
     "kind", list(dataclasses_of_the_library()), ids=lambda kind: kind.__name__
 )
-def test_results_with_numbers_compare_as_records(kind):
+def test_results_with_numbers_are_records(kind):
     has_numbers = any(
         "float" in str(type_) for type_ in kind.__annotations__.values()
     )
@@ -63,7 +63,7 @@ class Mean(Record):
     ],
     ids=str,
 )
-def test_nan_is_equal_to_another_nan(value):
+def test_record_nan_equals_nan(value):
     def again(part):
         if isinstance(part, dict):
             return {key: again(each) for key, each in part.items()}
@@ -93,12 +93,12 @@ def test_nan_is_equal_to_another_nan(value):
         (float("nan"), None),
     ],
 )
-def test_other_values_differ(value, other):
+def test_record_other_values_differ(value, other):
     assert Mean("a", value) != Mean("a", other)
     assert Mean("a", value) == Mean("a", value)
 
 
-def test_results_are_equal_to_those_of_the_same_call():
+def test_results_of_equal_calls_are_equal():
     ranks = np.array([3, 1, 10, 7])
 
     def corrected():
@@ -119,9 +119,18 @@ def test_results_are_equal_to_those_of_the_same_call():
     assert compared() == compared()
 
 
-def test_a_result_of_one_user_is_equal_to_itself():
+def test_results_of_one_user_are_equal():
     results = [
         list(sm.evaluate([[0.1, 0.4, 0.3]], "hit@1", relevant=[1])) for _ in range(2)
     ]
     assert np.isnan(results[0][0].std_error)
     assert results[0] == results[1]
+
+
+def test_short_repr_shortens_long_arrays():
+    assert short_repr(np.arange(3), "size", "ndim") == "ndarray(size=3, ndim=1)"
+    assert short_repr(np.arange(100), "T").startswith(
+        "ndarray(T=array([ 0,  1,  2, ..., 97, "
+    )
+    ten = "ndarray(T=array([0, 1, 2, 3, 4, 5, 6, 7, 8, 9]))"
+    assert short_repr(np.arange(10), "T") == ten

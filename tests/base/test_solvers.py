@@ -10,9 +10,7 @@ from sampled_metrics._base.solvers import nonnegative_least_squares
 
 
 @given(st.integers(0, 10**6), st.integers(2, 12), st.integers(2, 12), st.booleans())
-def test_weights_are_the_nearest_where_sets_do_not_settle(
-    seed, rows, unknowns, doubled
-):
+def test_nonnegative_least_squares_equals_nnls(seed, rows, unknowns, doubled):
     rng = np.random.default_rng(seed)
     matrix = np.abs(rng.normal(size=(rows, unknowns)))
     if doubled:
@@ -20,8 +18,8 @@ def test_weights_are_the_nearest_where_sets_do_not_settle(
     target = matrix @ np.abs(rng.normal(size=matrix.shape[1])) + 0.1 * rng.normal(
         size=rows
     )
-    found = nonnegative_least_squares(matrix, target, max_steps=1)
-    assert found.min() >= 0.0
-    assert np.linalg.norm(matrix @ found - target) == pytest.approx(
+    weights = nonnegative_least_squares(matrix, target, max_steps=1)
+    assert weights.min() >= 0.0
+    assert np.linalg.norm(matrix @ weights - target) == pytest.approx(
         nnls(matrix, target)[1], abs=1e-9
     )

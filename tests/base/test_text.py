@@ -1,11 +1,10 @@
-"""Tables and lines: sides of columns, digits, width, explanations and bold orders."""
+"""Tables and lines as text and HTML."""
 
 import math
 import re
 
 import pytest
 
-from sampled_metrics._base.errors import InputError, cli_option, one_line, reading
 from sampled_metrics._base.text import (
     Bold,
     Explanation,
@@ -19,7 +18,7 @@ from sampled_metrics._base.text import (
 )
 
 
-def test_numbers_and_ranges_are_on_the_right_and_points_below_each_other():
+def test_format_table_aligns_numbers_and_ranges():
     rows = [
         {
             "name": "12",
@@ -44,23 +43,56 @@ def test_numbers_and_ranges_are_on_the_right_and_points_below_each_other():
     ]
 
 
-def test_wide_letters_take_two_columns():
+def test_format_table_aligns_wide_letters():
     pytest.importorskip("wcwidth")
     rows = [{"name": "漢", "n": 1}, {"name": "a", "n": 2}]
     _, _, wide, narrow = format_table(rows).splitlines()
     assert wide.index("1") == narrow.index("2") - 1
 
 
+def test_format_table_keeps_names_that_look_like_numbers():
+    names = ["1", "1e5", "007", "nan", "1.50"]
+    rows = [{"a": name, "value": 0.5, "n_users": "6,040"} for name in names]
+    lines = [line.split() for line in format_table(rows).splitlines()[2:]]
+    assert lines == [[name, "0.500", "6,040"] for name in names]
+
+
+def test_format_table_is_bold_only_where_asked():
+    rows = [{"order": Bold("A above B"), "p": "x"}, {"order": "undecided", "p": "y"}]
+    assert "\x1b" not in format_table(rows) + format_text([rows])
+    bold = format_table(rows, bold=True)
+    assert bold.count("\x1b[1mA above B\x1b[0m") == 1
+    assert re.sub(r"\x1b\[\dm", "", bold) == format_table(rows)
+
+
+def test_format_table_without_rows():
+    assert format_table([]) == "\n"
+
+
+def test_format_table_cells_have_one_line():
+    rows = [{"a": "x\n  y", "b": 1}, {"a": "\x1b[2J", "b": 22}]
+    lines = format_table(rows).splitlines()
+    assert [line.split() for line in lines[2:]] == [
+        ["x", "y", "1"],
+        ["\\x1b[2J", "22"],
+    ]
+
+
+def test_nan_to_none_keeps_other_values():
+    rows = [{"a": math.nan, "b": math.inf, "c": "nan", "d": 1.5}]
+    assert nan_to_none(rows) == [{"a": None, "b": math.inf, "c": "nan", "d": 1.5}]
+
+
 @pytest.mark.parametrize("exponent", range(-7, 9))
 @pytest.mark.parametrize("leading", [1.0, 1.005, 4.44, 9.994, 9.996])
-def test_three_significant_digits(exponent, leading):
+def test_format_number_has_three_significant_digits(exponent, leading):
     value = leading * 10.0**exponent
     for sign in (1, -1):
         shown = format_number(sign * value)
         assert float(shown) == pytest.approx(sign * value, rel=0.00501)
         if value < 1000:
-            kept = shown.lstrip("-").partition("e")[0].replace(".", "").lstrip("0")
-            assert 3 <= len(kept) <= 4, shown
+            digits = shown.lstrip("-").partition("e")[0].replace(".", "").lstrip("0")
+            assert 3 <= len(digits) <= 4, shown
 
 
 @pytest.mark.parametrize(
@@ -76,19 +108,11 @@ def test_three_significant_digits(exponent, leading):
         (0.0, 0.0, "0.000 to 0.000"),
     ],
 )
-def test_both_ends_have_the_same_decimals(low, high, text):
+def test_format_range_ends_have_equal_decimals(low, high, text):
     assert format_range(low, high) == text
 
 
-def test_orders_are_bold_on_a_terminal_only():
-    rows = [{"order": Bold("A above B"), "p": "x"}, {"order": "undecided", "p": "y"}]
-    assert "\x1b" not in format_table(rows) + format_text([rows])
-    bold = format_table(rows, bold=True)
-    assert bold.count("\x1b[1mA above B\x1b[0m") == 1
-    assert re.sub(r"\x1b\[\dm", "", bold) == format_table(rows)
-
-
-def test_explanations_are_left_out_and_a_line_says_so():
+def test_format_text_replaces_explanations():
     parts = [[{"a": 1}], "fact", Explanation("how to read it")]
     assert "how to read it" in format_text(parts)
     short = format_text(parts, instead="--explain says how to read this.")
@@ -97,37 +121,10 @@ def test_explanations_are_left_out_and_a_line_says_so():
     assert format_text(parts[:2], instead="x") == format_text(parts[:2])
 
 
-def test_a_table_has_no_rows_and_cells_have_one_line():
-    assert format_table([]) == "\n"
-    lines = format_table(
-        [{"a": "x\n  y", "b": 1}, {"a": "\x1b[2J", "b": 22}]
-    ).splitlines()
-    assert [line.split() for line in lines[2:]] == [
-        ["x", "y", "1"],
-        ["\\x1b[2J", "22"],
-    ]
-    rows = [{"a": math.nan, "b": math.inf, "c": "nan", "d": 1.5}]
-    assert nan_to_none(rows) == [{"a": None, "b": math.inf, "c": "nan", "d": 1.5}]
-
-
-@pytest.mark.parametrize(
-    ("text", "line"),
-    [
-        ("a\n b", "a b"),
-        ("a \r\n\t b\rc", "a b c"),
-        ("a  b", "a  b"),
-        ("\x1b[2J\u200bü漢", "\\x1b[2J\\u200bü漢"),
-        ("\t", "\\t"),
-    ],
-)
-def test_lines_that_can_be_printed(text, line):
-    assert one_line(text) == line
-
-
 @pytest.mark.parametrize(
     ("columns", "width"), [(10, 40), (40, 40), (41, 41), (60, 60)]
 )
-def test_lines_are_wrapped_at_the_width_of_the_terminal(monkeypatch, columns, width):
+def test_format_text_wraps_lines_to_terminal(monkeypatch, columns, width):
     monkeypatch.setenv("COLUMNS", str(columns))
     fits = "x" * 30 + " " + "y" * (width - 31)
     assert format_text([fits]) == f"{fits}\n"
@@ -142,34 +139,8 @@ def test_lines_are_wrapped_at_the_width_of_the_terminal(monkeypatch, columns, wi
     assert format_text(["p\nq", rows, "r"]) == f"p\nq\n\n{format_table(rows)}\nr\n"
 
 
-def test_lines_and_tables_as_html():
+def test_format_html():
     html = format_html(["a < b\n  and c\nd", [{"x": "<b>"}]])
     assert html.startswith("<p>a &lt; b and c<br>d</p><table>")
     assert "&lt;b&gt;" in html
     assert format_html(["run `a <b>`"]) == "<p>run <code>a &lt;b&gt;</code></p>"
-
-
-@pytest.mark.parametrize(
-    ("place", "expected"),
-    [
-        ({}, "wrong"),
-        ({"path": "X.csv"}, "X.csv: wrong"),
-        ({"path": "X", "row": 3, "line": 4, "column": "b"}, "X, row 3, line 4, column b: wrong"),
-        ({"line": 4}, "line 4: wrong"),
-        ({"row": 3}, "row 3: wrong"),
-        ({"column": "b", "row": 3}, "row 3, column b: wrong"),
-        ({"path": "a\nb", "line": 5}, "a b, line 5: wrong"),
-    ],
-)  # fmt: skip
-def test_errors_begin_with_their_place(place, expected):
-    assert str(InputError("wrong", **place)) == expected
-
-
-def test_the_innermost_file_is_named():
-    with pytest.raises(InputError) as caught, reading("outer"), reading("inner"):
-        raise InputError("wrong")
-    assert caught.value.path == "inner"
-    with pytest.raises(InputError) as caught, reading("outer"), reading(7):
-        raise InputError("wrong")
-    assert caught.value.path == "outer"
-    assert cli_option("n_items") == "--n-items"

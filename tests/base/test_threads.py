@@ -7,9 +7,10 @@ import sys
 import numpy as np
 import pandas as pd
 import pytest
-from threadpoolctl import ThreadpoolController
+from threadpoolctl import ThreadpoolController, threadpool_info, threadpool_limits
 
 import sampled_metrics as sm
+from sampled_metrics._base.threads import one_thread
 from sampled_metrics.budget.model import Model
 from sampled_metrics.inputs import products
 from sampled_metrics.inputs.counting import rank_items
@@ -23,26 +24,28 @@ from sampled_metrics_study.figures.figure6 import recall_against_samples
 from sampled_metrics_study.settings import ExactSettings, ExperimentSettings
 
 LIBRARIES = ThreadpoolController().select(user_api="blas")
+
+
 N = 200
 
 
 @pytest.fixture
-def seen(monkeypatch):
+def seen_threads(monkeypatch):
     """Threads of linear algebra whenever a metric is computed that a user registered."""
     monkeypatch.setattr(
         measures, "REGISTERED_METRICS", dict(measures.REGISTERED_METRICS)
     )
     monkeypatch.setattr(measures, "_KINDS", dict(measures._KINDS))
-    found = set()
+    thread_counts = set()
 
     @measures.register("watched", "Watched")
     def watched(levels, ranks, measure):
-        found.update(threads())
+        thread_counts.update(threads())
         return levels.per_user(ranks, levels.above < measure.cutoff)
 
     with LIBRARIES.limit(limits=2):
         assert threads() == {2}
-        yield found
+        yield thread_counts
 
 
 def threads():
@@ -68,17 +71,33 @@ def spread():
 class Watched(dict):
     """Ranks by recommender, which note the threads when they are read."""
 
-    def __init__(self, found):
+    def __init__(self, thread_counts):
         super().__init__(X=ranked(*range(40)))
-        self.found = found
+        self.thread_counts = thread_counts
 
     def items(self):
-        self.found.update(threads())
+        self.thread_counts.update(threads())
         return super().items()
 
 
+def threads_of_linear_algebra():
+    return {
+        each["num_threads"]
+        for each in threadpool_info()
+        if each["user_api"] == "blas"
+    }
+
+
+def test_one_thread_limits_linear_algebra():
+    with threadpool_limits(limits=2, user_api="blas"):
+        before = threads_of_linear_algebra()
+        with one_thread():
+            assert threads_of_linear_algebra() == {1}
+        assert threads_of_linear_algebra() == before
+
+
 @pytest.mark.parametrize(
-    "door",
+    "call",
     [
         lambda _: sm.evaluate(ranked(0, 5, 9, 2), "watched@4"),
         lambda _: sm.correct(
@@ -108,7 +127,9 @@ class Watched(dict):
             ExactSettings(metrics=("watched@8",), ties=("expected",)),
         ),
         lambda _: spread(),
-        lambda found: recall_against_samples(Watched(found), study_settings()),
+        lambda thread_counts: recall_against_samples(
+            Watched(thread_counts), study_settings()
+        ),
     ],
     ids=[
         "evaluate",
@@ -123,18 +144,18 @@ class Watched(dict):
         "figure",
     ],
 )
-def test_metrics_are_computed_on_one_thread(seen, door):
-    door(seen)
-    assert seen == {1}
+def test_metrics_are_computed_on_one_thread(seen_threads, call):
+    call(seen_threads)
+    assert seen_threads == {1}
     assert threads() == {2}
 
 
-def test_products_of_vectors_are_taken_on_one_thread(monkeypatch):
-    found = set()
+def test_inner_products_are_computed_on_one_thread(monkeypatch):
+    thread_counts = set()
     count = products.count_around_limits
 
     def noted(*arguments):
-        found.update(threads())
+        thread_counts.update(threads())
         return count(*arguments)
 
     monkeypatch.setattr(products, "count_around_limits", noted)
@@ -145,11 +166,11 @@ def test_products_of_vectors_are_taken_on_one_thread(monkeypatch):
     with LIBRARIES.limit(limits=2):
         ranks = rank_items(scores, items_by_position([0, 1], "relevant"), n_jobs=2)
         assert threads() == {2}
-    assert found == {1}
+    assert thread_counts == {1}
     assert ranks.n_better.tolist() == [2, 1]
 
 
-def test_scores_of_a_function_are_counted_before_it_reuses_their_memory():
+def test_rank_counts_scores_before_function_reuses_memory():
     """Scores of users of several blocks, all in the memory of the first."""
     rng = np.random.default_rng(1)
     users, items = rng.normal(size=(2100, 4)), rng.normal(size=(60, 4))
@@ -166,16 +187,16 @@ def test_scores_of_a_function_are_counted_before_it_reuses_their_memory():
         assert ranks.n_better.tolist() == n_better.tolist()
 
 
-def test_a_budget_is_computed_on_one_thread_and_its_recommender_on_all(monkeypatch):
-    found = {"model": set(), "recommender": set()}
+def test_evaluate_on_budget_recommender_keeps_its_threads(monkeypatch):
+    thread_counts = {"model": set(), "recommender": set()}
     fit = Model.fit
 
     def noted(model, steps):
-        found["model"].update(threads())
+        thread_counts["model"].update(threads())
         return fit(model, steps)
 
     def score(users, items):
-        found["recommender"].update(threads())
+        thread_counts["recommender"].update(threads())
         return -np.abs((items - users) % 200).astype(float)
 
     monkeypatch.setattr(Model, "fit", noted)
@@ -185,7 +206,7 @@ def test_a_budget_is_computed_on_one_thread_and_its_recommender_on_all(monkeypat
             score, "HR@10", relevant=np.arange(60), seen=seen_items, budget=30
         )
         assert threads() == {2}
-    assert found == {"model": {1}, "recommender": {2}}
+    assert thread_counts == {"model": {1}, "recommender": {2}}
 
 
 CALLS = """
@@ -211,7 +232,7 @@ print(calls.hexdigest(), result.n_asked, result.estimates[0][0])
 """
 
 
-def test_calls_of_a_budget_do_not_depend_on_threads():
+def test_evaluate_on_budget_calls_do_not_depend_on_threads():
     """With these kernels, sums of matrices of this size do."""
     lines = set()
     for number in "12":

@@ -1,0 +1,95 @@
+"""Checks of arguments: types, ranges, and agreement with the data."""
+
+import ast
+
+import numpy as np
+import pytest
+
+from sampled_metrics._base import arguments
+from sampled_metrics._base.arguments import (
+    check_arguments,
+    require_same,
+    to_path,
+    whole_number,
+)
+from sampled_metrics._base.errors import InputError
+from tests.conftest import ROOT
+
+
+@pytest.mark.parametrize(
+    ("least", "most", "is_valid"), [(3, 3, True), (4, None, False), (None, 2, False)]
+)
+def test_whole_number_bounds(least, most, is_valid):
+    if is_valid:
+        assert whole_number("k", np.int8(3), least, most) == 3
+    else:
+        with pytest.raises(InputError, match=r"k is 3, expected at (least 4|most 2)"):
+            whole_number("k", 3, least, most)
+
+
+@pytest.mark.parametrize(
+    "value", [True, np.array(3), np.array([3]), int, 3.0, "3", None, np.bool_(1)]
+)
+def test_whole_number_of_other_type_is_refused(value):
+    with pytest.raises(InputError, match=r"k is .*expected a whole number"):
+        whole_number("k", value)
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [{"confidence": 0.0}, {"confidence": 1.0}, {"confidence": "1"}, {"min_relevance": -0.1},
+     {"min_relevance": np.inf}, {"complete": 1}, {"seed": -1}, {"n_users": 0}, {"n_items": 1},
+     {"block_size": 0}, {"shape": None}],
+)  # fmt: skip
+def test_check_arguments_out_of_range_is_refused(arguments):
+    with pytest.raises(InputError, match=next(iter(arguments))):
+        check_arguments(**arguments)
+
+
+def test_check_arguments_at_bounds_passes():
+    check_arguments(
+        confidence=0.999, min_relevance=0, complete=True, seed=0, n_users=1, n_items=2
+    )
+    check_arguments(n_users=None, n_items=None, sampling=None, ties=None, seed=10**12)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "expected"),
+    [
+        ({"complete": 1}, "complete is of type int, .* bool"),
+        ({"confidence": "1"}, "confidence is of type str, .* int or float"),
+        ({"ties": 7}, "ties is of type int, .* str"),
+        ({"n_items": 10**9 + 1}, "n_items is .* at most 1000000000"),
+    ],
+)
+def test_check_arguments_of_wrong_type_is_refused(arguments, expected):
+    with pytest.raises(InputError, match=expected):
+        check_arguments(**arguments)
+    check_arguments(n_items=10**9)
+
+
+def test_check_arguments_has_a_rule_for_each_use():
+    names = set()
+    for path in (ROOT / "src").rglob("*.py"):
+        for node in ast.walk(ast.parse(path.read_text("utf-8"))):
+            if (
+                isinstance(node, ast.Call)
+                and getattr(node.func, "id", "") == "check_arguments"
+            ):
+                names |= {keyword.arg for keyword in node.keywords if keyword.arg}
+    assert names
+    assert names <= set(arguments._RULES)
+
+
+def test_require_same_names_option_and_data():
+    for option, data in ((None, 3), (3, None), (3, 3), (3, [3, 3]), ("a", ["a"])):
+        require_same("n_items", option, "n", data)
+    for data, summary in ((4, "4"), ([4, 4], "4"), ([5, 3, 3], "3 to 5")):
+        with pytest.raises(InputError, match=rf"found n {summary}, but n_items is 3"):
+            require_same("n_items", 3, "n", data)
+
+
+def test_to_path_refuses_numbers():
+    assert to_path("a/b") == to_path(to_path("a/b"))
+    with pytest.raises(InputError, match="PathLike"):
+        to_path(3)
