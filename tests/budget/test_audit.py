@@ -32,16 +32,16 @@ METRICS = parse_metrics(["recall@3", "ndcg@3", "ap"])
 @pytest.mark.parametrize("drawn", [0.2, 0.5, 1.0])
 @pytest.mark.parametrize("before", [0.3, 1.0])
 def test_draw_variance_unbiased(drawn: float, before: float) -> None:
-    """A user counts 1 / reached if it is drawn in this and in all phases before, 0 otherwise."""
+    """A user counts 1 / reached if drawn in this phase and all before, and 0 otherwise."""
     reached = before * drawn
     phase = Phase(np.zeros((1, 1)), np.array([drawn]), np.array([reached]))
-    # Among those that were in all phases before: p (1 - p) times the squared weight.
+    # Variance of a draw, p (1 - p), times the squared weight, for users drawn in all phases before.
     variance = before * drawn * (1 - drawn) / reached**2
     assert reached * phase.variance_factor[0] == pytest.approx(variance, rel=1e-12)
 
 
 def mean_of_first(left: int, better: int, draws: Any) -> float:
-    """Mean of T / n over all places of the better ones known among the unscored ones."""
+    """Mean of T / n over all places of the known better candidates among the unscored ones."""
     n = left + better + 1
     first = []
     for places in combinations(range(n - 1), better):
@@ -64,7 +64,7 @@ def test_draws_unbiased_for_reciprocal_rank(left: int, better: int) -> None:
                 line = split_reciprocal_rank(
                     *(np.array([x]) for x in (left, better, draws, found))
                 )
-                # What follows a draw without a better one is unbiased for 1 / rank.
+                # Further draws, if no better one was drawn, are unbiased for 1 / rank.
                 mean += line[0][0] + line[1][0] / (better + hits + 1)
                 if found:
                     same = [one for one in orders if sum(one[:draws]) == found]
@@ -85,7 +85,7 @@ def test_draws_from_strata_uniform() -> None:
 
 
 def counted(scores: Any, seed: int, known: int, proxy: Any) -> StratumCounts:
-    """StratumCounts after `known` random scores per user; the last item is held out."""
+    """Counts after `known` random scores per user; the last item is held out."""
     users, items = scores.shape
     data = read_data(np.full(users, items - 1), csr_array(scores.shape))
     strata = Strata(data, make_proxy(proxy, data), seed)
@@ -102,7 +102,7 @@ def counted(scores: Any, seed: int, known: int, proxy: Any) -> StratumCounts:
 
 
 def lying(view: View, run: Model, lie: str, exact: Any) -> View:
-    """Turn a view of the model into one that lies as told; what is known stays."""
+    """Replace the means of a view by wrong ones, except where scores settle them."""
     dead = run.counts.known_better >= run.depth
     mean = {
         "collapse": np.full_like(view.mean, 1e-6),
@@ -119,7 +119,7 @@ def lying(view: View, run: Model, lie: str, exact: Any) -> View:
 
 
 class World:
-    """Users whose held-out item is often near the top, and a proxy that misleads."""
+    """Users with held-out items that are often near the top, and a misleading proxy."""
 
     def __init__(self, users: int, items: int, seed: int, tied: bool = False) -> None:
         rng = np.random.default_rng(seed)
@@ -147,7 +147,7 @@ class World:
 
 
 def audited(counts: StratumCounts, money: int, level: float = 0.95) -> Any:
-    """One audit; return the estimates and what it found."""
+    """Run one audit; return the estimates and the audit."""
     model = Model(counts, METRICS)
     found = Audit(model, money).run()
     (row,), _ = estimate_recommenders([found], confidence=level)
@@ -156,7 +156,7 @@ def audited(counts: StratumCounts, money: int, level: float = 0.95) -> Any:
 
 @pytest.fixture(params=["collapse", "praise", "half"])
 def lie(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> Any:
-    """Return a function that makes the model of a world lie."""
+    """Return a function that makes the model of a world wrong."""
     view = Model.view
 
     def start(world: World) -> None:
@@ -251,18 +251,18 @@ def test_scan_until_enough_better_expected() -> None:
     model = Model(counts, parse_metrics(["recall@20"]))
     model.share = np.full_like(
         model.share, 0.5
-    )  # by which half of all candidates are better
+    )  # half of all candidates are expected to be better
     audit = Audit(model, 10**6)
     known = counts.better.sum(1)
     asked = audit._plan_scores(np.arange(30), np.zeros(30, bool)).sum(axis=1)
     assert known.min() < 6
     assert 15 < known.max() < 20
-    # one more than is missing to depth 20, at least 16 scores
+    # One more than is missing to depth 20 must be expected, and at least 16 are scored.
     assert asked.tolist() == np.maximum(2 * (20 - known + 1), 16).tolist()
 
 
 def test_scan_length_by_hand() -> None:
-    # Of 4 candidates all are expected to be better and of the next 4 a half, so that 8 have 6.
+    # All of the first 4 candidates and half of the next 4 are expected to be better: 6 of 8.
     left, rate = np.array([[4, 4]]), np.array([[1.0, 0.5]])
     asked = [
         _scan_length(left, rate, np.array([[missing]])).item()
@@ -272,7 +272,7 @@ def test_scan_length_by_hand() -> None:
 
 
 def test_open_users_by_draws() -> None:
-    """User 0: one of two draws was better. User 1: none yet. User 2: nothing is left."""
+    """User 0 has a better draw, user 1 none yet, and user 2 no candidates left."""
     strata = SimpleNamespace(reduce_by_user=lambda rows: rows)
     run = SimpleNamespace(
         model=SimpleNamespace(uncut=np.array([0]), strata=strata, is_open=None),
@@ -283,7 +283,7 @@ def test_open_users_by_draws() -> None:
 
 
 def begun(mean: Any, n_users: int) -> Any:
-    """An audit before its first phase, of a metric that the scores leave between -9 and 9."""
+    """An audit before its first phase; the scores allow values between -9 and 9."""
     wide = {
         "least": np.full((1, n_users), -9.0),
         "greatest": np.full((1, n_users), 9.0),
@@ -312,14 +312,14 @@ def test_record_phase_by_hand() -> None:
         expected_variance=variance,
         at_random=np.array([2]),
     )
-    # A user drawn for certain adds no error; the other counts 1 / 0.5 times.
+    # A user drawn with certainty adds no error; the other counts 1 / 0.5 times.
     assert audit.assumed[0] == pytest.approx([0.4 * (1 - 0.5) / 0.5**2])
     assert audit.assumed[1] == pytest.approx([(0 + 0.6**2 * (1 - 0.5) / 0.5**2) / 2])
     assert estimate_errors(audit).shift == pytest.approx(
         np.array([[0.1, 0, -0.2 / 0.5]])
     )
     assert audit.noise == pytest.approx(np.array([[0, 0, -0.2 / np.sqrt(0.5)]]))
-    # What is assumed exceeds the variance of the other user, 0.2^2 (1 / 0.5^2 - 1 / 0.5) and noise.
+    # The assumed variance exceeds that of the other user, 0.2^2 (1 / 0.5^2 - 1 / 0.5), and noise.
     total, square = 0.8 + 0.3**2, 0.04 * 2 + 0.04 / 0.5
     ((result,),), _ = estimate_recommenders([audit], 0.9)
     centre, half = (
@@ -329,11 +329,11 @@ def test_record_phase_by_hand() -> None:
     assert result[1:4] == pytest.approx((centre - half, centre + half, centre))
     assert result.value == pytest.approx(
         1.4 / 3
-    )  # the model's: the error is within a deviation
+    )  # that of the model: its error is within a standard deviation
 
 
 def test_audit_variance_unbiased() -> None:
-    """A user, two phases: the mean over all outcomes is the variance of the sum."""
+    """For one user and two phases, the mean over all outcomes is the variance of the sum."""
     p, q, change = 0.4, 0.7, (0.3, -0.5)
     sums, variances = [], []
     for count in range(3):

@@ -15,7 +15,7 @@ METRICS = ["recall@5", "ndcg@5", "ap"]
 
 
 class World:
-    """Scores, held-out items, items seen, and a third of the others as candidates."""
+    """Scores, held-out items, seen items, and a third of the others as candidates."""
 
     def __init__(self) -> None:
         rng = np.random.default_rng(8)
@@ -143,7 +143,7 @@ def test_budget_for_all_candidates_exact(world: World, seen: bool) -> None:
 
 
 def test_popularity_counts_seen_items(world: World) -> None:
-    """The order of asking is that of events, also where a user may see an item again."""
+    """The proxy counts users who have seen an item, also those whose candidate it is."""
     events = world.seen.sum(axis=0)
     given = {"seen": world.seen, "candidates": world.some}
     common = evaluate(world, **given, proxy="popularity").rows()

@@ -14,7 +14,7 @@ STRATA = 6
 
 
 def counts_of(better: Any, user_of_row: Any = None) -> Any:
-    """One score in every stratum: 1 if better than the held-out item, a half if equal."""
+    """Counts with one score in every stratum: 1 if better than the held-out item, 1/2 if tied."""
     better = np.asarray(better, float)
     if user_of_row is None:
         user_of_row = np.arange(len(better))
@@ -29,7 +29,7 @@ def counts_of(better: Any, user_of_row: Any = None) -> Any:
 
 
 def by_loops(better: Any) -> bool:
-    """The same test, pair by pair."""
+    """Compute the same test pair by pair."""
     first, second = [], []
     for user in better:
         pairs = list(product(user[:3], user[3:]))
@@ -44,7 +44,7 @@ def by_loops(better: Any) -> bool:
 
 
 def scores(users: int, odds: float, seed: int) -> Any:
-    """The rate of the first half has `odds` times the odds of the other, by user."""
+    """Scores better in the first half of the strata with `odds` times the odds of the second."""
     rng = np.random.default_rng(seed)
     rate = rng.uniform(0.05, 0.5, users)[:, None]
     near = odds * rate / (1 - rate + odds * rate)
@@ -60,13 +60,13 @@ def test_proxy_test_matches_pairs(odds: float) -> None:
 
 
 def test_proxy_test_error_rates() -> None:
-    """A useless proxy, and one at the limit, pass in 1 % at most; good and reversed ones pass."""
+    """A useless proxy, and one at the limit, pass in at most 1 %; good and reversed ones always."""
     useless = [
         does_proxy_help(counts_of(scores(200, 1.0, seed))) for seed in range(300)
     ]
     limit = [does_proxy_help(counts_of(scores(200, 3, seed))) for seed in range(300)]
     assert sum(useless) == 0
-    assert sum(limit) <= 9  # of which 3 are expected
+    assert sum(limit) <= 9  # 3 are expected
     for odds in (15.0, 1 / 15):
         assert all(
             does_proxy_help(counts_of(scores(200, odds, seed))) for seed in range(30)
@@ -74,7 +74,7 @@ def test_proxy_test_error_rates() -> None:
 
 
 def test_proxy_test_counts_users_once() -> None:
-    """Every row twice is the evaluation of as many users."""
+    """Repeating every row does not change the test."""
     for seed in range(8):
         better = scores(60, 6.0, seed)
         twice = counts_of(np.repeat(better, 2, axis=0), np.repeat(np.arange(60), 2))

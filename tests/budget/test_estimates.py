@@ -15,14 +15,14 @@ from sampled_metrics.budget.estimates import (
     estimate_recommenders,
 )
 
-RESOLUTION = 0.3  # users that an audit cannot see
+RESOLUTION = 0.3  # in users; an audit cannot see a fraction of one
 WIDE = SimpleNamespace(
     least=np.full((1, 1), -99.0), greatest=np.full((1, 1), 99.0)
 )  # clips nothing
 
 
 def audited(change: Any, drawn: Any, n_phases: int, slack: Any = (0.0, 0.0)) -> Any:
-    """What an audit of one user found who was drawn in some phases and then no more."""
+    """Outcome of an audit of one user, who was drawn in the first `n_phases` phases."""
     phases = []
     for number in range(n_phases):
         reached = np.array([np.prod(drawn[: number + 1])])
@@ -41,7 +41,7 @@ def audited(change: Any, drawn: Any, n_phases: int, slack: Any = (0.0, 0.0)) -> 
 
 
 def outcomes(drawn_a: Any, drawn_b: Any) -> Any:
-    """Probability of each number of phases that the user stays in either audit.
+    """Yield how many phases the user stays in either audit, with probabilities.
 
     In a phase one uniform number decides for both, so that both draw the same users.
     """
@@ -79,7 +79,7 @@ def test_covariance_unbiased(drawn_b: Any) -> None:
 
 @pytest.mark.parametrize("drawn_b", [(0.7,), (0.4,)])
 def test_difference_error_is_standard_deviation(drawn_b: Any) -> None:
-    """Over all outcomes; errors that both recommenders share cancel."""
+    """Averaged over all outcomes; errors that both recommenders share cancel."""
     drawn_a = (0.4,)
     change_a, change_b = (0.3,), (0.5,)
     mean, square = 0.0, 0.0
@@ -97,7 +97,7 @@ def test_difference_error_is_standard_deviation(drawn_b: Any) -> None:
 
 @pytest.mark.parametrize(("below", "above"), [(2.0, 0.0), (0.0, 2.0), (3.0, 1.0)])
 def test_slack_changes_sides_in_difference(below: float, above: float) -> None:
-    """Values of a may be `below` lower, so b - a may be as much higher."""
+    """If a may be lower by `below`, b - a may be higher by as much."""
     unsure = audited((), (), 0, slack=(below, above))
     sure = audited((), (), 0)
     half = t.ppf(0.975, 10**6) * RESOLUTION
@@ -117,12 +117,12 @@ def test_slack_changes_sides_in_difference(below: float, above: float) -> None:
         (
             (0.3, 0.5),
             0.5,
-        ),  # all errors seen are shared by both, so at least a half is assumed
-        ((0.3, -0.5), 1.0),  # opposite errors: no more than of both together
+        ),  # all errors seen cancel, so half of the assumed errors remains
+        ((0.3, -0.5), 1.0),  # opposite errors: at most all assumed errors
     ],
 )
 def test_unseen_errors_cancel_like_seen(change: Any, share: float) -> None:
-    """Both audits drew the user at rate 0.4; the models assume variances of 9 and 16 for others."""
+    """Both audits drew the user with probability 0.4; the models assume variances of 9 and 16."""
     both = [audited((value,), (0.4,), 1) for value in change]
     spread = both[0].phases[0].variance_factor.item()
     for audit, variance in zip(both, (9.0, 16.0), strict=True):

@@ -18,7 +18,7 @@ K = 5
 
 
 def exact_metrics(scores: Any, seen: Any, lists: list[Any]) -> Any:
-    """Recall, NDCG and average precision by sorting; ties are averaged over 100 random orders."""
+    """Recall, NDCG and average precision by sorting, averaged over 100 random orders of ties."""
     tied = np.unique(scores).size < scores.size
     rng, values = np.random.default_rng(1), []
     for _ in range(100 if tied else 1):
@@ -37,7 +37,7 @@ def exact_metrics(scores: Any, seen: Any, lists: list[Any]) -> Any:
 
 
 class World:
-    """Users and items with vectors; a recommender sees them through noise."""
+    """Users and items with vectors; the recommender's scores are their products plus noise."""
 
     def __init__(self, users: int = 150, items: int = 300, seed: int = 0) -> None:
         rng = np.random.default_rng(seed)
@@ -59,7 +59,7 @@ class World:
 
 
 class Recorder:
-    """A score function that remembers what it was asked."""
+    """A score function that records its pairs."""
 
     def __init__(self, scores: Any) -> None:
         self.scores = scores
@@ -159,7 +159,7 @@ CASES: dict[str, Callable[[World], Any]] = {
 @pytest.mark.long
 @pytest.mark.filterwarnings(
     "ignore::sampled_metrics.InputWarning"
-)  # in random or reversed order, or without one
+)  # scores are in random or reversed order, or constant
 @pytest.mark.parametrize("case", CASES)
 def test_intervals_cover_all_recommenders(world: World, case: str) -> None:
     scores = CASES[case](world)
@@ -177,7 +177,7 @@ def test_intervals_cover_all_recommenders(world: World, case: str) -> None:
 def test_useless_proxy_detected(
     world: World, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """The proxy judged useful, the model takes three quarters of the scores."""
+    """If the proxy is taken as useful, intervals get wider."""
     noise = np.random.default_rng(6).random(world.truth.shape)
     widths = {}
     for helps in (True, False):
@@ -286,7 +286,7 @@ def test_wrong_arguments_named(
 
 @pytest.mark.filterwarnings(
     "ignore:recommender.*order of those"
-)  # there are two scores
+)  # there are only two different scores
 def test_large_integer_scores_refused(world: World) -> None:
     for sign in (1, -1):
         scores = (world.scores > 0) + (2**53 - 1 if sign > 0 else -(2**53))
@@ -318,7 +318,7 @@ def test_proxy_of_other_shape_refused(world: World, proxy: Any, word: str) -> No
 def test_expected_interval_logged(
     budget: float, lists: float, warns: bool, caplog: pytest.LogCaptureFixture
 ) -> None:
-    """Of 100 candidates each of 100 users; a quarter of the budget buys lists of 100 scores."""
+    """100 users have 100 candidates each; a quarter of the budget pays for lists of 100 scores."""
     scores = np.random.default_rng(0).random((100, 101))
     caplog.set_level("INFO", "sampled_metrics")
     evaluate_on_budget(
@@ -341,7 +341,7 @@ def test_expected_interval_logged(
 def test_budget_above_candidates_warns(
     world: World, caplog: pytest.LogCaptureFixture, budget: float, warns: bool
 ) -> None:
-    """Perhaps it was meant for all users together."""
+    """Such a budget may have been meant for all users together."""
     result = evaluate(world, world.scores, budget=budget)
     said = [record for record in caplog.records if "all 4" in record.getMessage()]
     assert bool(said) == warns
@@ -354,7 +354,7 @@ def test_budget_above_candidates_warns(
 
 
 def in_calls(change: Any) -> Any:
-    """A recommender whose scores depend on the pairs that are asked beside them."""
+    """A recommender whose scores depend on the other pairs of the call."""
 
     def made(world: World) -> Any:
         return lambda users, items: change(world.scores[users, items], users, items)
@@ -396,7 +396,7 @@ def test_batch_dependent_scores_warn(
 
 @pytest.mark.parametrize("kind", [np.float64, np.float32, np.float16])
 def test_low_precision_scores_do_not_warn(world: World, kind: Any) -> None:
-    """Nor those that differ in their last bits, as on another shape of a batch."""
+    """Last bits may differ, because batches of another shape are computed differently."""
     noise = np.random.default_rng(1)
 
     def score(users: Any, items: Any) -> Any:

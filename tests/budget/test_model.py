@@ -29,7 +29,7 @@ USERS, ITEMS = 30, 120
 
 
 def recorded(counts: StratumCounts) -> list[Any]:
-    """More that is asked of each user and stratum, at every turn from now on."""
+    """Record how many candidates of each user and stratum are scored in every call from now on."""
     asked: list[Any] = []
     ask = counts.score_next
     counts.score_next = lambda more: (asked.append(more.copy()), ask(more))  # type: ignore[method-assign]
@@ -37,7 +37,7 @@ def recorded(counts: StratumCounts) -> list[Any]:
 
 
 def counted(tied: bool, lists: Any = None) -> tuple[StratumCounts, Any]:
-    """StratumCounts of some scores of each user and stratum, and the scores."""
+    """Counts of some scores of each user and stratum, and all scores."""
     rng = np.random.default_rng(3)
     scores = rng.normal(size=(USERS, ITEMS))
     held = rng.integers(0, ITEMS, USERS) if lists is None else lists
@@ -45,7 +45,7 @@ def counted(tied: bool, lists: Any = None) -> tuple[StratumCounts, Any]:
     user_of_row = np.repeat(np.arange(USERS), [np.size(items) for items in held])
     scores[user_of_row, data.held_out_items] += rng.uniform(
         1, 3, user_of_row.size
-    )  # so that few are better
+    )  # few candidates are better
     if tied:
         scores = scores.round(1)
     proxy = scores + rng.normal(size=scores.shape)
@@ -58,7 +58,7 @@ def counted(tied: bool, lists: Any = None) -> tuple[StratumCounts, Any]:
 
 
 class Loops:
-    """Classes, their shares and what follows from them, one number at a time."""
+    """The model in plain loops, one number at a time."""
 
     def __init__(self, counts: StratumCounts, model: Model) -> None:
         self.counts = counts
@@ -73,7 +73,7 @@ class Loops:
         self.least = min(0.07 / counts.strata.edges[-1], 2e-5)
 
     def of_cell(self, row: int, s: int) -> tuple[float, float, float]:
-        """Scored, and better with half of the tied, less than they are by what they share."""
+        """Numbers scored and better, reduced for overdispersion, and better; ties count half."""
         scored = self.counts.n_scored[self.counts.strata.user_of_row[row], s]
         factor = 31 / (30 + max(scored, 1))
         better = self.counts.better[row, s] + self.counts.tied[row, s] / 2
@@ -120,7 +120,7 @@ class Loops:
             self.prior[b] = [x / sum(inside) for x in inside]
 
     def unscored(self, row: int, g: int, share: Any = None) -> float:
-        """Better ones expected among the candidates without a score."""
+        """Better candidates expected among those without a score."""
         share = self.share if share is None else share
         user = self.counts.strata.user_of_row[row]
         total = 0.0
@@ -131,7 +131,7 @@ class Loops:
         return total
 
     def moments(self, row: int, known: int, means: Any, posterior: Any) -> Any:
-        """Mean and variance of each metric if a Poisson number is better besides those known."""
+        """Mean and variance of each metric if a Poisson number of further candidates is better."""
         support = np.arange(400)
         first, second = np.zeros((2, len(METRICS)))
         for g in self.classes:
@@ -143,7 +143,7 @@ class Loops:
         return first, second - first**2
 
     def of_row(self, row: int, posterior: Any) -> Any:
-        """Mean and variance of the metrics; ties are between none and all before the item."""
+        """Mean and variance of the metrics, averaged over the place among ties."""
         known = int(self.counts.better[row].sum() + self.counts.above[row])
         tied = int(self.counts.tied[row].sum())
         means = [self.unscored(row, g) for g in self.classes]
@@ -203,7 +203,7 @@ def test_model_matches_loops(tied: bool, lists: Any) -> None:
     ("lists", "tied"), [(None, False), (None, True), (LISTS, False)]
 )
 def test_gain_matches_loops(lists: Any, tied: bool) -> None:
-    """Of each row its variance, shared out over strata by the spread of an unscored candidate."""
+    """A row's variance is shared out over strata by the variance of an unscored candidate."""
     counts, _ = counted(tied, lists)
     model = Model(counts, METRICS)
     loops = Loops(counts, model)
@@ -225,9 +225,7 @@ def test_gain_matches_loops(lists: Any, tied: bool) -> None:
     )
     known = counts.better.sum(axis=1) + counts.above
     known += counts.tied.sum(axis=1) // 2
-    _, variance = model._poisson.moments(
-        posterior, known, means
-    )  # which has tests of its own
+    _, variance = model._poisson.moments(posterior, known, means)  # tested separately
     expected = np.zeros_like(counts.n_scored, dtype=float)
     for row in loops.rows:
         user = counts.strata.user_of_row[row]
@@ -270,7 +268,7 @@ def test_strata_and_initial_shares_by_hand() -> None:
     assert stratum_edges(1).tolist() == [0, 1]
     assert stratum_edges(6).tolist() == [0, 5, 6]
     assert stratum_edges(5).tolist() == [0, 5]
-    # 0.9 * 1556 = 1400.4 is beyond the last edge given, 2.4 * 1400 = 3360 below 0.9 * 3734
+    # 0.9 * 1556 = 1400.4 exceeds the last fixed edge, and 0.9 * 3734 exceeds 2.4 * 1400 = 3360.
     assert stratum_edges(1555).tolist() == [0, 5, 15, 40, 100, 250, 600, 1555]
     assert stratum_edges(1556).tolist() == [0, 5, 15, 40, 100, 250, 600, 1400, 1556]
     assert stratum_edges(3733).tolist()[-2:] == [1400, 3733]
@@ -289,7 +287,7 @@ def test_strata_and_initial_shares_by_hand() -> None:
 
 
 class Stub:
-    """A model whose gain is given; it counts its steps."""
+    """A model with a fixed gain, which records the steps of its fits."""
 
     def __init__(self, counts: StratumCounts, gain: Any) -> None:
         self.counts = counts
@@ -313,7 +311,7 @@ def test_rounds_score_largest_gain(total: int) -> None:
     counts.score_next(np.minimum(1, n))
     asked = recorded(counts)
     score_in_rounds(model, total)  # type: ignore[arg-type]
-    # rounds grow from 3 scores a user more to all, three for each factor e, at least four
+    # The first round ends 3 scores per user later; 3 rounds per factor e follow, at least 4.
     first, last = (n > 0).sum() / USERS + 3, total / USERS
     limits = [last]
     if last > first:
@@ -344,7 +342,7 @@ def test_rounds_score_largest_gain(total: int) -> None:
 
 
 def first_of(users: int, items: int) -> tuple[StratumCounts, Any]:
-    """Nothing scored yet of users whose held-out item, the last one, is the best."""
+    """Counts without scores; each user's held-out item, the last one, is the best."""
     scores = np.random.default_rng(7).random((users, items))
     scores[:, -1] = 2.0
     data = read_data(np.full(users, items - 1), csr_array(scores.shape))
@@ -360,7 +358,7 @@ def first_of(users: int, items: int) -> tuple[StratumCounts, Any]:
      (800, 40, 8), (1300, 40, 12)],
 )  # fmt: skip
 def test_number_of_classes_and_bins(rows: int, classes: int, bins: int) -> None:
-    """A class for every 20 rows, 20 to 40; a bin for every 100, half of them for the best 30 %."""
+    """20 to 40 classes, one per 20 rows; one bin per 100 rows, half of them for the best 30 %."""
     counts, _ = first_of(rows, 50)
     counts.strata.share_before = (
         np.random.default_rng(0).permutation(rows).astype(float)
@@ -376,12 +374,10 @@ def test_number_of_classes_and_bins(rows: int, classes: int, bins: int) -> None:
 
 
 def test_audit_phases_by_hand() -> None:
-    """16 scores, then factors of 199/16 to a third and two thirds, then all that is left."""
+    """Phases score 16, 16 (199/16)^(1/3) and 16 (199/16)^(2/3) candidates, then the rest."""
     counts, _ = first_of(200, 200)
     model = Model(counts, parse_metrics(["recall@3", "ndcg@3"]))
-    model.share = np.full_like(
-        model.share, 1e-9
-    )  # so that no better ones are expected
+    model.share = np.full_like(model.share, 1e-9)  # no better candidates are expected
     view, money = model.view(), 9000
     found = Audit(model, money)
     asked, costs, drawn, assumed = recorded(counts), [], [], []
@@ -414,7 +410,7 @@ def test_audit_phases_by_hand() -> None:
     )
     worth = expected[0] / 4 + expected[1]
     quotient = first.draw_probability[users] / np.sqrt(worth)
-    assert first.draw_probability.max() == 1  # of those who were not drawn
+    assert first.draw_probability.max() == 1  # users not drawn have probability 1
     assert first.draw_probability[users].max() < 1
     assert quotient == pytest.approx(np.full(users.size, quotient[0]))
     both = drawn[1]
@@ -425,7 +421,7 @@ def test_audit_phases_by_hand() -> None:
 
 
 def test_draws_by_turn() -> None:
-    """Three better ones are expected of the first, eight times as many then, and last all."""
+    """Turns draw until 3 better ones are expected, then 8 times as many, then all that is left."""
     counts, _ = first_of(12, 3000)
     draws = ReciprocalRankDraws(counts, np.random.default_rng(5))
     users, mean = np.arange(12), np.geomspace(1e-5, 0.9, 12)

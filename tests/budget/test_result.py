@@ -21,7 +21,7 @@ def estimate(
 
 
 def result(leads: list[float], **changed: Any) -> BudgetResult:
-    """Three recommenders, one metric, with these differences of the pairs AB, AC and BC."""
+    """Three recommenders and one metric, with these differences of the pairs AB, AC and BC."""
     pairs = dict(zip([(0, 1), (0, 2), (1, 2)], leads, strict=True))
     fields: dict[str, Any] = {
         "names": ("A", "B", "C"),
@@ -161,7 +161,7 @@ def test_notes_of_one_recommender() -> None:
 
 
 def test_notes_separate_proxy_and_model() -> None:
-    """Of a proxy that does not help, the budget is no question any more."""
+    """For a proxy that does not help, no larger budget is advised."""
     open_ = notes(0.1, 0.2, 0.1, proxy_helps=(True, True, False))
     assert has(open_, "C: the first scores show little relation to the proxy's order")
     assert not has(open_, "too few users were ranked fully")
@@ -178,7 +178,7 @@ def test_weak_proxy_column() -> None:
 
 @pytest.mark.parametrize(("low", "high"), [(-0.02, 0.3), (-0.3, 0.02), (-0.1, 0.1)])
 def test_p_value_of_clipped_interval(low: float, high: float) -> None:
-    """Around 0 and of 0.1 on each side, of which the side that was clipped is shorter."""
+    """The clipped side of the interval is shorter; the other one shows how far it reaches."""
     half = stats.norm.ppf(0.975) * 0.05
     for centre in (0.01, -0.01):
         whole = Estimate(

@@ -26,7 +26,7 @@ def world(seed: int = 0, items: int = ITEMS) -> tuple[csr_array, Any, Any]:
 
 
 def ordered(data: EvaluationData, proxy: Any) -> tuple[Strata, list[list[set[int]]]]:
-    """The strata, and all items of each user in each of them."""
+    """Return the strata, and the items of each user in each of them."""
     strata = Strata(data, make_proxy(proxy, data), 0)
     found: list[list[set[int]]] = []
     for user, of_user in enumerate(strata.sizes):
@@ -40,7 +40,7 @@ def ordered(data: EvaluationData, proxy: Any) -> tuple[Strata, list[list[set[int
 
 
 def cut(items: list[int], strata: Strata) -> list[set[int]]:
-    """Items in the order of the proxy by strata."""
+    """Cut items in the order of the proxy into strata."""
     bounds = zip(strata.edges[:-1], strata.edges[1:], strict=True)
     return [set(items[first:end]) for first, end in bounds]
 
@@ -79,7 +79,7 @@ def test_order_follows_proxy(entries: int, monkeypatch: pytest.MonkeyPatch) -> N
 def test_tail_in_random_order(
     entries: int, length: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """The head of a user ends at the last edge within its part of all entries."""
+    """A user's head ends at the last edge within the user's part of all entries."""
     seen, held, scores = world(1, 300)
     data = read_data(held, seen)
     monkeypatch.setattr(strata_module, "LEAST_HEAD", 50)
@@ -99,7 +99,7 @@ def test_tail_in_random_order(
 def test_stratum_starts_with_random_sample(
     entries: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Each pair of the 8 candidates of the second stratum is as frequent, in the head or not."""
+    """All pairs of the 8 candidates of the second stratum are equally frequent."""
     monkeypatch.setattr(strata_module, "LEAST_HEAD", 5)
     monkeypatch.setattr(strata_module, "HEAD_ENTRIES", entries)
     data = read_data(np.zeros(1, int), csr_array((1, 14)))
@@ -113,7 +113,7 @@ def test_stratum_starts_with_random_sample(
     found = counts[6:, 6:]
     if entries > 1:
         assert found.sum() == runs
-    else:  # the tail is all that is not in the head, and only its size is that of a stratum
+    else:  # in the tail, strata are random parts of all tail items
         assert counts[1:6].sum() == 0
     off = found[~np.eye(8, dtype=bool)]
     expected = found.sum() / off.size
@@ -133,7 +133,7 @@ def test_pairs_scored_once() -> None:
         return scores[users, items]
 
     counts = StratumCounts(ordered(data, scores)[0], score)
-    pairs.clear()  # of held-out items
+    pairs.clear()  # without held-out items
     while counts.n_left.any():
         counts.score_next(np.minimum(counts.n_left, 3))
     assert sorted(pairs) == [

@@ -41,7 +41,7 @@ METRICS = (
 
 
 def greatest_sums(gains, last, factor):
-    """Greatest weighted sum of gains over ranks 1 ... k, by k; beyond `last` the gain of k."""
+    """Greatest weighted mean of gains over ranks 1 ... k; beyond `last` the gain at rank k."""
     sums = np.cumsum(np.maximum(gains[:last], factor * gains[:last]))
     return np.concatenate([sums / np.arange(1, last + 1), gains[last:]])
 
@@ -137,7 +137,7 @@ class TestBracket:
         points, exact = all_points(n, m, shape, sampling, metric, measure.cutoff)
         assert (points @ lower[0] <= exact + 1e-10).all()
         assert (points @ upper[0] >= exact - 1e-10).all()
-        # and is not far from what holds at the points alone
+        # The bound is not much wider than the points alone require.
         assert (exact - points @ lower[0]).min() < 0.002
         assert (points @ upper[0] - exact).min() < 0.002
 
@@ -165,7 +165,7 @@ class TestBracket:
 
 
 def test_growth_within_blocks_by_hand():
-    """Means are 3, -1/2, -1/2 and 1/2; a block of one rank has no room for a change."""
+    """Block means are 3, -1/2, -1/2 and 1/2; within a block of one rank no weight can change."""
     sizes = np.array([1.0, 2.0, 2.0, 4.0])
     sums = np.array([3.0, -1.0, -1.0, 2.0])
     table = SimpleNamespace(factor=3.0, block_sums=lambda _: (sums, sizes))
@@ -176,9 +176,11 @@ def test_growth_within_blocks_by_hand():
 
 
 def test_growth_between_points_of_parabola():
-    # 3 k^2 rises above the line between points at most by 3 (step / 2)^2, in the middle.
+    # Between two points 3 k^2 differs most from a straight line in the middle: by 3 (step / 2)^2.
     points = np.array([1, 2, 6, 12, 20])
     growth = _growth_between_points(3.0 * points**2, SimpleNamespace(points=points))
     of_step = [0, 3 * 2**2, 3 * 3**2, 3 * 4**2]
-    above = np.maximum([*of_step, 0], [0, *of_step])  # of the steps on both sides
+    above = np.maximum(
+        [*of_step, 0], [0, *of_step]
+    )  # the larger one of the steps on both sides
     assert growth[:-1] == pytest.approx(2 * above[:-1])

@@ -23,7 +23,7 @@ OF_RANKS = (
 
 
 def names_of_all_metrics():
-    """Every registered metric, at cut-off 10 and over the whole ranking, where it has such."""
+    """Yield every registered metric, at cut-off 10 and without a cut-off where possible."""
     for kind, metric in REGISTERED_METRICS.items():
         name = f"{kind}2" if metric.has_beta else kind
         if metric.cutoff != "none":
@@ -36,7 +36,7 @@ NAMES = list(names_of_all_metrics())
 
 
 def population(rng, several, tied, graded, skill):
-    """Ranks of relevant items whose scores exceed those of other items by a user's skill."""
+    """Ranks of relevant items, whose scores have a random bonus."""
     n_relevant = (
         rng.integers(1, 9, POPULATION) if several else np.ones(POPULATION, int)
     )
@@ -69,7 +69,7 @@ questions = pytest.mark.filterwarnings("ignore::sampled_metrics.InputWarning")
 @questions
 @pytest.mark.parametrize("kind", KINDS)
 def test_interval_of_many_users_is_students(kind):
-    """Of 400 users, whose means are nearly normal; its ends are on both sides of the value."""
+    """The means of 400 users are nearly normal."""
     rng = np.random.default_rng(1)
     ranks = population(rng, *kind, skill=1.5).take(np.arange(400))
     values = sm.values_by_user(ranks, [name for name in NAMES if "micro" not in name])
@@ -85,7 +85,7 @@ def test_interval_of_many_users_is_students(kind):
 
 @questions
 def test_precision_interval_scales_like_recall():
-    """With three relevant items each, precision@10 is recall@10 times 3/10, and so is its error."""
+    """With three relevant items per user, precision@10 is 3/10 of recall@10, and so is its error."""
     rng = np.random.default_rng(2)
     better = np.sort(
         rng.permuted(np.tile(np.arange(30), (300, 1)), axis=1)[:, :3], axis=1
@@ -112,7 +112,7 @@ def test_precision_interval_scales_like_recall():
 
 @questions
 def test_few_users_with_hits_are_counted():
-    """Three relevant items each, which 8 of 300 users have at the top and the others at the end."""
+    """8 of 300 users have their three relevant items at the top, the others at the end."""
     better = np.tile([97, 98, 99], (300, 1))
     better[:8] = [0, 1, 2]
     ranks = sm.Ranks([100] * 300, better.ravel(), [0] * 900, n_found=[3] * 300)
@@ -123,12 +123,12 @@ def test_few_users_with_hits_are_counted():
         assert f"{metric}: about 8 of 300 users" in words
     assert (
         "hit@10: about" not in words
-    )  # the interval of a share is right for any number of users
+    )  # the interval of a share of users is right with few hits too
 
 
 @questions
 def test_no_hits_upper_end_is_positive():
-    """As for a share of successes, of which none of 50 was one: about 4/50 at most."""
+    """The interval ends at about 4/50, like that of a share with no success in 50 trials."""
     better = np.tile([97, 98, 99], (50, 1))
     ranks = sm.Ranks([100] * 50, better.ravel(), [0] * 150, n_found=[3] * 50)
     for result in sm.evaluate(ranks, "precision@10, recall@10, hit@10, ndcg-by-k@10"):
@@ -137,7 +137,7 @@ def test_no_hits_upper_end_is_positive():
 
 
 def shares_that_hold(kind, n_users, n_samples):
-    """Shares of samples of users whose intervals hold the values of the whole population.
+    """Share of samples of users whose intervals hold the values of the whole population.
 
     Of `evaluate` and of `compare`, shape (2, metrics); the second recommender has other ranks of
     the same items.
@@ -171,7 +171,7 @@ def shares_that_hold(kind, n_users, n_samples):
     ("kind", "n_users"), [(KINDS[0], 100), (KINDS[2], 100), (KINDS[3], 60)]
 )
 def test_intervals_few_samples_cover(kind, n_users):
-    """In 20 samples 19 are expected; fewer than 14 have a chance of 3e-6 if 95 % hold the value."""
+    """19 of 20 samples are expected to hold the value; fewer than 14 have a probability of 3e-6."""
     assert shares_that_hold(kind, n_users, 20).min() >= 14 / 20
 
 
@@ -189,7 +189,7 @@ def test_intervals_cover_as_stated(kind, n_users):
 @questions
 @pytest.mark.long
 def test_intervals_of_ten_users_cover():
-    """Less than 95 % for a difference of hits, where all ten users may have the same ones.
+    """Differences of hits are covered less often, because all ten users may have the same hits.
 
     In 400 samples at least 97 % for one recommender, 77 % for differences of hits, 90 % for others.
     """

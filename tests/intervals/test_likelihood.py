@@ -10,7 +10,7 @@ from sampled_metrics.intervals.likelihood import UpperBound, UserValues
 
 
 def upper_bound(values, largest, confidence):
-    """Upper bound of the mean of values, one of each user."""
+    """Upper bound of the mean of values, one per user."""
     n_units = np.ones(values.size, int)
     return UpperBound(UserValues(values, n_units, largest)).at(confidence)
 

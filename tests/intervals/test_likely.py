@@ -38,7 +38,7 @@ CREDITS = {
 
 
 def chances(n, m):
-    """Probability of sampled rank i + 1 given the true rank: of C(n - 1, m) sets of negatives."""
+    """Probability of sampled rank i + 1 given the true rank, by counting sets of negatives."""
     return [
         [
             math.comb(r - 1, i) * math.comb(n - r, m - i) / math.comb(n - 1, m)
@@ -63,7 +63,7 @@ def likely(counts, names, n, sampling=WITHOUT):
 
 
 def roughness(g):
-    """Twice the integral of (g' + 0.3)^2 + g''^2 over the log of the rank, as sums."""
+    """Twice the integral of (g' + 0.3)^2 + g''^2 over the log of the rank, as a sum."""
     x = [math.log(r) for r in range(1, len(g) + 1)]
     steps = [after - before for before, after in pairwise(x)]
     slopes = [
@@ -83,7 +83,7 @@ def roughness(g):
     "counts", [[3, 1, 0, 2, 1], [90, 40, 20, 9, 7], [1600, 0, 0, 0, 0]]
 )
 def test_density_matches_direct_optimisation(counts):
-    """Of 12 candidates each rank is a cell; of the penalised likelihood all sums are loops."""
+    """With 12 candidates each rank is a cell; the penalised likelihood is computed in loops."""
     n, m, users = 12, len(counts) - 1, sum(counts)
     given = np.array(chances(n, m))
 
@@ -106,7 +106,7 @@ def test_density_matches_direct_optimisation(counts):
 
 @pytest.mark.parametrize(("exponent", "least"), [(0.7, 0.9), (0.5, 0.8), (0.3, 0.75)])
 def test_power_law_is_followed(exponent, least):
-    """Nearly the usual one, a share k^0.7 of the users at ranks up to k, and others in part."""
+    """Power laws near the usual one, k^0.7, are estimated well, others in part."""
     n, m, users = 20_000, 100, 6040
     last = np.unique(np.geomspace(1, n, 2000).round().astype(int))
     share = np.diff((last / n) ** exponent, prepend=0)
@@ -124,7 +124,7 @@ def test_auc_is_unbiased():
 
 @pytest.mark.parametrize("sampling", [WITHOUT, "with-replacement", "distinct"])
 def test_more_cells_same_estimate(sampling, monkeypatch):
-    """Of 3,000 ranks 100 cells are made; with four times as many the estimate is the same."""
+    """3,000 ranks make 100 cells; with four times as many the estimate is the same."""
     counts = np.round(600 / (1 + np.arange(31.0)))
     about = (counts, ["recall@10", "ap"], 3000, sampling)
     values = likely(*about) @ counts / counts.sum()
@@ -172,7 +172,7 @@ def test_range_ends_ordered_at_any_confidence(n, ranks, confidence):
 
 @pytest.mark.parametrize("users", [50, None])
 def test_printed_density_matches_direct_optimisation(users):
-    """Of 12 candidates each rank is a cell; sums are loops, the covariance is that of the density.
+    """With 12 candidates each rank is a cell; the covariance is that under the fitted density.
 
     The error of what is said about an evaluation is that of 3,000 users.
     """
@@ -209,7 +209,7 @@ def test_printed_density_matches_direct_optimisation(users):
 @pytest.mark.parametrize(("printed", "shape"), [
     ({"HR@10": "0.82"}, "non-increasing"),
     ({"HR@10": "0.82", "NDCG@10": "0.59"}, "none"),
-    ({"HR@10": "0.099", "NDCG@10": "0.045"}, "non-increasing"),  # those of a random order
+    ({"HR@10": "0.099", "NDCG@10": "0.045"}, "non-increasing"),  # the values of a random order
 ])  # fmt: skip
 def test_too_few_numbers_not_quoted(printed, shape):
     about = {"n_items": 3416, "n_negatives": 100, "n_users": 6040, "shape": shape}
@@ -225,7 +225,7 @@ def test_too_few_numbers_not_quoted(printed, shape):
 
 
 def sample(rng, size, exponent, n=3541, m=100, **options):
-    """Sampled and exact ranks of users, of whom a share (k/n)^exponent is at ranks up to k."""
+    """Sampled and exact ranks of users; a share (k/n)^exponent of them is at ranks up to k."""
     better = (n * rng.random(size) ** (1 / exponent)).astype(int)
     sampled = rng.hypergeometric(better, n - 1 - better, m) + 1
     return sm.SampledRanks(sampled, n, m, **options), sm.Ranks(
@@ -251,7 +251,7 @@ def test_wide_interval_not_quoted():
 @pytest.mark.filterwarnings("ignore::sampled_metrics.InputWarning")
 @pytest.mark.parametrize("seed", range(6))
 def test_number_in_interval_in_range(seed):
-    """Also for a random order, for ranks that rise towards the last, and at any confidence."""
+    """Also for a random order, for ranks that are mostly bad, and at any confidence."""
     rng = np.random.default_rng(seed)
     m, users = int(rng.integers(10, 200)), int(rng.integers(30, 3000))
     ranks = 1 + (m * rng.random(users) ** rng.uniform(0.7, 4)).astype(int)
@@ -282,7 +282,7 @@ def test_interval_of_auc_is_its_range():
 
 @pytest.mark.long
 def test_value_in_range_in_most_draws():
-    """Without being put there, in at least 99 % of draws from a population of the class."""
+    """In at least 99 % of draws from a population of the class, without being moved there."""
     rng = np.random.default_rng(4)
     inside = []
     for exponent in (0.35, 0.5, 0.7):
@@ -300,7 +300,7 @@ def test_value_in_range_in_most_draws():
 @pytest.mark.parametrize(("users", "most"), [(800, 1.35), (5000, 1.12)])
 @pytest.mark.parametrize("metric", ["recall@10", "ndcg@10", "ap"])
 def test_random_order_slightly_too_high(metric, users, most):
-    """It is at the edge of the class, which no mixture is beyond; users bring it closer."""
+    """A random order is at the edge of the class, so estimates err to one side."""
     rng = np.random.default_rng(5)
     n, m = 400, 50
     exact = parse_measure(metric).value_at(np.arange(1, n + 1), n).mean()
@@ -348,7 +348,7 @@ def fitted(cells, counts):
 
 
 def extreme_counts(m, users):
-    """Users at one or two sampled ranks, the same at all, and more at later ones."""
+    """Counts with all users at one or two sampled ranks, equal ones, and rising ones."""
     counts = {
         name: np.zeros(m + 1)
         for name in ("first", "second", "middle", "last", "ends", "two")
@@ -366,7 +366,7 @@ def extreme_counts(m, users):
 @pytest.mark.parametrize("m", [1, 5, 20, 100, 1000])
 @pytest.mark.parametrize("n", [1500, 20_000, 1_000_000])
 def test_extreme_counts_reach_maximum(n, m):
-    """There, the slope of the penalised likelihood is 0 and its curvature positive."""
+    """At the maximum the slope of the penalised likelihood is 0 and its curvature positive."""
     cells = smooth.rank_cells((parse_measure("ap"),), n, m, WITHOUT)
     for users in (1, 30, 10_000, 100_000):
         for name, counts in extreme_counts(m, users).items():
@@ -386,7 +386,7 @@ def test_extreme_counts_reach_maximum(n, m):
 
 @pytest.mark.parametrize("sampling", [WITHOUT, "with-replacement", "distinct"])
 def test_many_candidates_and_negatives(sampling):
-    """Ties and users with several rows give counts that are not whole."""
+    """Counts need not be whole numbers: ties and users with several rows give fractions."""
     counts = 500 / (1 + np.arange(5001.0))
     about = ([parse_measure("recall@10")], 1_000_000, 5000, sampling)
     value = likely(counts, ["recall@10"], 1_000_000, sampling)[0] @ counts
@@ -404,7 +404,7 @@ def test_all_candidates_drawn(n):
 
 @pytest.mark.parametrize("m", [20, 100])
 def test_log_errors_cover_exact_metric(m):
-    """Exponents scatter about the usual one as slopes do; intervals hold about 95 % of them."""
+    """If exponents scatter as the prior says, intervals hold about 95 % of exact metrics."""
     rng = np.random.default_rng(10)
     measures = [parse_measure("recall@10"), parse_measure("ap")]
     held = []
@@ -439,7 +439,7 @@ def test_difference_stays_in_range():
 
 
 def pairs(rng, users, first, n_items=2000, m=20, shared=False):
-    """Scores of a held-out item and negatives of each user, which all users share or not."""
+    """Scores of a held-out item and negatives per user; `shared` negatives are the same for all."""
     rows = []
     drawn = rng.choice(np.arange(1, n_items), m, replace=False)
     for user in range(users):
@@ -481,7 +481,7 @@ def test_notes_name_rankings_and_checks():
 
 
 def test_million_candidates_little_memory():
-    """Of 50 MB at most; n x (m + 1) probabilities are 800 MB."""
+    """At most 50 MB are used; a table of n x (m + 1) probabilities would take 800 MB."""
     counts = np.zeros(101)
     counts[:20] = 50
     tracemalloc.start()

@@ -80,7 +80,7 @@ class TestMeanInterval:
     )
     def test_share_of_successes_is_wilson(self, successes, n):
         share = Moments.from_values([1.0] * successes + [0.0] * (n - successes))
-        # The half user of the prior does not matter where it is as those observed.
+        # A prior equal to the observed values changes nothing.
         for confidence in (0.5, 0.9, 0.95, 0.999):
             found = mean_interval(share, n, share, confidence)
             expected = wilson(successes, n, confidence)
@@ -90,7 +90,7 @@ class TestMeanInterval:
 
     @pytest.mark.parametrize("smooth", [None, Moments.from_values([0.0, 0.5, 1.0])])
     def test_unobserved_values_widen(self, smooth):
-        """30 users at 0, half a user at 0 or 1 with probability 3/4 and 1/4, 50 smooth users."""
+        """30 users have 0, half a user of the prior 0 or 1, and 50 smooth users other values."""
         found = mean_interval(
             Moments.from_values([0.0] * 30), 30, PRIOR, smooth=smooth
         )
@@ -158,7 +158,7 @@ class TestMeanInterval:
 
 DRAWS = {
     "hits": (lambda rng, n: (rng.random(n) < 0.05).astype(float), 0.05),
-    # As a corrected recall: mostly about 0, now and then 0.6, below 0 between.
+    # Like a corrected recall: mostly about 0, sometimes 0.6, sometimes slightly negative.
     "corrected": (
         lambda rng, n: rng.choice(
             [0.57, 0.02, -0.04, 0.0], n, p=[0.1, 0.05, 0.15, 0.7]
@@ -171,7 +171,7 @@ DRAWS = {
 @pytest.mark.parametrize("name", DRAWS)
 @pytest.mark.parametrize("n", [30, 200])
 def test_coverage(name, n):
-    """At least 95 % but for what chance allows."""
+    """Coverage is at least 95 %, within four standard errors."""
     rng, (draw, mean) = np.random.default_rng([n, len(name)]), DRAWS[name]
     prior = Moments.from_values(draw(np.random.default_rng(0), 10_000))
     found = [

@@ -24,7 +24,7 @@ from tests.helpers.rank_draws import (
     sampled,
 )
 
-BROKEN = {  # what a correction does: (refuses the ranks, asks about them)
+BROKEN = {  # what `correct` does: (it refuses the ranks, it warns)
     "every negative twice": (True, False),
     "ten negatives given as a hundred": (True, True),
     "two negatives given as a hundred": (True, False),
@@ -32,10 +32,13 @@ BROKEN = {  # what a correction does: (refuses the ranks, asks about them)
     "popular negatives": (
         False,
         True,
-    ),  # some true ranks explain them, those of a poor recommender
+    ),  # a poor recommender could have such ranks
     "ten of a hundred negatives hard": (True, False),
     "half of the negatives hard": (True, False),
-    "held-out items that are not scored": (False, True),  # are at the end: not broken
+    "held-out items that are not scored": (
+        False,
+        True,
+    ),  # they are at the end, which is valid
 }
 
 
@@ -63,9 +66,11 @@ class TestMisfit:
                 drawn = sampled(true, 2, rng)
             case "counted from two":
                 drawn = np.minimum(sampled(true, M, rng) + 1, M + 1)
-            case "popular negatives":  # of which the share above is near 1
+            case "popular negatives":  # the share of them above the item is near 1
                 drawn = 1 + rng.binomial(M, 1 - (true - 1) / N)
-            case "ten of a hundred negatives hard":  # as good as the held-out item
+            case (
+                "ten of a hundred negatives hard"
+            ):  # half of them are better than the held-out item
                 drawn = sampled(true, 90, rng) + rng.binomial(10, 0.5, true.size)
             case "half of the negatives hard":
                 drawn = sampled(true, 50, rng) + rng.binomial(50, 0.5, true.size)
@@ -78,7 +83,7 @@ class TestMisfit:
 
     @pytest.mark.parametrize("case", BROKEN)
     def test_broken_data_refused_or_warned(self, case, recwarn):
-        """Each of these made up mistakes must not pass in silence, by the public function."""
+        """No mistake passes `correct` without an error or a warning."""
         refused = False
         try:
             correct(self.broken(case), "recall@10", "cls", n_items=N, n_negatives=M)
@@ -89,7 +94,7 @@ class TestMisfit:
 
     @pytest.mark.parametrize("users", [300, 6000])
     def test_some_poor_ranks_do_not_warn(self, users, recwarn):
-        """A good recommender that has 4 % of its users in the last four tenths."""
+        """A good recommender has 4 % of its users in the last four tenths."""
         rng = np.random.default_rng(12)
         true = power_ranks(users, 0.25, rng)
         true[: users // 25] = rng.integers(N * 6 // 10, N, users // 25)
@@ -97,7 +102,7 @@ class TestMisfit:
         assert not recwarn.list
 
     def test_avoided_top_needs_wider_shape(self):
-        """Some ranks a little further down are likelier: no broken data, but not of shape 1."""
+        """Ranks below the top are likelier: valid data, but not non-increasing."""
         rng = np.random.default_rng(14)
         rank = np.arange(1, N + 1)
         weights = np.where(rank <= 60, 1.0, 2.5 * np.minimum(1.0, 177 / rank) ** 2)
@@ -114,7 +119,7 @@ class TestMisfit:
     @pytest.mark.filterwarnings("ignore:.*in a random order")
     @pytest.mark.parametrize(("step", "asks"), [(8, True), (6, False), (-8, False)])
     def test_rare_first_ranks_warn(self, step, asks):
-        """The mean of the first 6 of 20 ranks, of 100 users each, is tested."""
+        """With 20 ranks and about 100 users at each, the mean of the first 6 ranks is tested."""
         counts = np.full(20, 100)
         counts[:6] += step * np.arange(-5, 6, 2) // 2
         rank = np.arange(1, 7)
@@ -133,15 +138,15 @@ class TestMisfit:
         assert misfit(SampledRanks(ranks, N, M, users=users)).p_value > 0.01
         assert (
             misfit(SampledRanks(ranks, N, M)).p_value < 0.01
-        )  # 6,000 users of 300 ranks
+        )  # as if there were 6,000 users
 
     def test_p_value(self):
         found = misfit(SampledRanks([1] * 30 + [2] * 70, N, 1), "non-increasing")
-        # m = 1: rank 1 has at least the probability 1/2
+        # With m = 1, rank 1 has a probability of at least 1/2.
         expected = 2 * (30 * np.log(30 / 50) + 70 * np.log(70 / 50))
         assert found.statistic == pytest.approx(expected, rel=0.01)
         assert found.p_value == pytest.approx(chi2.sf(found.statistic, found.degrees))
-        # Of true ranks 1, 2, 3, rank 2 comes closest: 3 cells less 1 point, and 1.
+        # True rank 2 is closest: 3 cells less 1 point plus 1 are 3 degrees of freedom.
         sample = SampledRanks(
             [1] * 10 + [2] * 80 + [3] * 10, 3, 2, "with-replacement"
         )
@@ -164,7 +169,7 @@ class TestRise:
     @each_sampling
     @pytest.mark.parametrize(("n", "m"), [(9, 8), (60, 7), (60, 20), (400, 100)])
     def test_low_ranks_of_class_have_bounded_mean(self, n, m, sampling):
-        """Under each extreme point of the class, equally likely true ranks 1 ... k."""
+        """Checked under each extreme point of the class: equally likely true ranks 1 ... k."""
         single = pmf_at(np.arange(1, n + 1), n, m, sampling)
         of_points = np.cumsum(single, axis=0) / np.arange(1, n + 1)[:, None]
         for length in (6, 12, 24):
@@ -174,7 +179,7 @@ class TestRise:
                 assert means.max() <= (length + 1) / 2 + 1e-12
 
     def test_p_value_by_hand(self):
-        """Of 100 negatives the means of ranks up to 6, 12 and 24 are tested."""
+        """With 100 negatives the means of ranks up to 6, 12 and 24 are tested."""
         ranks = [1] * 2 + [5] * 20 + [9] * 4 + [20] * 30 + [80] * 40
         found = []
         for length, head in (
@@ -188,26 +193,26 @@ class TestRise:
         few = SampledRanks([1] * 2 + [5] * 17 + [80] * 40, N, M)
         assert (
             rising_p_value(count_users_by_sampled_rank(few)) == 1.0
-        )  # of 19 users the mean is not normal
+        )  # the mean of 19 users is not normal enough
 
     @pytest.mark.parametrize(
         ("m", "longest"), [(1, 6), (10, 6), (46, 6), (47, 12), (95, 24)]
     )
     def test_rise_tests_a_quarter_of_ranks(self, m, longest):
-        """Ranks just below the longest tested are noticed, those after it are not."""
+        """Only ranks up to the longest tested length are noticed."""
         last = min(longest, m + 1)
         assert rise_of([last] * 200, m) < 0.01 or last < 4
         assert rise_of([min(longest + 1, m + 1)] * 200, m) == 1.0 or m + 1 <= longest
 
     @pytest.mark.parametrize("m", [10, 50, 500])
     def test_rise_level_for_equal_ranks(self, m):
-        """The least favourable case: questions begin at p = 0.0025."""
+        """p is below 0.0025, where warnings begin, in at most 0.6 % of samples."""
         rng = np.random.default_rng(15)
         found = [rise_of(rng.integers(1, m + 2, 500), m) for _ in range(2000)]
         assert np.mean(np.array(found) < 0.0025) < 0.006
 
     def test_popular_negatives_warn(self, recwarn):
-        """Above the item is a share of negatives that is the root of that of the candidates."""
+        """The share of negatives above the item is the square root of that of the candidates."""
         rng = np.random.default_rng(16)
         rank = np.arange(1, N + 1)
         weights = 1.0 / (rank + 20)

@@ -24,7 +24,7 @@ GROUPS = {
     "by time": ["global-time/ranks"],
     "NCF": ["ncf"],
 }
-NORMAL = 1.959963984540054  # of 95 %
+NORMAL = 1.959963984540054  # quantile of 95 % intervals
 
 
 def test_quote_interval_is_a_factor():
@@ -34,7 +34,7 @@ def test_quote_interval_is_a_factor():
 
 @pytest.mark.parametrize(("estimate", "expected"), [
     (0.1, (0.1, 0.08, 0.15)),  # cut at the low end
-    (0.5, (0.2, 0.2 / 1.5, 0.2)),  # the nearest value in the range, which is its own end
+    (0.5, (0.2, 0.2 / 1.5, 0.2)),  # the nearest value in the range, which is an end of its interval
     (0.01, (0.08, 0.08, 0.12)),
 ])  # fmt: skip
 def test_quote_stays_in_range(estimate, expected):
@@ -69,7 +69,7 @@ def test_quote_difference_by_hand():
 
 
 def test_users_with_several_rows_count_once():
-    """Three rows of a user weigh as much as one of another; the interval is of all users."""
+    """Three rows of one user weigh as much as one row of another."""
     rng = np.random.default_rng(0)
     ranks = 1 + (100 * rng.random(600) ** 3).astype(int)
     users = np.concatenate([np.arange(450), np.repeat(np.arange(450, 500), 3)])
@@ -124,7 +124,7 @@ def rankings(folders):
 
 
 def holds(table, rng, m, users):
-    """Whether intervals hold the exact metrics of all users, in a sample of them."""
+    """Whether intervals from a sample of users hold the exact metrics of all users."""
     table = table[table["n_candidates"] > m]
     columns = ("n_candidates", "n_better", "n_tied")
     n_candidates, n_better, n_tied = (table[name].to_numpy() for name in columns)
@@ -148,7 +148,7 @@ def holds(table, rng, m, users):
 @pytest.mark.filterwarnings("ignore::sampled_metrics.InputWarning")
 @pytest.mark.parametrize("group", GROUPS)
 def test_intervals_hold_exact_metrics(group):
-    """In 85 % at least; of those on which the constants were not chosen too."""
+    """At least 85 % are held, also on data on which the constants were not chosen."""
     rng = np.random.default_rng(11)
     tables = list(rankings(GROUPS[group]))
     held = {m: [] for m in (20, 100, 500)}
@@ -170,7 +170,7 @@ def results(ranks, m, n):
 @pytest.mark.filterwarnings("ignore::sampled_metrics.InputWarning")
 @pytest.mark.parametrize("seed", [12, 21, 43])
 def test_value_moved_out_of_interval_has_none(seed):
-    """Ranks that rise towards the last, where a range at the top hardly allows anything."""
+    """Ranks are mostly bad, so the range allows little at the top and moves the value."""
     rng = np.random.default_rng(seed)
     m, users = int(rng.integers(10, 60)), int(rng.integers(100, 300))
     found = results(1 + (m * rng.random(users) ** 0.6).astype(int), m, 4000)

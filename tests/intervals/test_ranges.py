@@ -180,7 +180,7 @@ def averaged(sample):
 
 
 def changed_by(ranks, user):
-    """Users whose bracketing vectors change with the rank of one user, besides that user.
+    """Other users whose bracketing vectors change with the rank of one user.
 
     Both halves are solved on the same true ranks, so vectors may also differ by some 1e-5.
     """
@@ -192,7 +192,7 @@ def changed_by(ranks, user):
 
 
 def test_vectors_do_not_depend_on_own_fold():
-    """A rank moves the vectors of the other half, and no rank of those moves them in turn."""
+    """A rank changes the vectors of the other fold only."""
     ranks = sampled(
         power_ranks(60, 0.3, np.random.default_rng(3)), M, np.random.default_rng(4)
     )
@@ -207,7 +207,7 @@ def test_vectors_do_not_depend_on_own_fold():
 
 @pytest.mark.parametrize("times", [2, 3])
 def test_repeated_rows_count_once(times):
-    """Every row several times is the same evaluation: nothing changes, to the last digits."""
+    """Repeating every row changes nothing, to the last digits."""
     ranks = sampled(
         power_ranks(200, 0.3, np.random.default_rng(6)), M, np.random.default_rng(7)
     )

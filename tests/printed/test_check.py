@@ -37,7 +37,7 @@ def failed(table, **options):
     return [flag.test for result in check(table, **options) for flag in result.flags]
 
 
-# benchmarks/archive/check.py measures the same for 200 and 52 tables.
+# benchmarks/archive/check.py measures the same for more tables.
 @pytest.mark.long
 def test_sound_table_not_flagged():
     rng = np.random.default_rng(1)
@@ -85,7 +85,7 @@ def test_range_matches_reported():
         ("0.423", 13, 2, True),  # 11 of 26
         ("0.8079470198675497", 6040, 1, True),  # all digits
         ("1.0", 7, 1, True),
-        ("0.45", 6040, 1, True),  # more users than two digits tell apart
+        ("0.45", 6040, 1, True),  # two digits fit many numbers of hits
     ],
 )
 def test_hit_rate_is_share_of_users(share, users, runs, sound):
@@ -108,7 +108,7 @@ def test_granularity_names_neighbouring_shares():
         (
             {"HR@10": "0.300", "NDCG@10": "0.085"},
             False,
-        ),  # below 0.3 / log2(11) = 0.0867
+        ),  # at least 0.3 / log2(11) = 0.0867 is needed
         ({"HR@10": "0.300", "NDCG@10": "0.087"}, True),
         ({"HR@1": "0.30", "MRR": "0.29"}, False),
         ({"HR@1": "0.300", "MRR": "0.660"}, False),  # at most 0.3 + 0.7 / 2
@@ -160,7 +160,7 @@ def test_exact_metric_has_sampling_error():
 
 
 def test_exact_metric_flagged_outside_range():
-    """Without users, sampling error may explain a distance; within an error, it does."""
+    """Without n_users a sampling error may explain the distance, so nothing is flagged."""
     (expected,) = reported(PAPER, "HR@10", **ABOUT)
     for value, users, flags_of in (
         (expected.range_high + 0.002, 6040, []),  # inside by its own sampling error
@@ -172,7 +172,7 @@ def test_exact_metric_flagged_outside_range():
 
 
 def test_below_random_order_has_range():
-    """Held-out items that are not scored are last of all, which any share of them may be."""
+    """Any share of held-out items may be last of all, because they are not scored."""
     about = {"n_items": 23770, "n_negatives": 100, "n_users": 4230}
     (result,) = check([{"NDCG@10": "0.030", **about}])
     assert not result.flags
@@ -208,7 +208,7 @@ def test_disjoint_ranges_decide_order():
 
 
 def test_orders_use_half_the_error():
-    """As `reported` computes them, of rows some of which nearly meet."""
+    """The ranges are those of `reported`; some nearly meet."""
     about = {"n_items": 400, "n_negatives": 50, "n_users": 2000}
     table = []
     for i in range(16):

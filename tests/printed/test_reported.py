@@ -37,7 +37,7 @@ pytestmark = pytest.mark.filterwarnings("ignore:n_users")  # numbers are made up
 
 @cache
 def chances(n, m, replacement=False):
-    """Distribution of the sampled rank for all true ranks, by counting; shape (n, m + 1)."""
+    """Distribution of the sampled rank at every true rank, by counting; shape (n, m + 1)."""
     table = np.empty((n, m + 1))
     for r in range(1, n + 1):
         for i in range(m + 1):
@@ -55,7 +55,7 @@ def sampled(name, n, m, **drawn):
 
 
 def dense(low, high, exact, shape, n, m, **drawn):
-    """Both ends of the exact metric by programmes with a column for each rank."""
+    """Both ends of the exact metric, by linear programmes with a column for each rank."""
     ranks = np.arange(1, n + 1)
     mixed = (
         (lambda v: np.cumsum(v) / ranks)
@@ -136,7 +136,7 @@ def test_range_holds_any_distribution_of_class(n, data):
 
 
 def test_one_number_widens_like_wilson():
-    # One number: the expectation p with |v - p| = z sqrt(p (1 - p) / D) bounds it on either side.
+    # For one number the bounds are the p with |v - p| = z sqrt(p (1 - p) / D).
     v, d, z = 0.3, 500, 1.959963984540054
     low, high = ((v + z * z / 2 / d + s * z * math.sqrt(v * (1 - v) / d + z * z / 4 / d / d))
                  / (1 + z * z / d) for s in (-1, 1))  # fmt: skip
@@ -168,7 +168,7 @@ def test_ranges_cover_as_stated():
 
 
 def test_runs_reduce_covariance():
-    """With one user and rank, a mean over R runs has a variance R times smaller."""
+    """At one true rank, the variance of a mean over R runs is R times smaller."""
     n, m = 30, 10
     credit = [CREDIT[name](np.arange(1, m + 2), m + 1) for name in ("HR@5", "MRR")]
     table = chances(n, m)
@@ -228,7 +228,7 @@ def test_many_items_interpolated():
 def test_extreme_ranks_steps(
     n,
 ):
-    """Rounded up, and counted from the nearer end, from which the first 50,000 are taken singly."""
+    """50,000 ranks at either end are single; further steps are a 50,000th of the distance."""
     ranks = extreme_ranks(n)
     assert ranks.tolist() == (n + 1 - ranks[::-1]).tolist()
     near = min(n // 2, 50_000)
@@ -358,7 +358,7 @@ def test_hit_rates_interval_is_pearson():
 
 
 def test_random_order_excluded_by_all_numbers():
-    # Two standard errors above it: 4.75 by chi-square, of at most 5.99 with two numbers.
+    # Two standard errors above a random order: chi-square is 4.75, and at most 5.99 is allowed.
     about = {"n_items": 3416, "n_negatives": 100, "n_users": 1000}
     (found,) = reported({"HR@5": "0.0598", "HR@10": "0.1195"}, "HR@10", **about)
     assert found.range_low == pytest.approx(10 / 3416, rel=1e-9)

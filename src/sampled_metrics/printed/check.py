@@ -58,17 +58,17 @@ from sampled_metrics.printed.statement import (
     state_means,
 )
 
-_ONE_NUMBER = "One number a row orders nothing: print HR@1, HR@5 and HR@10."
+_ONE_NUMBER = "One number per row decides no order: print HR@1, HR@5 and HR@10."
 _MOST_ORDERS = 20  # decided orders shown of one table
-_FLAGS_ARE_QUESTIONS = (
-    "A flag asks a question: its numbers do not go together as the table describes them. It does "
-    "not say which of them is wrong."
+_MEANING_OF_FLAGS = (
+    "A flag means that its numbers do not fit together as the table describes them. It does not "
+    "say which of them is wrong."
 )
 
 
 @dataclass(frozen=True, eq=False)
 class Checked(Record):
-    """The check's findings for one row.
+    """Flags, range and number to quote of one row.
 
     Attributes
     ----------
@@ -79,14 +79,15 @@ class Checked(Record):
     n_items, n_negatives, n_users, runs, sampling
         As in the table; `sampling` is None for negatives drawn by popularity.
     metric, range_low, range_high, likely, likely_low, likely_high
-        An exact metric, and the range and the number to quote that the printed numbers allow, as
-        of `reported`; None where there is no range.
+        An exact metric, with the range and the number to quote that `reported` computes from the
+        printed numbers; None if there is no range.
     flags
-        Numbers that do not go together.
+        Numbers that do not fit together.
     measured, standing
-        The exact metric of `metric`, if the table has it and there is a range, and where it lies.
+        The measured value of `metric`, if the table has it, and where it lies relative to the
+        range.
     placed
-        All exact metrics of the row likewise.
+        All exact metrics of the row, placed beside their ranges.
     """
 
     row: int
@@ -199,10 +200,10 @@ def check(
     Parameters
     ----------
     table
-        A CSV file, a DataFrame, or dictionaries, one row for each model: n_items, n_negatives and,
-        if known, n_users, runs (numbers are means over them), sampling, model, data_set and
-        source_id; a column for each sampled metric, such as HR@10, and for each metric over all
-        items, such as `exact HR@10`. Text such as "0.820" keeps its zeros.
+        A CSV file, a DataFrame, or dictionaries, one row per model. Columns are n_items,
+        n_negatives and, if known, n_users, runs (the numbers are means over runs), sampling, model,
+        data_set and source_id; one for each sampled metric, such as HR@10, and for each metric over
+        all items, such as `exact HR@10`. Numbers as text, such as "0.820", keep their zeros.
     metric
         Exact metric whose range and orders are computed.
     n_items, n_negatives
@@ -210,7 +211,7 @@ def check(
     shape, unscored, confidence
         As for `reported`.
     progress
-        Whether a bar shows how many rows are done; by default on a terminal, if tqdm is installed.
+        Whether to show a progress bar; by default on a terminal, if tqdm is installed.
 
     Returns
     -------
@@ -363,7 +364,7 @@ def _format_checks(results: list[Checked], orders: list[Orders], options: _Optio
     flagged = sum(1 for result in results if result.flags)
     summary = f"{quantity(len(results), 'row')}, {flagged} with a flag."
     if flagged:
-        explained.append(_FLAGS_ARE_QUESTIONS)
+        explained.append(_MEANING_OF_FLAGS)
     names = {result.row: result.model or f"row {result.row}" for result in results}
     lines += [summary, *(_format_orders_of_table(each, names) for each in orders if each.n_pairs)]
     assumption = describe_shape(options.shape, where=BEFORE_LAST)

@@ -1,7 +1,7 @@
 """Flags of a row of a table of printed metrics: contradictions in words, with usual causes.
 
-A flag asks a question. It does not say which number is wrong, nor that anything was done on
-purpose.
+A flag says that numbers do not fit together. It does not say which of them is wrong, nor that
+anything was done on purpose.
 """
 
 from collections.abc import Mapping, Sequence
@@ -28,7 +28,7 @@ _MOST_EXACT_NAMED = 2  # exact metrics in a message
 
 @dataclass(frozen=True, eq=False)
 class Flag(Record):
-    """Numbers of a row that do not go together.
+    """Numbers of a row that do not fit together.
 
     Attributes
     ----------

@@ -46,13 +46,13 @@ class Reported(Record):
     Attributes
     ----------
     metric, reported, printed
-        The exact metric, its printed sampled value (None if it was not printed), and all numbers
-        printed.
+        The exact metric, its printed sampled value (None if it was not printed), and all printed
+        numbers.
     range_low, range_high
         Lowest and highest value.
     likely, likely_low, likely_high
-        A likely value, the number to quote, and its interval about the exact metric; None if one
-        number is printed.
+        The number to quote, and its interval about the exact metric; None if there is none, for
+        example from a single printed number.
     shape, n_items, n_negatives, n_users, sampling
         As given.
     """
@@ -91,25 +91,26 @@ def reported(
     Parameters
     ----------
     printed
-        Sampled metrics by name, as fractions: means over users with one held-out item each. They
-        are rounded to the digits that they have; text such as "0.820" keeps zeros. Also as text,
-        "HR@10=0.8245 NDCG@10=0.5905".
+        Sampled metrics by name, as fractions: means over users with one held-out item each, rounded
+        to the digits shown. Numbers as text, such as "0.820", keep their zeros. Also one text for
+        all, such as "HR@10=0.8245 NDCG@10=0.5905".
     metrics
         Exact metrics, by default the printed ones.
     n_items, n_negatives
-        Candidates of a full ranking, the held-out item included (items less seen ones), and
-        negatives drawn for each user, uniformly.
+        Candidates of a full ranking, that is the held-out item and all items that a user has not
+        seen, and negatives drawn uniformly for each user.
     n_users
-        Users averaged over. Without it the printed numbers are taken as expectations, and the
-        range is too narrow by the sampling error.
+        Number of users averaged over. Without it the printed numbers are taken as exact
+        expectations, and the range is too narrow by the sampling error.
     sampling, shape
         How negatives were drawn, and the assumption about true ranks, as for `correct`.
     unscored
-        Share of users at most whose held-out item is last of all, because the recommender does not
-        score it, such as an item that is new in a split by time; the shape is of the rest.
-        By default almost any share; with 0 the shape holds down to the last rank.
+        Largest share of users whose held-out item comes last because the recommender does not score
+        it, such as a new item in a split by time. The shape holds for the other users. By default
+        almost any share is possible; with 0 the shape holds down to the last rank.
     runs
-        Runs over the same users, each with negatives of its own, whose means were printed.
+        Number of runs that the printed numbers are means of: over the same users, with new
+        negatives in each run.
     confidence
         Nominal coverage of each range.
 
