@@ -63,10 +63,10 @@ KINDS = [
     (True, False, False),
     (True, True, True),
 ]
-questions = pytest.mark.filterwarnings("ignore::sampled_metrics.InputWarning")
+ignore_warnings = pytest.mark.filterwarnings("ignore::sampled_metrics.InputWarning")
 
 
-@questions
+@ignore_warnings
 @pytest.mark.parametrize("kind", KINDS)
 def test_interval_of_many_users_is_students(kind):
     """The means of 400 users are nearly normal."""
@@ -83,9 +83,9 @@ def test_interval_of_many_users_is_students(kind):
         assert result.ci_high - result.value == pytest.approx(half, rel=0.25)
 
 
-@questions
+@ignore_warnings
 def test_precision_interval_scales_like_recall():
-    """With three relevant items per user, precision@10 is 3/10 of recall@10, and so is its error."""
+    """With three relevant items per user, precision@10 is 3/10 of recall@10, also its error."""
     rng = np.random.default_rng(2)
     better = np.sort(
         rng.permuted(np.tile(np.arange(30), (300, 1)), axis=1)[:, :3], axis=1
@@ -110,7 +110,7 @@ def test_precision_interval_scales_like_recall():
         assert getattr(of_precision, field) == pytest.approx(scaled, rel=1e-9)
 
 
-@questions
+@ignore_warnings
 def test_few_users_with_hits_are_counted():
     """8 of 300 users have their three relevant items at the top, the others at the end."""
     better = np.tile([97, 98, 99], (300, 1))
@@ -126,7 +126,7 @@ def test_few_users_with_hits_are_counted():
     )  # the interval of a share of users is right with few hits too
 
 
-@questions
+@ignore_warnings
 def test_no_hits_upper_end_is_positive():
     """The interval ends at about 4/50, like that of a share with no success in 50 trials."""
     better = np.tile([97, 98, 99], (50, 1))
@@ -166,7 +166,7 @@ def shares_that_hold(kind, n_users, n_samples):
 
 
 @pytest.mark.long
-@questions
+@ignore_warnings
 @pytest.mark.parametrize(
     ("kind", "n_users"), [(KINDS[0], 100), (KINDS[2], 100), (KINDS[3], 60)]
 )
@@ -175,7 +175,7 @@ def test_intervals_few_samples_cover(kind, n_users):
     assert shares_that_hold(kind, n_users, 20).min() >= 14 / 20
 
 
-@questions
+@ignore_warnings
 @pytest.mark.long
 @pytest.mark.parametrize(("kind", "n_users"), [*product(KINDS, (100, 1000))])
 def test_intervals_cover_as_stated(kind, n_users):
@@ -186,7 +186,7 @@ def test_intervals_cover_as_stated(kind, n_users):
     assert shares.max() <= 0.965 + chance
 
 
-@questions
+@ignore_warnings
 @pytest.mark.long
 def test_intervals_of_ten_users_cover():
     """Differences of hits are covered less often, because all ten users may have the same hits.
