@@ -261,6 +261,8 @@ def test_one_or_several_held_out_items(world: World, most: int) -> None:
                 "x",
                 {},
                 {1: len},
+                len,
+                lambda users: users,
                 [],
                 lambda u, _: np.ma.masked_less(u, 1),
             )

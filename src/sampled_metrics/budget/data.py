@@ -5,6 +5,7 @@ row is one held-out item of a user; rows are ordered by user.
 """
 
 from collections.abc import Callable, Sequence
+from inspect import signature
 from pathlib import Path
 from time import perf_counter
 from typing import Any, NamedTuple
@@ -275,9 +276,25 @@ def read_all_scores(name: str, scores: Any, data: EvaluationData) -> ScoreSource
     return source
 
 
+def _require_two_arguments(name: str, score: Callable[..., Any]) -> None:
+    """Raise InputError for a function that cannot be called with users and items."""
+    try:
+        parameters = signature(score)
+    except (TypeError, ValueError):  # some functions in C have no signature
+        return
+    try:
+        parameters.bind("users", "items")
+    except TypeError as error:
+        raise InputError(
+            f"{name} cannot be called with users and items ({error}); expected a function that "
+            "scores pairs"
+        ) from error
+
+
 def pair_scorer(name: str, scores: Any, data: EvaluationData) -> PairScorer:
     """Return a function of running numbers, from a function of ids or scores of all items."""
     if is_function(scores):
+        _require_two_arguments(name, scores)
         return lambda users, items: scores(data.user_ids[users], data.item_ids[items])
     matrix = read_all_scores(name, scores, data).matrix()
     row = data.score_rows
