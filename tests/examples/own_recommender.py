@@ -43,9 +43,8 @@ records = {
 print("Exact, from full rankings:")
 for name, ranked in records.items():
     (result,) = sm.evaluate(ranked, METRICS)
-    print(
-        f"  {name:8}{result.metric} {result.value:.3f} ({result.ci_low:.3f} to {result.ci_high:.3f})"
-    )
+    interval = f"{result.ci_low:.3f} to {result.ci_high:.3f}"
+    print(f"  {name:8}{result.metric} {result.value:.3f} ({interval})")
 
 # 3. What 100 random negatives allow: the range of the exact metric. Each estimate is of a different
 # metric, with a cut-off near the rank printed beside it.
