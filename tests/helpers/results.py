@@ -14,6 +14,14 @@ def values(results: Iterable[Any]) -> list[float]:
     return [result.value for result in results]
 
 
+def values_by_metric(data: Any, metrics: str, **options: Any) -> dict[str, float]:
+    """Evaluate data; return the value of each metric by its name."""
+    return {
+        result.metric: result.value
+        for result in sm.evaluate(data, metrics, **options)
+    }
+
+
 def value_of(results: Any) -> float:
     """Return the value of the first result."""
     return float(results[0].value)

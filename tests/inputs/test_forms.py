@@ -386,10 +386,7 @@ def test_ids_without_overlap_are_refused_or_warn():
         sm.evaluate, BEST_FIRST, relevant=RELEVANT, seen=half
     )
     assert "found 0.5" in refusal_message(sm.negatives, RELEVANT, half, 3)
-    for (
-        form,
-        message,
-    ) in (  # a split may have new users or items, so this only warns
+    for form, message in (  # a split may have new users or items, so this only warns
         ({f"u{user}": items for user, items in seen.items()}, "of the users of seen"),
         (
             {user: [f"i{i}" for i in items] for user, items in seen.items()},

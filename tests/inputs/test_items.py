@@ -113,10 +113,7 @@ def test_columns_give_the_number_of_items():
     assert (result.n_users, result.n_items, result.item.tolist()) == (2, 3, [2, 2])
     result = items_by_position([1, -1, 0], "relevant", (3, 2))
     assert (result.user.tolist(), result.item.tolist()) == ([0, 2], [1, 0])
-    assert items_by_position([1, None, 0], "relevant", (3, 2)).user.tolist() == [
-        0,
-        2,
-    ]
+    assert items_by_position([1, None, 0], "relevant", (3, 2)).user.tolist() == [0, 2]
 
 
 @pytest.mark.parametrize(

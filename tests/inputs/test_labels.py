@@ -11,11 +11,7 @@ import sampled_metrics as sm
 from tests.helpers.caught_warnings import warns_about
 from tests.helpers.labelled_lists import LABELS, SCORED_LISTS
 from tests.helpers.results import refusal_message, values, values_and_warnings
-from tests.helpers.retriever import (
-    HELD_OUT,
-    ITEM_SCORES,
-    N_USERS,
-)
+from tests.helpers.retriever import HELD_OUT, ITEM_SCORES, N_USERS
 
 NDCG = (1 + (1 / np.log2(3) + 1 / 2) / (1 + 1 / np.log2(3))) / 2
 LABEL_NAMES = (

@@ -18,14 +18,13 @@ from sampled_metrics.ranks.data import as_ranks
 from tests.helpers.caught_warnings import warns_about
 from tests.helpers.files import join_rows, rank_counts, write_file
 from tests.helpers.labelled_lists import SCORED_LISTS
-from tests.helpers.results import refusal_message, values, values_and_warnings
-from tests.helpers.retriever import (
-    HELD_OUT,
-    HIT_RATE,
-    N_USERS,
-    TOP_ITEMS,
-    TOP_SCORES,
+from tests.helpers.results import (
+    refusal_message,
+    values,
+    values_and_warnings,
+    values_by_metric,
 )
+from tests.helpers.retriever import HELD_OUT, HIT_RATE, N_USERS, TOP_ITEMS, TOP_SCORES
 
 # User 1 likes items 10, 11 and 12; the list has 12 first and 10 third.
 # User 2 likes item 10, which is not in the list. User 3 likes nothing and is left out.
@@ -178,32 +177,31 @@ def study():
     }
 
 
-def values_by_metric(data, metrics="recall@10,auc", **options):
-    return {
-        result.metric: result.value
-        for result in sm.evaluate(data, metrics, **options)
-    }
-
-
 def test_complete_lists_without_seen_items_are_exact(study):
     exact = study["exact"]
     relevant, seen = study["relevant"], study["seen"]
     values = values_by_metric(
-        study["scores"], complete=True, relevant=relevant, seen=seen
+        study["scores"], "recall@10,auc", complete=True, relevant=relevant, seen=seen
     )
     assert values == pytest.approx(exact, rel=1e-14)
-    values = values_by_metric(study["filtered"], complete=True, relevant=relevant)
+    values = values_by_metric(
+        study["filtered"], "recall@10,auc", complete=True, relevant=relevant
+    )
     assert values == pytest.approx(exact, rel=1e-14)
     with warns_about("30 users"):
         assert (
             values_by_metric(study["scores"], "recall@10", relevant=relevant) != exact
         )
     assert (
-        values_by_metric(study["filtered"], relevant=relevant, n_items=60)["auc"]
+        values_by_metric(
+            study["filtered"], "recall@10,auc", relevant=relevant, n_items=60
+        )["auc"]
         > exact["auc"]
     )
     with pytest.raises(sm.InputError, match="user 0"):
-        values_by_metric(study["filtered"], relevant=relevant, seen=relevant)
+        values_by_metric(
+            study["filtered"], "recall@10,auc", relevant=relevant, seen=relevant
+        )
 
 
 @pytest.mark.filterwarnings("ignore:.*have the same ranks")
@@ -227,7 +225,7 @@ def test_cut_lists_leave_out_metrics_that_need_all_items(study):
     with pytest.raises(sm.InputError, match="n_candidates"):
         values_by_metric(top, "auc", relevant=relevant)
     with pytest.raises(sm.InputError, match="leave complete out"):
-        values_by_metric(top, relevant=relevant, complete=True)
+        values_by_metric(top, "recall@10,auc", relevant=relevant, complete=True)
 
 
 # Against loops

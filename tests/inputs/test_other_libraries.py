@@ -142,9 +142,7 @@ def test_tensor_without_values_is_refused(make: Callable[..., Any]) -> None:
 
 @pytest.mark.filterwarnings("ignore::sampled_metrics.InputWarning")
 @with_tensors
-def test_sparse_tensor_is_0_where_nothing_is_stored(
-    make: Callable[..., Any],
-) -> None:
+def test_sparse_tensor_is_0_where_nothing_is_stored(make: Callable[..., Any]) -> None:
     stored = np.where(SCORES < 0.15, 0.0, SCORES)
     results = sm.evaluate(make(stored, layout="sparse_coo"), "rr", relevant=HELD)
     assert results[0].value == pytest.approx(RR)
@@ -364,9 +362,7 @@ def test_categories_of_polars_are_read() -> None:
 
 @pytest.mark.filterwarnings("ignore::sampled_metrics.InputWarning")
 @pytest.mark.parametrize("make", [sparse.dok_array, sparse.dok_matrix])
-def test_sparse_matrix_by_keys_is_one_recommender(
-    make: Callable[..., Any],
-) -> None:
+def test_sparse_matrix_by_keys_is_one_recommender(make: Callable[..., Any]) -> None:
     """Such a matrix is a dictionary in Python, but not one of recommenders."""
     scores = np.random.default_rng(0).random((12, 30))
     options = {"relevant": np.arange(12), "seen": np.zeros((12, 30)), "budget": 29}

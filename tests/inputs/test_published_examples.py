@@ -10,18 +10,11 @@ import pandas as pd
 import pytest
 
 import sampled_metrics as sm
+from tests.helpers.results import values_by_metric
 
 pytestmark = pytest.mark.filterwarnings(
     "ignore:.*carry most of the value", "ignore:.*skipped"
 )
-
-
-def values_by_metric(data, metrics, **options):
-    """Return the value of each metric."""
-    return {
-        result.metric: result.value
-        for result in sm.evaluate(data, metrics, **options)
-    }
 
 
 def single_value(data, metric, **options):
@@ -269,12 +262,12 @@ def test_example_of_rectools():
             "item_id": [1, 2, 1, 1, 3, 4, 1, 2, 3],
         }
     )
-    messages = {"relevant": interactions, "missing": "last"}
+    options = {"relevant": interactions, "missing": "last"}
     metrics = "ap-by-relevant@1,ap-by-relevant@3"
-    frame = sm.values_by_user(reco, metrics, **messages).sort_index()
+    frame = sm.values_by_user(reco, metrics, **options).sort_index()
     assert frame["ap-by-relevant@1"].tolist() == pytest.approx([0, 1, 1 / 3, 1 / 3])
     assert frame["ap-by-relevant@3"].tolist() == pytest.approx([0, 1, 5 / 9, 1])
-    assert single_value(reco, "ap-by-relevant@3", **messages) == pytest.approx(
+    assert single_value(reco, "ap-by-relevant@3", **options) == pytest.approx(
         0.6389, abs=5e-5
     )
 

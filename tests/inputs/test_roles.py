@@ -307,11 +307,7 @@ def test_known_names_give_roles(names, known):
 
 
 def test_names_of_other_roles_are_left():
-    assert find_roles(["user", "est", "item"], ["user_id"]) == [
-        "user_id",
-        None,
-        None,
-    ]
+    assert find_roles(["user", "est", "item"], ["user_id"]) == ["user_id", None, None]
     assert find_roles(["user", "user"], ["rank"]) == [None, None]
     for names in (["user", "uid"], ["rank", "rank"], ["rank", "rank:float"]):
         table = pa.table([pa.array([1])] * 2, names=names)

@@ -345,9 +345,7 @@ def test_sample_columns_at_their_bounds_are_read():
         "user_id": list("aba"),
         "repetition": [0, 0, 1],
     }
-    result = as_sampled_ranks(
-        pd.DataFrame(columns),
-    )
+    result = as_sampled_ranks(pd.DataFrame(columns))
     assert (result.n_negatives, str(result.sampling), result.several_items) == (
         10,
         "distinct",
@@ -355,15 +353,11 @@ def test_sample_columns_at_their_bounds_are_read():
     )
     assert result.n_items.tolist() == [11, 12, 50]
     assert result.users.tolist() == list("aba")
-    result = as_sampled_ranks(
-        pd.DataFrame(columns | {"item_id": [1, 1, 2]}),
-    )
+    result = as_sampled_ranks(pd.DataFrame(columns | {"item_id": [1, 1, 2]}))
     assert result.several_items
     with warnings.catch_warnings():
         warnings.simplefilter("error", sm.InputWarning)
-        as_sampled_ranks(
-            pd.DataFrame(columns),
-        )  # with numbered repetitions
+        as_sampled_ranks(pd.DataFrame(columns))  # with numbered repetitions
         with pytest.raises(sm.InputWarning, match="1 of 2"):
             as_sampled_ranks(pd.DataFrame(columns).drop(columns="repetition"))
 

@@ -91,10 +91,7 @@ def test_largest_whole_numbers_are_exact():
     largest = 2**53 - 1
     assert one_column([-float(largest), float(largest)]).whole_numbers(
         "rank", -largest
-    ).tolist() == [
-        -largest,
-        largest,
-    ]
+    ).tolist() == [-largest, largest]
     exact = pa.array([2**63 - 1, 0], pa.uint64())
     assert one_column(exact).whole_numbers("rank", 0).tolist() == [2**63 - 1, 0]
     error = refusal(
@@ -422,15 +419,11 @@ def test_ranks_without_ties_are_read(tmp_path):
 @pytest.mark.filterwarnings("ignore::sampled_metrics.InputWarning")
 def test_rank_is_at_most_the_number_of_candidates():
     table = pd.DataFrame({"rank": [1, 2, 3], "n_candidates": [2, 2, 3]})
-    ranks = as_ranks(
-        table,
-    )
+    ranks = as_ranks(table)
     assert ranks.n_candidates.tolist() == [2, 2, 3]
     assert ranks.n_better.tolist() == [0, 1, 2]
     with pytest.raises(sm.InputError) as caught:
-        as_ranks(
-            table.assign(n_candidates=[2, 2, 1]),
-        )
+        as_ranks(table.assign(n_candidates=[2, 2, 1]))
     assert (caught.value.row, caught.value.column) == (3, "n_candidates")
 
 
@@ -450,9 +443,7 @@ def test_array_of_ranks_is_read(kind):
         with pytest.raises(sm.InputError):
             as_ranks(wrong, n_items=10)
     with pytest.raises(sm.InputError, match="n_items"):
-        as_ranks(
-            np.array([1, 2]),
-        )
+        as_ranks(np.array([1, 2]))
 
 
 @pytest.mark.filterwarnings("ignore::sampled_metrics.InputWarning")

@@ -9,11 +9,7 @@ import pandas as pd
 import pytest
 
 import sampled_metrics as sm
-from tests.helpers.results import (
-    value_of,
-    values,
-    values_and_warnings,
-)
+from tests.helpers.results import value_of, values, values_and_warnings
 
 # Lists of three visits of anna and one of bob, best first, and the relevant items.
 LISTS = {

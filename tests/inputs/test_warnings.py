@@ -9,13 +9,7 @@ import pytest
 import sampled_metrics as sm
 from tests.helpers.caught_warnings import full_messages, warns_about
 from tests.helpers.results import values_and_warnings
-from tests.helpers.retriever import (
-    HELD_OUT,
-    HIT_RATE,
-    N_USERS,
-    TOP_ITEMS,
-    TOP_SCORES,
-)
+from tests.helpers.retriever import HELD_OUT, HIT_RATE, N_USERS, TOP_ITEMS, TOP_SCORES
 
 RNG = np.random.default_rng(8)
 USERS, ITEMS = 40, 103

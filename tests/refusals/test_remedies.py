@@ -846,10 +846,7 @@ def budget_evaluation(**options: Any) -> Callable[[], Any]:
             ),
             "grades, users x items",
         ),
-        (
-            auc_evaluation(SHORT_LISTS, relevant={"ann": ["a"]}),
-            "give complete=True",
-        ),
+        (auc_evaluation(SHORT_LISTS, relevant={"ann": ["a"]}), "give complete=True"),
         (
             auc_correction(
                 pd.DataFrame(

@@ -186,10 +186,7 @@ class Model:
             "A: no user has",
         ),
         (lambda: sm.plan(FULL.take([]), FULL, "auc"), "a: no user has"),
-        (
-            lambda: sm.reported({1: 0.5}, **PRINTED_OPTIONS),
-            "1 is not a metric name",
-        ),
+        (lambda: sm.reported({1: 0.5}, **PRINTED_OPTIONS), "1 is not a metric name"),
         (
             lambda: sm.reported({None: 0.5}, **PRINTED_OPTIONS),
             "None is not a metric name",
@@ -226,10 +223,7 @@ class Model:
             lambda: sm.reported(dok_array((2, 2)), **PRINTED_OPTIONS),
             "no printed numbers",
         ),
-        (
-            lambda: sm.evaluate({0: [2]}, relevant=[-(10**12)]),
-            "found -1000000000000",
-        ),
+        (lambda: sm.evaluate({0: [2]}, relevant=[-(10**12)]), "found -1000000000000"),
         (
             lambda: sm.negatives([10**12], [[1]], 1),
             "relevant has an item 1000000000000",

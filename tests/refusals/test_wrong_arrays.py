@@ -53,29 +53,13 @@ def test_array_without_numbers_is_refused(data, result):
 @pytest.mark.parametrize(
     ("scores", "positive", "pattern"),
     [
-        (
-            [[1.0], [2.0]],
-            0,
-            r"scores .*float64 .*\(2, 1\); expected numbers",
-        ),
+        ([[1.0], [2.0]], 0, r"scores .*float64 .*\(2, 1\); expected numbers"),
         ([[1.0, 2.0]], 2, "positive is 2; .*0 to 1"),
         ([[1.0, 2.0]], -3, "positive is -3; .*0 to 1"),
         ([[1.0, 2.0]], 0.0, r"positive is 0\.0"),
-        (
-            [[1.0, 2.0]],
-            [0, 1],
-            r"positive .*int64 .*\(2,\); .*columns",
-        ),
-        (
-            [[1.0, 2.0], [3.0, 4.0]],
-            [0, 2],
-            r"positive .*int64 .*\(2,\); .*columns",
-        ),
-        (
-            [[1.0, 2.0], [3.0, 4.0]],
-            [-3, 0],
-            r"positive .*int64 .*\(2,\); .*columns",
-        ),
+        ([[1.0, 2.0]], [0, 1], r"positive .*int64 .*\(2,\); .*columns"),
+        ([[1.0, 2.0], [3.0, 4.0]], [0, 2], r"positive .*int64 .*\(2,\); .*columns"),
+        ([[1.0, 2.0], [3.0, 4.0]], [-3, 0], r"positive .*int64 .*\(2,\); .*columns"),
         ([[1.0, 2.0], [3.0, np.inf]], 0, "row 2: .*column 1 is inf"),
         ([[1.0, -np.inf], [3.0, 4.0]], 0, "row 1: .*column 1 is -inf"),
     ],
@@ -121,10 +105,7 @@ def test_sampled_rank_out_of_range_is_refused(ranks, options):
     sample_options = {"n_items": 50, "n_negatives": 10}
     assert as_sampled_ranks(
         np.array([1, 11]), **sample_options
-    ).sampled_ranks.tolist() == [
-        1,
-        11,
-    ]
+    ).sampled_ranks.tolist() == [1, 11]
     for data in (ranks, np.array(ranks)):
         with pytest.raises(sm.InputError):
             as_sampled_ranks(data, **(sample_options | options))
@@ -136,37 +117,13 @@ VECTORS = np.arange(6.0).reshape(3, 2)
 @pytest.mark.parametrize(
     ("users", "items", "pattern"),
     [
-        (
-            np.full((3, 2), np.nan),
-            VECTORS,
-            r"users .*float64 .*\(3, 2\); .*finite",
-        ),
-        (
-            VECTORS,
-            [[0.0, np.inf]],
-            r"items .*float64 .*\(1, 2\); .*finite.*\(1, d\)",
-        ),
-        (
-            VECTORS > 1,
-            VECTORS,
-            r"users .*bool .*\(3, 2\); .*finite.*\(3, d\)",
-        ),
+        (np.full((3, 2), np.nan), VECTORS, r"users .*float64 .*\(3, 2\); .*finite"),
+        (VECTORS, [[0.0, np.inf]], r"items .*float64 .*\(1, 2\); .*finite.*\(1, d\)"),
+        (VECTORS > 1, VECTORS, r"users .*bool .*\(3, 2\); .*finite.*\(3, d\)"),
         (VECTORS * 1j, VECTORS, r"users: .*complex128.*\(3, 2\)"),
-        (
-            VECTORS,
-            [["a", "b"]],
-            r"items: .*list of <U1.*\(1, 2\)",
-        ),
-        (
-            VECTORS,
-            np.ones((4, 3)),
-            r"items .*float64 .*\(4, 3\); .*finite.*\(4, d\)",
-        ),
-        (
-            VECTORS,
-            np.ones((2, 2, 2)),
-            r"items: .*float64.*\(2, 2, 2\)",
-        ),
+        (VECTORS, [["a", "b"]], r"items: .*list of <U1.*\(1, 2\)"),
+        (VECTORS, np.ones((4, 3)), r"items .*float64 .*\(4, 3\); .*finite.*\(4, d\)"),
+        (VECTORS, np.ones((2, 2, 2)), r"items: .*float64.*\(2, 2, 2\)"),
         (VECTORS[:2], VECTORS, r"users x items, \(2, 3\)"),
     ],
 )
@@ -238,21 +195,9 @@ TWO_USERS = np.array([[0.3, 0.9, 0.1], [0.2, 0.4, 0.8]])
     ("data", "options", "message"),
     [
         ([[0.1, 0.2]], {"positive": 2}, "expected one of the columns 0 to 1"),
-        (
-            [[0.1, 0.2], [0.1, np.nan]],
-            {"positive": 0},
-            "^row 2: .*column 1 is nan",
-        ),
-        (
-            [[0.1, 0.2], [0.1]],
-            {"positive": 0},
-            "rows of the list differ in length",
-        ),
-        (
-            [[0.1, 0.2]],
-            {"positive": 0, "n_negatives": 5},
-            "found n_negatives 1, but",
-        ),
+        ([[0.1, 0.2], [0.1, np.nan]], {"positive": 0}, "^row 2: .*column 1 is nan"),
+        ([[0.1, 0.2], [0.1]], {"positive": 0}, "rows of the list differ in length"),
+        ([[0.1, 0.2]], {"positive": 0, "n_negatives": 5}, "found n_negatives 1, but"),
         ([[0.1, 0.2]], {"positive": 0, "n_items": "50"}, "n_items has dtype <U2"),
         (None, {"positive": 0}, "found NoneType; expected numbers"),
         (sm.Ranks([9], [0], [0]), {}, "found full rankings"),
@@ -278,11 +223,7 @@ def test_wrong_scores_among_negatives_are_refused(data, options, message):
             {"relevant": [0, 2], "seen": csr_array((2, 2))},
             "seen items are float64 of",
         ),
-        (
-            [2, 4],
-            {"n_items": 3},
-            "row 2, column rank: found 4; .*1 to 3",
-        ),
+        ([2, 4], {"n_items": 3}, "row 2, column rank: found 4; .*1 to 3"),
         ([2.5, 1], {"n_items": 3}, "found 2.5; expected whole numbers"),
         (["u", "v"], {}, "found list of <U1"),
         (csr_array(TWO_USERS), {}, "give relevant"),
@@ -335,10 +276,7 @@ FULL_OPTIONS = {"relevant": HELD, "seen": FULL_SCORES < -9}
             lambda path: sm.correct(SAMPLE_SCORES, relevant=path, **SAMPLE_OPTIONS),
             "relevant",
         ),
-        (
-            lambda _: sm.correct(SAMPLE_TABLE, **SAMPLE_OPTIONS),
-            "positive",
-        ),
+        (lambda _: sm.correct(SAMPLE_TABLE, **SAMPLE_OPTIONS), "positive"),
         (
             lambda path: sm.correct(SAMPLE_TABLE, n_items=3541, relevant=path),
             "relevant",

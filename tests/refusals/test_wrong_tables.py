@@ -203,15 +203,7 @@ DIAGONAL = [0, 1, 2]
             "-",
             "not ranks, lists or scores",
         ),
-        (
-            SCORES,
-            None,
-            None,
-            "s",
-            "-",
-            "-",
-            "found scores; give relevant",
-        ),
+        (SCORES, None, None, "s", "-", "-", "found scores; give relevant"),
         (
             SCORES_WITH_NAN,
             [0, 0, 0],
@@ -342,12 +334,7 @@ def test_missing_file_is_named(tmp_path, suffix):
             {"n_items": 9},
             "found n_candidates 3 to 9",
         ),
-        (
-            SCORES,
-            "0,0",
-            {"n_items": 5},
-            "found number of items 4, but n_items is 5",
-        ),
+        (SCORES, "0,0", {"n_items": 5}, "found number of items 4, but n_items is 5"),
         (
             "user_id,item_id,rank|1,7,1",
             "1,8",
