@@ -17,7 +17,7 @@ from sampled_metrics.sampling.probability import pmf_at
 
 # Metrics that give the same credit to all ranks up to the cut-off.
 FLAT = ("f", "hit", "precision", "recall", "recall-capped", "recall-micro")
-_HALF = 0.5 + 1e-12  # of the credit of rank 1; credits are equal up to rounding
+_HALF = 0.5 + 1e-12  # of the credit of rank 1; allows for rounding errors
 
 
 class ActsLike(NamedTuple):
@@ -66,7 +66,7 @@ class ActsLike(NamedTuple):
 
     @property
     def place(self) -> str:
-        """The rank in words."""
+        """The rank in words, such as `rank 17`."""
         if self.rank is None:
             return "no rank"
         return f"rank {self.rank}"

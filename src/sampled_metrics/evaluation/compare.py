@@ -71,8 +71,8 @@ from sampled_metrics.metrics.measures import Measure, parse_measure, parse_measu
 from sampled_metrics.ranks import Ranks, SampledRanks
 from sampled_metrics.ranks.data import Data, ItemsByUser
 
-_SAME_VALUE = 1e-13  # values of a user closer than this differ by rounding only
-_LEAST_RATIO = 1e-5  # difference / standard error; keeps the users needed below 2^63
+_SAME_VALUE = 1e-13  # smaller differences of a user's values are rounding errors
+_LEAST_RATIO = 1e-5  # of difference to standard error; keeps the users needed below 2^63
 _order_holds_up_to = lru_cache(maxsize=1)(ranges.order_holds_up_to)  # the same for all estimators
 
 
@@ -148,7 +148,7 @@ class Compared(Record):
 
     @property
     def order_of_estimates(self) -> str:
-        """Order by the interval of the estimates, which is not about the exact metrics."""
+        """The order that the interval of the estimates decides; the exact order may differ."""
         return order_of(self.ci_low, self.ci_high)
 
 
@@ -616,7 +616,7 @@ def strict_level(corrected_p: float, p: float, confidence: float) -> float:
 
 
 def users_needed(result: Compared, confidence: float) -> int | None:
-    """Predict how many users decide a difference, rounded up to two format_number.
+    """Predict how many users decide a difference, rounded up to two digits.
 
     Assumes that the difference stays the same and its standard error falls as 1 / sqrt(users).
     """

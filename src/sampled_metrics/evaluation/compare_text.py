@@ -36,7 +36,7 @@ if TYPE_CHECKING:
     from sampled_metrics.evaluation.correct import SampleEstimates
     from sampled_metrics.intervals.ranges import Range
 
-_MANY_USERS = 10_000_000  # more than this is written as such
+_MANY_USERS = 10_000_000  # larger numbers of users are written as more than this
 _MOST_ROWS = 30  # in a table of pairs and metrics; more are in a row for each pair
 PROVES_LITTLE = 2.0  # an order that holds up to a smaller factor
 _SIGNS = {"a": ">", "b": "<", UNDECIDED: "?"}
@@ -105,7 +105,7 @@ def _factor_condition(result: Compared) -> str:
     if factor is None or parse_measure(result.metric).metric.needs_candidates:
         return ""
     times = "likelier than"
-    if factor >= 1.1:  # a smaller one is written as 1
+    if factor >= 1.1:  # a smaller factor would be written as 1.0
         times = f"{_format_factor(factor)} times as likely as"
     condition = f", unless some rank near the top is {times} a better one"
     if factor < PROVES_LITTLE:
@@ -117,7 +117,7 @@ def _format_factor(factor: float) -> str:
     """Write a factor that an order holds up to."""
     if factor >= MOST_FACTOR:
         return f"more than {factor:.2g}"
-    if factor < 9.95:  # cut off, as the order is not known to hold any further
+    if factor < 9.95:  # rounded down, because the order may not hold for a larger factor
         return f"{floor(10.0 * factor + 1e-9) / 10.0:.1f}"
     return f"{factor:.0f}"
 

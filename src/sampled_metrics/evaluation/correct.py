@@ -62,9 +62,9 @@ from sampled_metrics.ranks import SampledRanks, Sampling
 from sampled_metrics.ranks.data import Data, ItemsByUser, as_sampled_ranks
 from sampled_metrics.sampling.negatives import check_pairs
 
-_MOST_BY_DEFAULT = 1500  # negatives; for more, cls takes above 2 s and bv nearly as long
-_FAST = 2  # leading estimators of DEFAULT_ESTIMATORS that are fast for all m
-_SHARED = "shared"  # name of the check that users have different negatives
+_MOST_BY_DEFAULT = 1500  # negatives; for more, cls takes over 2 s and bv nearly as long
+_N_FAST = 2  # the first of DEFAULT_ESTIMATORS are fast for all m
+_SHARED = "shared"  # name of the check that users do not share their negatives
 # Steps of the fit that smooths sampled ranks. More would fit the noise: stopping early regularises.
 _SMOOTHING = 30
 _estimator_matrix = lru_cache(maxsize=32)(estimator_matrix)  # often the same for all recommenders
@@ -299,7 +299,7 @@ def correct(
 
 
 def warn_about_negatives(ranks: SampledRanks) -> bool:
-    """Warn about each property that corrections assume of negatives and these do not have.
+    """Warn about each assumption of corrections that these negatives do not meet.
 
     Returns whether users share their negatives, as far as the pairs of users and items are known.
     """
@@ -330,13 +330,13 @@ def _replace_value(mean: MeanInterval, value: float) -> MeanInterval:
 def default_estimators(names: Names, m: int) -> list[Estimator]:
     """Parse names of estimators; leave slow ones out of the default for many negatives."""
     if names is DEFAULT_ESTIMATORS and m > _MOST_BY_DEFAULT:
-        slow = ", ".join(DEFAULT_ESTIMATORS[_FAST:])
+        slow = ", ".join(DEFAULT_ESTIMATORS[_N_FAST:])
         warn_input(
             "estimators",
             f"skipped estimators that are slow for {m:,} negatives ({slow}); request them by name "
             "to compute them",
         )
-        names = DEFAULT_ESTIMATORS[:_FAST]
+        names = DEFAULT_ESTIMATORS[:_N_FAST]
     return parse_estimators(names)
 
 

@@ -41,15 +41,15 @@ from sampled_metrics.ranks.large_files import LargeRankFile
 from sampled_metrics.ranks.warnings import warn_about_number_of_candidates, warn_about_ranks
 
 ROWS_CHECKED = 131_072  # rows of a large file that are checked for warnings
-TOY = 10  # users; fewer are an example, which gets fewer warnings
-_FEWEST_WITH_TIES = 50  # users; most of fewer may be tied by chance
+TOY = 10  # users; data with fewer is an example, which gets fewer warnings
+_FEWEST_WITH_TIES = 50  # users; with fewer, most items may be tied by chance
 _TIES_IN_WORDS = {
     "expected": "Values are fractions; tied items count in random order.",
     "random": "Values are fractions; ties are random: their order is drawn.",
     "optimistic": "Values are fractions; ties are optimistic: relevant items come first.",
     "pessimistic": "Values are fractions; ties are pessimistic: relevant items come last.",
 }
-_FEWEST_EFFECTIVE = 30.0  # users; the mean of fewer is not nearly normal
+_FEWEST_EFFECTIVE = 30.0  # users; with fewer, the mean is not nearly normal
 
 
 @dataclass(frozen=True, eq=False)

@@ -13,7 +13,7 @@ from sampled_metrics._base.text import format_range
 from sampled_metrics.metrics.measures import Measure, parse_measure
 
 STYLE = Path(__file__).with_name("plots.mplstyle")
-_MARKERS = (  # colour and shape by estimator; colours are distinct for the colour-blind
+_MARKERS = (  # colour and shape by estimator; the colours suit colour-blind readers
     ("#0072b2", "o"),
     ("#a06000", "D"),
     ("#6a4fb3", "^"),

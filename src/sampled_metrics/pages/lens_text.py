@@ -11,11 +11,11 @@ from sampled_metrics.evaluation.acts_like import ActsLike
 from sampled_metrics.evaluation.results import quantity
 from sampled_metrics.metrics import Measure
 
-MOST_PAIRS = 3  # described in words; the worst ones
-MARKS = 20  # each stands for 5 % of draws
-HARDLY = 0.005  # smaller probabilities would be written as 0 %
-ROUNDING = 1e-9  # values that differ by less are equal
-OPEN_SIGN = "~"  # of a pair that full rankings leave undecided
+MOST_PAIRS = 3  # described in words: those whose order is least likely right
+MARKS = 20  # marks for all draws; each stands for 5 %
+HARDLY = 0.005  # a smaller probability would be written as 0 %
+ROUNDING = 1e-9  # smaller differences of values are rounding errors
+OPEN_SIGN = "~"  # marks a pair that full rankings leave undecided
 _DECIDED_PAIRS = {  # by the sign of the order
     1: "{better} looks better than {other}, and is.",
     0: "{better} and {other} look the same; {better} is better.",
