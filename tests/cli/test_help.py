@@ -89,7 +89,7 @@ def test_example_runs_and_explain_adds_lines(run, monkeypatch, name):
         assert name in ("sample", "negatives", "report"), "these print no table"
         return
     assert max(map(len, short.splitlines())) <= 80
-    assert len(short.partition("\n\n")[2].splitlines()) <= 16  # with questions
+    assert len(short.partition("\n\n")[2].splitlines()) <= 16  # with warnings
     facts, rest = short.split("--explain says how to read this.\n")
     whole = run(*arguments, "--explain").stdout
     assert whole.startswith(facts)

@@ -13,7 +13,7 @@ from sampled_metrics.cli import app
 from sampled_metrics.ranks import Sampling
 
 COMMANDS = get_command(app).commands
-# What a command is given in any case, and the functions that it calls; the last one ends it.
+# Arguments of each command in all tests, and the function that it calls.
 CALLS = {
     "evaluate": ("r.csv", "evaluation.evaluate.evaluate"),
     "correct": ("s.csv", "evaluation.correct.correct"),
@@ -66,7 +66,7 @@ VALUES = {
     "column": ("--column item=docno", "docno"),
     "name": ("--name one --name two", ["one", "two"]),
 }
-FIRST = {"file", "folder"}  # the first word, which a command is always given
+FIRST = {"file", "folder"}  # the first argument, which is always present
 # Options of how results are printed, or that are used after the functions above.
 PRINTED = {"form", "output", "intervals", "explain"}
 AFTERWARDS = {"sample": {"seed", "sampling", "ties", "repetitions", "n_negatives"}}
@@ -89,8 +89,8 @@ def parts(place, value):
         yield place, value
 
 
-def given_to(names, words, monkeypatch):
-    """All that the functions of a command are given, by function and name or place."""
+def arguments_of_calls(names, words, monkeypatch):
+    """Arguments that the functions of a command get, by function and name or position."""
     functions = [Mock() for _ in names]
     functions[-1].side_effect = ReachedError
     for name, function in zip(names, functions, strict=True):
@@ -131,13 +131,15 @@ def test_option_reaches_function(command, option, monkeypatch, tmp_path):
     monkeypatch.chdir(tmp_path)
     usual, *names = CALLS[command]
     if command not in WITHOUT:
-        WITHOUT[command] = given_to(names, f"{command} {usual}", monkeypatch)
+        WITHOUT[command] = arguments_of_calls(
+            names, f"{command} {usual}", monkeypatch
+        )
     without = WITHOUT[command]
     if option in FIRST or (command, option) == ("evaluate", "files"):
         assert Path(usual.split()[0]) in without.values()
         return
     text, value = OTHERWISE.get((command, option), VALUES.get(option))
-    changed = given_to(names, f"{command} {usual} {text}", monkeypatch)
+    changed = arguments_of_calls(names, f"{command} {usual} {text}", monkeypatch)
     different = [
         found for place, found in changed.items() if without.get(place) != found
     ]
@@ -173,7 +175,9 @@ def test_options_at_limits(command, option, monkeypatch, tmp_path, refused):
     least, most = LIMITS[option]
     for bound, step in ((least, -1), (most, 1)):
         if bound is not None:
-            given_to(names, f"{command} {usual} {text} {bound}", monkeypatch)
+            arguments_of_calls(
+                names, f"{command} {usual} {text} {bound}", monkeypatch
+            )
             message = refused(*f"{command} {usual} {text} {bound + step}".split())
             assert f"'{text}'" in message
 

@@ -29,7 +29,7 @@ SAMPLING = ("without-replacement", "with-replacement", "distinct")
 SEEDS, SETTINGS_OF_SEED = range(2), 24
 
 
-def given_rank(n, m, sampling):
+def rank_probabilities(n, m, sampling):
     """P(sampled rank = column + 1 | true rank = row + 1), from one draw to the next."""
     better, i = np.arange(n)[:, None], np.arange(m + 1)
     # Of the better items, i count so far: those that the next draw may add to them.
@@ -68,19 +68,21 @@ def rank_estimate_oracle(name, n, m):
     return metric(name, [1 + (n - 1) * i // (m + 1) for i in range(m + 1)], n)
 
 
-def bv_oracle(given, values, gamma):
+def bv_oracle(probabilities, values, gamma):
     """Eq. 25, ((1 - g) A'A + g diag(c)) x = A'b, its columns and rows divided by sqrt(c)."""
-    n, size = given.shape
-    root = np.sqrt(given.sum(axis=0) / n)
-    scaled = given / root
+    n, size = probabilities.shape
+    root = np.sqrt(probabilities.sum(axis=0) / n)
+    scaled = probabilities / root
     left = (1 - gamma) * scaled.T @ scaled / n + gamma * np.eye(size)
     return linalg.solve(left, scaled.T @ values / n, assume_a="pos") / root
 
 
-def cls_oracle(given, values):
+def cls_oracle(probabilities, values):
     """Eq. 21 over x = sum of steps d >= 0 that each lift the first few entries."""
-    size = given.shape[1]
-    steps, _ = optimize.nnls(np.cumsum(given, axis=1), values, maxiter=200 * size)
+    size = probabilities.shape[1]
+    steps, _ = optimize.nnls(
+        np.cumsum(probabilities, axis=1), values, maxiter=200 * size
+    )
     return np.cumsum(steps[::-1])[::-1]
 
 
@@ -103,11 +105,16 @@ def random_setting(rng, sampling):
     )
 
 
-def observed(rng, given, rows=40):
+def observed(rng, probabilities, rows=40):
     """Sampled ranks of users whose true ranks are mostly small."""
-    true = np.minimum(rng.geometric(min(1.0, 30 / len(given)), rows), len(given)) - 1
+    true = (
+        np.minimum(
+            rng.geometric(min(1.0, 30 / len(probabilities)), rows), len(probabilities)
+        )
+        - 1
+    )
     uniform = rng.random((rows, 1))
-    return 1 + (np.cumsum(given[true], axis=1)[:, :-1] < uniform).sum(axis=1)
+    return 1 + (np.cumsum(probabilities[true], axis=1)[:, :-1] < uniform).sum(axis=1)
 
 
 # Of 40 rows, few may well be near the largest.
@@ -120,20 +127,20 @@ def test_estimators_match_oracles(seed):
         n, m, name, gamma, sampling = setting = random_setting(
             rng, SAMPLING[number % 3]
         )
-        given = given_rank(n, m, sampling)
+        probabilities = rank_probabilities(n, m, sampling)
         values = metric(name, np.arange(1, n + 1), n)
-        ranks = observed(rng, given)
+        ranks = observed(rng, probabilities)
         evaluation = SampledRanks(ranks, n, m, sampling)
         estimators = ["sampled", "rank-estimate", f"bv:{gamma}", "cls"]
         expected = [
             sampled_oracle(name, n, m),
             rank_estimate_oracle(name, n, m),
-            bv_oracle(given, values, gamma),
+            bv_oracle(probabilities, values, gamma),
         ]
         if name != "auc" and n * m > 50_000:
             estimators.pop()
         elif name != "auc":
-            expected.append(cls_oracle(given, values))
+            expected.append(cls_oracle(probabilities, values))
         elif sampling != "distinct":
             # Without bias, so the best of all: the sampled rank stands for its share of n.
             expected.append(1 - np.arange(m + 1) / m)
@@ -201,7 +208,9 @@ class TestUsers:
         )
         n = round(np.mean(items))  # a half is rounded to even
         vector = bv_oracle(
-            given_rank(n, m, SAMPLING[0]), metric("ap", np.arange(1, n + 1), n), 0.1
+            rank_probabilities(n, m, SAMPLING[0]),
+            metric("ap", np.arange(1, n + 1), n),
+            0.1,
         )
         values = vector[np.array(ranks) - 1]
         for users in (None, np.arange(rows)):

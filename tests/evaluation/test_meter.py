@@ -26,20 +26,20 @@ MASKED[np.arange(ROWS), HELD_OUT] = SCORES[np.arange(ROWS), HELD_OUT]
 
 
 class Tensor:
-    """What torch has on a device: numpy takes it only after `.detach().cpu()`."""
+    """A tensor on a device, which numpy reads only after `.detach().cpu()`."""
 
-    def __init__(self, values, is_here=False):
+    def __init__(self, values, on_cpu=False):
         self.values = values
-        self.is_here = is_here
+        self.on_cpu = on_cpu
 
     def detach(self):
         return self
 
     def cpu(self):
-        return Tensor(self.values, is_here=True)
+        return Tensor(self.values, on_cpu=True)
 
     def __array__(self, dtype=None, copy=None):
-        if not self.is_here:
+        if not self.on_cpu:
             raise TypeError("use .cpu()")
         return np.asarray(self.values, dtype)
 

@@ -19,9 +19,13 @@ def ranks(users, n_rows=0):
 
 
 def test_users_without_partner_are_noted():
-    given = {"A": ranks([1, 2, 3]), "B": ranks([2, 3, 4, 5]), "C": ranks([3, 1, 2])}
-    found, _, text = pair_users(given)
-    assert found == given
+    evaluations = {
+        "A": ranks([1, 2, 3]),
+        "B": ranks([2, 3, 4, 5]),
+        "C": ranks([3, 1, 2]),
+    }
+    found, _, text = pair_users(evaluations)
+    assert found == evaluations
     assert text == [
         "A, B: 1 users of A and 2 of B are left out.",
         "B, C: 2 users of B and 1 of C are left out.",

@@ -151,9 +151,11 @@ def test_pair_difference_matches_enumeration(drawn, paired):
     both = [Population.from_ranks(ranking(of_one)) for of_one in ranks]
     pair = Pair(*both, n_users=11, is_redrawn=drawn, is_paired=paired)
     mean, variance, of_users = pair.difference(*(x.moments(vector) for x in both))
-    given = stats.hypergeom.pmf(np.arange(5), 39, np.array(ranks)[..., None] - 1, 4)
-    means = given @ vector
-    within = (given @ vector**2 - means**2).mean(axis=1).sum()
+    probabilities = stats.hypergeom.pmf(
+        np.arange(5), 39, np.array(ranks)[..., None] - 1, 4
+    )
+    means = probabilities @ vector
+    within = (probabilities @ vector**2 - means**2).mean(axis=1).sum()
     anew = within + (
         (means[1] - means[0]).var() if paired else means.var(axis=1).sum()
     )
@@ -262,7 +264,7 @@ ABOUT = {"effect": 0.05, "value": 0.2, "n_items": 400, "n_users": 900}
 
 
 class TestWithoutRankings:
-    """Power laws with the metrics asked for, in the place of two full rankings."""
+    """Power laws with the given metrics, instead of two full rankings."""
 
     def test_tiny_probability_is_printed_as_bound(self):
         about = {"effect": 0.02, "value": 0.1, "n_items": 3000, "n_users": 6000}
@@ -345,13 +347,13 @@ class TestWithoutRankings:
 
 
 @pytest.mark.parametrize(
-    "given", [{"value": 0.2}, {"effect": 0.05}, {"effect": 0.05, "value": 0.2}]
+    "options", [{"value": 0.2}, {"effect": 0.05}, {"effect": 0.05, "value": 0.2}]
 )
-def test_rankings_exclude_effect_and_value(given):
+def test_rankings_exclude_effect_and_value(options):
     ranks = np.arange(1, 40)
     for pair in ((ranks, ranks[::-1]), (ranks, None), (None, ranks)):
         with pytest.raises(InputError, match="rankings"):
-            plan(*pair, "recall@10", n_items=100, n_users=900, **given)
+            plan(*pair, "recall@10", n_items=100, n_users=900, **options)
 
 
 @pytest.mark.parametrize("paired", [False, True])

@@ -218,8 +218,10 @@ def test_correct_table():
         [["0.5000"]],
         [["0.0100"], ["0.5000"]],
     )
-    kept = sm.correct(sampled, "auc", "sampled", **{**about, "sampling": "distinct"})
-    assert "replacement" not in str(kept)
+    distinct = sm.correct(
+        sampled, "auc", "sampled", **{**about, "sampling": "distinct"}
+    )
+    assert "replacement" not in str(distinct)
     lowest = sm.correct(
         [4, 5, 3, 2, 7, 6] * 9, "recall@3", "sampled", **about, shape="none"
     )

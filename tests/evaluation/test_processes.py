@@ -23,15 +23,15 @@ SCORES[:, 0] += 3.0
 USERS = RNG.permutation(ROWS)
 
 
-def meter(rows, users=None, **options):
-    made = sm.RankMeter(METRICS, **options)
+def make_meter(rows, users=None, **options):
+    meter = sm.RankMeter(METRICS, **options)
     for batch in np.array_split(rows, 3):
-        made.update(SCORES[batch], users=None if users is None else users[batch])
-    return made
+        meter.update(SCORES[batch], users=None if users is None else users[batch])
+    return meter
 
 
 def whole(**options):
-    return meter(np.argsort(USERS), USERS, **options)
+    return make_meter(np.argsort(USERS), USERS, **options)
 
 
 @pytest.mark.parametrize(
@@ -42,7 +42,7 @@ def test_merged_meters_match_one_meter(n, options):
     padded = [
         np.arange(ROWS + -ROWS % n)[i::n] % ROWS for i in range(n)
     ]  # as DistributedSampler
-    meters = [meter(rows, USERS, **options) for rows in padded]
+    meters = [make_meter(rows, USERS, **options) for rows in padded]
     found = [pickle.loads(pickle.dumps(meters[0])).merge(*meters[1:])]  # noqa: S301
     added = meters[0]
     for other in meters[1:]:
@@ -73,18 +73,22 @@ def test_merge_keeps_several_items():
 
 
 def test_merge_without_ids_keeps_all_rows():
-    merged = meter(np.arange(40)) + meter(np.arange(40, ROWS)) + sm.RankMeter(METRICS)
+    merged = (
+        make_meter(np.arange(40))
+        + make_meter(np.arange(40, ROWS))
+        + sm.RankMeter(METRICS)
+    )
     assert len(merged) == ROWS
-    assert list(merged.compute()) == list(meter(np.arange(ROWS)).compute())
+    assert list(merged.compute()) == list(make_meter(np.arange(ROWS)).compute())
 
 
 def test_merge_of_different_meters_is_refused():
-    numbers = meter(np.arange(9), USERS)
+    numbers = make_meter(np.arange(9), USERS)
     for other, text in (
-        (meter(np.arange(9)), "users"),
-        (meter(np.arange(9), USERS.astype(str)), "users"),
-        (meter(np.arange(9), USERS, ties="optimistic"), "ties"),
-        (meter(np.arange(9), USERS, n_items=400), "n_items"),
+        (make_meter(np.arange(9)), "users"),
+        (make_meter(np.arange(9), USERS.astype(str)), "users"),
+        (make_meter(np.arange(9), USERS, ties="optimistic"), "ties"),
+        (make_meter(np.arange(9), USERS, n_items=400), "n_items"),
     ):
         with pytest.raises(sm.InputError, match=text):
             numbers + other
@@ -118,7 +122,7 @@ def work(rank, n, place):
         synced = mine.sync().compute()
         again = mine.compute(sync=True)
     found = {
-        "asked": messages,
+        "messages": messages,
         "alone": list(alone),
         "synced": list(synced),
         "again": list(again),
@@ -138,12 +142,12 @@ def test_sync_of_torch_processes(tmp_path):
         found = pickle.loads((tmp_path / f"{rank}.pickle").read_bytes())  # noqa: S301
         assert found["synced"] == found["again"] == expected
         assert found["alone"][0].n_users == 31
-        (question,) = found["asked"]
-        assert "31 rows" in question
+        (message,) = found["messages"]
+        assert "31 rows" in message
 
 
 def test_sync_without_processes_copies():
-    mine = meter(np.arange(9))
+    mine = make_meter(np.arange(9))
     assert (
         list(mine.sync().compute())
         == list(mine.compute(sync=True))

@@ -181,10 +181,10 @@ def test_headline_without_decided_pair():
     ]
     assert board["decided"] == 0
     for confidence, level in ((0.95, "95"), (0.9, "90")):
-        given = build_board(
+        content = build_board(
             {"A": few, "B": few}, parse_measures("hr@10"), confidence=confidence
         )
-        assert given["level"] == level
+        assert content["level"] == level
     assert all(
         "decide the order of no pair" in headline for headline in board["headline"]
     )

@@ -27,7 +27,7 @@ def records():
     return {name: Ranks(N, BETTER[name], TIED[name]) for name in "AB"}
 
 
-def given_of(sampling, m, n, ranks):
+def rank_probabilities(sampling, m, n, ranks):
     """Probability of the sampled ranks 1 to m + 1 at each rank among n, a row each."""
     above = np.arange(m + 1)
     share = np.asarray(ranks)[:, None] - 1
@@ -63,7 +63,9 @@ def test_estimates_and_windows_average_users(found):
             for of_user in N:
                 own = ks <= of_user
                 by_rank[own] += (
-                    given_of(sampling, m, of_user, ks[own]) @ vector / N.size
+                    rank_probabilities(sampling, m, of_user, ks[own])
+                    @ vector
+                    / N.size
                 )
             window = chart.window(by_rank)
             assert (view["up"], view["down"]) == (window["up"], window["down"])
@@ -71,11 +73,11 @@ def test_estimates_and_windows_average_users(found):
             for name in "AB":
                 users = []
                 for of_user, b, e in zip(N, BETTER[name], TIED[name], strict=True):
-                    given = given_of(
+                    probabilities = rank_probabilities(
                         sampling, m, of_user, np.arange(b + 1, b + e + 2)
                     ).mean(axis=0)
-                    first = given @ vector
-                    users.append((first, given @ vector**2 - first**2))
+                    first = probabilities @ vector
+                    users.append((first, probabilities @ vector**2 - first**2))
                 mean[name], variance[name] = np.mean(users, axis=0)
             if sampling == "with-replacement":
                 continue  # where ties are drawn from a continuum
