@@ -234,8 +234,8 @@ def _ranks_from_pair(data: tuple[Any, Any], options: _RankingOptions) -> Ranks:
 def _are_vectors(arrays: tuple[Array, Array], relevant: ItemsByUser | None) -> bool:
     """Return whether two arrays of numbers are vectors of users and of items.
 
-    If there are as many users as items, they are vectors if a relevant item has a number that is
-    too high for a column of the arrays.
+    With as many users as items, they are vectors if the number of a relevant item is too high for a
+    column of the arrays.
     """
     if arrays[0].shape != arrays[1].shape:
         return True
@@ -280,7 +280,7 @@ def _ranks_from_scores(scores: ScoreSource, options: _RankingOptions) -> Ranks:
 
 
 def _may_end(full_ranks: Ranks, cut: Cut) -> bool:
-    """Return whether full rankings of all users would raise no warning, judging by some of them."""
+    """Return whether full rankings of all users would raise no warning, as those of some show."""
     n_others = np.repeat(full_ranks.n_candidates - 1, full_ranks.n_found)
     share_below = 1.0 - (full_ranks.n_better + 0.5 * full_ranks.n_tied) / n_others
     with suppress_warnings() as warnings:

@@ -21,9 +21,10 @@ RANK_RECORDS = f"rank records ({', '.join((USER, *COUNT_COLUMNS))})"
 
 
 def read_counts(table: Table, n_items: int | None = None) -> tuple[Int, Int, Int]:
-    """Return the candidates, better and tied ones of each row of a table of counts or of ranks.
+    """Return the numbers of candidates, of better and of tied ones for each row of a table.
 
-    `n_items` is the number of candidates of ranks without a column `n_candidates`.
+    The table has these counts, or ranks without ties. `n_items` is the number of candidates if
+    there is no column `n_candidates`.
     """
     if "n_better" not in table.columns and "n_tied" not in table.columns:
         return _read_ranks(table, n_items)
@@ -67,7 +68,7 @@ def _require_different_ranks(table: Table, user: Codes | Int, rank: Int) -> None
             "rank",
             row,
             rank[row],
-            f"each rank once per user; if rows are visits of a user, each with a ranking of its "
+            "each rank once per user; if rows are visits of a user, each with a ranking of its "
             f"own, number them in a column {VISIT} (visits=); if items are tied, give "
             f"{', '.join(COUNT_COLUMNS)}",
         )
