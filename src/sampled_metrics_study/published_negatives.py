@@ -33,7 +33,7 @@ SCORES = ROOT / "results/ncf"
 FOLDER = REFERENCE / "ncf"
 TRAINED = ("X", "Y", "Z")
 PUBLISHED = ("GMF", "MLP")
-# a small ALS, cheap to score with
+# A small ALS, which is cheap to score with.
 PROXY_SETTINGS = {"d": 8, "lambda": 10.0, "alpha": 0.2, "iterations": 15}
 METRICS = ("recall@10", "ndcg@10", "ap")
 ORDER_BY_SIGN = ("undecided", "b", "a")  # for b - a of sign 0, 1 and -1

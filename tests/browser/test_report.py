@@ -16,7 +16,7 @@ from tests.study.test_page import REFERENCE
 
 pytestmark = pytest.mark.long
 
-# rules of a screen
+# Rules of axe that only apply to screens.
 ON_SCREEN = ["color-contrast", "scrollable-region-focusable", "target-size"]
 REPORTED = "([printed, n, m, users]) => reported(printed, n, m, users)"
 PRINTED = [

@@ -34,8 +34,8 @@ EDITS = {
     "slurm-init-seconds-before-status-checks: 20": "slurm-init-seconds-before-status-checks: 10",
 }
 RULE = "rule_rank_wildcards"
-# seconds; continuous integration ends it sooner
-UNTIL_RANKING, UNTIL_THE_END = (900, 3600)
+# Limits in seconds; continuous integration ends runs sooner.
+UNTIL_RANKING, UNTIL_THE_END = 900, 3600
 STARVED = "rule_split"
 TOO_LITTLE = "split:mem_mb=60 if attempt == 1 else 2000"
 # These files differ between runs: dates, number of pieces, and models shared by pieces.

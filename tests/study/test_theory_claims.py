@@ -47,11 +47,11 @@ def toys(measure, m=None):
 def order(values, equal=0.0):
     """Names from best to worst; values that differ by at most `equal` are tied."""
     best, *others = sorted(values, key=lambda name: -values[name])
-    words = best
+    text = best
     for better, name in zip([best, *others], others, strict=False):
-        words += f"{' = ' if values[better] - values[name] <= equal else ' > '}{name}"
+        text += f"{' = ' if values[better] - values[name] <= equal else ' > '}{name}"
     return " > ".join(
-        " = ".join(sorted(part.split(" = "))) for part in words.split(" > ")
+        " = ".join(sorted(part.split(" = "))) for part in text.split(" > ")
     )
 
 

@@ -13,7 +13,7 @@ from sampled_metrics.printed.reported import reported
 from sampled_metrics.printed.rows import PrintedRow
 from sampled_metrics_study.page import render
 
-# the first of them that a row has is drawn
+# The first of these that a row has is drawn.
 METRICS_BY_PREFERENCE = ("HR@10", "NDCG@10", "HR@5", "NDCG@5")
 METRIC_COLUMNS = ("metric", "value", "low", "high", "likely", "measured", "standing")
 KINDS = {  # of sources, and how they are called; papers are darker than the others
