@@ -60,16 +60,18 @@ def test_draws_unbiased_for_reciprocal_rank(left: int, better: int) -> None:
         for draws in range(left + 1):
             mean = 0.0
             for order in orders:
-                found = sum(order[:draws])
+                actual = sum(order[:draws])
                 line = split_reciprocal_rank(
-                    *(np.array([x]) for x in (left, better, draws, found))
+                    *(np.array([x]) for x in (left, better, draws, actual))
                 )
                 # Further draws, if no better one was drawn, are unbiased for 1 / rank.
                 mean += line[0][0] + line[1][0] / (better + hits + 1)
-                if found:
-                    same = [one for one in orders if sum(one[:draws]) == found]
-                    kept = np.mean([mean_of_first(left, better, one) for one in same])
-                    assert line[0][0] == pytest.approx(kept, rel=1e-12)
+                if actual:
+                    same = [one for one in orders if sum(one[:draws]) == actual]
+                    expected = np.mean(
+                        [mean_of_first(left, better, one) for one in same]
+                    )
+                    assert line[0][0] == pytest.approx(expected, rel=1e-12)
                     assert line[1][0] == 0
             assert mean / len(orders) == pytest.approx(
                 1 / (better + hits + 1), rel=1e-12
@@ -84,7 +86,7 @@ def test_draws_from_strata_uniform() -> None:
     assert draws.mean(0) == pytest.approx(0.4 * left[0], abs=0.05)
 
 
-def counted(scores: Any, seed: int, known: int, proxy: Any) -> StratumCounts:
+def counted(scores: Any, seed: int, n_known: int, proxy: Any) -> StratumCounts:
     """Counts after `known` random scores per user; the last item is held out."""
     users, items = scores.shape
     data = read_data(np.full(users, items - 1), csr_array(scores.shape))
@@ -96,7 +98,7 @@ def counted(scores: Any, seed: int, known: int, proxy: Any) -> StratumCounts:
     more = np.zeros_like(counts.n_scored)
     for user in range(users):
         places = np.repeat(np.arange(more.shape[1]), strata.sizes[user])
-        np.add.at(more[user], rng.permutation(places)[:known], 1)
+        np.add.at(more[user], rng.permutation(places)[:n_known], 1)
     counts.score_next(more)
     return counts
 
@@ -124,16 +126,16 @@ class World:
     def __init__(self, users: int, items: int, seed: int, tied: bool = False) -> None:
         rng = np.random.default_rng(seed)
         self.scores = rng.normal(size=(users, items))
-        own = (
+        held_score = (
             np.quantile(self.scores, rng.beta(3, 1, users), axis=1).diagonal().copy()
         )
-        self.scores[:, -1] = own
+        self.scores[:, -1] = held_score
         if tied:
             self.scores = self.scores.round(1)
-        own = self.scores[:, -1]
+        held_score = self.scores[:, -1]
         self.proxy = self.scores + 3 * np.sin(self.scores * 7)
-        better = (self.scores > own[:, np.newaxis]).sum(1)
-        ties = (self.scores == own[:, np.newaxis]).sum(1)
+        better = (self.scores > held_score[:, np.newaxis]).sum(1)
+        ties = (self.scores == held_score[:, np.newaxis]).sum(1)
         places = [b + 1 + np.arange(t) for b, t in zip(better, ties, strict=True)]
         self.exact = np.array(
             [
@@ -142,16 +144,16 @@ class World:
             ]
         )
 
-    def counted(self, seed: int, known: int) -> StratumCounts:
-        return counted(self.scores, seed, known, self.proxy)
+    def counted(self, seed: int, n_known: int) -> StratumCounts:
+        return counted(self.scores, seed, n_known, self.proxy)
 
 
 def audited(counts: StratumCounts, money: int, level: float = 0.95) -> Any:
     """Run one audit; return the estimates and the audit."""
     model = Model(counts, METRICS)
-    found = Audit(model, money).run()
-    (row,), _ = estimate_recommenders([found], confidence=level)
-    return row, found
+    actual = Audit(model, money).run()
+    (row,), _ = estimate_recommenders([actual], confidence=level)
+    return row, actual
 
 
 @pytest.fixture(params=["collapse", "praise", "half"])
@@ -174,7 +176,7 @@ def test_audit_unbiased_for_wrong_models(lie: Any, tied: bool) -> None:
     exact, centres, covered, near = world.exact.mean(1), [], [], []
     for seed in range(runs):
         counts = world.counted(seed, 6)
-        row, found = audited(counts, 1800)
+        row, actual = audited(counts, 1800)
         centres.append([x.centre for x in row])
         thirds = [(x.high - x.low) / 6 for x in row]
         near.append(
@@ -188,7 +190,7 @@ def test_audit_unbiased_for_wrong_models(lie: Any, tied: bool) -> None:
             [x.low <= value <= x.high for x, value in zip(row, exact, strict=True)]
         )
         assert counts.n_scored.sum() - 6 * 150 <= 1800
-        assert found.users.size > 0
+        assert actual.users.size > 0
     spread = np.std(centres, axis=0) / np.sqrt(runs)
     assert np.all(np.abs(np.mean(centres, axis=0) - exact) <= 4 * spread)
     assert np.all(np.mean(covered, axis=0) >= 0.9)
@@ -205,9 +207,9 @@ def test_full_audit_exact_and_empty_audit_bounded(
         world.exact.mean(1)[:2], abs=1e-12
     )
     counts = world.counted(0, 6)
-    row, found = audited(counts, 0)
+    row, actual = audited(counts, 0)
     assert counts.n_scored.sum() == 40 * 6
-    assert found.slack[:, 0].sum() > 0
+    assert actual.slack[:, 0].sum() > 0
     possible = np.mean(counts.better.sum(1) < 3)
     assert (row[0].low, row[0].high) == (0.0, pytest.approx(possible, abs=0.02))
 
@@ -230,13 +232,13 @@ def test_phases_leave_scores(helps: bool, monkeypatch: pytest.MonkeyPatch) -> No
     model.proxy_helps = helps
     ask, left, parts = counts.score_next, 1500, []
 
-    def asked(more: Any) -> Any:
+    def n_scored(more: Any) -> Any:
         nonlocal left
         parts.append(more.sum() / left)
         left -= more.sum()
         return ask(more)
 
-    monkeypatch.setattr(counts, "score_next", asked)
+    monkeypatch.setattr(counts, "score_next", n_scored)
     Audit(model, left).run()
     assert all(0.2 < part < 0.65 for part in parts[:3])
     assert len(parts) > 2
@@ -245,30 +247,32 @@ def test_phases_leave_scores(helps: bool, monkeypatch: pytest.MonkeyPatch) -> No
 def test_scan_until_enough_better_expected() -> None:
     rng = np.random.default_rng(3)
     scores = rng.normal(size=(30, 200))
-    own = np.sort(scores, axis=1)[:, -rng.integers(20, 50, 30)].diagonal().copy()
-    scores[:, -1] = own
+    held_score = (
+        np.sort(scores, axis=1)[:, -rng.integers(20, 50, 30)].diagonal().copy()
+    )
+    scores[:, -1] = held_score
     counts = counted(scores, 0, 60, scores)
     model = Model(counts, parse_metrics(["recall@20"]))
     model.share = np.full_like(
         model.share, 0.5
     )  # half of all candidates are expected to be better
     audit = Audit(model, 10**6)
-    known = counts.better.sum(1)
-    asked = audit._plan_scores(np.arange(30), np.zeros(30, bool)).sum(axis=1)
-    assert known.min() < 6
-    assert 15 < known.max() < 20
+    n_known = counts.better.sum(1)
+    n_scored = audit._plan_scores(np.arange(30), np.zeros(30, bool)).sum(axis=1)
+    assert n_known.min() < 6
+    assert 15 < n_known.max() < 20
     # One more than is missing to depth 20 must be expected, and at least 16 are scored.
-    assert asked.tolist() == np.maximum(2 * (20 - known + 1), 16).tolist()
+    assert n_scored.tolist() == np.maximum(2 * (20 - n_known + 1), 16).tolist()
 
 
 def test_scan_length_by_hand() -> None:
     # All of the first 4 candidates and half of the next 4 are expected to be better: 6 of 8.
     left, rate = np.array([[4, 4]]), np.array([[1.0, 0.5]])
-    asked = [
+    n_scored = [
         _scan_length(left, rate, np.array([[missing]])).item()
         for missing in range(1, 8)
     ]
-    assert asked == [1, 2, 3, 4, 6, 8, 0]
+    assert n_scored == [1, 2, 3, 4, 6, 8, 0]
 
 
 def test_open_users_by_draws() -> None:
@@ -347,9 +351,9 @@ def test_audit_variance_unbiased() -> None:
                 expected_variance=np.zeros((1, 1)),
                 at_random=np.arange(0),
             )
-        found = estimate_errors(audit)
-        sums.append(found.shift[0, 0])
-        variances.append(found.variance[0, 0])
+        actual = estimate_errors(audit)
+        sums.append(actual.shift[0, 0])
+        variances.append(actual.variance[0, 0])
     weights = np.array([1 - p, p * (1 - q), p * q])
     assert weights @ sums == pytest.approx(sum(change))
     assert weights @ variances == pytest.approx(

@@ -60,11 +60,11 @@ def table(marks: Any) -> pd.DataFrame:
     return pd.DataFrame({"user_id": 7 + user, "item_id": 3 * item})
 
 
-def evaluate(world: World, **given: Any) -> Any:
-    arguments = {"relevant": world.held, "budget": 20, "metrics": METRICS, **given}
-    named = isinstance(arguments["relevant"], dict | pd.DataFrame)
+def evaluate(world: World, **options: Any) -> Any:
+    arguments = {"relevant": world.held, "budget": 20, "metrics": METRICS, **options}
+    has_ids = isinstance(arguments["relevant"], dict | pd.DataFrame)
     return evaluate_on_budget(
-        world.recommend_by_id if named else world.recommend, **arguments
+        world.recommend_by_id if has_ids else world.recommend, **arguments
     )
 
 
@@ -80,15 +80,15 @@ FORMS = {
 @pytest.mark.parametrize("form", FORMS)
 def test_default_candidates_are_unseen(world: World, form: str) -> None:
     expected = evaluate(world, seen=world.seen).rows()
-    asked = world.asked.copy()
+    pairs = world.asked.copy()
     world.asked.clear()
     seen, others = FORMS[form](world.seen), FORMS[form](~world.seen)
-    given = {"seen": seen.pop("as"), "candidates": others.pop("as"), **seen}
+    options = {"seen": seen.pop("as"), "candidates": others.pop("as"), **seen}
     if form in ("dictionary", "table"):
-        given["relevant"] = table(world.own)
-    assert evaluate(world, **given).rows() == expected
-    assert world.asked == asked
-    without = {name: value for name, value in given.items() if name != "candidates"}
+        options["relevant"] = table(world.own)
+    assert evaluate(world, **options).rows() == expected
+    assert world.asked == pairs
+    without = {name: value for name, value in options.items() if name != "candidates"}
     if form in ("dictionary", "table"):
         without["items"] = pd.DataFrame({"item_id": 3 * np.arange(ITEMS)})
     assert evaluate(world, **without).rows() == expected
@@ -100,17 +100,19 @@ def test_candidates_limit_ranking(world: World, form: str) -> None:
     proxy: Any = world.truth
     expected = evaluate(world, seen=others | world.seen, proxy=proxy)
     world.asked.clear()
-    given = FORMS[form](world.some)
-    given["candidates"] = given.pop("as")
+    options = FORMS[form](world.some)
+    options["candidates"] = options.pop("as")
     seen: Any = world.seen
     if form in ("dictionary", "table"):
-        given["relevant"] = by_id(world.own)
+        options["relevant"] = by_id(world.own)
         seen = table(seen)
         index = [7 + np.arange(USERS), 3 * np.arange(ITEMS)]
         proxy = pd.DataFrame(proxy, *index)
     elif form == "lists":
         seen = lists(seen)
-    assert evaluate(world, seen=seen, proxy=proxy, **given).rows() == expected.rows()
+    assert (
+        evaluate(world, seen=seen, proxy=proxy, **options).rows() == expected.rows()
+    )
     allowed = (world.some & ~world.seen) | world.own
     assert all(allowed[pair] for pair in world.asked)
 
@@ -129,33 +131,33 @@ def exact(world: World, candidates: Any) -> Any:
 
 @pytest.mark.parametrize("seen", [True, False])
 def test_budget_for_all_candidates_exact(world: World, seen: bool) -> None:
-    given: dict[str, Any] = {
+    options: dict[str, Any] = {
         "seen": world.seen if seen else None,
         "candidates": world.some,
     }
     ranked = world.some & ~world.seen if seen else world.some
-    result = evaluate(world, budget=ITEMS, proxy=world.truth, **given)
+    result = evaluate(world, budget=ITEMS, proxy=world.truth, **options)
     expected = exact(world, ranked | world.own)
     for limit in ("value", "low", "high"):
-        found = [getattr(estimate, limit) for estimate in result.estimates[0]]
-        assert found == pytest.approx(expected, abs=1e-12)
+        actual = [getattr(estimate, limit) for estimate in result.estimates[0]]
+        assert actual == pytest.approx(expected, abs=1e-12)
     assert result.n_candidates == (ranked & ~world.own).sum()
 
 
 def test_popularity_counts_seen_items(world: World) -> None:
     """The proxy counts users who have seen an item, also those whose candidate it is."""
     events = world.seen.sum(axis=0)
-    given = {"seen": world.seen, "candidates": world.some}
-    common = evaluate(world, **given, proxy="popularity").rows()
+    options = {"seen": world.seen, "candidates": world.some}
+    common = evaluate(world, **options, proxy="popularity").rows()
     proxy = np.broadcast_to(events.astype(float), world.seen.shape)
-    named = evaluate(world, **given, proxy=np.array(proxy)).rows()
-    for row in (*common, *named):
+    has_ids = evaluate(world, **options, proxy=np.array(proxy)).rows()
+    for row in (*common, *has_ids):
         del row["proxy"]
-    assert common == named
+    assert common == has_ids
 
 
 @pytest.mark.parametrize(
-    ("given", "problem"),
+    ("options", "message"),
     [
         ({}, "neither seen nor candidates"),
         (
@@ -179,7 +181,7 @@ def test_popularity_counts_seen_items(world: World) -> None:
     ],
 )
 def test_invalid_candidates(
-    world: World, given: dict[str, Any], problem: str
+    world: World, options: dict[str, Any], message: str
 ) -> None:
-    with pytest.raises(InputError, match=problem):
-        evaluate(world, **given)
+    with pytest.raises(InputError, match=message):
+        evaluate(world, **options)

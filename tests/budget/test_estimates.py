@@ -21,13 +21,19 @@ WIDE = SimpleNamespace(
 )  # clips nothing
 
 
-def audited(change: Any, drawn: Any, n_phases: int, slack: Any = (0.0, 0.0)) -> Any:
+def audited(
+    change: Any, probabilities: Any, n_phases: int, slack: Any = (0.0, 0.0)
+) -> Any:
     """Outcome of an audit of one user, who was drawn in the first `n_phases` phases."""
     phases = []
     for number in range(n_phases):
-        reached = np.array([np.prod(drawn[: number + 1])])
+        reached = np.array([np.prod(probabilities[: number + 1])])
         phases.append(
-            Phase(np.array([[change[number]]]), np.array([drawn[number]]), reached)
+            Phase(
+                np.array([[change[number]]]),
+                np.array([probabilities[number]]),
+                reached,
+            )
         )
     view = SimpleNamespace(mean=np.zeros((1, 1)), greatest=np.zeros((1, 1)))
     return SimpleNamespace(
@@ -89,9 +95,9 @@ def test_difference_error_is_standard_deviation(drawn_b: Any) -> None:
             audited(change_b, drawn_b, stays_b),
         ]
         _, pairs = estimate_recommenders(both, confidence=0.95)
-        found = pairs[0, 1][0]
-        mean += probability * (found.std_error**2 - RESOLUTION**2)
-        square += probability * found.centre**2
+        actual = pairs[0, 1][0]
+        mean += probability * (actual.std_error**2 - RESOLUTION**2)
+        square += probability * actual.centre**2
     assert mean == pytest.approx(square - (0.5 - 0.3) ** 2)
 
 
@@ -107,8 +113,8 @@ def test_slack_changes_sides_in_difference(below: float, above: float) -> None:
         ([unsure, unsure], (-half - below - above, half + below + above)),
     ):
         _, pairs = estimate_recommenders(both, confidence=0.95)
-        found = pairs[0, 1][0]
-        assert (found.low, found.high) == pytest.approx(ends)
+        actual = pairs[0, 1][0]
+        assert (actual.low, actual.high) == pytest.approx(ends)
 
 
 @pytest.mark.parametrize(
@@ -128,5 +134,5 @@ def test_unseen_errors_cancel_like_seen(change: Any, share: float) -> None:
     for audit, variance in zip(both, (9.0, 16.0), strict=True):
         audit.assumed[0] = variance * spread
     _, pairs = estimate_recommenders(both, confidence=0.95)
-    found = pairs[0, 1][0]
-    assert found.std_error**2 == pytest.approx(share * spread * 25 + RESOLUTION**2)
+    actual = pairs[0, 1][0]
+    assert actual.std_error**2 == pytest.approx(share * spread * 25 + RESOLUTION**2)

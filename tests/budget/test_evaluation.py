@@ -93,15 +93,15 @@ def covered(result: Any, exact: Any) -> Any:
 @pytest.mark.parametrize("proxy", ["truth", "popularity"])
 def test_costs_within_budget(world: World, budget: float, proxy: str) -> None:
     record = Recorder(world.scores)
-    named = world.truth if proxy == "truth" else proxy
-    result = evaluate(world, record, budget=budget, proxy=named)
+    proxy_scores = world.truth if proxy == "truth" else proxy
+    result = evaluate(world, record, budget=budget, proxy=proxy_scores)
     assert len(record.pairs) == result.n_asked[0] + result.n_held_out + CONTROLS
     n_asked = result.n_asked[0] + CONTROLS
     assert 0.8 * budget * result.n_users < n_asked <= budget * result.n_users
     assert len(set(record.pairs)) == len(record.pairs) - CONTROLS
     assert record.calls <= 60
-    asked = np.array(record.pairs)
-    assert not world.seen[asked[:, 0], asked[:, 1]].any()
+    pairs = np.array(record.pairs)
+    assert not world.seen[pairs[:, 0], pairs[:, 1]].any()
 
 
 def test_seed_matters_batches_do_not(world: World) -> None:
@@ -222,12 +222,12 @@ def test_one_or_several_held_out_items(world: World, most: int) -> None:
     n_candidates = seen.size - seen.sum() - result.n_held_out
     assert (whole.n_asked[0], whole.n_candidates) == (n_candidates, n_candidates)
     for limits in ("value", "low", "high"):
-        found = [getattr(x, limits) for x in whole.estimates[0]]
-        assert found == pytest.approx(exact, abs=1e-12)
+        actual = [getattr(x, limits) for x in whole.estimates[0]]
+        assert actual == pytest.approx(exact, abs=1e-12)
 
 
 @pytest.mark.parametrize(
-    ("options", "problem"),
+    ("options", "message"),
     [
         ({"budget": 3}, "budget is 3; the first round needs 9"),
         ({"score": lambda u, _: np.full(u.size, np.nan)}, "score of item"),
@@ -279,10 +279,10 @@ def test_one_or_several_held_out_items(world: World, most: int) -> None:
     ],
 )
 def test_wrong_arguments_named(
-    world: World, options: dict[str, Any], problem: str
+    world: World, options: dict[str, Any], message: str
 ) -> None:
     arguments = {"score": world.scores, **options}
-    with pytest.raises(InputError, match=problem):
+    with pytest.raises(InputError, match=message):
         evaluate(world, arguments.pop("score"), **arguments)
 
 
@@ -307,11 +307,11 @@ def test_large_integer_scores_refused(world: World) -> None:
     ],
 )
 def test_proxy_of_other_shape_refused(world: World, proxy: Any, word: str) -> None:
-    given = {"relevant": {"a": [1], "b": [2]}, "seen": {"a": [2, 3], "b": [3, 1]}}
+    arguments = {"relevant": {"a": [1], "b": [2]}, "seen": {"a": [2, 3], "b": [3, 1]}}
     if callable(proxy):
-        given = {"relevant": world.held, "seen": world.seen}
+        arguments = {"relevant": world.held, "seen": world.seen}
     with pytest.raises(InputError, match=f"proxy has .*{word}"):
-        evaluate_on_budget(world.scores.item, **given, proxy=proxy)
+        evaluate_on_budget(world.scores.item, **arguments, proxy=proxy)
 
 
 @pytest.mark.parametrize(
@@ -409,8 +409,8 @@ def test_low_precision_scores_do_not_warn(world: World, kind: Any) -> None:
 
 
 def test_cutoff_beyond_candidates(world: World) -> None:
-    (found,) = evaluate(world, world.scores, metrics="hr@1000000").estimates[0]
-    assert (found.value, found.low, found.high) == (1.0, 1.0, 1.0)
+    (actual,) = evaluate(world, world.scores, metrics="hr@1000000").estimates[0]
+    assert (actual.value, actual.low, actual.high) == (1.0, 1.0, 1.0)
 
 
 @pytest.mark.filterwarnings("ignore::sampled_metrics.InputWarning")
@@ -422,7 +422,7 @@ class TestTies:
     HELD = (SCORES + 2 * RNG.gumbel(size=SCORES.shape)).argmax(axis=1)
     SEEN = np.zeros(SCORES.shape, bool)
 
-    def asked(self, scores):
+    def tie_warnings(self, scores):
         notes = sm.evaluate_on_budget(
             scores, "hr@10", relevant=self.HELD, seen=self.SEEN, budget=60
         ).notes
@@ -435,10 +435,10 @@ class TestTies:
             for ties in ("pessimistic", "optimistic")
         )
         assert high - low > 0.3
-        (found,) = self.asked(rounded)
-        assert "hr@10" in found
-        assert "rounded" in found
+        (actual,) = self.tie_warnings(rounded)
+        assert "hr@10" in actual
+        assert "rounded" in actual
 
     @pytest.mark.parametrize("decimals", [1, 8])
     def test_few_ties_do_not_warn(self, decimals):
-        assert not self.asked(self.SCORES.round(decimals))
+        assert not self.tie_warnings(self.SCORES.round(decimals))

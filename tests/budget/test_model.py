@@ -30,10 +30,10 @@ USERS, ITEMS = 30, 120
 
 def recorded(counts: StratumCounts) -> list[Any]:
     """Record how many candidates of each user and stratum are scored in every call from now on."""
-    asked: list[Any] = []
+    scored: list[Any] = []
     ask = counts.score_next
-    counts.score_next = lambda more: (asked.append(more.copy()), ask(more))  # type: ignore[method-assign]
-    return asked
+    counts.score_next = lambda more: (scored.append(more.copy()), ask(more))  # type: ignore[method-assign]
+    return scored
 
 
 def counted(tied: bool, lists: Any = None) -> tuple[StratumCounts, Any]:
@@ -80,7 +80,7 @@ class Loops:
         return scored * factor, better * factor, better
 
     def posterior(self) -> Any:
-        found = []
+        actual = []
         for row in self.rows:
             weights = []
             for g in self.classes:
@@ -91,8 +91,8 @@ class Loops:
                     weight += (scored - better) * log(1 - self.share[g][s])
                 weights.append(weight)
             likely = [exp(weight - max(weights)) for weight in weights]
-            found.append([x / sum(likely) for x in likely])
-        return found
+            actual.append([x / sum(likely) for x in likely])
+        return actual
 
     def step(self) -> None:
         posterior = self.posterior()
@@ -130,25 +130,25 @@ class Loops:
             total += left * (30 * share[g][s] + self.of_cell(row, s)[2]) / (30 + m)
         return total
 
-    def moments(self, row: int, known: int, means: Any, posterior: Any) -> Any:
+    def moments(self, row: int, n_known: int, means: Any, posterior: Any) -> Any:
         """Mean and variance of each metric if a Poisson number of further candidates is better."""
         support = np.arange(400)
         first, second = np.zeros((2, len(METRICS)))
         for g in self.classes:
             law = poisson.pmf(support, means[g])
             for i, metric in enumerate(METRICS):
-                values = metric.value_at(known + support + 1, ITEMS)
+                values = metric.value_at(n_known + support + 1, ITEMS)
                 first[i] += posterior[row][g] * (law @ values)
                 second[i] += posterior[row][g] * (law @ values**2)
         return first, second - first**2
 
     def of_row(self, row: int, posterior: Any) -> Any:
         """Mean and variance of the metrics, averaged over the place among ties."""
-        known = int(self.counts.better[row].sum() + self.counts.above[row])
+        n_known = int(self.counts.better[row].sum() + self.counts.above[row])
         tied = int(self.counts.tied[row].sum())
         means = [self.unscored(row, g) for g in self.classes]
         if not tied:
-            return self.moments(row, known, means, posterior)
+            return self.moments(row, n_known, means, posterior)
         better = int(self.counts.better[row].sum())
         part = tied / (2 * better + tied)
         first, second = np.zeros((2, len(METRICS)))
@@ -158,7 +158,7 @@ class Loops:
             factor = 1 - part + 2 * part * place
             mean, variance = self.moments(
                 row,
-                known + floor(place * tied + 0.5),
+                n_known + floor(place * tied + 0.5),
                 [factor * x for x in means],
                 posterior,
             )
@@ -223,9 +223,11 @@ def test_gain_matches_loops(lists: Any, tied: bool) -> None:
     means = np.array(
         [[loops.unscored(r, g, share) for g in loops.classes] for r in loops.rows]
     )
-    known = counts.better.sum(axis=1) + counts.above
-    known += counts.tied.sum(axis=1) // 2
-    _, variance = model._poisson.moments(posterior, known, means)  # tested separately
+    n_known = counts.better.sum(axis=1) + counts.above
+    n_known += counts.tied.sum(axis=1) // 2
+    _, variance = model._poisson.moments(
+        posterior, n_known, means
+    )  # tested separately
     expected = np.zeros_like(counts.n_scored, dtype=float)
     for row in loops.rows:
         user = counts.strata.user_of_row[row]
@@ -251,9 +253,9 @@ def test_view_bounds_by_hand(lists: Any) -> None:
     for user in range(USERS):
         rows = np.flatnonzero(counts.strata.user_of_row == user)
         left = int((counts.strata.sizes[user] - counts.n_scored[user]).sum())
-        known = counts.better[rows].sum(axis=1) + counts.above[rows]
-        for more, found in ((left, low), (0, high)):
-            ranks = np.sort(known + more) + 1
+        n_known = counts.better[rows].sum(axis=1) + counts.above[rows]
+        for more, actual in ((left, low), (0, high)):
+            ranks = np.sort(n_known + more) + 1
             discounts = 1 / np.log2(np.arange(2, 2 + rows.size))
             gains = (ranks <= 3) / np.log2(ranks + 1)
             expected = [
@@ -261,7 +263,7 @@ def test_view_bounds_by_hand(lists: Any) -> None:
                 gains.sum() / discounts[:3].sum(),
                 np.mean(np.sort(counts.above[rows] + 1) / ranks),
             ]
-            assert found[:, user] == pytest.approx(expected)
+            assert actual[:, user] == pytest.approx(expected)
 
 
 def test_strata_and_initial_shares_by_hand() -> None:
@@ -273,7 +275,7 @@ def test_strata_and_initial_shares_by_hand() -> None:
     assert stratum_edges(1556).tolist() == [0, 5, 15, 40, 100, 250, 600, 1400, 1556]
     assert stratum_edges(3733).tolist()[-2:] == [1400, 3733]
     assert stratum_edges(3734).tolist()[-2:] == [3360, 3734]
-    found = initial_shares(np.array([0, 5, 100]), 3)
+    actual = initial_shares(np.array([0, 5, 100]), 3)
     levels = [0.3, sqrt(0.3 * 85), 85]
     middles = [sqrt(1 * 5), sqrt(6 * 100)]
     expected = [
@@ -283,7 +285,7 @@ def test_strata_and_initial_shares_by_hand() -> None:
         ]
         for level in levels
     ]
-    np.testing.assert_allclose(found, expected, rtol=1e-12)
+    np.testing.assert_allclose(actual, expected, rtol=1e-12)
 
 
 class Stub:
@@ -309,7 +311,7 @@ def test_rounds_score_largest_gain(total: int) -> None:
     gain = np.random.default_rng(0).random(n.shape)
     model = Stub(counts, gain)
     counts.score_next(np.minimum(1, n))
-    asked = recorded(counts)
+    scored = recorded(counts)
     score_in_rounds(model, total)  # type: ignore[arg-type]
     # The first round ends 3 scores per user later; 3 rounds per factor e follow, at least 4.
     first, last = (n > 0).sum() / USERS + 3, total / USERS
@@ -331,10 +333,10 @@ def test_rounds_score_largest_gain(total: int) -> None:
                 break
             more[cell] = size
         if more.any():
-            assert (asked[turns] == more).all()
+            assert (scored[turns] == more).all()
             turns += 1
         m += more
-    assert turns == len(asked)
+    assert turns == len(scored)
     assert (counts.n_scored == m).all()
     assert m.sum() <= total
     assert model.steps == [*[6] * turns, 40]
@@ -379,15 +381,15 @@ def test_audit_phases_by_hand() -> None:
     model = Model(counts, parse_metrics(["recall@3", "ndcg@3"]))
     model.share = np.full_like(model.share, 1e-9)  # no better candidates are expected
     view, money = model.view(), 9000
-    found = Audit(model, money)
-    asked, costs, drawn, assumed = recorded(counts), [], [], []
-    record = found.record_phase
-    found.record_phase = lambda **outcome: (
+    actual = Audit(model, money)
+    scored, costs, drawn, assumed = recorded(counts), [], [], []
+    record = actual.record_phase
+    actual.record_phase = lambda **outcome: (
         record(**outcome),
-        assumed.append(found.assumed[0].copy()),
+        assumed.append(actual.assumed[0].copy()),
     )  # type: ignore[method-assign]
-    found.run()
-    for more in asked:
+    actual.run()
+    for more in scored:
         users = np.flatnonzero(more.sum(axis=1))
         costs.append(set(more.sum(axis=1)[users].tolist()))
         drawn.append(users)
@@ -399,9 +401,9 @@ def test_audit_phases_by_hand() -> None:
         n_users = min(n_users, int(share * money) // size)
         assert of_phase.size == n_users
         money -= n_users * size
-    first, second = found.phases[:2]
+    first, second = actual.phases[:2]
     users = drawn[0]
-    assert found.users.tolist() == users.tolist()
+    assert actual.users.tolist() == users.tolist()
     top = view.greatest[:, users]
     assert top == pytest.approx(np.ones_like(top))
     expected = view.variance[:, users] + 0.001 * top**2
@@ -483,11 +485,11 @@ def test_poisson_tables_match_sums(names: list[str]) -> None:
 def test_ap_beyond_depth_matches_sum() -> None:
     tables = PoissonMeans(parse_metrics(["ap"]), 10, 5000)
     better, mean = np.array([12, 20, 15, 40]), np.array([10.0, 30.0, 100.0, 400.0])
-    (found,), _ = tables.moments(np.ones((4, 1)), better, mean[:, np.newaxis])
+    (actual,), _ = tables.moments(np.ones((4, 1)), better, mean[:, np.newaxis])
     support = np.arange(6000)
     law = poisson.pmf(support, mean[:, np.newaxis])
     expected = (law / (better[:, np.newaxis] + support + 1)).sum(1)
-    assert found == pytest.approx(expected, rel=5e-4)
+    assert actual == pytest.approx(expected, rel=5e-4)
 
 
 @pytest.mark.parametrize("name", ["recall", "recall@0", "auc", "ndcg", "ndcg@-1"])

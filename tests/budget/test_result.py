@@ -90,14 +90,14 @@ def test_p_value_without_error() -> None:
 
 def test_notes_say_what_to_do() -> None:
     text = str(result([0.1, 0.2, 0.0], seconds_per_score=(1e-3,) * 3))
-    for words in (
+    for phrase in (
         "for B from the audit",
         "b - a: ",
         "C: too few users",
         "of 100 candidates",
         "undecided order",
     ):
-        assert words in text
+        assert phrase in text
     assert "3 x 5,050 scores, about 15 s.\n  That is soon: rank fully" in text
     assert "interval: " not in str(result([0.1, 0.2, 0.1], n_asked=(5000,) * 3))
 
@@ -113,8 +113,8 @@ def notes(*leads: float, **changed: Any) -> list[str]:
     return str(result(list(leads), **changed)).splitlines()
 
 
-def has(lines: list[str], words: str) -> bool:
-    return words in " ".join(line.strip() for line in lines)
+def has(lines: list[str], phrase: str) -> bool:
+    return phrase in " ".join(line.strip() for line in lines)
 
 
 def test_notes_only_where_true() -> None:
@@ -124,8 +124,8 @@ def test_notes_only_where_true() -> None:
     assert has(decided, "also corrected for 3 pairs (holm)")
     assert has(decided, "price: A 20, B 20, C 20 scores per user of 100 candidates")
     assert has(decided, "C: too few users were ranked fully")
-    known = notes(0.1, 0.2, 0.1, n_ranked=(15, 15, 15))
-    assert not has(known, "too few users")
+    enough = notes(0.1, 0.2, 0.1, n_ranked=(15, 15, 15))
+    assert not has(enough, "too few users")
     unknown = notes(0.1, 0.2, 0.1, n_ranked=(14, 0, 3))
     assert has(unknown, "proxy: als. A, B, C: too few users")
     same = [[estimate(0.1)], [estimate(0.2)], [estimate(0.3)]]

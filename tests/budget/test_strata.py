@@ -28,15 +28,15 @@ def world(seed: int = 0, items: int = ITEMS) -> tuple[csr_array, Any, Any]:
 def ordered(data: EvaluationData, proxy: Any) -> tuple[Strata, list[list[set[int]]]]:
     """Return the strata, and the items of each user in each of them."""
     strata = Strata(data, make_proxy(proxy, data), 0)
-    found: list[list[set[int]]] = []
+    actual: list[list[set[int]]] = []
     for user, of_user in enumerate(strata.sizes):
-        found.append([])
+        actual.append([])
         for stratum, n in enumerate(of_user):
             some = np.full(n, user), np.full(n, stratum), np.arange(n)
             items = strata.items(*some).tolist()
             assert len(set(items)) == n
-            found[-1].append(set(items))
-    return strata, found
+            actual[-1].append(set(items))
+    return strata, actual
 
 
 def cut(items: list[int], strata: Strata) -> list[set[int]]:
@@ -84,14 +84,14 @@ def test_tail_in_random_order(
     data = read_data(held, seen)
     monkeypatch.setattr(strata_module, "LEAST_HEAD", 50)
     monkeypatch.setattr(strata_module, "HEAD_ENTRIES", entries)
-    strata, found = ordered(data, scores)
+    strata, actual = ordered(data, scores)
     n_head = int(np.searchsorted(strata.edges, length))
     for user in range(USERS):
         allowed = seen[[user]].toarray()[0] == 0
         allowed[held[user]] = False
         expected = sorted_items(scores[user], allowed)
-        assert found[user][:n_head] == cut(expected, strata)[:n_head]
-        tail = set().union(*found[user][n_head:])
+        assert actual[user][:n_head] == cut(expected, strata)[:n_head]
+        tail = set().union(*actual[user][n_head:])
         assert tail == set(expected[length:])
 
 
@@ -110,13 +110,13 @@ def test_stratum_starts_with_random_sample(
         strata = Strata(data, proxy, seed)
         first, second = strata.items(np.zeros(2, int), np.ones(2, int), np.arange(2))
         counts[first, second] += 1
-    found = counts[6:, 6:]
+    actual = counts[6:, 6:]
     if entries > 1:
-        assert found.sum() == runs
+        assert actual.sum() == runs
     else:  # in the tail, strata are random parts of all tail items
         assert counts[1:6].sum() == 0
-    off = found[~np.eye(8, dtype=bool)]
-    expected = found.sum() / off.size
+    off = actual[~np.eye(8, dtype=bool)]
+    expected = actual.sum() / off.size
     assert ((off - expected) ** 2 / expected).sum() < chi2.isf(1e-4, off.size - 1)
 
 
@@ -147,7 +147,7 @@ def test_pairs_scored_once() -> None:
 
 
 @pytest.mark.parametrize(
-    ("seen", "relevant", "problem"),
+    ("seen", "relevant", "message"),
     [
         (csr_array((2, 3)), [0], "relevant items"),
         (csr_array((1, 3)), [3], "row 1, column relevant: found 3"),
@@ -156,22 +156,22 @@ def test_pairs_scored_once() -> None:
         (csr_array((1, 3)), {"u": [1]}, "one of relevant and seen has ids"),
     ],
 )
-def test_invalid_data_refused(seen: Any, relevant: Any, problem: str) -> None:
-    with pytest.raises(InputError, match=problem):
+def test_invalid_data_refused(seen: Any, relevant: Any, message: str) -> None:
+    with pytest.raises(InputError, match=message):
         read_data(relevant, seen)
 
 
 @pytest.mark.parametrize(
-    ("proxy", "problem"),
+    ("proxy", "message"),
     [
         ("nothing", "unknown proxy 'nothing'"),
         (np.zeros((3, 2)), r"proxy has shape \(3, 2\); expected \(7, 40\)"),
         (np.full((USERS, ITEMS), np.nan), "user 0 have"),
     ],
 )
-def test_invalid_proxy_refused(proxy: Any, problem: str) -> None:
+def test_invalid_proxy_refused(proxy: Any, message: str) -> None:
     seen, held, _ = world()
-    with pytest.raises(InputError, match=problem):
+    with pytest.raises(InputError, match=message):
         ordered(read_data(held, seen), proxy)
 
 

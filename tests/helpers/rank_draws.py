@@ -31,7 +31,7 @@ def power_ranks(users, exponent, rng):
     return np.ceil(N * rng.random(users) ** (1 / exponent)).astype(int).clip(1, N)
 
 
-def sampled(true, m, rng, n=N):
+def draw_ranks(true, m, rng, n=N):
     return 1 + rng.hypergeometric(true - 1, n - true, m)
 
 

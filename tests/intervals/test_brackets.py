@@ -22,9 +22,9 @@ from sampled_metrics.sampling.probability import pmf_at
 from tests.helpers.rank_draws import (
     all_points,
     bracket,
+    draw_ranks,
     each_sampling,
     each_shape,
-    sampled,
 )
 
 METRICS = (
@@ -56,7 +56,7 @@ class TestFactor:
         measure, ranks = parse_measure(metric), np.arange(1, n + 1)
         table = kernel(n, m, "without-replacement", factor, measure.cutoff)
         true = np.random.default_rng(3).geometric(8 / n, 2000).clip(1, n)
-        drawn = sampled(true, m, np.random.default_rng(4), n)
+        drawn = draw_ranks(true, m, np.random.default_rng(4), n)
         counts = np.bincount(drawn - 1, minlength=m + 1).astype(float)
         shares = likely_mixture(table.sum_by_bin(counts), table).shares
         lower, upper = bracket(measure, table, shares[None], 2000, 1.96)
@@ -76,14 +76,14 @@ class TestFactor:
             np.cumsum(single, axis=0) / ranks[:, None]
         )
         table = kernel(n, m, "without-replacement", factor, None)
-        found = bracket(parse_measure(metric), table, shares[None], 10**12, 1.0)
+        actual = bracket(parse_measure(metric), table, shares[None], 10**12, 1.0)
         # q is non-increasing, q <= p <= factor q; the unknowns are p and q
         eye, zero = np.eye(n), np.zeros((n, n))
         falling = np.hstack([zero[1:], eye[1:] - eye[:-1]])
         between = [np.hstack([-eye, eye]), np.hstack([eye, -factor * eye])]
         rows = np.vstack([falling, *between])
         equal = np.hstack([single.T, zero[: m + 1]])
-        for vectors, sign in zip(found, (1.0, -1.0), strict=True):
+        for vectors, sign in zip(actual, (1.0, -1.0), strict=True):
             extreme = linprog(
                 np.r_[sign * exact, np.zeros(n)],
                 A_ub=rows,
@@ -160,8 +160,8 @@ class TestBracket:
 
     def test_constant_metric(self):
         table, shares = kernel(10, 3, "distinct", "none", None), np.full((1, 4), 0.25)
-        found = bracket(parse_measure("recall@10"), table, shares, 5, 1.96)
-        np.testing.assert_array_equal(found, np.ones((2, 1, 4)))
+        actual = bracket(parse_measure("recall@10"), table, shares, 5, 1.96)
+        np.testing.assert_array_equal(actual, np.ones((2, 1, 4)))
 
 
 def test_growth_within_blocks_by_hand():
@@ -169,10 +169,10 @@ def test_growth_within_blocks_by_hand():
     sizes = np.array([1.0, 2.0, 2.0, 4.0])
     sums = np.array([3.0, -1.0, -1.0, 2.0])
     table = SimpleNamespace(factor=3.0, block_sums=lambda _: (sums, sizes))
-    found = _growth_within_blocks(np.zeros(5), table)
+    actual = _growth_within_blocks(np.zeros(5), table)
     changes = np.array([0.0, 3.5, 1.0, 1.0])
     bound = 2.0 * np.cumsum(sizes * changes / 8.0) / [1, 3, 5, 9]
-    assert found.tolist() == pytest.approx([*bound, 0.0])
+    assert actual.tolist() == pytest.approx([*bound, 0.0])
 
 
 def test_growth_between_points_of_parabola():

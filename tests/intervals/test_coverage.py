@@ -46,12 +46,12 @@ def population(rng, several, tied, graded, skill):
     scores[user, column] += skill * rng.gamma(1.5, 1.0, POPULATION)[user]
     if tied:
         scores = np.round(scores * 2) / 2
-    own = scores[user, column]
+    item_scores = scores[user, column]
     better = np.empty(user.size, int)
     level = np.empty(user.size, int)
     for rows in np.array_split(np.arange(user.size), 50):
-        better[rows] = (scores[user[rows]] > own[rows, None]).sum(axis=1)
-        level[rows] = (scores[user[rows]] == own[rows, None]).sum(axis=1)
+        better[rows] = (scores[user[rows]] > item_scores[rows, None]).sum(axis=1)
+        level[rows] = (scores[user[rows]] == item_scores[rows, None]).sum(axis=1)
     grades = rng.integers(1, 4, user.size) if graded else None
     n = np.full(POPULATION, N_ITEMS)
     return sm.Ranks(n, better, level - 1, n_found=n_relevant, relevance=grades)
@@ -74,11 +74,11 @@ def test_interval_of_many_users_is_students(kind):
     ranks = population(rng, *kind, skill=1.5).take(np.arange(400))
     values = sm.values_by_user(ranks, [name for name in NAMES if "micro" not in name])
     for result in sm.evaluate(ranks, NAMES):
-        of_users = values.get(result.metric.replace("-micro", ""))
-        error = of_users.std(ddof=1) / np.sqrt(400)
+        user_values = values.get(result.metric.replace("-micro", ""))
+        error = user_values.std(ddof=1) / np.sqrt(400)
         half = stats.t.ppf(0.975, 399) * error
         if "micro" not in result.metric:
-            assert result.value == pytest.approx(of_users.mean(), abs=1e-12)
+            assert result.value == pytest.approx(user_values.mean(), abs=1e-12)
         assert result.value - result.ci_low == pytest.approx(half, rel=0.25)
         assert result.ci_high - result.value == pytest.approx(half, rel=0.25)
 
@@ -116,13 +116,13 @@ def test_few_users_with_hits_are_counted():
     better = np.tile([97, 98, 99], (300, 1))
     better[:8] = [0, 1, 2]
     ranks = sm.Ranks([100] * 300, better.ravel(), [0] * 900, n_found=[3] * 300)
-    words = " ".join(
+    text = " ".join(
         str(sm.evaluate(ranks, "precision@10, recall@10, f1@10, hit@10")).split()
     )
     for metric in ("precision@10", "recall@10", "f1@10"):
-        assert f"{metric}: about 8 of 300 users" in words
+        assert f"{metric}: about 8 of 300 users" in text
     assert (
-        "hit@10: about" not in words
+        "hit@10: about" not in text
     )  # the interval of a share of users is right with few hits too
 
 
@@ -145,7 +145,7 @@ def shares_that_hold(kind, n_users, n_samples):
     a = population(np.random.default_rng(3), *kind, skill=1.5)
     b = population(np.random.default_rng(3), *kind, skill=1.0)
     values = {result.metric: result.value for result in sm.evaluate(a, NAMES)}
-    apart = {
+    differences = {
         result.metric: result.difference
         for result in sm.compare({"a": a, "b": b}, NAMES)
     }
@@ -157,10 +157,12 @@ def shares_that_hold(kind, n_users, n_samples):
         alone = [
             (each, values[each.metric]) for each in sm.evaluate(sample["a"], NAMES)
         ]
-        pairs = [(each, apart[each.metric]) for each in sm.compare(sample, NAMES)]
-        for row, found in enumerate((alone, pairs)):
+        pairs = [
+            (each, differences[each.metric]) for each in sm.compare(sample, NAMES)
+        ]
+        for row, actual in enumerate((alone, pairs)):
             held[row] += [
-                x.ci_low - 1e-12 <= true <= x.ci_high + 1e-12 for x, true in found
+                x.ci_low - 1e-12 <= true <= x.ci_high + 1e-12 for x, true in actual
             ]
     return held / n_samples
 

@@ -20,15 +20,17 @@ class TestKernel:
     def test_against_all_points(self, n, m, shape, sampling):
         for metric, cutoff in (("recall@777", 777), ("ap", None)):
             table = kernel(n, m, sampling, shape, cutoff)
-            given, exact = all_points(n, m, shape, sampling, metric, cutoff)
-            expected = np.add.reduceat(given[table.points - 1], table.starts, axis=1)
+            probabilities, exact = all_points(n, m, shape, sampling, metric, cutoff)
+            expected = np.add.reduceat(
+                probabilities[table.points - 1], table.starts, axis=1
+            )
             np.testing.assert_allclose(
                 table.probabilities, expected, rtol=0, atol=1e-11
             )
-            found = table.exact_metric(parse_measure(metric))
-            np.testing.assert_allclose(found, exact[table.points - 1], rtol=1e-12)
-            beside = [k for k in (1, 777, 778, n) if k <= n and cutoff]
-            assert set(beside) <= set(table.points.tolist())
+            actual = table.exact_metric(parse_measure(metric))
+            np.testing.assert_allclose(actual, exact[table.points - 1], rtol=1e-12)
+            points = [k for k in (1, 777, 778, n) if k <= n and cutoff]
+            assert set(points) <= set(table.points.tolist())
             assert table.points.size == n if n < 20_000 else table.points.size < n / 2
 
     @pytest.mark.parametrize(

@@ -34,12 +34,12 @@ class TestUpperBound:
                 ],
                 options={"ftol": 1e-12, "maxiter": 500},
             )
-            found = upper_bound(np.repeat(values, shares), 2.0, confidence)
-            assert found == pytest.approx(-best.fun, abs=1e-5)
+            actual = upper_bound(np.repeat(values, shares), 2.0, confidence)
+            assert actual == pytest.approx(-best.fun, abs=1e-5)
 
     def test_share_of_successes_is_likelihood_ratio(self):
-        found, share = upper_bound(np.repeat([1.0, 0.0], [7, 43]), 1.0, 0.95), 7 / 50
-        ratio = 7 * np.log(share / found) + 43 * np.log((1 - share) / (1 - found))
+        actual, share = upper_bound(np.repeat([1.0, 0.0], [7, 43]), 1.0, 0.95), 7 / 50
+        ratio = 7 * np.log(share / actual) + 43 * np.log((1 - share) / (1 - actual))
         assert 2 * ratio == pytest.approx(student.ppf(0.975, 49) ** 2)
 
     def test_equal_values(self):

@@ -85,11 +85,11 @@ def roughness(g):
 def test_density_matches_direct_optimisation(counts):
     """With 12 candidates each rank is a cell; the penalised likelihood is computed in loops."""
     n, m, users = 12, len(counts) - 1, sum(counts)
-    given = np.array(chances(n, m))
+    probabilities = np.array(chances(n, m))
 
     def lost(g):
         p = np.exp(g - np.max(g))
-        q = p / p.sum() @ given
+        q = p / p.sum() @ probabilities
         fit = np.array(counts) @ np.log(np.maximum(q, 1e-300))
         return roughness(g) - fit + g[0] ** 2 / 2
 
@@ -98,8 +98,8 @@ def test_density_matches_direct_optimisation(counts):
         start = minimize(lost, start, method=method, tol=1e-12).x
     g = start
     p = np.exp(g) / np.exp(g).sum()
-    found = likely(counts, CREDITS, n) @ counts / users
-    for value, credit in zip(found, CREDITS.values(), strict=True):
+    actual = likely(counts, CREDITS, n) @ counts / users
+    for value, credit in zip(actual, CREDITS.values(), strict=True):
         by_rank = [credit(r, n) for r in range(1, n + 1)]
         assert value == pytest.approx(p @ by_rank, rel=1e-4)
 
@@ -126,11 +126,11 @@ def test_auc_is_unbiased():
 def test_more_cells_same_estimate(sampling, monkeypatch):
     """3,000 ranks make 100 cells; with four times as many the estimate is the same."""
     counts = np.round(600 / (1 + np.arange(31.0)))
-    about = (counts, ["recall@10", "ap"], 3000, sampling)
-    values = likely(*about) @ counts / counts.sum()
+    setting = (counts, ["recall@10", "ap"], 3000, sampling)
+    values = likely(*setting) @ counts / counts.sum()
     monkeypatch.setattr(smooth, "CELLS", 400)
     smooth.rank_cells.cache_clear()
-    finer = likely(*about) @ counts / counts.sum()
+    finer = likely(*setting) @ counts / counts.sum()
     smooth.rank_cells.cache_clear()
     assert values == pytest.approx(finer, rel=2e-3)
 
@@ -155,16 +155,16 @@ def test_value_in_range_and_near_exact():
     ("n", "ranks"), [(2, [1] * 6 + [2] * 5), (40, [1, 2] * 9 + [2] * 3)]
 )
 def test_range_ends_ordered_at_any_confidence(n, ranks, confidence):
-    about = {"n_items": n, "n_negatives": 1, "confidence": confidence}
+    setting = {"n_items": n, "n_negatives": 1, "confidence": confidence}
     warnings.simplefilter("ignore", InputWarning)  # two candidates are few
     for shape in ("non-increasing", 2):
-        for one in sm.correct(ranks, "hit@1, ap", "sampled", shape=shape, **about):
+        for one in sm.correct(ranks, "hit@1, ap", "sampled", shape=shape, **setting):
             assert one.range_low <= one.range_high
     widths = [
         one.range_high - one.range_low
         for level in (0.5, 0.8, 0.95)
         for one in sm.correct(
-            ranks, "hit@1", "sampled", **about | {"confidence": level}
+            ranks, "hit@1", "sampled", **setting | {"confidence": level}
         )
     ]
     assert all(less <= more + 1e-9 for less, more in pairwise(widths)) or n == 2
@@ -212,16 +212,16 @@ def test_printed_density_matches_direct_optimisation(users):
     ({"HR@10": "0.099", "NDCG@10": "0.045"}, "non-increasing"),  # the values of a random order
 ])  # fmt: skip
 def test_too_few_numbers_not_quoted(printed, shape):
-    about = {"n_items": 3416, "n_negatives": 100, "n_users": 6040, "shape": shape}
-    found = sm.reported(printed, "HR@10", **about)
-    assert found[0].likely is None
-    rows, *words = found.parts()
+    setting = {"n_items": 3416, "n_negatives": 100, "n_users": 6040, "shape": shape}
+    actual = sm.reported(printed, "HR@10", **setting)
+    assert actual[0].likely is None
+    rows, *texts = actual.parts()
     assert rows[0]["likely"] is None
-    assert "likely: -" in str(words)
+    assert "likely: -" in str(texts)
     of_two = sm.reported({"HR@10": 0.6, "HR@5": 0.4}, n_items=3000, n_negatives=100)
-    rows, *words = of_two.parts()
+    rows, *texts = of_two.parts()
     assert rows[0]["likely"] is not None
-    assert "likely: -" not in str(words)
+    assert "likely: -" not in str(texts)
 
 
 def sample(rng, size, exponent, n=3541, m=100, **options):
@@ -326,8 +326,8 @@ def test_standard_error_matches_draws():
 
 @pytest.mark.parametrize(("counts", "n", "value"), GOLDEN)
 def test_golden_numbers(counts, n, value):
-    found = likely(counts, ["recall@3"], n)[0] @ counts / sum(counts)
-    assert found == pytest.approx(value, rel=1e-7)
+    actual = likely(counts, ["recall@3"], n)[0] @ counts / sum(counts)
+    assert actual == pytest.approx(value, rel=1e-7)
 
 
 def test_vector_mean_is_estimate():
@@ -388,9 +388,9 @@ def test_extreme_counts_reach_maximum(n, m):
 def test_many_candidates_and_negatives(sampling):
     """Counts need not be whole numbers: ties and users with several rows give fractions."""
     counts = 500 / (1 + np.arange(5001.0))
-    about = ([parse_measure("recall@10")], 1_000_000, 5000, sampling)
+    setting = ([parse_measure("recall@10")], 1_000_000, 5000, sampling)
     value = likely(counts, ["recall@10"], 1_000_000, sampling)[0] @ counts
-    (error,) = likely_log_errors(counts, *about)
+    (error,) = likely_log_errors(counts, *setting)
     assert 0 < value / counts.sum() < 1
     assert 0.01 < error < 1
 
@@ -441,12 +441,12 @@ def test_difference_stays_in_range():
 def pairs(rng, users, first, n_items=2000, m=20, shared=False):
     """Scores of a held-out item and negatives per user; `shared` negatives are the same for all."""
     rows = []
-    drawn = rng.choice(np.arange(1, n_items), m, replace=False)
+    negatives = rng.choice(np.arange(1, n_items), m, replace=False)
     for user in range(users):
         if not shared:
-            drawn = rng.choice(np.arange(1, n_items), m, replace=False)
+            negatives = rng.choice(np.arange(1, n_items), m, replace=False)
         rows.append((user, 0, rng.normal(first), 1))
-        rows += [(user, item, rng.normal(), 0) for item in drawn]
+        rows += [(user, item, rng.normal(), 0) for item in negatives]
     columns = ["user_id", "item_id", "score", "label"]
     return pd.DataFrame(rows, columns=columns)
 
@@ -459,9 +459,9 @@ def test_shared_negatives_undecided(shared):
         for name, first in (("a", 3), ("b", 0.2))
     }
     warnings.simplefilter("ignore", InputWarning)
-    found = sm.compare(data, "auc", "sampled", n_items=2000)
-    assert found[0].order == ("undecided" if shared else "a")
-    assert any("shared" in note for note in found.notes) is shared
+    actual = sm.compare(data, "auc", "sampled", n_items=2000)
+    assert actual[0].order == ("undecided" if shared else "a")
+    assert any("shared" in note for note in actual.notes) is shared
 
 
 def test_notes_name_rankings_and_checks():
@@ -476,8 +476,10 @@ def test_notes_name_rankings_and_checks():
     assert "not checked" in text
     warnings.simplefilter("ignore", InputWarning)
     assert "were checked" in explanation(pairs(rng, 300, 1), n_items=2000)
-    own = sm.SampledRanks(ranks.sampled_ranks, rng.integers(500, 9000, 300), 100)
-    assert "user's" in explanation(own)
+    differing = sm.SampledRanks(
+        ranks.sampled_ranks, rng.integers(500, 9000, 300), 100
+    )
+    assert "user's" in explanation(differing)
 
 
 def test_million_candidates_little_memory():

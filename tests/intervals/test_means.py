@@ -44,8 +44,8 @@ class TestMoments:
             moments = [stats.moment(values, order=k) for k in (2, 3, 4)]
         assert shape[:4] == pytest.approx((np.mean(values), *moments), abs=1e-15)
         assert shape[4:] == (min(values), max(values))
-        about = [np.mean((np.array(values) - centre) ** k) for k in (2, 3, 4)]
-        assert shape.moments_about(centre) == pytest.approx(about, abs=1e-12)
+        moments = [np.mean((np.array(values) - centre) ** k) for k in (2, 3, 4)]
+        assert shape.moments_about(centre) == pytest.approx(moments, abs=1e-12)
         pairs = Moments.from_values(np.subtract.outer(values, values))
         assert shape.of_difference() == pytest.approx(pairs, abs=1e-12)
 
@@ -82,16 +82,18 @@ class TestMeanInterval:
         share = Moments.from_values([1.0] * successes + [0.0] * (n - successes))
         # A prior equal to the observed values changes nothing.
         for confidence in (0.5, 0.9, 0.95, 0.999):
-            found = mean_interval(share, n, share, confidence)
+            actual = mean_interval(share, n, share, confidence)
             expected = wilson(successes, n, confidence)
-            assert (found.ci_low, found.ci_high) == pytest.approx(expected, abs=1e-12)
+            assert (actual.ci_low, actual.ci_high) == pytest.approx(
+                expected, abs=1e-12
+            )
             deviation = math.sqrt(successes * (n - successes) / n**2 / (n - 1))
-            assert found.std_error == pytest.approx(deviation)
+            assert actual.std_error == pytest.approx(deviation)
 
     @pytest.mark.parametrize("smooth", [None, Moments.from_values([0.0, 0.5, 1.0])])
     def test_unobserved_values_widen(self, smooth):
         """30 users have 0, half a user of the prior 0 or 1, and 50 smooth users other values."""
-        found = mean_interval(
+        actual = mean_interval(
             Moments.from_values([0.0] * 30), 30, PRIOR, smooth=smooth
         )
         users, weights = (
@@ -113,8 +115,8 @@ class TestMeanInterval:
             -step * third / second,
             -step * second * 30 / 29,
         ]
-        assert found.ci_high == pytest.approx(max(np.roots(terms)))
-        assert (found.value, found.std_error, found.ci_low) == (0.0, 0.0, 0.0)
+        assert actual.ci_high == pytest.approx(max(np.roots(terms)))
+        assert (actual.value, actual.std_error, actual.ci_low) == (0.0, 0.0, 0.0)
 
     def test_tiny_values_scale(self):
         ones, tiny = (
@@ -174,8 +176,8 @@ def test_coverage(name, n):
     """Coverage is at least 95 %, within four standard errors."""
     rng, (draw, mean) = np.random.default_rng([n, len(name)]), DRAWS[name]
     prior = Moments.from_values(draw(np.random.default_rng(0), 10_000))
-    found = [
+    actual = [
         mean_interval(Moments.from_values(draw(rng, n)), n, prior) for _ in range(400)
     ]
-    covered = np.mean([each.ci_low <= mean <= each.ci_high for each in found])
+    covered = np.mean([each.ci_low <= mean <= each.ci_high for each in actual])
     assert 0.95 - 4 * math.sqrt(0.95 * 0.05 / 400) < covered

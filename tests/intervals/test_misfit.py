@@ -18,10 +18,10 @@ from tests.helpers.caught_warnings import full_messages, warns_about
 from tests.helpers.rank_draws import (
     M,
     N,
+    draw_ranks,
     each_sampling,
     each_shape,
     power_ranks,
-    sampled,
 )
 
 BROKEN = {  # what `correct` does: (it refuses the ranks, it warns)
@@ -50,7 +50,7 @@ class TestMisfit:
         rng = np.random.default_rng(10)
         refused = 0
         for m, users in [(5, 500), (20, 200), (100, 1000)] * 20:
-            ranks = sampled(power_ranks(users, exponent, rng), m, rng)
+            ranks = draw_ranks(power_ranks(users, exponent, rng), m, rng)
             refused += misfit(SampledRanks(ranks, N, m), shape).p_value < 0.01
         assert refused <= 3  # of 60
 
@@ -59,27 +59,31 @@ class TestMisfit:
         true = power_ranks(4000, 0.25, rng)
         match case:
             case "every negative twice":
-                drawn = 2 * sampled(true, 50, rng) - 1
+                sampled_ranks = 2 * draw_ranks(true, 50, rng) - 1
             case "ten negatives given as a hundred":
-                drawn = sampled(true, 10, rng)
+                sampled_ranks = draw_ranks(true, 10, rng)
             case "two negatives given as a hundred":
-                drawn = sampled(true, 2, rng)
+                sampled_ranks = draw_ranks(true, 2, rng)
             case "counted from two":
-                drawn = np.minimum(sampled(true, M, rng) + 1, M + 1)
+                sampled_ranks = np.minimum(draw_ranks(true, M, rng) + 1, M + 1)
             case "popular negatives":  # the share of them above the item is near 1
-                drawn = 1 + rng.binomial(M, 1 - (true - 1) / N)
+                sampled_ranks = 1 + rng.binomial(M, 1 - (true - 1) / N)
             case (
                 "ten of a hundred negatives hard"
             ):  # half of them are better than the held-out item
-                drawn = sampled(true, 90, rng) + rng.binomial(10, 0.5, true.size)
+                sampled_ranks = draw_ranks(true, 90, rng) + rng.binomial(
+                    10, 0.5, true.size
+                )
             case "half of the negatives hard":
-                drawn = sampled(true, 50, rng) + rng.binomial(50, 0.5, true.size)
+                sampled_ranks = draw_ranks(true, 50, rng) + rng.binomial(
+                    50, 0.5, true.size
+                )
             case _:
                 assert case == "held-out items that are not scored"
                 unscored = true.size * 2 // 5
                 true[:unscored] = rng.integers(N - 600, N, unscored)
-                drawn = sampled(true, M, rng)
-        return drawn
+                sampled_ranks = draw_ranks(true, M, rng)
+        return sampled_ranks
 
     @pytest.mark.parametrize("case", BROKEN)
     def test_broken_data_refused_or_warned(self, case, recwarn):
@@ -89,8 +93,8 @@ class TestMisfit:
             correct(self.broken(case), "recall@10", "cls", n_items=N, n_negatives=M)
         except InputError:
             refused = True
-        asked = any(issubclass(each.category, InputWarning) for each in recwarn)
-        assert (refused, asked) == BROKEN[case]
+        warned = any(issubclass(each.category, InputWarning) for each in recwarn)
+        assert (refused, warned) == BROKEN[case]
 
     @pytest.mark.parametrize("users", [300, 6000])
     def test_some_poor_ranks_do_not_warn(self, users, recwarn):
@@ -98,7 +102,9 @@ class TestMisfit:
         rng = np.random.default_rng(12)
         true = power_ranks(users, 0.25, rng)
         true[: users // 25] = rng.integers(N * 6 // 10, N, users // 25)
-        correct(sampled(true, M, rng), "recall@10", "cls", n_items=N, n_negatives=M)
+        correct(
+            draw_ranks(true, M, rng), "recall@10", "cls", n_items=N, n_negatives=M
+        )
         assert not recwarn.list
 
     def test_avoided_top_needs_wider_shape(self):
@@ -107,33 +113,33 @@ class TestMisfit:
         rank = np.arange(1, N + 1)
         weights = np.where(rank <= 60, 1.0, 2.5 * np.minimum(1.0, 177 / rank) ** 2)
         true = rng.choice(rank, 100_000, p=weights / weights.sum())
-        drawn = SampledRanks(sampled(true, M, rng), N, M)
+        sampled_ranks = SampledRanks(draw_ranks(true, M, rng), N, M)
         with pytest.raises(InputError, match="shape=3"):
-            correct(drawn, "recall@10", "sampled")
+            correct(sampled_ranks, "recall@10", "sampled")
         with warns_about("negatives"):
-            correct(drawn, "recall@10", "sampled", shape=3)
+            correct(sampled_ranks, "recall@10", "sampled", shape=3)
         with warnings.catch_warnings():
             warnings.simplefilter("error")
-            correct(drawn, "recall@10", "sampled", shape="none")
+            correct(sampled_ranks, "recall@10", "sampled", shape="none")
 
     @pytest.mark.filterwarnings("ignore:.*in a random order")
-    @pytest.mark.parametrize(("step", "asks"), [(8, True), (6, False), (-8, False)])
-    def test_rare_first_ranks_warn(self, step, asks):
+    @pytest.mark.parametrize(("step", "warns"), [(8, True), (6, False), (-8, False)])
+    def test_rare_first_ranks_warn(self, step, warns):
         """With 20 ranks and about 100 users at each, the mean of the first 6 ranks is tested."""
         counts = np.full(20, 100)
         counts[:6] += step * np.arange(-5, 6, 2) // 2
         rank = np.arange(1, 7)
         z = (rank @ counts[:6] / 600 - 3.5) / np.sqrt(35 / 12 / 600)
-        assert (norm.sf(z) < 0.0025) == asks
-        drawn = SampledRanks(np.repeat(np.arange(1, 21), counts), 1000, 19)
+        assert (norm.sf(z) < 0.0025) == warns
+        sampled_ranks = SampledRanks(np.repeat(np.arange(1, 21), counts), 1000, 19)
         with warnings.catch_warnings(record=True) as caught:
             warnings.simplefilter("always")
-            correct(drawn, "recall@10", "sampled")
-        assert any("likelier" in text for text in full_messages(caught)) == asks
+            correct(sampled_ranks, "recall@10", "sampled")
+        assert any("likelier" in text for text in full_messages(caught)) == warns
 
     def test_one_row_per_user(self):
         rng = np.random.default_rng(13)
-        ranks = np.repeat(sampled(power_ranks(300, 0.3, rng), M, rng), 20)
+        ranks = np.repeat(draw_ranks(power_ranks(300, 0.3, rng), M, rng), 20)
         users = np.repeat(np.arange(300), 20)
         assert misfit(SampledRanks(ranks, N, M, users=users)).p_value > 0.01
         assert (
@@ -141,11 +147,13 @@ class TestMisfit:
         )  # as if there were 6,000 users
 
     def test_p_value(self):
-        found = misfit(SampledRanks([1] * 30 + [2] * 70, N, 1), "non-increasing")
+        actual = misfit(SampledRanks([1] * 30 + [2] * 70, N, 1), "non-increasing")
         # With m = 1, rank 1 has a probability of at least 1/2.
         expected = 2 * (30 * np.log(30 / 50) + 70 * np.log(70 / 50))
-        assert found.statistic == pytest.approx(expected, rel=0.01)
-        assert found.p_value == pytest.approx(chi2.sf(found.statistic, found.degrees))
+        assert actual.statistic == pytest.approx(expected, rel=0.01)
+        assert actual.p_value == pytest.approx(
+            chi2.sf(actual.statistic, actual.degrees)
+        )
         # True rank 2 is closest: 3 cells less 1 point plus 1 are 3 degrees of freedom.
         sample = SampledRanks(
             [1] * 10 + [2] * 80 + [3] * 10, 3, 2, "with-replacement"
@@ -181,15 +189,15 @@ class TestRise:
     def test_p_value_by_hand(self):
         """With 100 negatives the means of ranks up to 6, 12 and 24 are tested."""
         ranks = [1] * 2 + [5] * 20 + [9] * 4 + [20] * 30 + [80] * 40
-        found = []
+        actual = []
         for length, head in (
             (6, [1] * 2 + [5] * 20),
             (12, ranks[:26]),
             (24, ranks[:56]),
         ):
             deviation = np.std(np.arange(1, length + 1)) / np.sqrt(len(head))
-            found.append(norm.sf((np.mean(head) - (length + 1) / 2) / deviation))
-        assert rise_of(ranks, M) == pytest.approx(3 * min(found))
+            actual.append(norm.sf((np.mean(head) - (length + 1) / 2) / deviation))
+        assert rise_of(ranks, M) == pytest.approx(3 * min(actual))
         few = SampledRanks([1] * 2 + [5] * 17 + [80] * 40, N, M)
         assert (
             rising_p_value(count_users_by_sampled_rank(few)) == 1.0
@@ -208,8 +216,8 @@ class TestRise:
     def test_rise_level_for_equal_ranks(self, m):
         """p is below 0.0025, where warnings begin, in at most 0.6 % of samples."""
         rng = np.random.default_rng(15)
-        found = [rise_of(rng.integers(1, m + 2, 500), m) for _ in range(2000)]
-        assert np.mean(np.array(found) < 0.0025) < 0.006
+        actual = [rise_of(rng.integers(1, m + 2, 500), m) for _ in range(2000)]
+        assert np.mean(np.array(actual) < 0.0025) < 0.006
 
     def test_popular_negatives_warn(self, recwarn):
         """The share of negatives above the item is the square root of that of the candidates."""
@@ -217,6 +225,8 @@ class TestRise:
         rank = np.arange(1, N + 1)
         weights = 1.0 / (rank + 20)
         true = rng.choice(rank, 2000, p=weights / weights.sum())
-        drawn = SampledRanks(1 + rng.binomial(M, np.sqrt((true - 1) / N)), N, M)
-        correct(drawn, "recall@10", "sampled")
+        sampled_ranks = SampledRanks(
+            1 + rng.binomial(M, np.sqrt((true - 1) / N)), N, M
+        )
+        correct(sampled_ranks, "recall@10", "sampled")
         assert [each.category for each in recwarn.list] == [InputWarning]

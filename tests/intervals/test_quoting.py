@@ -79,9 +79,9 @@ def test_users_with_several_rows_count_once():
     (one,) = sm.correct(sampled, "recall@10", "likely")
     measure = parse_measure("recall@10")
     (error,) = likely_log_errors(counts, [measure], 3000, 100, "without-replacement")
-    about = {"sampling": "without-replacement", "histogram": counts}
+    setting = {"sampling": "without-replacement", "histogram": counts}
     likely = [parse_estimator("likely")]
-    vector = estimator_matrix(likely, [measure], 3000, 100, **about)[0, 0]
+    vector = estimator_matrix(likely, [measure], 3000, 100, **setting)[0, 0]
     assert one.value == pytest.approx(vector @ counts / 500)
     assert one.likely_low == pytest.approx(one.value / np.exp(NORMAL * error))
     assert one.likely_high == pytest.approx(one.value * np.exp(NORMAL * error))
@@ -134,12 +134,14 @@ def holds(table, rng, m, users):
     exact = [one.value for one in sm.evaluate(ranks, ",".join(names))]
     chosen = rng.integers(len(table), size=users)
     before = n_better[chosen] + rng.integers(0, n_tied[chosen] + 1)
-    drawn = rng.hypergeometric(before, n_candidates[chosen] - 1 - before, m)
-    counts = np.bincount(drawn, minlength=m + 1)
+    sampled = rng.hypergeometric(before, n_candidates[chosen] - 1 - before, m)
+    counts = np.bincount(sampled, minlength=m + 1)
     measures = [parse_measure(name) for name in names]
-    about = {"sampling": "without-replacement", "histogram": counts}
+    setting = {"sampling": "without-replacement", "histogram": counts}
     likely = [parse_estimator("likely")]
-    values = estimator_matrix(likely, measures, n, m, **about)[:, 0] @ counts / users
+    values = (
+        estimator_matrix(likely, measures, n, m, **setting)[:, 0] @ counts / users
+    )
     errors = likely_log_errors(counts, measures, n, m, "without-replacement")
     return np.abs(np.log(values / exact)) < 1.96 * errors
 
@@ -173,12 +175,12 @@ def test_value_moved_out_of_interval_has_none(seed):
     """Ranks are mostly bad, so the range allows little at the top and moves the value."""
     rng = np.random.default_rng(seed)
     m, users = int(rng.integers(10, 60)), int(rng.integers(100, 300))
-    found = results(1 + (m * rng.random(users) ** 0.6).astype(int), m, 4000)
-    for one in found:
+    actual = results(1 + (m * rng.random(users) ** 0.6).astype(int), m, 4000)
+    for one in actual:
         is_inside = one.ci_low <= one.value <= one.ci_high
         assert is_inside or np.isnan([one.ci_low, one.ci_high]).all()
         assert np.isnan(one.value) or one.range_low <= one.value <= one.range_high
-    assert any(np.isnan(one.ci_low) and not np.isnan(one.value) for one in found)
+    assert any(np.isnan(one.ci_low) and not np.isnan(one.value) for one in actual)
 
 
 @pytest.mark.filterwarnings("ignore::sampled_metrics.InputWarning")
@@ -197,6 +199,6 @@ def test_difference_stays_in_interval():
             name: 1 + (m * rng.random(150) ** rng.uniform(0.5, 4)).astype(int)
             for name in "AB"
         }
-        found = sm.compare(data, "hr@10, ap", "likely", n_items=3000, n_negatives=m)
-        for one in found:
+        actual = sm.compare(data, "hr@10, ap", "likely", n_items=3000, n_negatives=m)
+        for one in actual:
             assert np.isnan(one.ci_low) or one.ci_low <= one.difference <= one.ci_high

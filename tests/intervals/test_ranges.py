@@ -20,21 +20,21 @@ from tests.helpers.rank_draws import (
     RECALL,
     M,
     N,
+    draw_ranks,
     each_sampling,
     each_shape,
     power_ranks,
-    sampled,
 )
 
 
 @pytest.fixture(scope="module")
 def sample():
     rng = np.random.default_rng(2)
-    return SampledRanks(sampled(power_ranks(1000, 0.25, rng), M, rng), N, M)
+    return SampledRanks(draw_ranks(power_ranks(1000, 0.25, rng), M, rng), N, M)
 
 
 @pytest.fixture(scope="module")
-def two():
+def pair():
     """A worse and a better recommender that rank the same negatives."""
     rng = np.random.default_rng(6)
     uniform = rng.random(2000)
@@ -49,8 +49,8 @@ def two():
 
 
 def ends(sample, **options):
-    (found,) = metric_ranges(RECALL, sample, **options)
-    return found.low, found.high
+    (actual,) = metric_ranges(RECALL, sample, **options)
+    return actual.low, actual.high
 
 
 class TestMetricRanges:
@@ -64,11 +64,11 @@ class TestMetricRanges:
         marginal = share @ pmf_at(np.arange(1, 301), 300, 10, sampling)
         for _ in range(8):
             ranks = 1 + rng.choice(11, 400, p=marginal / marginal.sum())
-            (found,) = metric_ranges(
+            (actual,) = metric_ranges(
                 [measure], SampledRanks(ranks, 300, 10, sampling), shape=shape
             )
-            assert found.low <= exact <= found.high
-            assert not found.is_inverted
+            assert actual.low <= exact <= actual.high
+            assert not actual.is_inverted
 
     def test_proportional_metrics_have_proportional_ranges(self, sample):
         names = [
@@ -110,20 +110,20 @@ class TestMetricRanges:
     @each_sampling
     def test_auc_range_is_its_interval(self, sampling):
         ranks = np.random.default_rng(3).integers(1, 22, 2000)
-        (found,) = metric_ranges(
+        (actual,) = metric_ranges(
             [parse_measure("auc")], SampledRanks(ranks, 60, 21, sampling)
         )
-        drawn = 21.0 if sampling != "distinct" else 59 * (1 - (1 - 1 / 59) ** 21)
-        values = 1 - (ranks - 1) / drawn
+        n_ranked = 21.0 if sampling != "distinct" else 59 * (1 - (1 - 1 / 59) ** 21)
+        values = 1 - (ranks - 1) / n_ranked
         half = norm.ppf(0.975) * values.std() / np.sqrt(2000)
         expected = (values.mean() - half, values.mean() + half)
-        assert (found.low, found.high) == pytest.approx(expected, abs=3e-4)
+        assert (actual.low, actual.high) == pytest.approx(expected, abs=3e-4)
 
     def test_groups_of_n_near_mean_n(self):
         rng = np.random.default_rng(4)
         n = rng.integers(2000, 3700, 3000)
         true = np.ceil(n * rng.random(3000) ** 4).astype(int)
-        ranks = sampled(true, 50, rng, n)
+        ranks = draw_ranks(true, 50, rng, n)
         mean = ends(SampledRanks(ranks, round(n.mean()), 50))
         assert ends(SampledRanks(ranks, n, 50)) == pytest.approx(mean, abs=0.006)
 
@@ -143,28 +143,28 @@ class TestMetricRanges:
             parse_measure(name) for name in ("recall@1", "recall@5", "ap", "auc")
         ]
         for shape in SHAPES:
-            for found in metric_ranges(
+            for actual in metric_ranges(
                 measures, SampledRanks([1] * users, n, m), shape=shape
             ):
-                assert 0.0 <= found.low <= found.high <= 1.0 + 1e-12
+                assert 0.0 <= actual.low <= actual.high <= 1.0 + 1e-12
 
     def test_avoided_top_is_inverted(self):
         rng = np.random.default_rng(0)
         worse = SampledRanks(
-            sampled(rng.integers(N // 40, N // 30, 1000), M, rng), N, M
+            draw_ranks(rng.integers(N // 40, N // 30, 1000), M, rng), N, M
         )
-        (found,) = metric_ranges(RECALL, worse)
-        assert found.is_inverted
+        (actual,) = metric_ranges(RECALL, worse)
+        assert actual.is_inverted
 
 
 def test_larger_factor_widens_and_fits_better():
     true = power_ranks(3000, 0.3, np.random.default_rng(6))
-    sample = SampledRanks(sampled(true, M, np.random.default_rng(7)), N, M)
+    sample = SampledRanks(draw_ranks(true, M, np.random.default_rng(7)), N, M)
     spans = [ends(sample, shape=shape) for shape in (1, 1.5, 4, "none")]
     assert all(a[0] > b[0] and a[1] < b[1] for a, b in pairwise(spans))
     assert ends(sample, shape=1) == ends(sample)
     peaked = np.random.default_rng(8).integers(120, 170, 3000)
-    sample = SampledRanks(sampled(peaked, M, np.random.default_rng(9)), N, M)
+    sample = SampledRanks(draw_ranks(peaked, M, np.random.default_rng(9)), N, M)
     statistics = [misfit(sample, shape).statistic for shape in (1, 1.5, 2, 4, 16)]
     assert statistics == sorted(statistics, reverse=True)
     assert misfit(sample).p_value < 1e-6
@@ -193,47 +193,47 @@ def changed_by(ranks, user):
 
 def test_vectors_do_not_depend_on_own_fold():
     """A rank changes the vectors of the other fold only."""
-    ranks = sampled(
+    ranks = draw_ranks(
         power_ranks(60, 0.3, np.random.default_rng(3)), M, np.random.default_rng(4)
     )
     ranks = np.minimum(ranks, 20)
     others = changed_by(ranks, 0)
     assert 10 < len(others) < 50
     for user in sorted(others)[:3]:
-        own = changed_by(ranks, user)
-        assert own
-        assert not own & others
+        changed_back = changed_by(ranks, user)
+        assert changed_back
+        assert not changed_back & others
 
 
 @pytest.mark.parametrize("times", [2, 3])
 def test_repeated_rows_count_once(times):
     """Repeating every row changes nothing, to the last digits."""
-    ranks = sampled(
+    ranks = draw_ranks(
         power_ranks(200, 0.3, np.random.default_rng(6)), M, np.random.default_rng(7)
     )
     ids = np.arange(200)
     once = SampledRanks(ranks, N, M, users=ids)
     again = SampledRanks(np.tile(ranks, times), N, M, users=np.tile(ids, times))
-    (expected,), (found,) = (metric_ranges(RECALL, each) for each in (once, again))
-    assert found[:2] == pytest.approx(expected[:2], rel=1e-12)
+    (expected,), (actual,) = (metric_ranges(RECALL, each) for each in (once, again))
+    assert actual[:2] == pytest.approx(expected[:2], rel=1e-12)
 
 
 class TestDifferenceRanges:
-    def test_difference_order_and_pairing(self, two):
-        a, b = two
-        (found,), (back,) = (
+    def test_difference_order_and_pairing(self, pair):
+        a, b = pair
+        (actual,), (back,) = (
             difference_ranges(RECALL, a, b),
             difference_ranges(RECALL, b, a),
         )
-        assert 0.0 < found.low < found.high < 1.0
-        assert not found.is_inverted
-        assert (found.low, found.high) == pytest.approx(
+        assert 0.0 < actual.low < actual.high < 1.0
+        assert not actual.is_inverted
+        assert (actual.low, actual.high) == pytest.approx(
             (-back.high, -back.low), rel=1e-9
         )
-        alone = [SampledRanks(each.sampled_ranks, N, M) for each in two]
+        alone = [SampledRanks(each.sampled_ranks, N, M) for each in pair]
         (independent,) = difference_ranges(RECALL, *alone)
-        assert independent.low < found.low
-        assert independent.high > found.high
+        assert independent.low < actual.low
+        assert independent.high > actual.high
         (same,) = difference_ranges(RECALL, a, a)
         assert same.low < 0.0 < same.high
 

@@ -13,7 +13,7 @@ from sampled_metrics.intervals.shapes import (
 
 
 @pytest.mark.parametrize(
-    ("shape", "factor", "name", "words"),
+    ("shape", "factor", "name", "text"),
     [
         (
             "non-increasing",
@@ -30,15 +30,15 @@ from sampled_metrics.intervals.shapes import (
         ("inf", np.inf, "none", "whatever the true ranks are"),
     ],
 )
-def test_shape_factors_and_names(shape, factor, name, words):
+def test_shape_factors_and_names(shape, factor, name, text):
     assert shape_factor(shape) == factor
     assert shape_name(shape) == name
-    assert words in describe_shape(shape)
-    known = describe_caveat(shape)
+    assert text in describe_shape(shape)
+    caveat = describe_caveat(shape)
     if factor == np.inf:
-        assert known == ""
+        assert caveat == ""
     else:
-        assert known.endswith(f"shape {'2' if factor < 2 else 'none'} assumes less.")
+        assert caveat.endswith(f"shape {'2' if factor < 2 else 'none'} assumes less.")
 
 
 @pytest.mark.parametrize("shape", ["0.99", 0.9, True, "x", None, "nan", np.nan, -2])

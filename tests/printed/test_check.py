@@ -28,8 +28,8 @@ ABOUT = {"n_items": 3416, "n_negatives": 100, "n_users": 6040}
 PAPER = {"HR@1": "0.3675", "HR@5": "0.7235", "HR@10": "0.8245"}
 
 
-def row(printed, exact=None, **about):
-    settings = {"n_items": 500, "n_negatives": 99, **about}
+def row(printed, exact=None, **setting):
+    settings = {"n_items": 500, "n_negatives": 99, **setting}
     return PrintedRow(1, "", "", "A", printed, exact or {}, **settings)
 
 
@@ -52,14 +52,14 @@ def test_sound_table_not_flagged():
 @pytest.mark.long
 def test_planted_errors_flagged():
     rng = np.random.default_rng(2)
-    found = dict.fromkeys(printed_tables.ERRORS, 0)
+    actual = dict.fromkeys(printed_tables.ERRORS, 0)
     for _, error in product(range(5), printed_tables.ERRORS):
-        found[error] += bool(failed(printed_tables.table_with_error(error, rng)))
-    assert sum(found.values()) >= 17
+        actual[error] += bool(failed(printed_tables.table_with_error(error, rng)))
+    assert sum(actual.values()) >= 17
     assert (
-        found["columns exchanged"]
-        == found["HR of another k"]
-        == found["ties as hits"]
+        actual["columns exchanged"]
+        == actual["HR of another k"]
+        == actual["ties as hits"]
         == 5
     )
 
@@ -93,8 +93,8 @@ def test_hit_rate_is_share_of_users(share, users, runs, sound):
 
 
 def test_granularity_names_neighbouring_shares():
-    found = find_impossible_shares([("HR@10", "0.423")], 13, 1)
-    assert found.hits == 6  # 5.499 users: 5 are .385, and 6 are .462
+    actual = find_impossible_shares([("HR@10", "0.423")], 13, 1)
+    assert actual.hits == 6  # 5.499 users: 5 are .385, and 6 are .462
     assert find_impossible_shares([("NDCG@10", "0.423")], 13, 1) is None
     assert find_impossible_shares([("HR@10", "0.423")], None, 1) is None
 
@@ -142,10 +142,10 @@ def test_exact_above_sampled_flagged():
 
 def test_exact_metric_has_sampling_error():
     users = row({"HR@10": "0.30"}, {"HR@10": "0.0000"}, n_users=117)
-    found = place_exact_metric("HR@10", users, Range(0.0006, 0.1), confidence=0.95)
+    actual = place_exact_metric("HR@10", users, Range(0.0006, 0.1), confidence=0.95)
     # Wilson's upper end of 0 hits of 117 users is z^2/(117 + z^2) = 0.0318.
-    assert found.high_error == pytest.approx(0.0318, abs=1e-3)
-    assert (found.low_error, found.standing) == (0.0, "inside within its error")
+    assert actual.high_error == pytest.approx(0.0318, abs=1e-3)
+    assert (actual.low_error, actual.standing) == (0.0, "inside within its error")
     assert (
         place_exact_metric("HR@10", users, Range(0.04, 0.1), confidence=0.95).standing
         == "outside"
@@ -173,8 +173,8 @@ def test_exact_metric_flagged_outside_range():
 
 def test_below_random_order_has_range():
     """Any share of held-out items may be last of all, because they are not scored."""
-    about = {"n_items": 23770, "n_negatives": 100, "n_users": 4230}
-    (result,) = check([{"NDCG@10": "0.030", **about}])
+    setting = {"n_items": 23770, "n_negatives": 100, "n_users": 4230}
+    (result,) = check([{"NDCG@10": "0.030", **setting}])
     assert not result.flags
     assert (result.range_low < 0.001, result.likely) == (True, None)
 
@@ -209,19 +209,19 @@ def test_disjoint_ranges_decide_order():
 
 def test_orders_use_half_the_error():
     """The ranges are those of `reported`; some nearly meet."""
-    about = {"n_items": 400, "n_negatives": 50, "n_users": 2000}
+    setting = {"n_items": 400, "n_negatives": 50, "n_users": 2000}
     table = []
     for i in range(16):
         numbers = {
             "HR@5": f"{0.10 + 0.02 * i:.3f}",
             "HR@10": f"{0.21 + 0.03 * i:.3f}",
         }
-        table.append({**numbers, **about})
+        table.append({**numbers, **setting})
     (orders,) = check(table, "HR@10").orders
     ranges = []
     for line in table:
         numbers = {name: line[name] for name in ("HR@5", "HR@10")}
-        ranges += reported(numbers, "HR@10", confidence=0.975, **about)
+        ranges += reported(numbers, "HR@10", confidence=0.975, **setting)
     expected = set()
     for a, b in permutations(range(16), 2):
         if ranges[a].range_low > ranges[b].range_high:
@@ -245,12 +245,12 @@ def test_items_and_negatives_as_arguments(tmp_path):
     (expected,) = check([{**PAPER, **ABOUT}])
     numbers = {**PAPER, "n_users": 6040}
     assert check([numbers], n_items=3416, n_negatives=100)[0] == expected
-    (own,) = check(
+    (column,) = check(
         [{**numbers, "n_items": 500, "n_negatives": ""}],
         n_items=3416,
         n_negatives=100,
     )
-    assert (own.n_items, own.n_negatives) == (500, 100)
+    assert (column.n_items, column.n_negatives) == (500, 100)
     path = tmp_path / "table.csv"
     path.write_text("HR@10\n0.8245\n")
     command = [
@@ -300,7 +300,7 @@ def test_reads_files_frames_and_pairs(tmp_path):
 
 
 @pytest.mark.parametrize(
-    ("text", "problem"),
+    ("text", "message"),
     [
         (
             "model,n_items,n_negatives,HR@10\nA,500,99,82\n",
@@ -337,17 +337,17 @@ def test_reads_files_frames_and_pairs(tmp_path):
         ("n_items,n_negatives,HR@10\n", "no rows"),
     ],
 )
-def test_errors_name_place(tmp_path, text, problem):
+def test_errors_name_place(tmp_path, text, message):
     path = tmp_path / "table.csv"
     path.write_text(text)
     with pytest.raises(InputError) as caught:
         check(path)
     assert str(caught.value).startswith(f"{path}")
-    assert problem in str(caught.value)
+    assert message in str(caught.value)
 
 
 @pytest.mark.parametrize(
-    ("table", "options", "problem"),
+    ("table", "options", "message"),
     [
         (3, {}, "found int"),
         ([3], {}, "a row of int"),
@@ -357,8 +357,8 @@ def test_errors_name_place(tmp_path, text, problem):
         ("/no/such.csv", {}, "no such file"),
     ],
 )
-def test_wrong_arguments_named(table, options, problem):
-    with pytest.raises(InputError, match=problem):
+def test_wrong_arguments_named(table, options, message):
+    with pytest.raises(InputError, match=message):
         check(table, **options)
 
 
@@ -370,8 +370,8 @@ def test_command_formats(tmp_path):
     )
     shown = CliRunner().invoke(app, ["check", str(path)])
     assert shown.exit_code == 1
-    words = " ".join(shown.stdout.split())
-    assert "row 2, B: among 100 random items the other numbers allow HR@5" in words
+    phrase = " ".join(shown.stdout.split())
+    assert "row 2, B: among 100 random items the other numbers allow HR@5" in phrase
     rows = json.loads(
         CliRunner().invoke(app, ["check", str(path), "--format", "json"]).stdout
     )
@@ -400,7 +400,7 @@ def test_command_formats(tmp_path):
 def test_flag_names_two_exact_metrics(count):
     names = [f"HR@{k}" for k in range(1, 6)]
     row = SimpleNamespace(n_negatives=100, exact=dict.fromkeys(names, "0.5"))
-    for value, words in ((0.5, "drawn by popularity"), (0.05, "counted as hits")):
+    for value, phrase in ((0.5, "drawn by popularity"), (0.05, "counted as hits")):
         placed = [
             SimpleNamespace(
                 metric=name,
@@ -418,7 +418,7 @@ def test_flag_names_two_exact_metrics(count):
         ]
         assert named == names[: min(count, 2)]
         assert (f"and {count - 2} more" in flag.problem) == (count > 2)
-        assert words in flag.causes
+        assert phrase in flag.causes
 
 
 @pytest.mark.parametrize(
@@ -445,8 +445,8 @@ def test_flag_names_neighbouring_shares(runs, who):
 )
 def test_shares_of_13_users(printed, tests):
     """5 of 13 are 0.385, and 6 are 0.462."""
-    about = {"n_items": 500, "n_negatives": 99, "n_users": 13}
-    assert failed([{"HR@10": printed, **about}]) == tests
+    setting = {"n_items": 500, "n_negatives": 99, "n_users": 13}
+    assert failed([{"HR@10": printed, **setting}]) == tests
 
 
 @pytest.mark.parametrize("content", [b"", b"HR@10\n\xff\n"])

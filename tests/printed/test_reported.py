@@ -50,11 +50,11 @@ def chances(n, m, replacement=False):
     return table
 
 
-def sampled(name, n, m, **drawn):
-    return chances(n, m, **drawn) @ CREDIT[name](np.arange(1, m + 2), m + 1)
+def sampled(name, n, m, **options):
+    return chances(n, m, **options) @ CREDIT[name](np.arange(1, m + 2), m + 1)
 
 
-def dense(low, high, exact, shape, n, m, **drawn):
+def dense(low, high, exact, shape, n, m, **options):
     """Both ends of the exact metric, by linear programmes with a column for each rank."""
     ranks = np.arange(1, n + 1)
     mixed = (
@@ -62,7 +62,7 @@ def dense(low, high, exact, shape, n, m, **drawn):
         if shape == "non-increasing"
         else (lambda v: v)
     )
-    rows = np.array([mixed(sampled(name, n, m, **drawn)) for name in low])
+    rows = np.array([mixed(sampled(name, n, m, **options)) for name in low])
     goal, bounds = (
         mixed(CREDIT[exact](ranks, n)),
         np.r_[list(high.values()), -np.array(list(low.values()))],
@@ -98,7 +98,7 @@ def test_ends_match_dense_programme(shape, names, n, m, replacement):
     low = {name: max(float(text) - 0.0005, 0) for name, text in printed.items()}
     high = {name: min(float(text) + 0.0005, 1) for name, text in printed.items()}
     sampling = "with-replacement" if replacement else "without-replacement"
-    about = {
+    setting = {
         "n_items": n,
         "n_negatives": m,
         "sampling": sampling,
@@ -106,9 +106,9 @@ def test_ends_match_dense_programme(shape, names, n, m, replacement):
         "unscored": 0.0,
     }
     for exact in ("HR@10", "MRR"):
-        found = reported(printed, exact, **about)[0]
+        actual = reported(printed, exact, **setting)[0]
         ends = dense(low, high, exact, shape, n, m, replacement=replacement)
-        assert [found.range_low, found.range_high] == pytest.approx(ends, abs=1e-9)
+        assert [actual.range_low, actual.range_high] == pytest.approx(ends, abs=1e-9)
 
 
 @settings(max_examples=25, deadline=None)
@@ -116,13 +116,13 @@ def test_ends_match_dense_programme(shape, names, n, m, replacement):
 def test_range_holds_any_distribution_of_class(n, data):
     m = data.draw(st.integers(1, n - 1))
     shape = data.draw(st.sampled_from(["non-increasing", "none"]))
-    some = data.draw(
+    numbers = data.draw(
         st.lists(
             st.tuples(st.integers(1, n), st.floats(0.01, 1)), min_size=1, max_size=5
         )
     )
     weights = np.zeros(n)
-    for rank, weight in some:
+    for rank, weight in numbers:
         weights[(rank - 1) * (shape == "none") : rank] += weight / rank
     weights /= weights.sum()
     names = data.draw(
@@ -130,9 +130,9 @@ def test_range_holds_any_distribution_of_class(n, data):
     )
     printed = {name: f"{weights @ sampled(name, n, m):.4f}" for name in names}
     for exact in ("HR@10", "NDCG@10", "AUC"):
-        found = reported(printed, exact, n_items=n, n_negatives=m, shape=shape)[0]
+        actual = reported(printed, exact, n_items=n, n_negatives=m, shape=shape)[0]
         true = weights @ CREDIT[exact](np.arange(1, n + 1), n)
-        assert found.range_low - 1e-9 <= true <= found.range_high + 1e-9
+        assert actual.range_low - 1e-9 <= true <= actual.range_high + 1e-9
 
 
 def test_one_number_widens_like_wilson():
@@ -140,11 +140,11 @@ def test_one_number_widens_like_wilson():
     v, d, z = 0.3, 500, 1.959963984540054
     low, high = ((v + z * z / 2 / d + s * z * math.sqrt(v * (1 - v) / d + z * z / 4 / d / d))
                  / (1 + z * z / d) for s in (-1, 1))  # fmt: skip
-    about = {"n_items": 200, "n_negatives": 30, "unscored": 0.0}
-    found = reported({"HR@5": f"{v:.12f}"}, "HR@5", n_users=d, **about)[0]
+    setting = {"n_items": 200, "n_negatives": 30, "unscored": 0.0}
+    actual = reported({"HR@5": f"{v:.12f}"}, "HR@5", n_users=d, **setting)[0]
     ends = dense({"HR@5": low}, {"HR@5": high}, "HR@5", "non-increasing", 200, 30)
-    assert [found.range_low, found.range_high] == pytest.approx(ends, abs=1e-9)
-    assert found.likely is None
+    assert [actual.range_low, actual.range_high] == pytest.approx(ends, abs=1e-9)
+    assert actual.likely is None
 
 
 def test_ranges_cover_as_stated():
@@ -155,15 +155,15 @@ def test_ranges_cover_as_stated():
     shares = true @ chances(n, m)
     credit = np.array([CREDIT[name](np.arange(1, m + 2), m + 1) for name in names])
     exact = true[:10].sum()
-    about = {"n_items": n, "n_negatives": m, "n_users": users, "confidence": 0.8}
+    setting = {"n_items": n, "n_negatives": m, "n_users": users, "confidence": 0.8}
     inside = 0
     for _ in range(runs):
         means = credit @ rng.multinomial(users, shares) / users
         printed = {
             name: f"{mean:.6f}" for name, mean in zip(names, means, strict=True)
         }
-        found = reported(printed, "HR@10", **about)[0]
-        inside += found.range_low <= exact <= found.range_high
+        actual = reported(printed, "HR@10", **setting)[0]
+        inside += actual.range_low <= exact <= actual.range_high
     assert inside >= 48
 
 
@@ -186,14 +186,14 @@ def test_runs_reduce_covariance():
             once = table @ (credit[i] * credit[j]) - means[i] * means[j]
             assert products[i, j] - means[i] * means[j] == pytest.approx(once / runs)
     paper = {"HR@1": "0.3675", "HR@5": "0.7235", "HR@10": "0.8245"}
-    about = {"n_items": 3416, "n_negatives": 100, "n_users": 1000}
+    setting = {"n_items": 3416, "n_negatives": 100, "n_users": 1000}
     widths = []
     for runs in (1, 3, 30):
-        found = reported(paper, "HR@10", runs=runs, **about)[0]
-        widths.append(found.range_high - found.range_low)
+        actual = reported(paper, "HR@10", runs=runs, **setting)[0]
+        widths.append(actual.range_high - actual.range_low)
     assert widths == sorted(widths, reverse=True)
     with pytest.raises(InputError, match="runs"):
-        reported(paper, "HR@10", runs=0, **about)
+        reported(paper, "HR@10", runs=0, **setting)
 
 
 def sampled_means(measures, n, m, shape):
@@ -212,7 +212,7 @@ def test_many_items_interpolated():
         300,
         [parse_measure(name) for name in ("HR@10", "MRR", "AUC")],
     )
-    found = sampled_means(measures, n, m, "none")
+    actual = sampled_means(measures, n, m, "none")
     for r in (1, 100, 513, 700, 2345, 12_345, 30_000, 59_400, 59_999):
         i = np.arange(m + 1)
         ways = [math.comb(r - 1, int(k)) * math.comb(n - r, m - int(k)) for k in i]
@@ -221,7 +221,7 @@ def test_many_items_interpolated():
         wanted = [
             chance @ CREDIT[name](i + 1, m + 1) for name in ("HR@10", "MRR", "AUC")
         ]
-        assert found[:, r - 1] == pytest.approx(wanted, abs=1e-11)
+        assert actual[:, r - 1] == pytest.approx(wanted, abs=1e-11)
 
 
 @pytest.mark.parametrize("n", [7, 8, 99_999, 200_000, 200_001, 450_000, 1_234_567])
@@ -254,8 +254,8 @@ def test_many_items_sums_match_single_ranks(shape):
     if shape == "non-increasing":  # uniform on the first k
         wanted = [np.cumsum(values) / ranks for values in wanted]
         exact = [np.cumsum(values) / ranks for values in exact]
-    found = sampled_means(measures, n, m, shape)
-    assert found == pytest.approx(np.array(wanted), abs=1e-13)
+    actual = sampled_means(measures, n, m, shape)
+    assert actual == pytest.approx(np.array(wanted), abs=1e-13)
     for measure, values in zip(measures, exact, strict=True):
         assert exact_metric(measure, n, shape == "none") == pytest.approx(
             values, abs=1e-13
@@ -264,16 +264,16 @@ def test_many_items_sums_match_single_ranks(shape):
 
 def test_published_numbers():
     # Exact HR@10 of NCF's published GMF and MLP: .0671 and .0793 among 3,541 candidates.
-    about = {"n_items": 3541, "n_negatives": 99, "n_users": 6040}
+    setting = {"n_items": 3541, "n_negatives": 99, "n_users": 6040}
     for printed, exact in (((0.6368, 0.3691), 0.0671), ((0.6710, 0.3963), 0.0793)):
         paper = dict(zip(("HR@10", "NDCG@10"), printed, strict=True))
-        found = reported(paper, "hit@10", **about)[0]
-        assert found.range_low < exact < found.range_high
-        assert found.reported == printed[0]
+        actual = reported(paper, "hit@10", **setting)[0]
+        assert actual.range_low < exact < actual.range_high
+        assert actual.reported == printed[0]
 
 
 def test_more_numbers_never_widen():
-    about = {"n_items": 3416, "n_negatives": 100}
+    setting = {"n_items": 3416, "n_negatives": 100}
     paper = {
         "HR@10": "0.8245",
         "HR@1": "0.3675",
@@ -284,11 +284,11 @@ def test_more_numbers_never_widen():
         for shape in (1, 1.5, "none"):
             ends = []
             for count in range(1, len(paper) + 1):
-                some = dict(list(paper.items())[:count])
-                found = reported(
-                    some, "HR@10", n_users=n_users, shape=shape, **about
+                numbers = dict(list(paper.items())[:count])
+                actual = reported(
+                    numbers, "HR@10", n_users=n_users, shape=shape, **setting
                 )[0]
-                ends.append((found.range_low, found.range_high))
+                ends.append((actual.range_low, actual.range_high))
             for (low, high), (next_low, next_high) in pairwise(ends):
                 assert low - 1e-7 <= next_low <= next_high <= high + 1e-7
 
@@ -313,16 +313,16 @@ def test_factor_ends_match_dense_programme(factor, names):
     shape = np.vstack(above)
     below = np.r_[np.zeros(len(shape)), values + 0.0005, 0.0005 - values]
     exact = CREDIT["MRR"](np.arange(1, n + 1), n)
-    about = {"n_items": n, "n_negatives": m, "shape": factor, "unscored": 0.0}
-    found = reported(printed, "MRR", **about)[0]
+    setting = {"n_items": n, "n_negatives": m, "shape": factor, "unscored": 0.0}
+    actual = reported(printed, "MRR", **setting)[0]
     ends = []
     for sign in (1.0, -1.0):
         cost = np.r_[sign * exact, np.zeros(n)]
         total = np.r_[np.ones(n), np.zeros(n)][None]
         least = linprog(cost, np.vstack([shape, means, -means]), below, total, [1.0])
         ends.append(sign * least.fun)
-    assert [found.range_low, found.range_high] == pytest.approx(ends, abs=1e-7)
-    assert found.shape == f"{factor:g}"
+    assert [actual.range_low, actual.range_high] == pytest.approx(ends, abs=1e-7)
+    assert actual.shape == f"{factor:g}"
 
 
 def test_hit_rates_interval_is_pearson():
@@ -335,7 +335,7 @@ def test_hit_rates_interval_is_pearson():
         "HR@10": "0.360000000000",
     }
     seen = np.array([0.1, 0.2, 0.06, 0.64])
-    found = reported(
+    actual = reported(
         printed, "HR@1", n_items=n, n_negatives=n - 1, n_users=users, shape="none"
     )[0]
     ends = []
@@ -354,16 +354,16 @@ def test_hit_rates_interval_is_pearson():
             options={"ftol": 1e-12},
         )
         ends.append(best.x[0])
-    assert [found.range_low, found.range_high] == pytest.approx(ends, abs=1e-5)
+    assert [actual.range_low, actual.range_high] == pytest.approx(ends, abs=1e-5)
 
 
 def test_random_order_excluded_by_all_numbers():
     # Two standard errors above a random order: chi-square is 4.75, and at most 5.99 is allowed.
-    about = {"n_items": 3416, "n_negatives": 100, "n_users": 1000}
-    (found,) = reported({"HR@5": "0.0598", "HR@10": "0.1195"}, "HR@10", **about)
-    assert found.range_low == pytest.approx(10 / 3416, rel=1e-9)
-    (found,) = reported({"HR@5": "0.0698", "HR@10": "0.1395"}, "HR@10", **about)
-    assert found.range_low > 1.01 * 10 / 3416
+    setting = {"n_items": 3416, "n_negatives": 100, "n_users": 1000}
+    (actual,) = reported({"HR@5": "0.0598", "HR@10": "0.1195"}, "HR@10", **setting)
+    assert actual.range_low == pytest.approx(10 / 3416, rel=1e-9)
+    (actual,) = reported({"HR@5": "0.0698", "HR@10": "0.1395"}, "HR@10", **setting)
+    assert actual.range_low > 1.01 * 10 / 3416
 
 
 def test_unscored_items():
@@ -374,15 +374,15 @@ def test_unscored_items():
     shares[-1] = 0.3
     names = ("HR@1", "HR@5", "AUC")
     printed = {name: f"{shares @ sampled(name, n, m):.5f}" for name in names}
-    about = {"n_items": n, "n_negatives": m}
+    setting = {"n_items": n, "n_negatives": m}
     with pytest.raises(InputError, match="held-out"):
-        reported(printed, "HR@10", unscored=0.0, **about)
+        reported(printed, "HR@10", unscored=0.0, **setting)
     for options in ({}, {"unscored": 0.3}, {"unscored": 0.4}):
-        found = reported(printed, "HR@10", **options, **about)[0]
-        assert found.range_low <= shares[:10].sum() <= found.range_high
+        actual = reported(printed, "HR@10", **options, **setting)[0]
+        assert actual.range_low <= shares[:10].sum() <= actual.range_high
     for wrong in (1.0, -0.1, "much", True):
         with pytest.raises(InputError, match="unscored"):
-            reported(printed, "HR@10", unscored=wrong, **about)
+            reported(printed, "HR@10", unscored=wrong, **setting)
 
 
 @pytest.mark.parametrize(
@@ -404,7 +404,7 @@ HR, ABOUT = {"HR@10": 0.8245}, {"n_items": 3416, "n_negatives": 100}
 
 
 @pytest.mark.parametrize(
-    ("printed", "changed", "named"),
+    ("printed", "changed", "culprits"),
     [
         ({"HR@10": 82.45}, {}, "0.8245"),
         ({"HR@10": 345}, {}, "HR@10"),
@@ -425,10 +425,10 @@ HR, ABOUT = {"HR@10": 0.8245}, {"n_items": 3416, "n_negatives": 100}
         ({"HR@10": "0.050"}, {"unscored": 0.0}, "HR@10=0.050"),
     ],
 )
-def test_wrong_numbers_refused(printed, changed, named):
+def test_wrong_numbers_refused(printed, changed, culprits):
     with pytest.raises(InputError) as caught:
         reported(printed, **ABOUT | changed)
-    assert named in str(caught.value)
+    assert culprits in str(caught.value)
 
 
 @pytest.mark.parametrize("number", [0.8245, {"HR@10": 0.8245}])
@@ -439,19 +439,21 @@ def test_sampled_ranks_refused(number):
 
 def test_frame_and_plot():
     matplotlib.use("agg")
-    found = reported(HR | {"NDCG@10": 0.5905}, "HR@10, MRR", **ABOUT)
-    assert found.to_frame()["range_low"].tolist() == [row.range_low for row in found]
-    axes, _ = found.plot(exact={"hit@10": 0.2})
+    actual = reported(HR | {"NDCG@10": 0.5905}, "HR@10, MRR", **ABOUT)
+    assert actual.to_frame()["range_low"].tolist() == [
+        row.range_low for row in actual
+    ]
+    axes, _ = actual.plot(exact={"hit@10": 0.2})
     lines = {
         line.get_label(): line.get_xdata().tolist() for line in axes.get_lines()[:2]
     }
-    assert lines == {"range": [found[0].range_low, found[0].range_high],
-                     "likely": [found[0].likely]}  # fmt: skip
+    assert lines == {"range": [actual[0].range_low, actual[0].range_high],
+                     "likely": [actual[0].likely]}  # fmt: skip
     matplotlib.pyplot.close("all")
 
 
 def test_command(run):
-    about = (
+    setting = (
         "--n-items",
         3416,
         "--n-negatives",
@@ -462,17 +464,17 @@ def test_command(run):
         "HR@10",
     )
     paper = ("reported", "HR@10=0.8245", "NDCG@10=0.5905")
-    rows = json.loads(run(*paper, *about, "--format", "json").stdout)
-    found = reported(HR | {"NDCG@10": 0.5905}, "HR@10", **ABOUT, n_users=6040)[0]
+    rows = json.loads(run(*paper, *setting, "--format", "json").stdout)
+    actual = reported(HR | {"NDCG@10": 0.5905}, "HR@10", **ABOUT, n_users=6040)[0]
     assert (rows[0]["range_low"], rows[0]["range_high"]) == (
-        found.range_low,
-        found.range_high,
+        actual.range_low,
+        actual.range_high,
     )
-    wider = json.loads(run(*paper, *about, "--shape", 2, "--format", "json").stdout)[
-        0
-    ]
-    assert (wider["shape"], wider["range_low"] < found.range_low) == ("2", True)
-    assert "number" in run(*paper, *about, "--shape", "round").stderr
+    wider = json.loads(
+        run(*paper, *setting, "--shape", 2, "--format", "json").stdout
+    )[0]
+    assert (wider["shape"], wider["range_low"] < actual.range_low) == ("2", True)
+    assert "number" in run(*paper, *setting, "--shape", "round").stderr
 
 
 @pytest.mark.parametrize(
@@ -486,16 +488,16 @@ def test_percent_refused(number, fraction):
 
 
 def test_numbers_as_text():
-    about = {"n_items": 3416, "n_negatives": 100, "n_users": 6040}
-    expected = reported({"HR@10": "0.8240", "NDCG@10": "0.5905"}, **about)
+    setting = {"n_items": 3416, "n_negatives": 100, "n_users": 6040}
+    expected = reported({"HR@10": "0.8240", "NDCG@10": "0.5905"}, **setting)
     for text in (
         "HR@10=0.8240 NDCG@10=0.5905",
         " HR@10 = 0.8240,\n NDCG@10=0.5905",
         ["HR@10=0.8240", "NDCG@10=0.5905"],
     ):
-        assert list(reported(text, **about)) == list(expected)
+        assert list(reported(text, **setting)) == list(expected)
     (one,) = reported("HR@10=0.47", n_items=12093, n_negatives=99)
     assert one.printed == "HR@10=0.47"
     for text in ("HR@10", "", "HR@10=0.4 HR@10=0.5", "HR@10=x"):
         with pytest.raises(InputError):
-            reported(text, **about)
+            reported(text, **setting)
