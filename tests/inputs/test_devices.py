@@ -99,10 +99,8 @@ def test_ranks_match_numpy(monkeypatch, library, seen, several):
     expected = sm.rank(SCORES, seen, relevant)
     scores = LIBRARIES[library](SCORES)
     assert counts(sm.rank(scores, seen, relevant, block_size=20)) == counts(expected)
-    of_function = sm.rank(
-        lambda rows: comparisons.take_rows(scores, rows), seen, relevant
-    )
-    assert counts(of_function) == counts(expected)
+    ranks = sm.rank(lambda rows: comparisons.take_rows(scores, rows), seen, relevant)
+    assert counts(ranks) == counts(expected)
 
 
 @pytest.mark.usefixtures("_on_device")
@@ -136,20 +134,27 @@ def test_meter_and_evaluate_match_numpy(library):
 @pytest.mark.usefixtures("_on_device")
 @pytest.mark.parametrize("library", LIBRARIES)
 def test_wrong_scores_are_refused_as_in_numpy(library):
-    nan, inf, none = SCORES.copy(), SCORES.copy(), SCORES.copy()
-    nan[50, 3], inf[50, 3], none[9, HELD_OUT[9]] = np.nan, np.inf, -np.inf
+    with_nan, with_inf, unscored = SCORES.copy(), SCORES.copy(), SCORES.copy()
+    with_nan[50, 3] = np.nan
+    with_inf[50, 3] = np.inf
+    unscored[9, HELD_OUT[9]] = -np.inf
     taken = SEEN.copy()
     taken[9, HELD_OUT[9]] = True
-    for scores, seen in ((nan, SEEN), (inf, SEEN), (none, SEEN), (SCORES, taken)):
+    for scores, seen in (
+        (with_nan, SEEN),
+        (with_inf, SEEN),
+        (unscored, SEEN),
+        (SCORES, taken),
+    ):
         with pytest.raises(sm.InputError) as expected:
             sm.rank(scores, seen, HELD_OUT)
-        with pytest.raises(sm.InputError) as result:
+        with pytest.raises(sm.InputError) as caught:
             sm.rank(LIBRARIES[library](scores), seen, HELD_OUT)
-        assert str(result.value) == str(expected.value)
+        assert str(caught.value) == str(expected.value)
     for scores, options in (
-        (nan, {}),
-        (inf, {}),
-        (none, {}),
+        (with_nan, {}),
+        (with_inf, {}),
+        (unscored, {}),
         (SCORES, {"n_items": 400}),
     ):
         errors = []
@@ -291,5 +296,5 @@ def test_dictionary_of_tensors_is_read():
     results = sm.evaluate(scores, "recall@1, recall@2", relevant=relevant)
     assert [result.value for result in results] == [0.25, 1.0]
     lists = {0: torch.tensor([1, 2]), 1: torch.tensor([0, 2])}
-    of_one = {0: torch.tensor(2), 1: torch.tensor(2)}
-    assert sm.evaluate(lists, "rr@2", relevant=of_one)[0].value == 0.5
+    single_items = {0: torch.tensor(2), 1: torch.tensor(2)}
+    assert sm.evaluate(lists, "rr@2", relevant=single_items)[0].value == 0.5

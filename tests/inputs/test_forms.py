@@ -90,10 +90,10 @@ def test_every_form_gives_the_metric_of_the_matrix(data, options):
     assert result.value == expected
 
 
-@pytest.mark.parametrize("none", [-1, None])
-def test_user_without_held_out_item_is_left_out(none):
+@pytest.mark.parametrize("missing", [-1, None])
+def test_user_without_held_out_item_is_left_out(missing):
     (expected,) = sm.evaluate(SCORES[1:], "auc", relevant=HELD[1:], seen=SEEN[1:])
-    held_out = [none, *HELD[1:].tolist()]
+    held_out = [missing, *HELD[1:].tolist()]
     for data in (SCORES, lambda users: SCORES[users], (LEFT, RIGHT)):
         (result,) = sm.evaluate(data, "auc", relevant=held_out, seen=SEEN)
         assert (result.value, result.n_users) == (pytest.approx(expected.value), 19)
@@ -280,9 +280,9 @@ def test_dictionary_of_series_is_refused():
     scores = {1: {10: 0.3, 20: 0.1, 30: 0.2}, 2: {10: 3.0, 30: 5.5, 20: -1.0}}
     relevant = {1: [30], 2: [10]}
     assert metric_value(scores, "ap", relevant=relevant) == 0.5
-    series = {user: pd.Series(of_user) for user, of_user in scores.items()}
+    series = {user: pd.Series(user_scores) for user, user_scores in scores.items()}
     assert "item_id" in refusal_message(sm.evaluate, series)
-    by_item = {user: of_user.to_dict() for user, of_user in series.items()}
+    by_item = {user: user_scores.to_dict() for user, user_scores in series.items()}
     assert metric_value(by_item, "ap", relevant=relevant) == 0.5
 
 

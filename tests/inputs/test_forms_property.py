@@ -392,11 +392,11 @@ def extra_column(chooser: random.Random, rows: int, ids: pd.DataFrame) -> Any:
     }[kind]
 
 
-def unread_names(loaded: set[str]) -> list[str]:
+def unread_names(roles: set[str]) -> list[str]:
     """Return the names, in several spellings, of roles that a call does not read."""
     results = []
     for name, role in ROLES.items():
-        if name not in loaded:
+        if name not in roles:
             results += [
                 name,
                 *role.aliases,
@@ -406,18 +406,18 @@ def unread_names(loaded: set[str]) -> list[str]:
 
 
 def add_columns(
-    chooser: random.Random, form: pd.DataFrame, loaded: set[str]
+    chooser: random.Random, given_table: pd.DataFrame, roles: set[str]
 ) -> tuple[pd.DataFrame, list[str]]:
     """Add up to two columns, and shuffle columns and rows."""
-    made = form.copy()
-    names = [name for name in unread_names(loaded) if name not in form]
+    table = given_table.copy()
+    names = [name for name in unread_names(roles) if name not in given_table]
     names = chooser.sample([*NAMES, *names], chooser.choice([0, 1, 1, 2]))
     for name in names:
-        made[name] = np.asarray(extra_column(chooser, len(made), form))
-    made = made.sample(
+        table[name] = np.asarray(extra_column(chooser, len(table), given_table))
+    table = table.sample(
         frac=1, random_state=chooser.randrange(1000), ignore_index=True
     )
-    return made[chooser.sample(list(made), made.shape[1])], names
+    return table[chooser.sample(list(table), table.shape[1])], names
 
 
 # Other types
@@ -528,10 +528,10 @@ def test_table_in_any_form_gives_the_same_number(
         added = {}
         typed = change_types(chooser, kind.frames, name)
         for table, frame in typed.items():
-            made, added[table] = add_columns(
+            changed, added[table] = add_columns(
                 chooser, frame, kind.reads[table] | set(frame)
             )
-            forms = table_forms(made, tmp_path)
+            forms = table_forms(changed, tmp_path)
             names = [form for form in forms if isinstance(forms[form], Path)]
             if not name.startswith("command"):
                 names = list(forms)

@@ -71,9 +71,9 @@ def test_lists_of_another_shape_are_columns(score, options):
 
 def test_function_is_called_for_users_with_an_item():
     scores = np.array([[1.0, 2.0, 3.0]] * 4)
-    for none in ([], None):
+    for no_items in ([], None):
         score, calls = recording_function(scores)
-        ranks = sm.rank(score, None, [none, none, [2], [0, 1]])
+        ranks = sm.rank(score, None, [no_items, no_items, [2], [0, 1]])
         assert calls[1:] == [[2, 3]]
         assert ranks.users.tolist() == [2, 3]
         assert ranks.n_better.tolist() == [0, 1, 2]

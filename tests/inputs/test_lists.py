@@ -372,8 +372,8 @@ def test_order_of_rows_does_not_matter(seed, several):
         for table in (other, other.sample(frac=1.0, random_state=seed)):
             assert list(sm.evaluate(table, METRICS, relevant=relevant)) == expected
     text = frame.assign(user_id="u" + frame.user_id.astype(str))
-    of_text = relevant.assign(user_id="u" + relevant.user_id.astype(str))
-    assert list(sm.evaluate(text, METRICS, relevant=of_text)) == expected
+    relevant_text = relevant.assign(user_id="u" + relevant.user_id.astype(str))
+    assert list(sm.evaluate(text, METRICS, relevant=relevant_text)) == expected
 
 
 @pytest.mark.filterwarnings("ignore")

@@ -121,8 +121,8 @@ def ranx_run(run: Mapping[str, Mapping[str, float]]) -> Any:
 
 def xarray_dataset(variables: Mapping[str, np.ndarray]) -> Any:
     names = "batch", "user", "item"
-    made = {name: (names, values) for name, values in variables.items()}
-    return pytest.importorskip("xarray").Dataset(made)
+    arrays = {name: (names, values) for name, values in variables.items()}
+    return pytest.importorskip("xarray").Dataset(arrays)
 
 
 with_tensors = pytest.mark.parametrize("make", [Tensor, torch_tensor])

@@ -65,14 +65,14 @@ def _tiles(request, monkeypatch):
 
 @pytest.mark.usefixtures("_tiles")
 @pytest.mark.parametrize("several", [False, True])
-@pytest.mark.parametrize("of_items", SCALES)
-@pytest.mark.parametrize("of_users", SCALES)
-def test_near_ties_in_float32_match_float64(of_users, of_items, several):
-    rng = np.random.default_rng(list(map(ord, of_users + of_items)))
+@pytest.mark.parametrize("item_scale", SCALES)
+@pytest.mark.parametrize("user_scale", SCALES)
+def test_near_ties_in_float32_match_float64(user_scale, item_scale, several):
+    rng = np.random.default_rng(list(map(ord, user_scale + item_scale)))
     users, items = vectors_with_ties(rng, np.float32)
-    users = (users * SCALES[of_users](rng, USERS)[:, None]).astype(np.float32)
-    of_alike = np.repeat(SCALES[of_items](rng, ITEMS // 10), 10)
-    items = (items * of_alike[:, None]).astype(np.float32)
+    users = (users * SCALES[user_scale](rng, USERS)[:, None]).astype(np.float32)
+    scale_of_groups = np.repeat(SCALES[item_scale](rng, ITEMS // 10), 10)
+    items = (items * scale_of_groups[:, None]).astype(np.float32)
     relevant = np.equal.outer(rng.integers(0, ITEMS, USERS), np.arange(ITEMS))
     if several:
         relevant |= rng.random(relevant.shape) < 0.01
@@ -82,8 +82,10 @@ def test_near_ties_in_float32_match_float64(of_users, of_items, several):
     ranks = sm.rank((users, items), csr_array(seen), held_out)
     assert counts(ranks) == expected
     assert max(ranks.n_tied) > 0
-    of_float64 = sm.rank((users.astype(float), items.astype(float)), seen, held_out)
-    assert counts(of_float64) == expected
+    ranks_of_float64 = sm.rank(
+        (users.astype(float), items.astype(float)), seen, held_out
+    )
+    assert counts(ranks_of_float64) == expected
 
 
 @pytest.mark.usefixtures("_tiles")

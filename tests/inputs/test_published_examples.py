@@ -139,12 +139,14 @@ def test_trec_eval_agrees_to_all_digits():
         for topic, run in CUT_RUN.items()
     }
     theirs = pytrec_eval.RelevanceEvaluator(qrels, set(names)).evaluate(scored)
-    of_all = {
+    expected = {
         ours: np.mean([theirs.get(topic, {}).get(name, 0.0) for topic in RELEVANT])
         for name, ours in names.items()
     }
-    ours = values_by_metric(scored, ",".join(of_all), relevant=qrels, missing="last")
-    assert ours == pytest.approx(of_all, abs=1e-12)
+    ours = values_by_metric(
+        scored, ",".join(expected), relevant=qrels, missing="last"
+    )
+    assert ours == pytest.approx(expected, abs=1e-12)
 
 
 CUT_NAMES = {
@@ -178,12 +180,12 @@ def test_short_empty_or_absent_lists_match_trec_eval(seed):
             }
     full = {topic: scores for topic, scores in run.items() if scores}
     theirs = pytrec_eval.RelevanceEvaluator(qrels, set(CUT_NAMES)).evaluate(full)
-    of_all = {
+    expected = {
         ours: np.mean([theirs.get(topic, {}).get(name, 0.0) for topic in topics])
         for name, ours in CUT_NAMES.items()
     }
-    ours = values_by_metric(run, ",".join(of_all), relevant=qrels, missing="last")
-    assert ours == pytest.approx(of_all, abs=1e-12)
+    ours = values_by_metric(run, ",".join(expected), relevant=qrels, missing="last")
+    assert ours == pytest.approx(expected, abs=1e-12)
 
 
 def test_example_of_pytrec_eval():
@@ -329,10 +331,10 @@ def test_examples_of_torchmetrics():
     )
     lists = pairs.assign(item_id=[0, 1, 2, 0, 1, 2, 3])
     relevant = lists[["user_id", "item_id", "target"]]
-    of_lists = values_by_metric(
+    values = values_by_metric(
         lists.drop(columns="target"), "ndcg@3,recall@2", relevant=relevant
     )
-    assert of_lists["recall@2"] == pytest.approx(0.75)
+    assert values["recall@2"] == pytest.approx(0.75)
 
 
 def test_graded_example_of_torchmetrics():

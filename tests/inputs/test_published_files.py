@@ -85,10 +85,12 @@ def test_topk_of_recbole_matches_its_scores():
     )
     top = as_ranks(folder / "topk.csv", relevant=folder / "relevant.csv")
     shown = whole.n_better < K
-    of_whole = zip(
+    ranks_of_scores = zip(
         user_of_each_rank(whole)[shown].tolist(),
         whole.n_better[shown].tolist(),
         strict=True,
     )
-    of_top = zip(user_of_each_rank(top).tolist(), top.n_better.tolist(), strict=True)
-    assert sorted(of_whole) == sorted(of_top)
+    ranks_of_topk = zip(
+        user_of_each_rank(top).tolist(), top.n_better.tolist(), strict=True
+    )
+    assert sorted(ranks_of_scores) == sorted(ranks_of_topk)

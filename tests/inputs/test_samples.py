@@ -283,11 +283,11 @@ def test_labelled_pairs_match_a_loop(seed, several, column):
                 9,
                 len(set(users)) < len(users),
             )
-        sample = [as_sampled_ranks(data, n_items=50, seed=seed, **options).sampled_ranks
+        draws = [as_sampled_ranks(data, n_items=50, seed=seed, **options).sampled_ranks
                  for seed in range(12)]  # fmt: skip
-        assert (np.min(sample, axis=0) >= expected["optimistic"]).all()
-        assert (np.max(sample, axis=0) <= expected["pessimistic"]).all()
-        assert column == "rank" or np.ptp(sample, axis=0).max() > 0
+        assert (np.min(draws, axis=0) >= expected["optimistic"]).all()
+        assert (np.max(draws, axis=0) <= expected["pessimistic"]).all()
+        assert column == "rank" or np.ptp(draws, axis=0).max() > 0
 
 
 @pytest.mark.filterwarnings("ignore::sampled_metrics.InputWarning")
@@ -296,17 +296,17 @@ def test_surplus_negatives_are_dropped_at_random():
     better = np.array([0, 10, 50, 100])
     m = np.array([95, 100, 100, 100])
     table = pd.DataFrame({"sampled_rank": better + 1, "n_negatives": m})
-    sample = []
+    draws = []
     for seed in range(300):
         result = as_sampled_ranks(table, n_items=500, seed=seed)
         assert result.n_negatives == 95
-        sample.append(result.sampled_ranks - 1)
-    assert {row[0] for row in sample} == {0}
-    assert {row[3] for row in sample} == {95}
-    mean = np.mean(sample, axis=0)
+        draws.append(result.sampled_ranks - 1)
+    assert {row[0] for row in draws} == {0}
+    assert {row[3] for row in draws} == {95}
+    mean = np.mean(draws, axis=0)
     assert mean == pytest.approx(better * [1, 0.95, 0.95, 0.95], abs=0.25)
-    assert np.min(sample, axis=0)[1] >= 5
-    assert np.max(sample, axis=0)[1] <= 10
+    assert np.min(draws, axis=0)[1] >= 5
+    assert np.max(draws, axis=0)[1] <= 10
 
 
 @pytest.mark.filterwarnings("ignore::sampled_metrics.InputWarning")

@@ -323,12 +323,12 @@ class TestSparseScores:
             sm.evaluate(scores, "recall@10", relevant=relevant)
 
     def test_scores_of_one_held_out_item_each_are_refused(self):
-        one = sparse.csr_array(
+        scores = sparse.csr_array(
             (np.ones(SPARSE_USERS), (np.arange(SPARSE_USERS), COLUMNS[:, 0])),
             TEST_MATRIX.shape,
         )
         with pytest.raises(sm.InputError, match="relevant items"):
-            sm.evaluate(one, "recall@10", relevant=COLUMNS[:, 0])
+            sm.evaluate(scores, "recall@10", relevant=COLUMNS[:, 0])
 
     def test_remedy_is_right(self):
         ranks = sm.Ranks.from_ranks(

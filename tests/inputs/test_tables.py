@@ -401,8 +401,8 @@ def test_records_in_parquet_are_read(tmp_path):
 
 def test_ranks_without_ties_are_read(tmp_path):
     path = write_file(tmp_path, "r.csv", "rank\n1\n40\n7\n")
-    every = ([1] * 3, [0, 39, 6], [0] * 3, [1] * 3, [40] * 3, [40] * 3)
-    assert rank_counts(as_ranks(path, n_items=40)) == every
+    expected = ([1] * 3, [0, 39, 6], [0] * 3, [1] * 3, [40] * 3, [40] * 3)
+    assert rank_counts(as_ranks(path, n_items=40)) == expected
     text = "user_id,item_id,rank,n_candidates\n5,8,2,3\n4,8,2,9\n4,7,1,9\n"
     ranks = as_ranks(write_file(tmp_path, "r.csv", text))
     assert ranks.users.tolist() == [5, 4]

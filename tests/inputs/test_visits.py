@@ -82,11 +82,11 @@ def table_of_ranks():
     return pd.DataFrame(rows, columns=["user_id", "session_id", "rank"])
 
 
-def check_result(result, n_visits=4):
-    one = result[0]
-    assert one.value == pytest.approx(MEAN)
-    assert one.std_error == pytest.approx(ERROR)
-    assert (one.n_users, one.n_visits) == (2, n_visits)
+def check_result(results, n_visits=4):
+    result = results[0]
+    assert result.value == pytest.approx(MEAN)
+    assert result.std_error == pytest.approx(ERROR)
+    assert (result.n_users, result.n_visits) == (2, n_visits)
 
 
 def test_constants_match_hand_arithmetic():
@@ -306,19 +306,19 @@ def uneven_visits(seed, n_users=30):
 def test_errors_and_comparisons_match_brute_force(seed):
     user, visit, ranks = uneven_visits(seed)
     values = [np.where(rank <= 10, 1 / np.log2(1 + rank), 0) for rank in ranks]
-    made = {
+    recommenders = {
         name: sm.Ranks.from_ranks(rank, 230, users=user, visits=visit)
         for name, rank in zip("ab", ranks, strict=True)
     }
     for name, value in zip("ab", values, strict=True):
-        (result,) = sm.evaluate(made[name], "ndcg@10")
+        (result,) = sm.evaluate(recommenders[name], "ndcg@10")
         assert result.value == pytest.approx(value.mean())
         assert result.std_error == pytest.approx(clustered_error(value, user))
         assert result.n_users == 30
     # in any order, over common visits
     order = np.random.default_rng(9).permutation(user.size)[:-5]
-    made["b"] = made["b"].take(order)
-    (result,) = sm.compare(made, "ndcg@10")
+    recommenders["b"] = recommenders["b"].take(order)
+    (result,) = sm.compare(recommenders, "ndcg@10")
     difference = (values[1] - values[0])[order]
     assert result.difference == pytest.approx(difference.mean())
     assert result.std_error == pytest.approx(clustered_error(difference, user[order]))
@@ -342,34 +342,34 @@ def test_users_of_one_visit_have_no_visits():
 def sampled_visits(seed, n_negatives=20):
     user, visit, ranks = uneven_visits(seed, 120)
     rng = np.random.default_rng(seed)
-    sample = [
+    sampled_ranks = [
         1 + rng.hypergeometric(rank - 1, 230 - rank, n_negatives) for rank in ranks
     ]
-    return user, visit, sample
+    return user, visit, sampled_ranks
 
 
 @pytest.mark.parametrize("seed", range(2))
 def test_sampled_ranks_match_brute_force(seed):
-    user, visit, sample = sampled_visits(seed)
-    made = {
+    user, visit, sampled_ranks = sampled_visits(seed)
+    recommenders = {
         name: sm.SampledRanks(rank, 230, 20, users=user, visits=visit)
-        for name, rank in zip("ab", sample, strict=True)
+        for name, rank in zip("ab", sampled_ranks, strict=True)
     }
-    values = [np.where(rank <= 5, 1 / np.log2(1 + rank), 0) for rank in sample]
+    values = [np.where(rank <= 5, 1 / np.log2(1 + rank), 0) for rank in sampled_ranks]
     for name, value in zip("ab", values, strict=True):
-        (result,) = sm.correct(made[name], "ndcg@5", "sampled")
+        (result,) = sm.correct(recommenders[name], "ndcg@5", "sampled")
         assert result.value == pytest.approx(value.mean())
         assert result.std_error == pytest.approx(clustered_error(value, user))
         assert (result.n_users, result.n_visits) == (120, user.size)
-    (result,) = sm.compare(made, "ndcg@5", "sampled")
+    (result,) = sm.compare(recommenders, "ndcg@5", "sampled")
     assert result.difference == pytest.approx((values[1] - values[0]).mean())
     assert result.std_error == pytest.approx(
         clustered_error(values[1] - values[0], user)
     )
     # AUC is linear in the sampled rank: its range is a confidence interval of the mean, and a
     # little wider, as users with many visits may be missing
-    (auc,) = sm.correct(made["a"], "auc", "sampled")
-    value = 1 - (sample[0] - 1) / 20
+    (auc,) = sm.correct(recommenders["a"], "auc", "sampled")
+    value = 1 - (sampled_ranks[0] - 1) / 20
     width = auc.range_high - auc.range_low
     assert 1.95 < width / 2 / clustered_error(value, user) < 2.6
 
@@ -411,20 +411,20 @@ def test_plan_of_visits_decides_larger_differences():
     ids = {"users": user, "visits": np.arange(400)}
     plans = []
     for options in ({}, ids):
-        made = [sm.Ranks.from_ranks(rank, 500, **options) for rank in (a, b)]
-        plans.append(sm.plan(*made, "recall@10", sizes=[100]))
+        ranks = [sm.Ranks.from_ranks(rank, 500, **options) for rank in (a, b)]
+        plans.append(sm.plan(*ranks, "recall@10", sizes=[100]))
     rows, visits = plans
     assert (visits[0].n_users, visits[0].n_visits) == (40, 400)
     assert visits[-1].exact_a == pytest.approx((a <= 10).mean())
-    for of_rows, of_visits in zip(rows, visits, strict=True):
-        assert of_visits.decides_above > 1.5 * of_rows.decides_above
+    for row_plan, visit_plan in zip(rows, visits, strict=True):
+        assert visit_plan.decides_above > 1.5 * row_plan.decides_above
     # for full rankings, half the width of the interval of `compare`
     value = (b <= 10).astype(float) - (a <= 10)
     assert visits[-1].decides_above == pytest.approx(
         1.96 * clustered_error(value, user), rel=0.05
     )
     with pytest.raises(sm.InputError, match="n_users"):
-        sm.plan(*made, "recall@10", n_users=100)
+        sm.plan(*ranks, "recall@10", n_users=100)
 
 
 def test_seen_items_count_in_all_visits():
@@ -480,10 +480,10 @@ def test_unclear_visits_are_refused():
     numbered = lists.drop(columns="session_id").reset_index(names="row_id")
     with pytest.raises(sm.InputError, match=r"row_id.*number"):
         sm.evaluate(numbered, "rr", relevant=relevant)
-    of_visits = sm.Ranks.from_table(table_of_ranks(), 4)
-    of_users = sm.Ranks([4, 4], [0, 1], [0, 0], users=["anna", "bob"])
+    visit_ranks = sm.Ranks.from_table(table_of_ranks(), 4)
+    user_ranks = sm.Ranks([4, 4], [0, 1], [0, 0], users=["anna", "bob"])
     with pytest.raises(sm.InputError, match="visits"):
-        sm.compare({"A": of_visits, "B": of_users}, "rr")
+        sm.compare({"A": visit_ranks, "B": user_ranks}, "rr")
 
 
 def test_results_count_visits():
@@ -615,9 +615,9 @@ def test_unknown_column_that_separates_lists_is_refused(is_shuffled):
         lists = lists.sample(frac=1, random_state=0)
     with pytest.raises(sm.InputError, match="column day"):
         sm.evaluate(lists, "rr@5", relevant=held_out)
-    one = lists[lists["day"] == "Tue"]
+    tuesday = lists[lists["day"] == "Tue"]
     assert values(
-        sm.evaluate(one, "rr@5", relevant=held_out[held_out["item_id"] > 99])
+        sm.evaluate(tuesday, "rr@5", relevant=held_out[held_out["item_id"] > 99])
     ) == [1.0]
     joined = lists.assign(user_id=lists["user_id"].astype(str) + lists["day"]).drop(
         columns="day"
@@ -756,5 +756,5 @@ def test_two_held_out_items_of_a_user_are_visits():
     with pytest.raises(sm.InputError, match="visits="):
         sm.correct(pooled, "HR@10", "sampled")
     visits = {"users": np.repeat(range(100), 2), "visits": np.arange(200)}
-    made = sm.SampledRanks.from_scores(ROWS, n_items=3706, **visits)
-    assert value_of(sm.correct(made, "HR@10", "sampled")) == ROW_HIT_RATE
+    ranks = sm.SampledRanks.from_scores(ROWS, n_items=3706, **visits)
+    assert value_of(sm.correct(ranks, "HR@10", "sampled")) == ROW_HIT_RATE

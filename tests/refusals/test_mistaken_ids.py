@@ -443,11 +443,11 @@ def labels_of_other_types(folder: Path) -> Attempts:
     keys = rng.random(TRUE.shape)
     keys[MARKED] = 2.0
     keys[np.arange(USERS), HELD] = 3.0
-    sample = np.argsort(keys, axis=1)[:, :M]
-    every = np.column_stack([HELD, sample])
-    score = np.take_along_axis(SCORES, every, axis=1)
+    negatives = np.argsort(keys, axis=1)[:, :M]
+    items = np.column_stack([HELD, negatives])
+    score = np.take_along_axis(SCORES, items, axis=1)
     pairs = pairs_table(
-        np.repeat(np.arange(USERS), M + 1), every.ravel(), score=score.ravel()
+        np.repeat(np.arange(USERS), M + 1), items.ravel(), score=score.ravel()
     )
     label = np.tile(np.arange(M + 1) == 0, USERS)
     sampled = float(np.mean((score[:, 1:] > score[:, :1]).sum(axis=1) < 10))

@@ -293,12 +293,12 @@ def test_wrong_matrix_is_refused(
 )
 def test_missing_file_is_named(tmp_path, suffix):
     path = tmp_path / f"missing.{suffix}"
-    for loaded, what in (
+    for reader, what in (
         (lambda path: as_ranks(path), "ranks, lists or scores"),
         (lambda path: items_by_id(path, "relevant"), "relevant items"),
         (lambda path: as_sampled_ranks(path, n_negatives=9), "sampled ranks"),
     ):
-        message = str(refusal(loaded, path))
+        message = str(refusal(reader, path))
         assert message.startswith(f"{path}: no such file")
         assert what in message
     path.mkdir()
@@ -405,7 +405,7 @@ def test_damaged_file_is_read_or_refused_in_one_line(tmp_path_factory, data):
         )
     path = write_content(folder, name, bytes(content))
     relevant = write_content(folder, "t.csv", "user_id,item_id|1,7|2,7|q1,d2")
-    for loaded, options in (
+    for reader, options in (
         (as_ranks, {"n_items": 9}),
         (as_ranks, {"relevant": relevant}),
         (as_sampled_ranks, {"n_negatives": 9}),
@@ -413,7 +413,7 @@ def test_damaged_file_is_read_or_refused_in_one_line(tmp_path_factory, data):
     ):
         message = ""
         try:
-            loaded(path, **options)
+            reader(path, **options)
         except InputError as error:
             message = str(error)
         assert "\n" not in message
