@@ -1,4 +1,4 @@
-"""The commands for one's own recommenders: keys, formats, and wrong use in one line, status 2."""
+"""Commands: keys, formats, and invalid use, which ends with one line and status 2."""
 
 import csv
 import io
@@ -41,9 +41,9 @@ DRAW = "sample r.csv --n-items 100 --n-negatives 9"
 
 @pytest.fixture
 def folder(tmp_path, monkeypatch):
-    """A folder with the files above, in which the command runs."""
+    """Run commands in a folder with the files above."""
     monkeypatch.chdir(tmp_path)
-    # In plans, whose numbers are not the subject.
+    # Plans simulate less, because their numbers are not the subject.
     monkeypatch.setattr("sampled_metrics.evaluation.plan_simulation.COMPARISONS", 4)
     for name, content in FILES.items():
         (tmp_path / name).write_text(content)
@@ -62,7 +62,7 @@ def as_csv(value):
 
 @pytest.fixture
 def rows(run, folder):
-    """Run a command in JSON and in CSV; both hold the same rows, with the keys of the help."""
+    """Run a command with JSON and with CSV output; both have the rows and the keys of the help."""
     del folder
 
     def command(line):
@@ -75,7 +75,7 @@ def rows(run, folder):
         text = " ".join(run(verb, "--help").stdout.replace("│", " ").split())
         listed = re.sub(
             r" \([^()]*\)", "", text.partition("Keys: ")[2]
-        )  # explanations of a key
+        )  # without explanations of keys
         keys = [key for key in re.findall(r"\w+", listed) if key in found[0]]
         assert list(found[0]) == list(dict.fromkeys(keys))
         return found
@@ -157,7 +157,7 @@ def test_sample_then_correct(rows, run):
     ]
     assert found[0] == found[1] != found[2]
     assert (found[0][0]["n_users"], found[0][0]["n_items"]) == (3, 100)
-    # Rows without ids are counted where they repeat, so that repetitions are no more users.
+    # Users without ids get numbers, so that repetitions do not count as more users.
     run(
         *shlex.split(
             "sample records.csv --n-negatives 5 --repetitions 2 --output o.csv"
@@ -168,7 +168,7 @@ def test_sample_then_correct(rows, run):
 
 
 def test_sample_from_scores(rows, folder):
-    """Ranks of b among a, b, c, d by hand: 2 of 4 for anna, without bert's seen c 1 of 3."""
+    """The rank of b is 2 of 4 for anna, and 1 of 3 for bert, who has seen c."""
     scores = [("anna", "abcd", (9, 8, 7, 6)), ("bert", "abcd", (1, 3, 5, 2))]
     lines = ["user_id,item_id,score"]
     for user, items, values in scores:
@@ -185,11 +185,11 @@ def test_sample_from_scores(rows, folder):
     assert n_candidates == {"anna": 4, "bert": 3}
     anna = [row["sampled_rank"] for row in found if row["user_id"] == "anna"]
     assert {row["sampled_rank"] for row in found if row["user_id"] == "bert"} == {1}
-    assert set(anna) == {1, 2}  # a is drawn or not
+    assert set(anna) == {1, 2}  # the better item a is drawn or not
 
 
 def test_sample_several_held_out_items(rows, folder):
-    """Of 9 candidates all are drawn, so the sampled ranks are the exact ones."""
+    """All of the 9 candidates are drawn, so that sampled ranks are exact ranks."""
     lines = [
         "user_id,n_candidates,n_better,n_tied",
         "anna,9,0,0",
@@ -255,7 +255,7 @@ def test_compare_table(run, folder):
 def test_few_effective_users_are_noted(run, folder):
     (folder / "few.csv").write_text("rank\n1\n2\n" + "1500\n" * 48)
     note = run("evaluate", "few.csv", "--n-items", 2000).stdout.partition("\n\n")[2]
-    # Of AUC, 14^2 / 5 = 39 users, which are enough.
+    # AUC has about 39 effective users, which are enough.
     named = re.findall(
         r"^(\S+): about (\d+) of 50 users carry[^%]* (\S+) %", note, re.MULTILINE
     )
@@ -286,7 +286,7 @@ def test_output_file_equals_printed_text(run, folder):
             assert path.read_text() == printed
 
 
-# Wrong use, and words of the message.
+# Invalid calls, and parts of their messages.
 WRONG_USE = """
 evaluat | No such command 'evaluat'
 correct s.csv -m 5 | No such option: -m
@@ -437,7 +437,7 @@ def test_missing_package_is_named():
     )
     message, _ = cli._describe_error(ModuleNotFoundError("no"))
     assert message.startswith("this needs ")
-    with pytest.raises(ModuleNotFoundError):  # a mistake in this package
+    with pytest.raises(ModuleNotFoundError):  # a missing module of this package
         cli._describe_error(ModuleNotFoundError("no", name="sampled_metrics.nothing"))
 
 

@@ -1,4 +1,4 @@
-"""The help of each command: within a terminal, without types of Python, with an example."""
+"""The help of each command fits a terminal, shows no Python types, and has an example."""
 
 import os
 import re
@@ -23,7 +23,7 @@ N_USERS, N_ITEMS = 150, 400
 
 @pytest.fixture
 def folder(tmp_path, monkeypatch):
-    """Files of all examples, with the names that these use."""
+    """Write the files that the examples use."""
     monkeypatch.chdir(tmp_path)
     rng = np.random.default_rng(1)
     pairs = ["user_id,item_id"]
@@ -68,7 +68,7 @@ def test_help_fits_80_columns(run, monkeypatch, name):
     text = run(name, "--help").stdout
     assert max(map(len, text.splitlines())) <= 80
     assert not re.search(r"<\w+", text)
-    assert "Arguments" not in text  # they are in the description
+    assert "Arguments" not in text  # arguments are in the description
     assert "Example: sampled-metrics " in text
 
 
@@ -76,7 +76,7 @@ def test_help_fits_80_columns(run, monkeypatch, name):
 @pytest.mark.parametrize("name", COMMANDS)
 def test_example_runs_and_explain_adds_lines(run, monkeypatch, name):
     monkeypatch.setenv("COLUMNS", "80")
-    # In plans, whose numbers are not the subject.
+    # Plans simulate less, because their numbers are not the subject.
     monkeypatch.setattr("sampled_metrics.evaluation.plan_simulation.COMPARISONS", 4)
     _, command = COMMANDS[name].epilog.split(": ", 1)
     program, *arguments = shlex.split(command)
@@ -143,7 +143,7 @@ def test_list_of_commands_is_complete(run, monkeypatch):
 
 @pytest.mark.parametrize("name", COMMANDS)
 def test_missing_option_shows_example(run, name):
-    """Each value of the example of a command is left out; optional ones are not missing."""
+    """Run the example of each command without each of its options."""
     example = COMMANDS[name].epilog.removeprefix("Example: sampled-metrics ")
     arguments = shlex.split(example)
     options = [each for each in arguments if each.startswith("--")]

@@ -1,4 +1,4 @@
-"""Each option of a command reaches the function that the command calls, and nothing else does."""
+"""Each option of a command reaches the function that the command calls."""
 
 import inspect
 import re
@@ -35,7 +35,7 @@ CALLS = {
         "evaluation.negatives.check_negatives",
     ),
 }
-# By option: its words on the command line, and what the function gets.
+# By option: how it is written on the command line, and what the function gets.
 VALUES = {
     "files": ("other.csv", Path("other.csv")),
     "printed": ("NDCG@10=0.3", ["HR@10=0.5", "NDCG@10=0.3"]),
@@ -77,11 +77,11 @@ WITHOUT = {}  # what the functions of a command get without options
 
 
 class ReachedError(Exception):
-    """The last function was called."""
+    """Raised when the last function is called."""
 
 
 def parts(place, value):
-    """Values by their places: those of a dictionary by their keys."""
+    """Yield values with their positions, those of dictionaries with their keys."""
     if isinstance(value, dict):
         for key, part in value.items():
             yield from parts((*place, key), part)
@@ -110,7 +110,7 @@ def chosen(command):
 
 
 def names_of(command):
-    """The names of all options and arguments of a command."""
+    """Return the names of all options and arguments of a command."""
     return [parameter.name for parameter in chosen(command).params]
 
 
@@ -145,7 +145,7 @@ def test_option_reaches_function(command, option, monkeypatch, tmp_path):
     ]
     assert value in different
     assert [type(found) for found in different if found == value] == [type(value)]
-    assert len(different) == 1 + (option == "ranks")  # of which there are two
+    assert len(different) == 1 + (option == "ranks")  # there are two
 
 
 LIMITS = {  # by option: the least value, and the largest

@@ -1,4 +1,4 @@
-"""How commands end: their exit status, whatever becomes of what they print."""
+"""Exit status and output of commands."""
 
 import errno
 from pathlib import Path
@@ -14,7 +14,7 @@ SEEN = {"user_id": range(60), "item_id": [30 + user % 9 for user in range(60)]}
 
 @pytest.fixture(autouse=True)
 def folder(tmp_path, monkeypatch):
-    """A folder with held-out and seen items, 100 items in all, in which the command runs."""
+    """Run commands in a folder with held-out and seen items, of 100 items in all."""
     monkeypatch.chdir(tmp_path)
     pd.DataFrame(HELD_OUT).to_csv("held.csv", index=False)
     pd.DataFrame(SEEN).to_csv("seen.csv", index=False)
@@ -44,7 +44,7 @@ def test_unsound_negatives_exit_1(run, form):
             BrokenPipeError(errno.EPIPE, "Broken pipe"),
             1,
             "",
-        ),  # its reader needs no more
+        ),  # the reader has closed the pipe
         (
             OSError(errno.EIO, "broken"),
             2,

@@ -100,7 +100,7 @@ class TestExact:
             (result,) = compare(named(a, b), ["ap"])
         a, b = self.ap[0], self.ap[1, :3]
         assert result.difference == pytest.approx(b.mean() - a.mean())
-        # of n = 3 values that scatter as the difference does: second moment / (n - 1)
+        # The error of n = 3 values with the variance of the difference: second moment / (n - 1).
         assert result.std_error == pytest.approx(
             math.sqrt(3 * (b.var() / 3 + a.var() / 4) / 2)
         )
@@ -164,7 +164,7 @@ class TestExact:
         assert pairs == [
             (*pair, x) for pair in ("AB", "AC", "BC") for x in ("ap", "recall@10")
         ]
-        for place in (0, 1):  # each metric is a family of its own
+        for place in (0, 1):  # each metric is corrected separately
             raw = [one.p_value for one in plain[place::2]]
             by_hand, least = [0.0] * 3, 0.0
             for step, index in enumerate(np.argsort(raw)):
@@ -255,7 +255,7 @@ def records(name):
 
 
 def expected_sample(population, m, first=0):
-    """As many users, with ids from `first`, at every sampled rank as are expected there."""
+    """Return the expected number of users at each sampled rank, with ids from `first`."""
     expected = (
         USERS * population.share @ sampled_rank_distribution(population.ranks, m)
     )
@@ -264,7 +264,7 @@ def expected_sample(population, m, first=0):
 
 
 def mixture(share, k):
-    """Population with a share of uniform ranks on 1 ... k, and others on 1 ... n."""
+    """Return a population with a share of uniform ranks from 1 to k, the others from 1 to n."""
     ranks = Ranks(np.full(2, N), np.zeros(2, int), np.array([k - 1, N - 1]))
     return Population(ranks, np.array([share, 1 - share]))
 
@@ -295,11 +295,13 @@ class TestOrder:
         (result,) = compare(many, ["recall@10"], ["sampled"])
         assert (result.order, result.p_value < 0.05) == ("a", True)
         assert result.verdict.startswith("A is above B, unless ")
-        assert result.difference > 0.0  # the sampled metric still says the opposite
+        assert (
+            result.difference > 0.0
+        )  # the sampled metric still has the opposite order
 
     @pytest.mark.parametrize("m", [5, 100])
     def test_decided_orders_are_never_wrong(self, m):
-        """Section 6: Z above Y above X by full rankings, X above both by few negatives."""
+        """Section 6: full rankings put Z above Y above X, few negatives put X first."""
         wrong = 0
         for seed in range(2):
             rng, samples = np.random.default_rng([seed, m]), {}
@@ -318,7 +320,7 @@ class TestOrder:
                 assert one.order in ("undecided", right)
                 assert one.range_low <= b - a <= one.range_high
                 wrong += one.ci_low > 0 if right == "a" else one.ci_high < 0
-        assert wrong  # sampled metrics are, with certainty
+        assert wrong  # sampled metrics often are significantly wrong
 
     @pytest.mark.filterwarnings("ignore:.*have the same ranks")
     def test_holds_up_to_is_where_order_becomes_undecided(self):
@@ -344,7 +346,7 @@ class TestOrder:
         assert [x.order for x in orders] == ["a", "undecided", "undecided"]
         assert orders[1].holds_up_to is None
         assert orders[0].holds_up_to == pytest.approx(factor, rel=0.06)
-        # Of three equal pairs, a correction asks more of each.
+        # A correction for three pairs is stricter.
         samples.append(samples[1])
         strict = compare(named(*samples), "recall@10", "sampled")[0]
         assert strict.order == "a"
@@ -364,7 +366,7 @@ class TestOrder:
             assert (not found.low <= 0.0 <= found.high) is decided
 
 
-BROKEN = {  # sampled ranks that were not made as said
+BROKEN = {  # sampled ranks that do not fit their description
     "every negative twice": lambda true, draw: 2 * draw(true, 50) - 1,
     "10 negatives said to be 100": lambda true, draw: draw(true, 10),
     "from 2": lambda true, draw: np.minimum(draw(true, 100) + 1, 101),
@@ -388,7 +390,7 @@ def test_misfit_is_refused_with_chi_square(case):
 
 @pytest.mark.filterwarnings("ignore:.*have the same ranks")
 def test_users_needed_by_hand():
-    # Of 100 users, 10 are right by b alone and 5 by a alone: mean .05, variance .15 - .05^2.
+    # Of 100 users, 10 have a hit by b only and 5 by a only: mean 0.05, variance 0.15 - 0.05^2.
     a, b, none = np.zeros((3, 100), int)
     a[:10], b[10:15] = 1, 1
     (result,) = compare(
@@ -398,7 +400,7 @@ def test_users_needed_by_hand():
     assert 220 < needed < 230
     assert result.verdict == "undecided with 100 users; about 230 would do"
     assert result.users_needed == 230
-    # Holm's method asks of the least p-value of three pairs a third of the risk.
+    # Holm's method compares the least of three p-values with a third of the risk.
     ranks = {"a": Ranks(none + 9, a, none), "b": Ranks(none + 9, b, none)}
     most, *_ = compare({**ranks, "c": ranks["a"]}, "hr@1")
     wanted = stats.norm.isf(0.05 / 3 / 2) / 1.959964
@@ -409,7 +411,7 @@ def test_users_needed_by_hand():
     ("users", "ratio", "needed"),
     [
         (50, 1.0, 200),  # 50 * 1.96^2 = 192.07, to two digits upwards
-        (50, 3.0, 51),  # 21.3 would do, but these 50 did not
+        (50, 3.0, 51),  # 21.3 by the formula, but 50 users did not decide
         (98, 9.0, 99),
         (99, 9.0, 100),
         (1234, 9.0, 1300),
@@ -464,7 +466,7 @@ PRIOR = Moments.from_values([0.0, 1.0])
 
 
 def pairs(p_values, metric="ap", low=0.1, high=0.3):
-    """Results of A and B, A and C, B and C."""
+    """Return results of A and B, A and C, B and C."""
     names = (("A", "B"), ("A", "C"), ("B", "C"))
     return [
         make_compared(
@@ -481,7 +483,7 @@ def pairs(p_values, metric="ap", low=0.1, high=0.3):
         (
             "holm",
             [0.03, 0.06, 0.06],
-        ),  # 3 * 0.01, 2 * 0.03, and 0.04, which is not below
+        ),  # 3 * 0.01, 2 * 0.03, and 0.04, raised to 0.06
     ],
 )
 @pytest.mark.parametrize("confidence", [0.98, 0.95, 0.9])
@@ -518,7 +520,7 @@ def test_order_is_sign_of_range(low, high, order):
     assert [each.order for each in found] == [order] * 3
     assert (
         found[0].order_of_estimates == "b"
-    )  # by the interval of the estimates, 0.1 to 0.3
+    )  # the interval of the estimates is 0.1 to 0.3
     back = make_compared(ci_low=-0.3, ci_high=-0.1)
     assert back.order_of_estimates == "a"
     assert make_compared(ci_low=-0.3, ci_high=0.1).order_of_estimates == "undecided"
@@ -559,4 +561,4 @@ def test_mean_difference_by_hand(n_a, n_b):
         equal = mean_difference(
             a, a + 1e-15, paired=True, prior=PRIOR, confidence=0.95
         )
-        assert equal[:2] == (0.0, 0.0)  # but for rounding
+        assert equal[:2] == (0.0, 0.0)  # up to rounding

@@ -1,7 +1,7 @@
-"""Corrections against matrices written out in full, normal equations and conditions of optimality.
+"""Corrections compared with full matrices, normal equations and optimality conditions.
 
-The oracle knows nothing of the package: probabilities come from following one draw after the
-other, metrics from their formulas, estimators from eq. 20, 21 and 25.
+The oracle does not use the package: probabilities follow one draw after the other, metrics their
+formulas, estimators eq. 20, 21 and 25.
 """
 
 import math
@@ -30,9 +30,9 @@ SEEDS, SETTINGS_OF_SEED = range(2), 24
 
 
 def rank_probabilities(n, m, sampling):
-    """P(sampled rank = column + 1 | true rank = row + 1), from one draw to the next."""
+    """Calculate P(sampled rank = column + 1 | true rank = row + 1), one draw after the other."""
     better, i = np.arange(n)[:, None], np.arange(m + 1)
-    # Of the better items, i count so far: those that the next draw may add to them.
+    # Of the better items, i are drawn so far; the next draw may add one of the others.
     others = better if sampling == "with-replacement" else np.maximum(better - i, 0)
     drawn = np.zeros((n, m + 1))
     drawn[:, 0] = 1.0
@@ -78,7 +78,7 @@ def bv_oracle(probabilities, values, gamma):
 
 
 def cls_oracle(probabilities, values):
-    """Eq. 21 over x = sum of steps d >= 0 that each lift the first few entries."""
+    """Solve eq. 21 for x as a sum of steps d >= 0, each of which lifts the first few entries."""
     size = probabilities.shape[1]
     steps, _ = optimize.nnls(
         np.cumsum(probabilities, axis=1), values, maxiter=200 * size
@@ -106,7 +106,7 @@ def random_setting(rng, sampling):
 
 
 def observed(rng, probabilities, rows=40):
-    """Sampled ranks of users whose true ranks are mostly small."""
+    """Draw sampled ranks of users whose true ranks are mostly small."""
     true = (
         np.minimum(
             rng.geometric(min(1.0, 30 / len(probabilities)), rows), len(probabilities)
@@ -117,11 +117,11 @@ def observed(rng, probabilities, rows=40):
     return 1 + (np.cumsum(probabilities[true], axis=1)[:, :-1] < uniform).sum(axis=1)
 
 
-# Of 40 rows, few may well be near the largest.
+# Few of 40 rows may well be near the largest rank.
 @pytest.mark.filterwarnings("ignore::sampled_metrics.InputWarning")
 @pytest.mark.parametrize("seed", SEEDS)
 def test_estimators_match_oracles(seed):
-    """2 times 24 settings of n, m, gamma, metric and sampling, four estimators each."""
+    """Two times 24 settings of n, m, gamma, metric and sampling, with four estimators each."""
     rng = np.random.default_rng(seed)
     for number in range(SETTINGS_OF_SEED):
         n, m, name, gamma, sampling = setting = random_setting(
@@ -142,13 +142,13 @@ def test_estimators_match_oracles(seed):
         elif name != "auc":
             expected.append(cls_oracle(probabilities, values))
         elif sampling != "distinct":
-            # Without bias, so the best of all: the sampled rank stands for its share of n.
+            # The unbiased estimator is the best: the sampled rank stands for its share of n.
             expected.append(1 - np.arange(m + 1) / m)
-        # AUC under `distinct` is fitted by many vectors alike, see the test of optimality below.
+        # Under `distinct`, many vectors fit AUC equally well; see the test of optimality below.
         results = correct(evaluation, [name], estimators)
         for result, vector in zip(results, expected, strict=False):
             ours, theirs = result.value, vector[ranks - 1].mean()
-            # Vectors near that of AUC are as good to 1e-15 where m is close to n.
+            # If m is close to n, vectors near that of AUC are as good up to 1e-15.
             error = 1e-6 if (name, result.estimator) == ("auc", "cls") else 1e-8
             assert ours == pytest.approx(theirs, rel=0, abs=error), (
                 setting,

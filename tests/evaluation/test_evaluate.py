@@ -87,7 +87,7 @@ def test_prior_is_uniform_rank():
 
 
 def test_prior_of_several_items_is_random_order():
-    """Of all orders of five candidates, of which two are relevant, drawn by an own program."""
+    """Compared with random orders of five candidates, two of them relevant."""
     pairs = list(itertools.combinations(range(1, 6), 2))
     dcg = [sum((rank <= 3) / math.log2(rank + 1) for rank in pair) for pair in pairs]
     ideal = sum(1 / math.log2(rank + 1) for rank in (1, 2, 3))
@@ -132,7 +132,7 @@ def test_scores_with_seen_items_warn():
         assert result.value == pytest.approx((1 / rank).mean())
 
 
-@pytest.mark.filterwarnings("ignore:data: ")  # one rank of all users but a few
+@pytest.mark.filterwarnings("ignore:data: ")  # most users have the same rank
 @pytest.mark.parametrize(("carry", "is_narrow"), [(29, True), (30, False), (1, True)])
 def test_few_effective_users_are_noted(carry, is_narrow):
     """All others have an average precision of nearly 0."""
@@ -147,7 +147,9 @@ def test_few_effective_users_are_noted(carry, is_narrow):
     assert "400 users, 1,000,000,000 candidates. Values are fractions" in text
     flat = evaluate(ranks_of(10**9, better), "recall@10")
     assert "carry most" not in str(flat)
-    nobody = evaluate(ranks_of(99, [50] * 3), "ndcg@10")  # 0, which nobody carries
+    nobody = evaluate(
+        ranks_of(99, [50] * 3), "ndcg@10"
+    )  # a mean of 0 has no effective users
     assert (nobody[0].value, "carry most" in str(nobody)) == (0.0, False)
     assert evaluate(ranks_of(99, [50] * 3), "recall@10")[0].effective_users == 0.0
 
@@ -229,7 +231,7 @@ def test_pooled_recall_of_samples_needs_one_item_per_user():
 
 
 def test_accuracy_is_share_of_users_with_hit():
-    """As of BEIR and of classes, of which each row has one."""
+    """As in BEIR, and as for classifiers, where each row has one class."""
     ranks = sm.Ranks([9] * 3, [0, 1, 3, 5, 0], [0] * 5, n_found=[3, 1, 1])
     (first, second) = sm.evaluate(ranks, "accuracy@1, Accuracy@6")
     assert (first.metric, first.value, second.value) == ("accuracy@1", 2 / 3, 1.0)

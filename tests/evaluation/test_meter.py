@@ -1,4 +1,4 @@
-"""RankMeter gives what `evaluate` and `correct` give of all batches together."""
+"""RankMeter returns what `evaluate` and `correct` return for all batches together."""
 
 import numpy as np
 import pytest
@@ -45,7 +45,7 @@ class Tensor:
 
 
 def places_by_hand(scores, held_out):
-    """Best and worst rank of each held-out item, one comparison after the other."""
+    """Count the candidates, better and tied items of each held-out item in a loop."""
     found = []
     for row, item in zip(scores, held_out, strict=True):
         others = [
@@ -172,7 +172,9 @@ def test_reset_removes_batches():
     meter.update(SCORES, HELD_OUT)
     meter.reset()
     assert len(meter) == 0
-    meter.update(np.eye(40)[:3], positive=[0, 1, 2])  # of another kind than before
+    meter.update(
+        np.eye(40)[:3], positive=[0, 1, 2]
+    )  # of another kind than the removed batches
     assert meter.compute()[0].value == 1.0
 
 
@@ -204,7 +206,7 @@ def test_invalid_batches_are_refused():
     assert "earlier" in refused(among, ranks=[1])
     full.update(SCORES, users=range(ROWS))
     assert "users" in refused(full, SCORES)
-    assert len(full) == len(among) == ROWS  # refused batches leave nothing
+    assert len(full) == len(among) == ROWS  # refused batches are not added
 
 
 @pytest.mark.parametrize("ties", ["", "first"])

@@ -31,7 +31,7 @@ def test_users_without_partner_are_noted():
         "B, C: 2 users of B and 1 of C are left out.",
     ]
     two_samples = pair_users({"A": ranks([1]), "B": ranks([2])})
-    assert two_samples.notes == []  # none in common
+    assert two_samples.notes == []  # without a common user
 
 
 def test_users_are_paired_by_row_without_ids():
@@ -42,7 +42,7 @@ def test_users_are_paired_by_row_without_ids():
     assert without.users is None
     with pytest.raises(InputError, match="2 users"):
         pair_users({"A": without, "B": ranks([7, 8, 9])})
-    # rows of matrices: users without an item are left out, so that ids differ in number
+    # Rows of matrices: users without an item are left out, so that the ids differ.
     found, _, text = pair_users({"A": ranks([0, 2], 3), "B": ranks([0, 1, 2], 3)})
     assert [each.users.tolist() for each in found.values()] == [[0, 2], [0, 1, 2]]
     assert text == ["Users were paired by row (no user ids given)."]
@@ -93,7 +93,7 @@ def test_common_users(a, b, rows):
             sampled([1] * 9),
             sampled([1] * 9, range(9)),
             None,
-        ),  # nobody knows who they are
+        ),  # without ids
         (sampled([1] * 9, range(9)), sampled([1] * 9), None),
         (sampled([1], [1], 1000), sampled([1], [1], 990), None),
         (
@@ -143,7 +143,7 @@ def test_rows_are_paired_without_ids(make, options):
 
 
 class TestCandidates:
-    """Validation items masked in one of two rankings by the same scores."""
+    """Two rankings by the same scores; validation items are masked in one of them."""
 
     RNG = np.random.default_rng(5)
     ALL = RNG.normal(size=(400, 500))
@@ -151,7 +151,7 @@ class TestCandidates:
     TRAIN = (RNG.random(ALL.shape) < 0.03) & (np.arange(500) != HELD[:, None])
 
     def masked(self, users):
-        """Ranks where the best other item of the first `users` is masked too."""
+        """Return ranks for which the best other item of the first `users` is masked too."""
         scores = np.where(self.TRAIN, -np.inf, self.ALL)
         scores[np.arange(400), self.HELD] = -np.inf
         best = scores.argmax(axis=1)[:users]

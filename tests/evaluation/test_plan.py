@@ -1,4 +1,4 @@
-"""Populations against enumeration of users and draws, and plans against simulation."""
+"""Populations compared with enumerated users and draws, and plans compared with simulations."""
 
 import itertools
 import math
@@ -31,7 +31,7 @@ def ranking(ranks, n=40, users=None):
 
 
 def power(n, exponent, users, first=0):
-    """Rankings of users whose ranks are at most k with a frequency of (k/n)^exponent."""
+    """Return rankings in which a share (k/n)^exponent of users has a rank of at most k."""
     middle = (np.arange(users) + 0.5) / users
     return ranking(
         np.ceil(n * middle ** (1 / exponent)).astype(int),
@@ -41,7 +41,7 @@ def power(n, exponent, users, first=0):
 
 
 def sampled_ranks(n, rank, m, sampling):
-    """Sampled rank of every draw of m of the other n - 1 places."""
+    """Return the sampled rank of every draw of m of the other n - 1 candidates."""
     places = [place for place in range(1, n + 1) if place != rank]
     draws = itertools.product(places, repeat=m)
     if sampling == "without-replacement":
@@ -52,7 +52,7 @@ def sampled_ranks(n, rank, m, sampling):
 
 
 def sampled_shares(population, m, sampling):
-    """Expected shares of users at every sampled rank."""
+    """Return the expected share of users at each sampled rank."""
     return population.share @ sampled_rank_distribution(population.ranks, m, sampling)
 
 
@@ -111,7 +111,7 @@ class TestPopulation:
         ("steps", "estimator"), [(1, "bv:1"), (2, "em:2"), (30, "em:30")]
     )
     def test_steps_match_estimator(self, steps, estimator, sampling):
-        """One step from uniform ranks is bv:1, the plug-in of p(r | sampled rank)."""
+        """One step from uniform ranks is bv:1, which plugs in p(r | sampled rank)."""
         n, counts = 50, np.array([40, 20, 0, 10, 3, 7])
         found, _ = Population.from_counts(counts, n, sampling, steps)
         chosen, options = (
@@ -167,7 +167,7 @@ def test_pair_difference_matches_enumeration(drawn, paired):
 
 @pytest.fixture
 def few_comparisons(monkeypatch):
-    """Four, where the numbers are not the subject."""
+    """Simulate four comparisons in tests whose subject is not the numbers."""
     monkeypatch.setattr("sampled_metrics.evaluation.plan_simulation.COMPARISONS", 4)
 
 
@@ -198,7 +198,7 @@ class TestPlan:
 
     @pytest.mark.parametrize("ids", [None, 0, 6])  # the first of b; none: by row
     def test_full_rankings_by_hand(self, ids):
-        """The difference less 1.96 standard errors, over the standard deviation."""
+        """The argument of Phi is (difference - 1.96 errors) / standard deviation."""
         ranks = (1, 2, 4, 30, 3, 8), (2, 1, 1, 10, 2, 3)
         exact = 1 / np.array(ranks)
         variance = exact.var(axis=1).sum() if ids else (exact[1] - exact[0]).var()
@@ -235,7 +235,7 @@ class TestPlan:
         assert row.decides_above == pytest.approx(width / 2, rel=0.15)
 
     def test_only_full_rankings_decide(self):
-        """Differences of .5 and of 0 in the share of users with a hit, by 200 users each."""
+        """The shares of users with a hit differ by 0.5 or by 0, for 200 users."""
         best, worst = (
             ranking(ranks * 50, 30) for ranks in ([1, 1, 3, 1], [2, 3, 1, 5])
         )
@@ -290,7 +290,7 @@ class TestWithoutRankings:
             assert (row.n_items, row.n_users) == (400, 900)
 
     def test_full_rankings_by_hand(self):
-        """Means of 900 ones and zeros each, of which a share of .2 and .25 are ones."""
+        """Two means of 900 zeros and ones, with a share of 0.2 and 0.25 ones."""
         (row,) = plan(metrics="hit@10", **ABOUT, sizes=[], confidence=0.9)
         error = math.sqrt((0.2 * 0.8 + 0.25 * 0.75) / 900)
         z = stats.norm.ppf(0.95)
@@ -299,7 +299,7 @@ class TestWithoutRankings:
         assert row.probability == pytest.approx(stats.norm.cdf(0.05 / error - z))
 
     def test_exponents_by_hand(self):
-        """A hit among 10 of 400 for a share (10/400)^e of users, so that e = log(.2)/log(1/40)."""
+        """A share (10/400)^e of users has a hit, so that e = log(0.2) / log(1/40)."""
         exponents = [math.log(share) / math.log(1 / 40) for share in (0.2, 0.25)]
         users = 20_000
         a, b = (power(400, e, users, i * users) for i, e in enumerate(exponents))

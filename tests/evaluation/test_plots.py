@@ -33,7 +33,7 @@ PRINTED = {"n_items": 3416, "n_negatives": 100, "n_users": 6040}
 
 
 def full(steps):
-    """Rank of user i: i modulo `steps`, from the top."""
+    """Return ranks in which user i has rank i modulo `steps`."""
     return sm.Ranks([150] * USERS, np.arange(USERS) % steps, [0] * USERS)
 
 
@@ -47,7 +47,7 @@ def budget():
     )
 
 
-RESULTS = {  # what makes a result, its metrics as called, the names of its lines
+RESULTS = {  # a call, the metrics as the caller wrote them, the names of the lines
     "evaluate": (
         lambda: sm.evaluate(full(40), "HR@10, MRR"), ["HR@10", "MRR"], ["300 users"],
     ),
@@ -187,7 +187,7 @@ def closing():
 
 
 def drawn(axes, label):
-    """Coordinates (x, y) of what has a label."""
+    """Return the coordinates (x, y) of everything with a label."""
     return [
         line.get_xydata().tolist() for line in axes.lines if line.get_label() == label
     ]

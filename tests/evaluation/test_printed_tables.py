@@ -1,4 +1,4 @@
-"""Tables that are printed hold the numbers of the results, words below say what they are of."""
+"""Printed tables hold the numbers of the results, and the lines below describe them."""
 
 import math
 import re
@@ -13,7 +13,7 @@ TEXT = "HR@5=0.52 NDCG@10=0.41"
 
 
 class span:  # noqa: N801 - stands for a text
-    """Text of a range, with decimals enough for three digits of its larger end."""
+    """The text of a range, with enough decimals for three digits of its larger end."""
 
     def __init__(self, low, high):
         self.ends = (low, high)
@@ -28,7 +28,7 @@ class span:  # noqa: N801 - stands for a text
 
 
 def numbers_of(text):
-    """Numbers of a text, without those of names such as recall@10."""
+    """Return the numbers in a text, except those in names such as recall@10."""
     return [
         found.replace(",", "")
         for found in re.findall(r"(?<![@\w.])\d[\d,]*(?:\.\d+)?", text)
@@ -122,7 +122,7 @@ def test_check_table():
     of_s, of_t = checks.orders
     assert (of_s.source, of_s.data_set, of_s.n_pairs) == ("S", "D", 3)
     assert (of_t.source, of_t.n_pairs, of_t.decided) == ("T", 0, ())
-    (level,) = {0.95}  # each of two ranges at half of the error
+    (level,) = {0.95}  # each of the two ranges has half of the error
     wide = [
         sm.reported(
             {name: table[i][name] for name in ("HR@5", "HR@1") if name in table[i]},
@@ -140,7 +140,7 @@ def test_check_table():
         if a.range_low > b.range_high
     }
     assert set(of_s.decided) == decided
-    *_, orders, last = text.splitlines()  # no line of T, which has no pair
+    *_, orders, last = text.splitlines()  # T has no pair, and so no line
     assert orders.startswith("S: D: ")
     assert numbers_of(orders)[:2] == [str(len(decided)), "3"]
     for better, worse in decided:
@@ -175,7 +175,7 @@ def test_plan_table():
         }
         for result, row in zip(results, rows, strict=True)
     ]
-    # 300 is no number of negatives of 300 candidates
+    # 300 candidates allow at most 299 negatives
     assert [row["n_negatives"] for row in rows] == ["5", "20", "all"] * 2
     users, recall, auc = text.splitlines()[:3]
     assert numbers_of(users) == ["40"]
@@ -185,7 +185,7 @@ def test_plan_table():
     assert numbers_of(auc)[:2] == [f"{value:.4f}" for value in exact]
     assert [result.decides for result in results] == [
         None
-    ] * 6  # full rankings are no negatives
+    ] * 6  # full rankings have no number of negatives
 
 
 def test_correct_table():
@@ -212,7 +212,7 @@ def test_correct_table():
     lines = text.splitlines()
     assert numbers_of(lines[0]) == ["10", "10", "299"]
     assert "with replacement" in lines[0]
-    # a random order has an AUC of 1/2, which the range holds, and a recall@3 of 3/300
+    # A random order has an AUC of 1/2, which is in the range, and a recall@3 of 3/300.
     random_orders = [line for line in lines if "random order" in line]
     assert [numbers_of(line) for line in random_orders] in (
         [["0.5000"]],
@@ -232,7 +232,7 @@ def test_correct_table():
     ("n_users", "confidence"), [(1, 0.95), (30, 0.95), (60, 0.5)]
 )
 def test_evaluate_table(n_users, confidence):
-    """One user of `ap` has rank 1, all others rank 41 and later, and carries most of the value."""
+    """One user has rank 1 and carries most of the value of `ap`; others have rank 41 or more."""
     results = sm.evaluate(ranks(0, 1), "ap")
     if n_users > 1:
         better = [0, *range(40, 39 + n_users)]
@@ -255,7 +255,7 @@ def test_evaluate_table(n_users, confidence):
     if n_users == 1:
         assert few == []
         return
-    (line,) = few  # of ap alone: intervals of shares are not too narrow
+    (line,) = few  # about ap only: intervals of proportions are not too narrow
     values = [1.0, *(1.0 / rank for rank in range(41, 40 + n_users))]
     effective = sum(values) ** 2 / sum(value**2 for value in values)
     assert line.startswith("ap")
@@ -282,7 +282,7 @@ def test_min_relevance_is_noted(least, numbers):
 
 @pytest.mark.parametrize(("n_rows", "is_long"), [(3, False), (6, False), (9, True)])
 def test_check_lists_up_to_twenty_orders(n_rows, is_long):
-    """Rows far apart, of whose 3, 15 and 36 pairs many are decided."""
+    """Rows far apart, so that many of their 3, 15 and 36 pairs are decided."""
     about = {"n_items": 60, "n_negatives": 40, "n_users": 10**6}
     checks = sm.check(
         [{"HR@5": f"{0.99 - 0.09 * i:.2f}", **about} for i in range(n_rows)], "HR@5"
@@ -297,7 +297,7 @@ def test_check_lists_up_to_twenty_orders(n_rows, is_long):
 
 
 def test_rounded_number_allows_both_ends():
-    """Of a billion users, 0.5 is any number from 0.45 to 0.55."""
+    """With a billion users, a printed 0.5 is any number from 0.45 to 0.55."""
     about = {**ABOUT, "n_users": 10**9}
     (result,) = sm.reported({"HR@5": "0.5"}, **about)
     (low,) = sm.reported({"HR@5": "0.450000"}, **about)
@@ -311,7 +311,7 @@ def test_rounded_number_allows_both_ends():
 @pytest.mark.parametrize(
     ("number", "options", "warns"),
     [
-        ("0.044", {"unscored": 0.0}, True),  # a random order of 101 has 0.0450
+        ("0.044", {"unscored": 0.0}, True),  # a random order of 101 items has 0.0450
         ("0.046", {"unscored": 0.0}, False),
         ("0.044", {}, False),
         ("0.044", {"unscored": 0.2}, False),
@@ -319,7 +319,7 @@ def test_rounded_number_allows_both_ends():
     ],
 )
 def test_number_of_random_order_warns(number, options, warns):
-    """Held-out items without a score make printed numbers low, and so the range."""
+    """Held-out items without a score lower printed numbers, and so the range."""
     about = {"n_items": 2000, "n_negatives": 100, "n_users": 2000}
     _, text, *_ = sm.reported({"NDCG@10": number}, **about, **options).parts()
     assert ("--unscored" in text) == warns

@@ -1,4 +1,4 @@
-"""Meters and ranks of several processes, put together, are those of one."""
+"""Merged meters and ranks of several processes equal those of one process."""
 
 import pickle
 import warnings
@@ -41,7 +41,7 @@ def whole(**options):
 def test_merged_meters_match_one_meter(n, options):
     padded = [
         np.arange(ROWS + -ROWS % n)[i::n] % ROWS for i in range(n)
-    ]  # as DistributedSampler
+    ]  # as a DistributedSampler does
     meters = [make_meter(rows, USERS, **options) for rows in padded]
     found = [pickle.loads(pickle.dumps(meters[0])).merge(*meters[1:])]  # noqa: S301
     added = meters[0]
@@ -53,7 +53,7 @@ def test_merged_meters_match_one_meter(n, options):
         computed = list(merged.compute())
         assert computed == expected or n == 1
         assert computed[0].n_users == ROWS
-    assert len(meters[0]) == padded[0].size  # which + has left as it was
+    assert len(meters[0]) == padded[0].size  # not changed by +
 
 
 def test_merge_keeps_several_items():
@@ -99,7 +99,7 @@ def test_merge_of_different_meters_is_refused():
 
 
 def work(rank, n, place):
-    """One of several processes: its rows, one of which a sampler repeats."""
+    """Run one of several processes; the sampler repeats one of its rows."""
     import torch
     from torch import distributed
     from torch.utils.data import DistributedSampler

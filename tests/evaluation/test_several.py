@@ -1,4 +1,4 @@
-"""A dictionary of several recommenders in functions that take the data of one."""
+"""A dictionary of several recommenders, in functions that take the data of one."""
 
 from pathlib import Path
 

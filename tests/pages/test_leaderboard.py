@@ -144,7 +144,7 @@ def test_board_needs_same_candidates():
 
 
 def test_brackets_join_undecided_runs():
-    """The places 1 to 5 are of d, b, e, a, c; decided are d > a, d > c, b > c, e > c."""
+    """The order is d, b, e, a, c; decided pairs are d > a, d > c, b > c and e > c."""
     best_first = [3, 1, 4, 0, 2]
     orders = [(3, 0), (3, 2), (1, 2), (4, 2)]
     assert undecided_runs(best_first, orders) == [[1, 3], [2, 4], [4, 5]]
@@ -170,7 +170,7 @@ def test_brackets_match_compare(records, content):
     for first, end, _ in board["together"]:
         for pair in combinations(range(first, end + 1), 2):
             assert frozenset(at[place] for place in pair) in open_pairs
-    assert board["together"][0][0] == 1  # the first are not told apart
+    assert board["together"][0][0] == 1  # the first places are undecided
     assert board["decided"] == 45 - len(open_pairs)
 
 

@@ -63,7 +63,7 @@ def test_undecided_pairs_are_in_order_of_names():
 
 
 def places_of(name):
-    """For each user the ranks that the held-out item has by the order of ties."""
+    """Yield, for each user, the ranks of the held-out item in all orders of ties."""
     for better, tied in zip(BETTER[name], TIED[name], strict=True):
         yield np.arange(better + 1, better + tied + 2)
 
@@ -94,7 +94,7 @@ def test_lines_are_leads_over_mean(shown):
         xs, ys = points(line["d"]).T
         assert np.abs(xs - WIDTH * np.log(ks) / np.log(N)).max() <= 0.5
         assert np.abs(ys - all_ys[row]).max() <= 0.501
-        # the name is where the line is furthest from the others
+        # The name is where the line is furthest from the others.
         room = np.abs(np.delete(all_ys, row, axis=0) - all_ys[row]).min(axis=0)
         room = np.where(xs < 0.95 * WIDTH, room, 0)
         place = int(np.argmax(room))
@@ -106,7 +106,7 @@ def test_lines_are_leads_over_mean(shown):
 
 
 def test_lines_that_part_at_right_edge_have_no_names():
-    """A name there would leave the chart."""
+    """A name at the right edge would leave the chart."""
     records = {
         x: Ranks([N] * 2, [0, last], [0, 0]) for x, last in (("A", 800), ("B", 999))
     }
@@ -146,7 +146,7 @@ def test_axis_is_logarithmic(shown):
         ("100", 66.7),
         ("1,000", 100.0),
     ]
-    # all credit of recall@10 ends after rank 10, and most of ap after rank 1
+    # All credit of recall@10 ends after rank 10, and most of that of ap after rank 1.
     assert (shown["asked"]["recall@10"]["up"], shown["asked"]["recall@10"]["at"]) == (
         "",
         33.3,
@@ -156,7 +156,7 @@ def test_axis_is_logarithmic(shown):
 
 
 def test_probabilities_match_enumeration(shown):
-    """By sums over all sampled ranks of each order of ties."""
+    """Compared with sums over all sampled ranks and all orders of ties."""
     value = {
         "recall@10": lambda r: r <= 10,
         "ap": lambda r: 1 / r,
@@ -224,7 +224,7 @@ def test_probabilities_match_enumeration(shown):
 
 
 def test_headline_names_rank_of_half_credit(shown):
-    """Of 1 / rank at rank 2; of its sampled form by sums over sampled ranks."""
+    """1 / rank is halved at rank 2; the sampled metric is summed over sampled ranks."""
     sampled = np.arange(1, M + 2)
     expected = hypergeom.pmf(sampled - 1, N - 1, np.arange(N)[:, None], M) @ (
         1 / sampled
@@ -264,7 +264,7 @@ def test_window_fills_its_side_of_axis(credit, sign):
 
 
 def test_window_area_is_credit():
-    # half of the credit ends after rank 10, the other half after rank 100
+    # Half of the credit ends after rank 10, the other half after rank 100.
     chart = Chart.up_to(
         1000, [parse_measure("recall@10"), parse_measure("recall@100")]
     )

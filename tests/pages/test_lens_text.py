@@ -60,7 +60,7 @@ def test_describe_orders_equal_signs(signs, words):
     )
 
 
-EXACT = np.array([0.1, 0.3, 0.2, 0.4])  # of A to D, so D is the best
+EXACT = np.array([0.1, 0.3, 0.2, 0.4])  # exact values of A to D; D is the best
 
 
 def names_of(text):
@@ -88,15 +88,13 @@ def test_describe_pairs_decided(pair, sign, chance, percent, marks):
     ((found, text, drawn),) = describe_pairs(NAMES, EXACT, {pair: (sign, chance)})
     assert (found, drawn, numbers_of(text)) == (sign, marks, percent)
     who = {1: [better, other], 0: [better, other, better], -1: [other, better]}
-    assert (
-        names_of(text) == who[sign]
-    )  # who looks better, or that they look alike, and who is
+    assert names_of(text) == who[sign]  # who looks better, and who is better
     assert ("less than 0.5" in text) == (chance == 0.0049)
 
 
 @pytest.mark.parametrize(("sign", "who"), [(1, "BA"), (-1, "AB")])
 def test_describe_pairs_undecided(sign, who):
-    """Of A and B, B has the better exact metric; with sign 1 it looks better as well."""
+    """B has the better exact metric; with sign 1 it also looks better."""
     orders = {(0, 1): (sign, 0.4), (0, 2): (1, 0.9)}
     (mark, text, drawn), decided = describe_pairs(NAMES, EXACT, orders, {(0, 1)})
     assert (mark, names_of(text), drawn) == ("~", list(who), None)

@@ -1,4 +1,4 @@
-"""The lens of users with few and different numbers of candidates, recomputed user by user."""
+"""The lens of users with few candidates that differ in number, computed again user by user."""
 
 import re
 from itertools import product
@@ -15,7 +15,7 @@ from sampled_metrics.ranks import Ranks
 
 N = np.array(
     [12, 30, 80, 30]
-)  # further apart than 6 %, so that no numbers are averaged
+)  # they differ by more than 6 %, so that none are averaged
 BETTER = {"A": [0, 7, 50, 29], "B": [3, 1, 33, 1]}
 TIED = {"A": [0, 3, 0, 0], "B": [4, 0, 20, 2]}
 METRICS = ["recall@3", "ndcg", "auc"]
@@ -28,7 +28,7 @@ def records():
 
 
 def rank_probabilities(sampling, m, n, ranks):
-    """Probability of the sampled ranks 1 to m + 1 at each rank among n, a row each."""
+    """Return the probabilities of the sampled ranks 1 to m + 1, a row for each true rank."""
     above = np.arange(m + 1)
     share = np.asarray(ranks)[:, None] - 1
     if sampling == "with-replacement":
@@ -47,7 +47,7 @@ def found(request):
 
 def test_estimates_and_windows_average_users(found):
     sampling, shown = found
-    n = round(N.mean())  # 38, for which estimators are made
+    n = round(N.mean())  # 38, the n of the estimators
     measures = [parse_measure(name) for name in METRICS]
     chart = Chart.up_to(N.max(), measures)
     ks = chart.ks
@@ -80,7 +80,7 @@ def test_estimates_and_windows_average_users(found):
                     users.append((first, probabilities @ vector**2 - first**2))
                 mean[name], variance[name] = np.mean(users, axis=0)
             if sampling == "with-replacement":
-                continue  # where ties are drawn from a continuum
+                continue  # ties are drawn from a continuum
             order = sorted("AB", key=mean.get, reverse=True)
             assert [("AB"[i], text) for i, text in view["read"]] == [
                 (name, percent(mean[name])) for name in order
@@ -120,7 +120,7 @@ def test_lens_content(found):
         e: parse_estimators([e])[0].label for e in ESTIMATORS
     }
     assert shown["start"] == {"metric": "recall@3", "estimator": "sampled", "m": M}
-    # 12 candidates at least, so 11 negatives at most
+    # at least 12 candidates, so at most 11 negatives
     assert shown["sizes"] == [1, 2, 5, 6, 10, 11]
     assert (shown["last"], shown["fewest"], shown["n"]) == (80, 12, "38")
     assert shown["names"] == ["A", "B"]
@@ -154,7 +154,7 @@ def test_sizes_end_at_candidates_or_2000(m, candidates, last):
 
 @pytest.mark.parametrize("step", [1, 7])
 def test_groups_hold_near_ranks(step):
-    """Every rank among 900 and 3,000 candidates, with ties of some: grouped as documented."""
+    """Every rank among 900 and 3,000 candidates, some tied, is grouped as documented."""
     n = np.repeat([900, 3000], [900 // step, 3000 // step])
     better = np.concatenate(
         [np.arange(x) * step for x in (900 // step, 3000 // step)]
@@ -209,7 +209,7 @@ def test_group_means_are_valid_ranks(n, better, tied, kind):
 
 
 def test_names_need_distance_and_avoid_right_edge():
-    """Recall@k of a and b, whose items have ranks 1 and 1,000, is 1 and 0 up to 999."""
+    """With ranks 1 and 1,000, Recall@k of a and b is 1 and 0 up to k = 999."""
     chart = Chart.up_to(1000, [])
     ranks = {
         name: Ranks([1000], [better], [0]) for name, better in (("a", 0), ("b", 999))
@@ -221,7 +221,7 @@ def test_names_need_distance_and_avoid_right_edge():
     ]
     assert [line["y"] for line in lines] == [5, 75]  # 20 and 300 of 400
     assert chart.leads(ranks)["most"] == 100
-    # among 1,000 candidates at most 1 of 1,000 users differ: leads of .1 % look as large
+    # Lines of equal users have no names, however small the scale.
     near = {
         name: Ranks([1000] * 2, [better, 0], [0, 0])
         for name, better in (("a", 1), ("b", 1))
@@ -230,7 +230,7 @@ def test_names_need_distance_and_avoid_right_edge():
 
 
 def corners(path):
-    """Places where an outline turns, across (H) and down (V), from absolute and relative steps."""
+    """Yield the corners of an SVG path, across (H) and down (V), in absolute coordinates."""
     place = {"H": 0, "V": 350}
     for step, number in re.findall(r"([hvHV])(-?\d+)", path):
         axis = step.upper()
@@ -239,7 +239,7 @@ def corners(path):
 
 
 def test_window_by_hand():
-    """By hand on k = 1, 2, 4, 8: places 0, 1/3, 2/3 and 1 of 1,000; the last bar is as wide."""
+    """With k = 1, 2, 4, 8, the positions are 0, 1/3, 2/3 and 1 of 1,000; bars are equally wide."""
     chart = Chart(np.array([1, 2, 4, 8]), 1000 * np.arange(4) / 3)
     window = chart.window(np.array([0.9, 0.6, 0.7, 0.3]))
     # falls of .3, -.1, .4 and .3 on equal widths: 90, -30, 120, 90 of 120 above, 45 below
@@ -281,7 +281,7 @@ def test_auc_window_is_of_linear_credit():
 
 
 def test_lines_start_at_mean_without_hits():
-    """Recall@k is 0 for both up to k = 5, where a has all hits and b none until k = 50."""
+    """Recall@k is 0 for both below k = 5; then a has all hits, and b none until k = 50."""
     chart = Chart.up_to(100, [parse_measure("recall@5")])
     ranks = {
         name: Ranks([100], [better], [0]) for name, better in (("a", 4), ("b", 49))

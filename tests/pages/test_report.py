@@ -38,7 +38,7 @@ def sample(ranks, n=200, sampling="without-replacement"):
 
 @pytest.fixture(scope="module")
 def samples():
-    """Five recommenders, the second one best, whose users are 100 but for the last one's 80."""
+    """Five recommenders, the second one best, with 100 users each, the last one with 80."""
     top = {"a": 0.5, "b": 1.0, "c": 0.7, "d": 0.2, "e": 0.6}
     found = {}
     for name, share in top.items():
@@ -96,7 +96,7 @@ def test_sampled_bars_are_ranges(samples, of_samples):
         quoted = [
             sm.correct(each, metric, "likely", confidence=0.9)[0].value
             for each in samples.values()
-        ]  # the number to quote is the mark in its range
+        ]  # the mark is the number to quote
         bars = [
             (result.range_low, result.range_high, value)
             for result, value in zip(results, quoted, strict=True)
@@ -143,19 +143,19 @@ def test_sampled_content(of_samples):
 
 
 def low(n_first):
-    """A sample of 120 users of which about so many have sampled rank 1, others any."""
+    """Return a sample with `n_first` users of sampled rank 1 and five of each rank."""
     return sample([1] * n_first + [*range(1, 22)] * 5)
 
 
 def spread(power):
-    """Sampled ranks of 3,000 users, a share (k/200)^(1/power) of whom have a rank up to k."""
+    """Draw sampled ranks of 3,000 users; a share (k/200)^(1/power) has a true rank up to k."""
     rng = np.random.default_rng(int(100 * power))
     better = (200 * rng.random(3000) ** power).astype(int)
     return sample(rng.hypergeometric(better, 199 - better, 20) + 1)
 
 
 def test_weak_order_is_leaning(tmp_path):
-    """Of x and y the order holds up to a factor of 1.3, of x and z up to 16."""
+    """The order of x and y holds up to a factor of 1.3, that of x and z up to 16."""
     both = {"x": spread(1.4), "y": spread(1.8)}
     (result,) = sm.compare(both, "recall@10", "likely")
     assert 1.0 < result.holds_up_to < 2.0
@@ -255,7 +255,7 @@ def test_full_bars_are_intervals(rankings, of_full):
         assert open_.startswith("good and twin")
     first, second = of_full["exact_bars"]
     assert (first["label"], second["label"]) == ("Recall@10", "AP")
-    # recall@10 of good and twin is the same for each user: no number of users decides
+    # Recall@10 of good and twin is the same for each user, so no number of users decides.
     assert first["open"] == ["good and twin"]
     compared = sm.compare(rankings, "ap", confidence=0.9)
     (needed,) = [pair.users_needed for pair in compared if pair.users_needed]
@@ -268,7 +268,7 @@ def test_full_content(of_full):
     lens = of_full["numbers"]["lens"]
     assert (
         lens["start"]["m"] == 59
-    )  # all other candidates, where they are fewer than 100
+    )  # all other candidates, because there are fewer than 100
     assert lens["start"]["estimator"] == "sampled"
     assert list(lens["estimators"]) == ["sampled", "rank-estimate", "bv:0.1"]
     signs = [pair[0] for pair in lens["views"]["ap sampled 59"]["pairs"]]
@@ -291,7 +291,7 @@ def test_full_lens_starts_with_100_negatives(n, m):
 
 
 def test_ties_and_confidence_reach_page(tmp_path):
-    """All of ten items are tied with each held-out one: recall@5 is 0, 1/2 or 1."""
+    """Each held-out item is tied with all of ten items: recall@5 is 0, 1/2 or 1."""
     tied = Ranks([10] * 40, [0] * 40, [9] * 40)
     for ties, value in (("pessimistic", 0), ("expected", 0.5), ("optimistic", 1)):
         content = full_content({"a": tied}, ["recall@5"], ties=ties, confidence=0.5)
@@ -348,7 +348,7 @@ SIZE_OPTIONS = ("--n-negatives", 20, "--n-items", 200)
 
 
 def rows_of(page):
-    """Texts of the cells of each table row, by the section that it is in."""
+    """Return the texts of the cells of all table rows, by section."""
     found, name = {}, ""
     for section in page.split("<section")[1:]:
         name = (re.findall(r'^[^>]* id="(\w+)"', section) or [name])[0]
@@ -359,7 +359,7 @@ def rows_of(page):
 
 
 def sample_of_counts(*counts):
-    """Sampled ranks among 20 negatives of 200 items, as often as the counts say."""
+    """Return sampled ranks among 20 negatives of 200 items; `counts` are users by rank."""
     ranks = np.repeat(np.arange(1, len(counts) + 1), counts)
     return SampledRanks(
         ranks, np.full(len(ranks), 200), 20, users=np.arange(len(ranks))
@@ -368,7 +368,7 @@ def sample_of_counts(*counts):
 
 @pytest.fixture
 def folder(tmp_path, monkeypatch):
-    """Files of sampled ranks, of which `good` is far above the others, and of full rankings."""
+    """Write files of sampled ranks, `good` far above the others, and of full rankings."""
     monkeypatch.chdir(tmp_path)
     for name, ranks in (
         ("good", [1] * 400 + EVEN * 5),
@@ -495,7 +495,7 @@ def test_page_shows_ranges_and_decided_orders():
 
 
 def test_bars_decide_as_table():
-    """A range that excludes 0 does not decide an order that is corrected for three pairs."""
+    """With a correction for three pairs, a range that excludes 0 does not decide the order."""
     n, m, n_users = 2000, 200, 1500
     samples = {}
     for name, exponent, seed in (("a", 0.69, 3), ("b", 1.0, 1), ("c", 1.0, 2)):
@@ -523,7 +523,7 @@ def test_bars_are_marked_by_likely(tmp_path):
     page = tmp_path / "page.html"
     report({"A": quoted}, page, "hr@10")
     assert f"%, line at {100 * likely.value:.2f} %" in page.read_text()
-    few = SampledRanks([50, 60, 99], 100_000, 99)  # of which none is quoted
+    few = SampledRanks([50, 60, 99], 100_000, 99)  # without a number to quote
     assert np.isnan(correct(few, "hr@10", "likely", shape="none")[0].value)
     report({"A": few}, page, "hr@10", shape="none")
     assert "%, line at" not in page.read_text()
