@@ -75,7 +75,8 @@ class Audit:
     reach_probability
         Probability of having been drawn as often as a user was; shape (users,).
     noise
-        Error of random draws in the sum over users, besides the design; shape (metrics, users).
+        Error of random draws in the sum over users, in addition to that of drawing users; shape
+        (metrics, users).
     assumed
         Variance of the sum by the model, and the variance that one more user with the worst
         possible error adds; shape (2, metrics).
@@ -233,7 +234,7 @@ class Audit:
     def _draw_users(
         self, users: Int, cost: Int, expected: Float, is_settled: Bool
     ) -> tuple[Int, Float]:
-        """Draw users whose values vary much per score, as many as this phase may pay for.
+        """Draw users with values that vary much per score, as many as this phase may pay for.
 
         Priority sampling: users are taken in ascending order of a random number divided by their
         weight. The first that does not fit is a threshold, and given the threshold a user is drawn

@@ -37,7 +37,7 @@ class StratumCounts:
         Number of them that are better than, or tied with, each held-out item; shape
         (rows, strata).
     above
-        Number of the same user's held-out items that score higher, ties in the order given; shape
+        Number of the same user's held-out items that score higher, ties in order of the data; shape
         (rows,).
     """
 
@@ -111,11 +111,11 @@ class StratumCounts:
 def does_proxy_help(counts: StratumCounts) -> bool:
     """Test whether better candidates gather at one end of the proxy's order.
 
-    The test needs one score in every stratum of each user. It counts pairs of a candidate from the
-    first half of the strata and one from the second half of which only one is better than the
-    held-out item. True if one half has the better one in significantly more than `LEAST_ODDS` times
-    as many pairs as the other: if the true odds are `LEAST_ODDS` or less, this happens in at most
-    1 % of evaluations. Users are independent, their pairs are not.
+    The test needs one score in every stratum of each user. It counts pairs of one candidate from
+    the first half of the strata and one from the second half, if exactly one of the two is better
+    than the held-out item. The proxy helps if one half has the better candidate in significantly
+    more than `LEAST_ODDS` times as many pairs as the other half: if the true odds are `LEAST_ODDS`
+    or less, this happens in at most 1 % of evaluations. Users are independent, their pairs are not.
     """
     middle = counts.n_scored.shape[1] // 2
     n_rows = np.bincount(counts.strata.user_of_row)

@@ -1,6 +1,6 @@
 """Evaluation on a budget: rounds of scores for the model, then the audit.
 
-Scores are asked of each recommender in this order:
+Each recommender scores pairs in this order:
 
 1. one score in every stratum of each user, which also shows whether the proxy helps;
 2. rounds of further scores where the metrics vary most by the model (`model`), up to three quarters
@@ -106,10 +106,11 @@ def evaluate_on_budget(
     metrics
         recall@k, ndcg@k and ap; with one held-out item per user also hr@k, mrr, mrr@k and map@k.
     relevant, seen
-        Held-out items, and items that are no candidates. Both as tables of `user_id` and `item_id`
-        (files, DataFrames, or dictionaries of a list per user), whose ids functions then get. Or
-        by position: `seen` as a matrix, users x items, or a list of columns per user, and the
-        column of each user's held-out item, -1 for none, a list of them per user, or a matrix.
+        Held-out items, and items that are not candidates. Both as tables of `user_id` and `item_id`
+        (files, DataFrames, or dictionaries with a list per user); functions are then called with
+        these ids. Or by position: `seen` as a matrix, users x items, or a list of columns per user;
+        `relevant` as the column of each user's held-out item, -1 for none, a list of columns per
+        user, or a matrix.
     candidates
         Items that are ranked for each user, in the forms of `seen`, by default all. Seen items are
         removed from them, and the held-out items need not be among them. `seen` may then be left
@@ -302,14 +303,14 @@ def _score_for_model(model: Model, recommender: TimedScorer, limit: int) -> None
 def _warn_if_scores_change(
     recommender: TimedScorer, users: Int, items: Int, scores: Float, count: int
 ) -> None:
-    """Score some pairs again, in another order and beside other pairs, and compare."""
+    """Score some pairs again, in another order and with other pairs, and compare."""
     some = generator(0, "budget", "again").choice(users.size, min(count, users.size), replace=False)
     again = recommender.score(users[some], items[some])
     n_others = count_changed_scores(scores[some], again, scores)
     if n_others:
         warn_input(
             "recommender",
-            f"{n_others} of {some.size} pairs have another score when scored again beside other "
+            f"{n_others} of {some.size} pairs have another score when scored again with other "
             "pairs: are scores normalised within a call, sorted, or random (dropout)? Return the "
             "score of each pair alone, in the order of the arguments",
         )

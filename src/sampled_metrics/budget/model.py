@@ -1,4 +1,4 @@
-"""Model of a budget: the posterior of metrics, given some scores of each user.
+"""Model of an evaluation on a budget: the posterior of metrics, given some scores of each user.
 
 Question: which rank has a held-out item likely, if few of its candidates are scored?
 

@@ -98,7 +98,7 @@ class Strata:
         self.edges = stratum_edges(int(self.n_candidates.max()))
         self.sizes = np.diff(np.minimum(self.n_candidates[:, np.newaxis], self.edges))
         self._first_row = np.searchsorted(self.user_of_row, np.arange(n_users + 1))
-        longest_head = n_items  # candidates that are given have no tail
+        longest_head = n_items  # explicit candidates have no tail
         if data.candidates is None:
             longest_head = max(LEAST_HEAD, HEAD_ENTRIES // n_users)
         last_edge = self.edges[self.edges <= longest_head][-1]  # no stratum is in both

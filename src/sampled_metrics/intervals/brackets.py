@@ -60,8 +60,8 @@ class Mixture(NamedTuple):
 def likely_mixture(counts: Float, table: Kernel) -> Mixture:
     """Fit a mixture of extreme points to counts of users by maximum likelihood.
 
-    Expectation maximisation with a fixed number of steps, with half a user of a uniformly random
-    rank besides those observed.
+    Expectation maximisation takes a fixed number of steps. Half a user with a uniformly random rank
+    is added to the observed ones.
 
     Parameters
     ----------
@@ -185,7 +185,7 @@ def _greatest_violation(violations: Float, table: Kernel) -> float:
     if table.is_complete:
         return greatest + float(bound.max())
     bound += _growth_within_blocks(excess, table)
-    # A weighted mean is bounded by one whose weights are larger by the factor at most.
+    # Other weights differ by the factor at most, and so does a mean with other weights.
     return greatest + max(table.factor * float(bound.max()), 0.0)
 
 

@@ -3,10 +3,10 @@
 Question: were the negatives drawn as described?
 
 A range assumes a shape near the top only (see `shapes`). Nearly all recommenders have true ranks
-that are in order everywhere, none likelier than a better one. So sampled ranks that no such
-distribution explains get a warning: many held-out items may be without a score, or negatives may be
-hard or popular ones. They are refused where not even a factor of 3 in the better half of the ranks
-explains them. Two tests:
+that are in order everywhere: no rank is likelier than a better one. So sampled ranks that no such
+distribution explains cause a warning: many held-out items may have no score, or negatives may be
+hard or popular ones. They are refused if not even a factor of 3 in the better half of the ranks
+explains them. There are two tests:
 
 - `misfit`: chi-square (likelihood ratio) of the counts of sampled ranks against the closest mixture
   of extreme points;
@@ -35,7 +35,7 @@ CAUSES = (
     "negatives are hard or popular ones and not uniform, or the same for all users, or not "
     "distinct, ranks do not start at 1, or the number of negatives or items is wrong"
 )
-_QUESTION = (
+_MISTAKES = (
     "are many held-out items not scored, or are negatives hard or popular ones and not uniform?"
 )
 # Few valid samples should be refused (make measure PAGE=coverage counts those with p < 0.01).
@@ -100,7 +100,7 @@ def refuse_unexplained(sample: SampledRanks, shape: str | float) -> None:
             f"(--shape {_PLAUSIBLE_FACTOR:g}), unless {CAUSES}"
         )
     evidence = str(ordered) if ordered.is_refused else f"p = {rising_p:.1g}"
-    warn_input("data", f"some ranks are likelier than others before them ({evidence}): {_QUESTION}")
+    warn_input("data", f"some ranks are likelier than others before them ({evidence}): {_MISTAKES}")
 
 
 def _refuse_without_shape(sample: SampledRanks, plausible: Misfit) -> None:
@@ -113,7 +113,7 @@ def _refuse_without_shape(sample: SampledRanks, plausible: Misfit) -> None:
     if plausible.is_refused:
         warn_input(
             "data",
-            f"no plausible true ranks explain these sampled ranks ({plausible}): {_QUESTION}",
+            f"no plausible true ranks explain these sampled ranks ({plausible}): {_MISTAKES}",
         )
 
 

@@ -45,9 +45,10 @@ class EstimateMoments(NamedTuple):
 class Population:
     """Kinds of users by their ranks, and the share of users of each kind.
 
-    A kind with e ties describes users whose true ranks are uniform on b + 1 ... b + e + 1, so a few
-    kinds describe a distribution over millions of ranks. (With replacement they are uniform on the
-    interval from b + 1 to b + e + 1; in narrow blocks the difference is negligible.)
+    A kind with b better and e tied candidates stands for users with true ranks that are uniform on
+    b + 1 ... b + e + 1. So a few kinds describe a distribution over millions of ranks. (For
+    negatives drawn with replacement the rank is uniform on the interval from b + 1 to b + e + 1,
+    which makes no difference in narrow blocks.)
 
     Attributes
     ----------

@@ -1,8 +1,8 @@
 """Shapes: what a range assumes about the distribution of true ranks.
 
 Sampled ranks leave the distribution p of true ranks partly open, so a range needs an assumption. A
-shape is a class of distributions given by a factor G >= 1. It holds p if there is a non-increasing
-q such that, near the top,
+shape is a class of distributions given by a factor G >= 1. The class contains p if there is a
+non-increasing q such that, near the top,
 
     q(r) <= p(r) <= G q(r)   for every rank r,
 

@@ -125,11 +125,12 @@ class Orders(Record):
     Attributes
     ----------
     source, data_set
-        Of the table.
+        Source and data set of the table.
     n_pairs
-        Pairs of rows with a range.
+        Number of pairs of rows with a range.
     decided
-        Rows of each pair whose ranges, each at half of the error, do not meet; the better first.
+        Pairs of rows with ranges that do not overlap, the better row first. The ranges have half
+        the error, so that two of them hold together.
     """
 
     source: str

@@ -37,7 +37,7 @@ WHY_NOT_QUOTED = (
     f"shape none, or an interval {TOO_WIDE}."
 )
 _LEAST_NUMBERS = 2  # printed numbers, see above
-_SETTING_USERS = 3000.0  # whose sampling error is as large as that of a paper's setting, see above
+_SETTING_USERS = 3000.0  # as many users have a sampling error like that of a paper's description
 _FITS = 3  # of covariance and distribution in turn; the second changes estimates by 1 %
 _LEAST_VARIANCE = 1e-14  # keeps the covariance invertible
 

@@ -42,7 +42,7 @@ _MOST_JOINING_COLUMNS, _MOST_PRICING_ROUNDS = (
     20,
     150,
 )  # best columns in each round at most, and rounds
-_NEIGHBOURS = 0.94, 0.98, 1.02, 1.06  # points beside a best one, which may join as well
+_NEIGHBOURS = 0.94, 0.98, 1.02, 1.06  # points next to a best one, which may join as well
 _PROGRAMME_ACCURACY = 1e-10
 _LEAST_REDUCED_COST = 1e-8  # smaller ones do not join; the bound allows for them
 _SOLVED = ("Solved", "AlmostSolved", "InsufficientProgress")
@@ -66,7 +66,8 @@ class MeanConstraints(NamedTuple):
     max_distance
         Largest delta' S^-1 delta, z^2 / D; 0 if the printed means are taken as expectations.
     max_unscored
-        Largest share of users whose held-out item is the last of all, besides the class.
+        Largest share of users with a held-out item that is last of all; they are not part of the
+        class.
     """
 
     values: Float
@@ -167,8 +168,8 @@ class _LeastMeanProgramme:
     """The programme of the least mean of a function, in which each unknown has a column.
 
     The unknowns are the weights of extreme points, the weight of the last rank alone, the rounding
-    of each number in units of half a digit, and violations of the numbers. Violations are allowed
-    only without a cost: then their sum is what is minimised.
+    of each number in units of half a digit, and violations of the numbers. Violations are possible
+    only without a cost, and then their sum is minimised.
 
     A column holds the unknown's part of the sum of weights, which is 1; the negative of its part of
     the condition that the printed numbers state (see `_printed_condition`); and its cost.

@@ -54,7 +54,7 @@ class Reported(Record):
         The number to quote, and its interval about the exact metric; None if there is none, for
         example from a single printed number.
     shape, n_items, n_negatives, n_users, sampling
-        As given.
+        Arguments of `reported`.
     """
 
     metric: str

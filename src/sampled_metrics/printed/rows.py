@@ -51,7 +51,7 @@ class PrintedRow(Record):
     n_items, n_negatives
         n, candidates of a full ranking, and m.
     n_users, runs
-        Users averaged over, None if not known, and runs whose mean is printed.
+        Number of users averaged over, None if not known, and of runs averaged over.
     sampling
         How uniform negatives were drawn; None for negatives drawn by popularity.
     details

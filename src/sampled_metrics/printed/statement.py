@@ -6,8 +6,8 @@ negatives?
 A printed number is a mean over users, each with one held-out item, rounded to the digits shown. Its
 expectation is linear in the distribution of true ranks. So the compatible distributions of a class
 follow from a programme (see `programme`), and the lowest and highest exact metric among them are
-the ends of the range. The class has its shape at all ranks but the last, where a share of users may
-be besides (`unscored`).
+the ends of the range. The class has its shape at all ranks but the last, where further users may
+be, up to the share `unscored`.
 """
 
 import re
@@ -47,7 +47,7 @@ _NO_DISTANCE = 1e-6  # without users: sum of differences that is the solver's er
 
 
 class EvaluationSetting(NamedTuple):
-    """The evaluation whose means are printed, and what is assumed about it.
+    """Facts about the evaluation behind printed means, and assumptions.
 
     The fields are the parameters of `reported`.
     """
@@ -113,7 +113,7 @@ def state_means(printed: Numbers, setting: EvaluationSetting) -> PrintedMeans:
     distance = _distance_or_error(means, claim, _suggest_assumption(setting))
     if setting.n_users is None:
         return means
-    # A distribution may be as far away as z^2 / D besides the nearest of the class.
+    # Distributions may be farther away than the nearest one of the class by z^2 / D.
     wider = constraints._replace(max_distance=constraints.max_distance + distance)
     return means._replace(constraints=wider)
 
