@@ -118,10 +118,10 @@ def wrong_type(name: str, value: object, *expected: type) -> InputError:
     return InputError(f"{name} is of type {type(value).__name__}, expected {' or '.join(names)}")
 
 
-def require_known(noun: str, name: object, known: Collection[str]) -> None:
-    """Raise InputError for an unknown name."""
-    if name not in known:
-        raise InputError(f"unknown {noun} {format_value(name)}; known: {', '.join(known)}")
+def require_known(noun: str, name: object, choices: Collection[str]) -> None:
+    """Raise InputError for a name that is not one of the choices."""
+    if name not in choices:
+        raise InputError(f"unknown {noun} {format_value(name)}; known: {', '.join(choices)}")
 
 
 def to_path(path: str | PathLike[str]) -> Path:

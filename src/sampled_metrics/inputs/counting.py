@@ -94,9 +94,9 @@ def rank_items(
     users, items
         Ids of rows and columns, for results and errors.
     up_to
-        Items with as many better candidates, or more, are not found, as in a list of that length.
+        Length of a list: items with as many better candidates, or more, are not in it.
     early
-        When rankings may end at a cut-off that the caller did not ask for.
+        Lets rankings end at a cut-off where this changes no result.
     block_size
         Number of users in one call of `score`.
     """
@@ -173,7 +173,7 @@ class _Counter:
         self.threads = threads
         self.update = update  # tells the progress bar how many users are done
         self.sizes = relevant.sizes
-        self.depth = np.zeros(relevant.n_users, np.int64)  # ranks that are told apart
+        self.depth = np.zeros(relevant.n_users, np.int64)  # ranks beyond it are not distinguished
         self.n_candidates = np.zeros(relevant.n_users, np.int64)
         self.n_better = np.zeros(relevant.item.size, np.int64)
         self.n_tied = np.zeros(relevant.item.size, np.int64)
@@ -219,15 +219,15 @@ class _Counter:
         item_depth = depth[owner]
         n_better = np.minimum(counts.n_better, item_depth)
         order = np.argsort(pair_codes(owner, n_better, relevant.n_items + 1), kind="stable")
-        found = order[(n_better < item_depth)[order]]
-        n_found = np.bincount(owner[found], minlength=users.size)
+        found_items = order[(n_better < item_depth)[order]]
+        n_found = np.bincount(owner[found_items], minlength=users.size)
         is_cut = (depth < counts.n_candidates) & (n_found < sizes)
         relevance = None
         if relevant.relevance is not None:
             relevance = relevant.relevance[items][order]
         return counts._replace(
-            n_better=n_better[found],
-            n_tied=counts.n_tied[found],
+            n_better=n_better[found_items],
+            n_tied=counts.n_tied[found_items],
             n_found=n_found,
             n_relevant=sizes,
             depth=np.where(is_cut, depth, counts.n_candidates),

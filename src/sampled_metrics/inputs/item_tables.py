@@ -148,8 +148,8 @@ def _require_iterations(table: Table) -> None:
 def _could_be_label(values: pa.ChunkedArray) -> bool:
     """Return whether a column holds yes and no, or few different numbers from 0 or -1 on."""
     if is_text(values.type):
-        words = {str(text).lower() for text in values[:_LABEL_ROWS].unique().to_pylist()}
-        return words in _YES_NO_WORDS
+        texts = {str(text).lower() for text in values[:_LABEL_ROWS].unique().to_pylist()}
+        return texts in _YES_NO_WORDS
     distinct = values.unique()
     # Missing values stand for 0 beside a single other value; beside several they are unknown.
     has_missing = values.null_count > 0

@@ -91,14 +91,14 @@ def find_roles(names: Sequence[str], roles: Sequence[str] = KNOWN_COLUMNS) -> li
     """
     normalised = [normalise_name(name) for name in names]
     role_by_name = {normalise_name(role): role for role in roles}
-    found = [role_by_name.get(name) for name in normalised]
+    result = [role_by_name.get(name) for name in normalised]
     assigned = _assigned_roles(names, roles)
     if assigned:
-        found = [None if role in assigned.values() else role for role in found]
-        found = [assigned.get(name, role) for name, role in zip(names, found, strict=True)]
+        result = [None if role in assigned.values() else role for role in result]
+        result = [assigned.get(name, role) for name, role in zip(names, result, strict=True)]
     has_order = not _ORDER_COLUMNS.isdisjoint(normalised)
     for role, description in ROLES.items():
-        if role in found or role not in roles or (role == "score" and has_order):
+        if role in result or role not in roles or (role == "score" and has_order):
             continue
         positions = [
             position
@@ -109,9 +109,9 @@ def find_roles(names: Sequence[str], roles: Sequence[str] = KNOWN_COLUMNS) -> li
         if role not in (USER, ITEM):  # several columns of ids are an error of their own
             positions = positions[:1]
         for position in positions:
-            if found[position] is None and not is_internal_docid(names[position], names):
-                found[position] = role
-    return found
+            if result[position] is None and not is_internal_docid(names[position], names):
+                result[position] = role
+    return result
 
 
 def is_internal_docid(name: str, names: Sequence[str]) -> bool:

@@ -57,7 +57,7 @@ Expected: TypeAlias = str | Callable[[int], str]  # what is expected, maybe depe
 
 ARRAY_SUFFIXES = (".npy", ".npz")
 _ID_TYPES = "whole numbers or text"
-_NO_HEADER = "no header that names the columns"
+_MAX_NAMES_LENGTH = 200  # characters of names of columns in a message
 _MIXED_TYPES_MESSAGE = re.compile(
     r"Could not convert (.*?) with type .* failed for column (.*) with type"
 )
@@ -509,21 +509,19 @@ def read_table(
         arrow_table = to_arrow_table(records_to_frame(data), path, noun)
     table = Table.from_arrow(path, arrow_table, columns)
     expected = f"expected {noun}: some of {', '.join(columns)}"
+    if not table.columns and any(re.match(r"[+-]?\d", name) for name in table.names):
+        # The names are values, which are not shown.
+        suggestion = ""
+        if is_file:
+            suggestion = suggest_reading(path, "score" if trec is RUN else "rating")
+        raise InputError(f"no header that names the columns; {expected}{suggestion}", path=path)
     if not table.columns:
-        problem = _describe_names(table.names)
-        if is_file and problem == _NO_HEADER:
-            expected += suggest_reading(path, "score" if trec is RUN else "rating")
-        raise InputError(f"{problem}; {expected}", path=path)
+        raise InputError(
+            f"found columns {', '.join(table.names)[:_MAX_NAMES_LENGTH]}; {expected}", path=path
+        )
     if not len(table):
         raise InputError(f"no rows; {expected}", path=path)
     return table
-
-
-def _describe_names(names: Sequence[str]) -> str:
-    """Say why no column has a known name."""
-    if any(re.match(r"[+-]?\d", name) for name in names):  # values, which are not shown
-        return _NO_HEADER
-    return f"found columns {', '.join(names)[:200]}"
 
 
 def to_arrow_table(data: Any, path: Path, noun: str) -> pa.Table:
