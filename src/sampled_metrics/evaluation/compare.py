@@ -42,7 +42,7 @@ from sampled_metrics.evaluation.evaluate import (
     warn_about_ties,
 )
 from sampled_metrics.evaluation.pairing import (
-    Common,
+    CommonRows,
     Paired,
     ReadingOptions,
     pair_users,
@@ -307,7 +307,7 @@ class _Sampled(NamedTuple):
     """Estimates of all recommenders from sampled ranks, and how their users are paired."""
 
     estimates: dict[str, SampleEstimates]
-    common: Common
+    common: CommonRows
     notes: list[str]
     sharing: list[str]  # recommenders whose users are known to share their negatives
 

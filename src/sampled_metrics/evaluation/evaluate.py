@@ -40,8 +40,8 @@ from sampled_metrics.ranks.data import Cut, Data, ItemsByUser, as_ranks
 from sampled_metrics.ranks.large_files import LargeRankFile
 from sampled_metrics.ranks.warnings import warn_about_number_of_candidates, warn_about_ranks
 
-ROWS_CHECKED = 131_072  # rows of a large file that are checked for warnings
-TOY = 10  # users; data with fewer is an example, which gets fewer warnings
+_ROWS_CHECKED = 131_072  # rows of a large file that are checked for warnings
+_EXAMPLE_SIZE = 10  # users; data with fewer is an example, which gets fewer warnings
 _FEWEST_WITH_TIES = 50  # users; with fewer, most items may be tied by chance
 _TIES_IN_WORDS = {
     "expected": "Values are fractions; tied items count in random order.",
@@ -291,7 +291,7 @@ def _average_large_file(
     """Average metrics over the users of a large file; only some rows are checked for warnings."""
     moments: dict[Measure, list[Moments]] = {measure: [] for measure in measures}
     generators = {measure: generator(seed, "ties") for measure in measures}
-    step = -(-file.n_rows // ROWS_CHECKED)
+    step = -(-file.n_rows // _ROWS_CHECKED)
     checked = []
     sizes: list[int] = []
     n_candidates = 0
@@ -426,7 +426,7 @@ def metric_values(
     errors = []
     for measure in measures:
         covers_all = 0 < most <= (measure.cutoff or 0)
-        if covers_all and measure.kind in FLAT and len(ranks) >= TOY:
+        if covers_all and measure.kind in FLAT and len(ranks) >= _EXAMPLE_SIZE:
             warn_input(
                 "metrics",
                 f"{measure} covers all {most} candidates, so every ranking scores the same",
@@ -525,8 +525,8 @@ def _evaluated_parts(results: list[Evaluated], averages: _Averages, confidence: 
     lines = [f"{size}. {_TIES_IN_WORDS[results[0].ties]}", *averages.notes]
     if averages.n_visits:
         lines.append("Values are means over visits; errors and intervals are over users.")
-    if 1 < averages.n_users < TOY:
-        lines.append(f"fewer than {TOY} users: intervals say little.")
+    if 1 < averages.n_users < _EXAMPLE_SIZE:
+        lines.append(f"fewer than {_EXAMPLE_SIZE} users: intervals say little.")
     rows: list[Row] = []
     for result in results:
         row: Row = {"metric": result.metric, "value": result.value, "std_error": result.std_error}
@@ -534,7 +534,9 @@ def _evaluated_parts(results: list[Evaluated], averages: _Averages, confidence: 
         if not isnan(result.ci_low):
             row[interval] = format_range(result.ci_low, result.ci_high)
         rows.append(row)
-        is_few = averages.n_users >= TOY and 0.0 < result.effective_users < _FEWEST_EFFECTIVE
+        is_few = (
+            averages.n_users >= _EXAMPLE_SIZE and 0.0 < result.effective_users < _FEWEST_EFFECTIVE
+        )
         if is_few and parse_measure(result.metric).kind not in proportions:
             lines.append(
                 f"{result.metric}: about {max(round(result.effective_users), 1)} of {users} carry "

@@ -21,7 +21,8 @@ from sampled_metrics.ranks.data import (
 )
 
 Evaluation = TypeVar("Evaluation", Ranks, SampledRanks)
-Common: TypeAlias = dict[tuple[str, str], tuple[Int, Int] | None]
+# For each pair of names, the rows of their common users in both evaluations; None without any.
+CommonRows: TypeAlias = dict[tuple[str, str], tuple[Int, Int] | None]
 _FEWEST_USERS = 10  # fewer users may have the same ranks by chance
 _SAME_DATA = ": are these evaluations on the same data?"
 
@@ -34,14 +35,13 @@ class Paired(NamedTuple, Generic[Evaluation]):
     evaluations
         Ranks by name of recommender.
     common
-        For each pair of names, the rows of their common users in both evaluations; None if they
-        have no common user.
+        Rows of the common users of each pair, see `CommonRows`.
     notes
         How users are paired, or how many users of each pair have no partner.
     """
 
     evaluations: dict[str, Evaluation]
-    common: Common
+    common: CommonRows
     notes: list[str]
 
 
@@ -164,7 +164,7 @@ def pair_users(evaluations: Mapping[str, Evaluation]) -> Paired[Evaluation]:
     if are_ids_missing:
         for name, ranks in evaluations.items():
             with_ids[name] = replace(ranks, users=np.arange(len(ranks)))
-    common: Common = {}
+    common: CommonRows = {}
     for a, b in combinations(with_ids, 2):
         ids_a, ids_b = (_unit_ids(with_ids[name]) for name in (a, b))
         rows = common[a, b] = common_users(ids_a, ids_b)

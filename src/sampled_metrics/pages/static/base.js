@@ -1,4 +1,4 @@
-// What all scripts of a page use: its elements, its numbers and its address.
+// Shared by all scripts of a page: its elements, numbers and address.
 
 const element = (id) => document.getElementById(id);
 const numbers = JSON.parse(element("numbers").textContent);
@@ -12,7 +12,7 @@ const make = (name, properties, ...content) => {
   return node;
 };
 
-// Keep in the address what is not as at the start.
+// Keep values in the address that differ from those at the start.
 function remember(values, usual) {
   for (const [name, value] of Object.entries(values)) {
     if (String(value) === String(usual[name])) address.delete(name);
@@ -35,7 +35,7 @@ function save(blob, download) {
   setTimeout(() => URL.revokeObjectURL(href), 1000);
 }
 
-// Draw an SVG of some size and background as a PNG.
+// Save an SVG as a PNG of this size and background.
 async function savePng(svg, width, height, ground, download) {
   const image = new Image();
   image.src = `data:image/svg+xml;charset=utf-8,${encodeURIComponent(svg)}`;

@@ -1,4 +1,4 @@
-// Chances of ranks among random items.
+// Probabilities of ranks among random items.
 
 let logs = [0];
 

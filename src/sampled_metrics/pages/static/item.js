@@ -1,14 +1,14 @@
-// One held-out item among random ones: its rank in one draw, and in many.
+// One held-out item among random items: its rank in one draw and in many.
 
 const MOST_BALLS = 200;
 const total = Number(numbers.lens.n.replaceAll(",", ""));
-const LEAST = 1e-3; // probability of a bar
+const LEAST = 1e-3; // smaller probabilities have no bar
 
 let draws = { ranks: [], last: [] };
 const START = Math.max(1, Math.round(total / 10));
 let rank = START;
 
-// Ranks of m random items of n, without replacement and without rank r, by Floyd's algorithm.
+// Draw m of n ranks without replacement, except rank r, by Floyd's algorithm.
 function drawItems(n, m, r) {
   const chosen = new Set();
   for (let j = n - 1 - m; j < n - 1; j++) {

@@ -4,17 +4,17 @@ if (numbers.board) {
   const { metrics, names: titles, sizes: counts } = numbers.board;
   const SVG = "http://www.w3.org/2000/svg";
   const svg = element("board");
-  const all = counts.length; // the place of all items among the sizes
+  const all = counts.length; // index of all items among the sizes
   const usual = { by: Object.keys(metrics)[0], items: counts.includes(100) ? 100 : counts[0] };
   const TICKS = { wide: [20, 50, 100, 200, 500, 1000], narrow: [20, 100, 1000] };
   const STEP = matchMedia("(prefers-reduced-motion: reduce)").matches ? 1000 : 350; // milliseconds
-  const GAP = 1.7; // from the largest sample to all items, as a factor
+  const GAP = 1.7; // position of all items, as a factor of the largest sample
   const NARROW = 600; // pixels
   const LANE = 7; // pixels from one bracket to the next
   let pinned = counts.indexOf(usual.items);
   let by = usual.by;
   let timer = null;
-  let chart; // what draws the chart as wide as it is now
+  let chart; // scales of the chart at its present width
 
   const words = (i) => (i === all ? "over all items"
     : `against ${counts[i].toLocaleString("en")} random item${counts[i] === 1 ? "" : "s"}`);

@@ -2,8 +2,8 @@
 
 const { views, asked, truth, sizes, start, names, estimators } = numbers.lens;
 const state = { ...start };
-const NEAR = 14; // percent of the chart between labels that would meet
-let shownM = start.m; // as near to state.m as there are views
+const NEAR = 14; // percent of the chart; labels that are closer would overlap
+let shownM = start.m; // the number nearest to state.m that has a view
 
 const nearest = (values, wanted) => values.reduce((best, value) =>
   (Math.abs(Math.log(value / wanted)) < Math.abs(Math.log(best / wanted)) ? value : best));
@@ -18,8 +18,8 @@ function listStandings(list, standings) {
 }
 
 function showView() {
-  const there = sizes.filter((m) => key({ ...state, m }) in views);
-  shownM = nearest(there, state.m);
+  const available = sizes.filter((m) => key({ ...state, m }) in views);
+  shownM = nearest(available, state.m);
   const view = views[key({ ...state, m: shownM })];
   const exact = asked[state.metric];
   ["asked", "against", "measured"].forEach((id, i) => { element(id).textContent = view.head[i]; });
@@ -75,7 +75,7 @@ addEventListener("board", ({ detail: { metric, m } }) => {
   choose({ ...(metric in asked && { metric }), ...(m && { m }) });
 });
 
-// What the lines are at a place of the chart; paths hold them in units of a thousandth of its width.
+// Values of the lines at a position of the chart; its paths are 1,000 units wide.
 const CHART = { width: 1000, middle: 160, reach: 140 };
 const lines = (numbers.lens.lines.lines ?? []).map(({ d }) =>
   d.slice(1).split("L").map((point) => point.split(" ").map(Number)));

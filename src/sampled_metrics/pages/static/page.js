@@ -1,6 +1,6 @@
-// Files that the page carries, and details of the cells of tables.
+// Downloads of embedded files, and details of table cells.
 
-const FINE = 3; // pixels of a PNG for each point of a figure
+const FINE = 3; // pixels of a PNG per point of a figure
 
 async function unpack({ dataset }) {
   const bytes = Uint8Array.from(atob(dataset.packed), (c) => c.charCodeAt(0));
@@ -10,7 +10,7 @@ async function unpack({ dataset }) {
   setTimeout(() => URL.revokeObjectURL(address), 1000);
 }
 
-// One line at the foot of the window says all that is known of a cell.
+// Show the details of a cell in a line at the foot of the window.
 function showDetail({ target }) {
   const button = target.closest(".cells button");
   element("detail").hidden = !button;
@@ -27,7 +27,7 @@ function showDetail({ target }) {
   ].filter(Boolean).join("; ");
 }
 
-// One stop of Tab a table; arrows move within.
+// Tab stops once in each table; arrow keys move within it.
 function moveWithin(event) {
   const step = { ArrowUp: [-1, 0], ArrowDown: [1, 0], ArrowLeft: [0, -1], ArrowRight: [0, 1] };
   if (event.key === "Escape") element("detail").hidden = true;
@@ -44,7 +44,7 @@ function moveWithin(event) {
   next.focus();
 }
 
-// A figure as it is drawn, which needs no other file.
+// Save a figure as one file.
 function saveFigure(button) {
   const figure = button.closest("figure");
   const svg = figure.querySelector(".drawing svg").cloneNode(true);
