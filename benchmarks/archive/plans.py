@@ -94,7 +94,11 @@ def count_decided(setting: Setting, comparisons: int) -> int:
         rng = generator(number, "plan", *map(str, setting[:-1]))
         pair = draw_sample(laws[0], setting, rng), draw_sample(laws[1], setting, rng)
         (low,) = lower_ends_of_differences(
-            [pair], measure, NON_INCREASING, DEFAULT_CONFIDENCE, DEFAULT_CONFIDENCE
+            [pair],
+            measure,
+            shape=NON_INCREASING,
+            vector_confidence=DEFAULT_CONFIDENCE,
+            confidence=DEFAULT_CONFIDENCE,
         )
         count += low > 0.0
     return count

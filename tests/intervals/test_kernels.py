@@ -53,7 +53,9 @@ class TestKernel:
     def test_down_to_extends_the_shape(self, n, m):
         table = kernel(n, m, "without-replacement", "non-increasing", None)
         for last in (n // 2, n):
-            wider = kernel(n, m, "without-replacement", "non-increasing", None, last)
+            wider = kernel(
+                n, m, "without-replacement", "non-increasing", None, down_to=last
+            )
             single = pmf_at(np.arange(1, n + 1), n, m, Sampling.WITHOUT_REPLACEMENT)
             binned = np.add.reduceat(single, table.starts, axis=1)
             means = np.cumsum(binned, axis=0) / np.arange(1, n + 1)[:, None]

@@ -107,6 +107,7 @@ class EvaluationData(NamedTuple):
 def read_data(
     relevant: ItemsByUser,
     seen: ItemsByUser | None,
+    *,
     candidates: ItemsByUser | None = None,
     items: ItemsByUser | None = None,
     scores: Sequence[Any] = (),

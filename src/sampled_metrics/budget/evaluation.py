@@ -175,7 +175,9 @@ def evaluate_on_budget(
     # Which pairs are scored next depends on sums to the last digit.
     with collect_warnings() as notes, one_thread():
         with naming(columns):
-            data = read_data(relevant, seen, candidates, items, list(by_name.values()))
+            data = read_data(
+                relevant, seen, candidates=candidates, items=items, scores=list(by_name.values())
+            )
         recommenders = {
             name: TimedScorer(pair_scorer("recommender", scores, data), data, batch_size)
             for name, scores in scorers.items()

@@ -368,7 +368,14 @@ def _finish_sampled(
         names = compare_text.better_first(result, result.order)
         better, worse = (estimates[name].ranks for name in names)
         measure = parse_measure(result.metric)
-        factor = _order_holds_up_to(better, worse, measure, shape, confidence, level)
+        factor = _order_holds_up_to(
+            better,
+            worse,
+            measure,
+            shape=shape,
+            vector_confidence=confidence,
+            confidence=level,
+        )
         result = replace(result, holds_up_to=factor)
     range_a = estimates[result.a].ranges[result.metric]
     range_b = estimates[result.b].ranges[result.metric]

@@ -206,7 +206,9 @@ def _simulate_lower_end(
     rests: list[float] = []  # L - S of the module's docstring
     for numbers in _batches(max(1, _USERS_AT_ONCE // pair.n_users)):
         samples = [pair.draw_samples(m, generator(0, "plan", number)) for number in numbers]
-        lows = lower_ends_of_differences(samples, measure, shape, confidence, confidence)
+        lows = lower_ends_of_differences(
+            samples, measure, shape=shape, vector_confidence=confidence, confidence=confidence
+        )
         for (a, b), low in zip(samples, lows, strict=True):
             simple = lower_b[b.sampled_ranks - 1].mean() - upper_a[a.sampled_ranks - 1].mean()
             rests.append(low - simple)

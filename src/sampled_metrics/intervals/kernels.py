@@ -159,7 +159,7 @@ class Kernel(ExtremePoints):
 
 
 def kernel(
-    n: int, m: int, sampling: str, shape: str | float, cutoff: int | None, down_to: int = 0
+    n: int, m: int, sampling: str, shape: str | float, cutoff: int | None, *, down_to: int = 0
 ) -> Kernel:
     """Tabulate the distributions of the sampled rank under the extreme points of a class.
 

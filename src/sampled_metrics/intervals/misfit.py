@@ -126,7 +126,7 @@ def misfit(sample: SampledRanks, shape: str | float = NON_INCREASING, down_to: i
     often where users are few.
     """
     n = sample.mean_candidates
-    table = kernel(n, sample.n_negatives, sample.sampling, shape, None, down_to)
+    table = kernel(n, sample.n_negatives, sample.sampling, shape, None, down_to=down_to)
     bin_counts = table.sum_by_bin(count_users_by_sampled_rank(sample))
     n_users = bin_counts.sum()
     mixture = likely_mixture(bin_counts, table)

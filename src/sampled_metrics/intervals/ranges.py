@@ -144,8 +144,12 @@ def bracket_users(
     """
     by_metric = []
     for measure in measures:
-        (lower,) = average_vectors(measure, (sample,), shape, confidence, LOWER)
-        (upper,) = average_vectors(measure, (sample,), shape, confidence, UPPER)
+        (lower,) = average_vectors(
+            measure, (sample,), shape=shape, confidence=confidence, sign=LOWER
+        )
+        (upper,) = average_vectors(
+            measure, (sample,), shape=shape, confidence=confidence, sign=UPPER
+        )
         by_metric.append(Bracket(lower, upper))
     return UserBrackets(group_units(sample), by_metric, confidence)
 
@@ -154,6 +158,7 @@ def bracket_users(
 def average_vectors(
     measure: Measure,
     samples: tuple[SampledRanks, ...],
+    *,
     shape: str | float,
     confidence: float,
     sign: float,
@@ -330,6 +335,7 @@ def difference_range(a: UserBrackets, b: UserBrackets, index: int) -> Range:
 def lower_ends_of_differences(
     pairs: Sequence[tuple[SampledRanks, SampledRanks]],
     measure: Measure,
+    *,
     shape: str | float,
     vector_confidence: float,
     confidence: float,
@@ -348,8 +354,12 @@ def lower_ends_of_differences(
         Confidence of the ends.
     """
     samples_a, samples_b = zip(*pairs, strict=True)
-    upper_of_a = average_vectors(measure, samples_a, shape, vector_confidence, UPPER)
-    lower_of_b = average_vectors(measure, samples_b, shape, vector_confidence, LOWER)
+    upper_of_a = average_vectors(
+        measure, samples_a, shape=shape, confidence=vector_confidence, sign=UPPER
+    )
+    lower_of_b = average_vectors(
+        measure, samples_b, shape=shape, confidence=vector_confidence, sign=LOWER
+    )
     lower_ends = []
     for (a, b), upper, lower in zip(pairs, upper_of_a, lower_of_b, strict=True):
         common = common_kinds(group_units(a), group_units(b))
@@ -382,6 +392,7 @@ def order_holds_up_to(
     better: SampledRanks,
     worse: SampledRanks,
     measure: Measure,
+    *,
     shape: str | float,
     vector_confidence: float,
     confidence: float,
@@ -397,7 +408,11 @@ def order_holds_up_to(
 
     def is_undecided(factor: float) -> bool:
         (lower_end,) = lower_ends_of_differences(
-            [(worse, better)], measure, factor, vector_confidence, confidence
+            [(worse, better)],
+            measure,
+            shape=factor,
+            vector_confidence=vector_confidence,
+            confidence=confidence,
         )
         return lower_end <= 0.0
 
