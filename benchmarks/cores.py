@@ -303,12 +303,12 @@ def file_rows(folder: Path) -> list[str]:
     least_by_name = {name: np.min(runs, axis=0) for name, runs in runs_by_name.items()}
     rows = []
     names = list(cases)
-    for name, beside in zip(names[::2], names[1::2], strict=True):
-        for each in (name, beside):
+    for name, baseline in zip(names[::2], names[1::2], strict=True):
+        for each in (name, baseline):
             cells = []
             for number, digits in enumerate((2, 0)):
                 value = least_by_name[each][number]
-                cells += [f"{value:.{digits}f}", f"{value / least_by_name[beside][number]:.2f}"]
+                cells += [f"{value:.{digits}f}", f"{value / least_by_name[baseline][number]:.2f}"]
             rows.append(f"| {each} | {' | '.join(cells)} |")
             print(rows[-1], flush=True)
     return rows

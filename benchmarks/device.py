@@ -117,12 +117,12 @@ class VectorMeasurement:
         for rows in batches(self.users):
             self.users[rows] @ self.items.T
 
-    def plain(self) -> None:
+    def multiply_and_compare(self) -> None:
         """Multiply, and compare in torch."""
         for rows in batches(self.users):
             block = self.users[rows] @ self.items.T
-            own = block.gather(1, self.held_out[rows, None])
-            (block > own).sum(1).cpu(), (block == own).sum(1).cpu()
+            held_out_scores = block.gather(1, self.held_out[rows, None])
+            (block > held_out_scores).sum(1).cpu(), (block == held_out_scores).sum(1).cpu()
 
     def count(self, name: str, bring: Callable[[torch.Tensor], object], n: int) -> None:
         """Multiply, and count with a `RankMeter`."""
@@ -145,7 +145,7 @@ class VectorMeasurement:
         """Print a row for each way."""
         run, n = self.machine.measure, len(self.users)
         run("product alone", self.product)
-        run("product, > and == of torch", self.plain)
+        run("product, > and == of torch", self.multiply_and_compare)
         run("product, counted on the device", lambda: self.count("device", lambda s: s, n))
         run("vectors on the device", lambda: self.rank("vectors", lambda v: v))
         run("vectors on the device, @10", lambda: self.rank("cut", lambda v: v, UP_TO))
@@ -175,10 +175,10 @@ class VectorMeasurement:
         same_counts(
             "vectors on the device and in main memory", self.ranks_by_way, "vectors", "host"
         )
-        of_all, cut = self.ranks_by_way["vectors"], self.ranks_by_way["cut"]
-        is_found = of_all.n_better < UP_TO
+        full, cut = self.ranks_by_way["vectors"], self.ranks_by_way["cut"]
+        is_found = full.n_better < UP_TO
         same = np.array_equal(cut.n_found, is_found)
-        same &= np.array_equal(cut.n_better, of_all.n_better[is_found])
+        same &= np.array_equal(cut.n_better, full.n_better[is_found])
         print(f"  vectors on the device, @{UP_TO} and in full: same counts: {same}", flush=True)
         same_counts(
             "product counted on the device and after .cpu()", self.ranks_by_way, "device", "cpu"

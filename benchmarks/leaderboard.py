@@ -41,7 +41,7 @@ def picture(content: Mapping[str, Any], label: str, m: int) -> Any:
     end = sizes[-1] * GAP
     figure, axes = pyplot.subplots(figsize=(8.8, 4.7))
     figure.subplots_adjust(left=0.065, right=0.62, top=0.79, bottom=0.15)
-    beside = axes.get_yaxis_transform()  # x as a share of the axes' width
+    left_transform = axes.get_yaxis_transform()  # x as a share of the axes' width
     for i, name in enumerate(content["names"]):
         color, dash = styles.get(i, (GREY, "-"))
         is_of_pair = i in styles
@@ -55,19 +55,19 @@ def picture(content: Mapping[str, Any], label: str, m: int) -> Any:
                 x,
                 places[-1],
                 text,
-                transform=beside,
+                transform=left_transform,
                 ha=align,
                 va="center",
                 color=color if is_of_pair else INK,
                 fontweight="bold" if is_of_pair else "normal",
             )
     for text, (x, align) in zip((f"m = {m:,}", "all items"), COLUMNS[1:], strict=True):
-        axes.text(x, 0.25, text, transform=beside, ha=align, va="center", color=GREY_TEXT)
+        axes.text(x, 0.25, text, transform=left_transform, ha=align, va="center", color=GREY_TEXT)
     for first, last, lane in board["together"]:
         outer = 1.01 + LANE * lane
         inner = outer - 0.005
         corners = ([inner, outer, outer, inner], [first - 0.2] * 2 + [last + 0.2] * 2)
-        axes.plot(*corners, transform=beside, color=INK, linewidth=1.0, clip_on=False)
+        axes.plot(*corners, transform=left_transform, color=INK, linewidth=1.0, clip_on=False)
     axes.axvline(m, color=INK, linewidth=1.2, linestyle=(0, (1, 2)))
     ticks = [size for size in BOARD_SIZES if size in sizes]
     axes.set(xscale="log", xlim=(sizes[0], end), ylim=(len(content["names"]) + 0.5, 0.5))

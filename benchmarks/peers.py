@@ -531,7 +531,7 @@ def main() -> None:
     """Write the tables."""
     from benchmarks.vectors import LENGTHS, synthetic  # other interpreters lack its imports
 
-    interpreters = {name: python_with(name, *words) for name, words in REQUIREMENTS.items()}
+    interpreters = {name: python_with(name, *packages) for name, packages in REQUIREMENTS.items()}
     pythons = {name: interpreters[name] for name in interpreters if name in PACKAGES}
     exact = dict.fromkeys(("ours", "float32", "implicit"), sys.executable) | pythons
     sampled = {"ours": sys.executable, "loop": sys.executable, "recbole": pythons["recbole"]}

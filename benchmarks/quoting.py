@@ -358,18 +358,18 @@ def metrics_under_priors(histogram: np.ndarray, n: int, m: int) -> tuple[np.ndar
     return np.array(logs), np.array(values)
 
 
-def from_print(groups: Groups, m: int = 100) -> Iterator[dict[str, str]]:
+def printed_rows(groups: Groups, m: int = 100) -> Iterator[dict[str, str]]:
     """Errors of the number to quote from printed means of m negatives and 1,000 or 6,040 users."""
-    for name, found in groups.items():
+    for name, members in groups.items():
         for names in PRINTED:
             ratios = []
             inside = []
-            for one in found:
-                truth = exact_metrics(one.ranks)[: len(COLUMNS)]
+            for member in members:
+                truth = exact_metrics(member.ranks)[: len(COLUMNS)]
                 for users in (1000, 6040):
-                    _, histogram = one.drawn(one.generator(m, users, 4), users, m)
+                    _, histogram = member.drawn(member.generator(m, users, 4), users, m)
                     for true, result in zip(
-                        truth, quote_printed(histogram, names, one.n), strict=False
+                        truth, quote_printed(histogram, names, member.n), strict=False
                     ):
                         if result.likely is not None:
                             ratios.append(np.log(result.likely / true))
@@ -377,7 +377,7 @@ def from_print(groups: Groups, m: int = 100) -> Iterator[dict[str, str]]:
             yield {
                 "recommenders": name,
                 "printed": names,
-                "quoted": f"{len(ratios)} of {2 * len(COLUMNS) * len(found)}",
+                "quoted": f"{len(ratios)} of {2 * len(COLUMNS) * len(members)}",
                 "median of likely / exact": f"{np.exp(np.median(ratios)):.2f}",
                 "root mean square of the log": f"{np.sqrt(np.mean(np.square(ratios))):.3f}",
                 "intervals that hold the exact metric": f"{np.mean(inside):.1%}",
@@ -451,13 +451,13 @@ def main(names: list[str]) -> None:
         "held": lambda: coverage_rows(groups),
         "widths": lambda: width_rows(groups),
         "indistinct": lambda: indistinct_rows(groups),
-        "print": lambda: from_print(groups),
+        "print": lambda: printed_rows(groups),
     }
     if others:
         tables["held, catalogues"] = lambda: coverage_rows(others)
         tables["widths, catalogues"] = lambda: width_rows(others)
         tables["indistinct, catalogues"] = lambda: indistinct_rows(others)
-        tables["print, catalogues"] = lambda: from_print(others)
+        tables["print, catalogues"] = lambda: printed_rows(others)
     for name in names or tables:
         write_table(PAGE, list(tables[name]()), name)
 

@@ -210,8 +210,8 @@ def write_files(folder: Path) -> None:
     write_ranks(folder / "exact.csv", "rank", exact)
 
 
-def command(words: str, *more: str) -> list[str]:
-    return ["-m", "sampled_metrics", *words.split(), *more]
+def command(text: str, *others: str) -> list[str]:
+    return ["-m", "sampled_metrics", *text.split(), *others]
 
 
 def ratios_of_commands(folder: Path) -> list[str]:
@@ -225,8 +225,8 @@ def ratios_of_commands(folder: Path) -> list[str]:
         ),
     }
     rows = []
-    for what, words in commands.items():
-        arguments = command(words)
+    for what, text in commands.items():
+        arguments = command(text)
         row = ratio_row(
             what,
             lambda arguments=arguments: measure_process(arguments, folder).cpu,

@@ -153,16 +153,16 @@ class MemorySampler(threading.Thread):
     def __init__(self, process: int) -> None:
         super().__init__(daemon=True)
         self.root = psutil.Process(process)
-        self.of_all = 0
-        self.of_one = 0
+        self.all_processes = 0
+        self.largest_process = 0
         self.ended = threading.Event()
 
     def run(self) -> None:
         """Sample twenty times a second."""
         while not self.ended.wait(0.05):
             sizes = self.resident()
-            self.of_all = max(self.of_all, sum(sizes))
-            self.of_one = max(self.of_one, max(sizes))
+            self.all_processes = max(self.all_processes, sum(sizes))
+            self.largest_process = max(self.largest_process, max(sizes))
 
     def resident(self) -> list[int]:
         """Return the current memory of each process; 0 if one of them ends meanwhile."""
@@ -179,8 +179,8 @@ class StepUse:
 
     seconds: float
     cpu: float
-    of_all: float  # processes together
-    of_one: float
+    all_processes: float  # of all processes together
+    largest_process: float
 
 
 def measure_step(target: str, folder: Path, pieces: int) -> StepUse:
@@ -201,8 +201,8 @@ def measure_step(target: str, folder: Path, pieces: int) -> StepUse:
     return StepUse(
         seconds=time.perf_counter() - began,
         cpu=usage.ru_utime + usage.ru_stime,
-        of_all=sampler.of_all / 1e9,
-        of_one=sampler.of_one / 1e9,
+        all_processes=sampler.all_processes / 1e9,
+        largest_process=sampler.largest_process / 1e9,
     )
 
 
@@ -230,11 +230,11 @@ def measure_size(name: str, folder: Path, steps: list[str]) -> Iterator[str]:
             continue
         if step.pieces > 1:
             (folder / "results" / step.target).unlink(missing_ok=True)
-        spent = measure_step(f"results/{step.target}", folder, step.pieces)
+        use = measure_step(f"results/{step.target}", folder, step.pieces)
         megabytes = input_megabytes(step, folder)
         yield (
-            f"| {name} | {size} | {label} | {spent.seconds:,.0f} | {spent.cpu:,.0f} "
-            f"| {spent.of_all:.2f} | {spent.of_one:.2f} | {megabytes:,.1f} |"
+            f"| {name} | {size} | {label} | {use.seconds:,.0f} | {use.cpu:,.0f} "
+            f"| {use.all_processes:.2f} | {use.largest_process:.2f} | {megabytes:,.1f} |"
         )
 
 

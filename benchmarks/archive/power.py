@@ -53,7 +53,8 @@ class Broken(NamedTuple):
     """Distributions of sampled ranks, and the number of negatives that is stated for them."""
 
     stated: int  # m
-    given: Float  # probability of i negatives above the item, given its true rank; (ranks, i)
+    # Of i negatives above the item, given its true rank; shape (ranks, i).
+    probabilities: Float
 
 
 def uniform_probabilities(m: int, stated: int) -> Float:
@@ -129,7 +130,7 @@ def users_for_half(broken: Float, sound: Float) -> float:
 def share_noticed(case: Broken, name: str, users: int, experiments: int) -> float:
     """Return the share of experiments that are refused or that warn."""
     share = next(iter(populations().values()))
-    sums = np.cumsum(case.given, axis=1)
+    sums = np.cumsum(case.probabilities, axis=1)
     count = 0
     for number in range(experiments):
         rng = generator(number, name, users)
@@ -151,7 +152,7 @@ def measure_row(name: str, user_counts: list[int], experiments: int) -> dict[str
     """Measure one kind of negatives; return its row."""
     share = next(iter(populations().values()))
     case = BROKEN[name]()
-    broken = share @ case.given
+    broken = share @ case.probabilities
     sound = nearest_sound(broken, case.stated)
     row: dict[str, object] = {"negatives": name}
     for users in user_counts:

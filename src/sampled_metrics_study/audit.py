@@ -322,8 +322,8 @@ TOPICS: dict[str, Callable[[Paper], Readings]] = {
     "13. Eq. 20: divisor and rounding of the rank estimate": rerun(
         [("rank-estimate", measure) for measure in (RECALL, AP, AUC)],
         {
-            f"{words}; {rounding}": {"divisor": DIVISORS[words], "rounding": rounding}
-            for words, rounding in product(DIVISORS, ("floor", "linear"))
+            f"{divisor_name}; {rounding}": {"divisor": DIVISORS[divisor_name], "rounding": rounding}
+            for divisor_name, rounding in product(DIVISORS, ("floor", "linear"))
         },
     ),
 }

@@ -25,10 +25,10 @@ def summary_line(results: Path) -> str:
         names = dict.fromkeys(row["recommender"] for row in _rows(results / "tables/exact.csv"))
         return f"Tables 3 and 4, Figures 5 and 6 of {', '.join(names)}"
     counts = Counter(row["verdict"] for row in _rows(card))
-    shown = [f"{counts[verdict]} {words}" for verdict, words in VERDICT_PHRASES.items()]
+    phrases = [f"{counts[verdict]} {phrase}" for verdict, phrase in VERDICT_PHRASES.items()]
     if not counts[NOT_COMPARABLE]:
-        shown.pop()
-    return f"{counts.total()} cells: {', '.join(shown)}"
+        phrases.pop()
+    return f"{counts.total()} cells: {', '.join(phrases)}"
 
 
 def _rows(path: Path) -> list[dict[str, str]]:

@@ -51,11 +51,12 @@ class Settings(BaseModel):
     @model_validator(mode="after")
     def _refuse_unknown_keys(self) -> Self:
         for key, value in (self.model_extra or {}).items():
-            known = [field.alias or name for name, field in type(self).model_fields.items()]
+            known_keys = [field.alias or name for name, field in type(self).model_fields.items()]
             message = f"unknown key, with the value {value!r}; "
-            for close in get_close_matches(key, known, n=1):
+            for close in get_close_matches(key, known_keys, n=1):
                 message += f"did you mean {close}? "
-            listed = f"known keys: {', '.join(known)}" if known else "there are no settings here"
+            listed = ", ".join(known_keys)
+            listed = f"known keys: {listed}" if known_keys else "there are no settings here"
             raise InputError(message + listed, column=key)
         return self
 

@@ -70,20 +70,22 @@ class Run:
         holds, measurement = getattr(self, name)(*arguments)
         return bool(holds), measurement
 
-    def at(self, *cell: str, table: int = 3, kind: str = "expected") -> float:
+    def cell(self, *key: str, table: int = 3, kind: str = "expected") -> float:
         """Return a cell by row, metric and column; KeyError if it was not computed."""
-        return float(self._numbers[kind][table, *cell])
+        return float(self._numbers[kind][table, *key])
 
     def cells(
         self, column: str, metrics: Sequence[str] = TOP_HEAVY, kind: str = "expected"
     ) -> Float:
         """Return a column of Table 3, shape (metrics, recommenders)."""
-        rows = [[self.at(name, metric, column, kind=kind) for name in NAMES] for metric in metrics]
+        rows = [
+            [self.cell(name, metric, column, kind=kind) for name in NAMES] for metric in metrics
+        ]
         return np.array(rows)
 
     def means(self, metric: str, column: str) -> dict[str, float]:
         """Return a column of Table 3 for a metric, by recommender."""
-        return {name: self.at(name, metric, column) for name in NAMES}
+        return {name: self.cell(name, metric, column) for name in NAMES}
 
     def bias(self, column: str, metrics: Sequence[str] = TOP_HEAVY) -> Float:
         """Return the distances of an estimator's means from the exact metrics."""
@@ -100,7 +102,7 @@ class Run:
     def counts(self, column: str) -> dict[tuple[str, str], float]:
         """Return a column of Table 4 by pair and metric."""
         keys = product(PAIRS, METRICS)
-        return {key: self.at(*key, column, table=COUNTS) for key in keys}
+        return {key: self.cell(*key, column, table=COUNTS) for key in keys}
 
     # Section 6.1 and Figure 5.
 
@@ -114,7 +116,7 @@ class Run:
         return random > 1600, f"{random:,} with ties at random, {last:,} with ties ranked last"
 
     def users(self, which: str, low: str, high: str) -> Finding:
-        users = int(self.at("X", USERS[1], which, table=USERS[0]))
+        users = int(self.cell("X", USERS[1], which, table=USERS[0]))
         return int(low) <= users <= int(high), f"{users:,} of X"
 
     # Section 6.2: sampled metrics.
@@ -197,7 +199,7 @@ class Run:
 
     def size(self, column: str, low: str, high: str) -> Finding:
         """Check the smallest m from which on X and Y are in the right order in expectation."""
-        m = self.at("X vs Y", SIZES[1], column, table=SIZES[0])
+        m = self.cell("X vs Y", SIZES[1], column, table=SIZES[0])
         if np.isnan(m):
             return high == "inf", "at no m"
         return float(low) <= m <= float(high), f"from m = {m:,.0f} on"

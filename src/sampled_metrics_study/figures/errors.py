@@ -111,7 +111,7 @@ def draw_z_scores(figure: Figure, table: pd.DataFrame) -> None:
     places, rows = pd.factorize(pd.MultiIndex.from_frame(table[["table", "row"]]))
     names = [f"Table {number}: {shorten_name(name, 24)}" for number, name in rows]
     left = 0.15 + 0.058 * max(map(len, names))
-    top, below = panels(figure, 2, 1, 1.3, left=left, below=0.14, sharex=True)[:, 0]
+    top, bottom = panels(figure, 2, 1, 1.3, left=left, row_gap=0.14, sharex=True)[:, 0]
     reach = max(4.0, 0.5 * np.ceil(2 * z.abs().max()))
     points = np.linspace(-reach, reach, 161)
     expected = len(table) * (ndtr(points + 0.25) - ndtr(points - 0.25))
@@ -122,8 +122,8 @@ def draw_z_scores(figure: Figure, table: pd.DataFrame) -> None:
     top.plot(points, expected, color=INK)
     annotate(top, 0.02, 0.98, f"mean {z.mean():.2f},\nsd {z.std():.2f}\n(curve: 0, 1)")
     top.set(ylabel=f"Cells, of {len(table)}", ylim=(0, 1.15 * most))
-    below.plot(z, places, "|", color="C0", markersize=6)
-    below.set(xlim=(-reach, reach), ylim=(len(names) - 0.4, -0.6))
-    below.set_xlabel("ours minus published, in standard errors")
-    below.set_yticks(range(len(names)), names)
-    below.tick_params(axis="y", length=0)
+    bottom.plot(z, places, "|", color="C0", markersize=6)
+    bottom.set(xlim=(-reach, reach), ylim=(len(names) - 0.4, -0.6))
+    bottom.set_xlabel("ours minus published, in standard errors")
+    bottom.set_yticks(range(len(names)), names)
+    bottom.tick_params(axis="y", length=0)

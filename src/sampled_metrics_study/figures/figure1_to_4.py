@@ -64,7 +64,7 @@ def metric_against_rank() -> pd.DataFrame:
 def draw_metric_against_rank(figure: Figure, table: pd.DataFrame) -> None:
     """Draw Figure 1: the metrics at all ranks, where only AUC is visible, and at the first 100."""
     ((whole, top),) = panels(
-        figure, 1, 2, 1.6, right=0.62, beside=0.3, ylabel="Metric", sharey=True
+        figure, 1, 2, 1.6, right=0.62, column_gap=0.3, ylabel="Metric", sharey=True
     )
     last = table["rank"].max()
     first = min(100, last)
@@ -200,8 +200,8 @@ def draw_corrected_ap(figure: Figure, table: pd.DataFrame) -> None:
         first_height=2.2 * height,
         left=0.46,
         top=0.36,
-        below=0.14,
-        beside=0.3,
+        row_gap=0.14,
+        column_gap=0.3,
         ylabel="Average precision",
         sharex="col",
         sharey="row",
@@ -247,7 +247,9 @@ def _draw_by_metric(
 ) -> Any:
     """Draw the curves of each metric in a panel of its own; return the panels."""
     ylabel = "Expected sampled metric"
-    grid = panels(figure, 2, 2, 1, beside=0.32, ylabel=ylabel, sharex=True, sharey=True, **space)
+    grid = panels(
+        figure, 2, 2, 1, column_gap=0.32, ylabel=ylabel, sharex=True, sharey=True, **space
+    )
     for axes, (metric, rows) in zip(grid.flat, rows_by_value(table, "metric"), strict=True):
         draw_curves(axes, rows, name, x, styles)
         axes.set(title=metric, ylim=(-0.03, 1.04), yticks=[0, 0.5, 1])

@@ -76,9 +76,9 @@ def equal_bins(last: int, width: int) -> Int:
     """
     count = -(-last // width)
     edges = np.linspace(1, last, count + 1)
-    below = np.ceil(edges).astype(np.int64) - 1
-    below[-1] = last
-    return below
+    ends = np.ceil(edges).astype(np.int64) - 1
+    ends[-1] = last
+    return ends
 
 
 def users_by_bucket(ranks: Ranks, edges: Int | Sequence[int], ties: str) -> Float:
@@ -114,8 +114,8 @@ def draw_rank_distribution(figure: Figure, table: pd.DataFrame) -> None:
         2,
         0.68,
         top=0.36,
-        below=0.14,
-        beside=0.32,
+        row_gap=0.14,
+        column_gap=0.32,
         width_ratios=(5, 4),
         sharex="col",
         sharey="col",

@@ -32,33 +32,33 @@ def panels(
     left: float = 0.42,
     right: float = 0.17,
     top: float = 0.2,
-    below: float = 0.28,
-    beside: float = 0.22,
+    row_gap: float = 0.28,
+    column_gap: float = 0.22,
     ylabel: str = "",
     **options: Any,
 ) -> Any:
     """Lay out a grid of panels, with one label for all y axes.
 
-    All lengths are in inches: heights of panels, margins of the figure, and the gaps below and
-    beside a panel.
+    All lengths are in inches: heights of panels, margins of the figure, and the gaps between
+    rows and columns.
     """
     heights = [height] * rows
     if first_height is not None:
         heights[0] = first_height
-    total = top + sum(heights) + (rows - 1) * below + FOOT
+    total = top + sum(heights) + (rows - 1) * row_gap + FOOT
     figure.set_figheight(total)
     low = FOOT / total
     high = 1 - top / total
     figure.text(0.015, (low + high) / 2, ylabel, rotation=90, va="center")
     width = figure.get_figwidth()
-    panel_width = (width - left - right - (columns - 1) * beside) / columns
+    panel_width = (width - left - right - (columns - 1) * column_gap) / columns
     figure.subplots_adjust(
         left=left / width,
         right=1 - right / width,
         bottom=low,
         top=high,
-        hspace=below * rows / sum(heights),
-        wspace=beside / panel_width,
+        hspace=row_gap * rows / sum(heights),
+        wspace=column_gap / panel_width,
     )
     return figure.subplots(rows, columns, squeeze=False, height_ratios=heights, **options)
 

@@ -231,9 +231,9 @@ def _read_score_table(path: Path, split: Split) -> ScoreFunction:
         raise InputError(f"duplicate score of item {twice} for user {owner}", path=path)
 
     def rows(users: Int) -> Scores:
-        own = scores[users].tocoo()
-        dense = np.full(own.shape, -np.inf)
-        dense[own.row, own.col] = own.data
+        stored_scores = scores[users].tocoo()
+        dense = np.full(stored_scores.shape, -np.inf)
+        dense[stored_scores.row, stored_scores.col] = stored_scores.data
         return dense
 
     return rows
