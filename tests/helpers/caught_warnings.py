@@ -20,6 +20,11 @@ def full_messages(caught: Iterable[WarningMessage]) -> list[str]:
     return messages
 
 
+def messages_with(caught: Iterable[WarningMessage], word: str) -> list[str]:
+    """Return the messages that contain a word."""
+    return [message for message in full_messages(caught) if word in message]
+
+
 def with_warnings(
     call: Callable[..., Any], *arguments: Any, **options: Any
 ) -> tuple[Any, list[str]]:

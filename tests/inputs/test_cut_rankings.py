@@ -333,14 +333,14 @@ def test_metric_below_the_cut_is_refused():
 
 def test_function_of_pairs_is_checked():
     held_out = [0, 1]
-    for score, problem in (
+    for score, message in (
         (
             lambda users, _items: np.full(users.size, np.nan),
             "score of item 0 for user 0 is nan",
         ),
         (lambda users, _items: np.zeros((users.size, 2)), "one for each pair"),
     ):
-        with pytest.raises(sm.InputError, match=problem):
+        with pytest.raises(sm.InputError, match=message):
             sm.Ranks.from_function(score, held_out, n_items=5)
 
 

@@ -298,10 +298,10 @@ def test_dictionary_of_columns_is_read():
     assert metric_value(BEST_FIRST, "recall@3", relevant=both) == metric_value(
         BEST_FIRST, "recall@3", relevant=pairs
     )
-    problem = refusal_message(
+    message = refusal_message(
         sm.evaluate, {"user_id": [1], "item_id": [1, 2]}, relevant=RELEVANT
     )
-    assert "length" in problem
+    assert "length" in message
 
 
 @pytest.mark.filterwarnings("ignore:.*all 30 users have scores")
@@ -377,9 +377,9 @@ def test_nan_is_neither_relevant_nor_seen(number):
 @pytest.mark.filterwarnings("ignore:.*all 30 users have scores")
 def test_ids_without_overlap_are_refused_or_warn():
     other = {user: [f"i{items[0]}"] for user, items in RELEVANT.items()}
-    problem = refusal_message(sm.evaluate, BEST_FIRST, relevant=other)
-    assert "relevant" in problem
-    assert f"'i{LONG_HELD[0]}'" in problem
+    refusal_text = refusal_message(sm.evaluate, BEST_FIRST, relevant=other)
+    assert "relevant" in refusal_text
+    assert f"'i{LONG_HELD[0]}'" in refusal_text
     seen = {user: np.flatnonzero(row) for user, row in enumerate(LONG_SEEN)}
     half = {float(user) + 0.5: items for user, items in seen.items()}
     assert "found 0.5" in refusal_message(
@@ -406,16 +406,16 @@ def test_ratings_of_movielens_are_not_qrels(tmp_path):
         for user, item in enumerate(LONG_HELD)
     ]
     (tmp_path / "u.data").write_text("\n".join(rows))
-    problem = refusal_message(sm.evaluate, BEST_FIRST, relevant=tmp_path / "u.data")
-    assert "user_id" in problem
+    message = refusal_message(sm.evaluate, BEST_FIRST, relevant=tmp_path / "u.data")
+    assert "user_id" in message
 
 
 @pytest.mark.filterwarnings("ignore:.*all 30 users have scores")
 def test_user_given_twice_is_refused():
-    problem = refusal_message(
+    message = refusal_message(
         sm.rank, LONG_SCORES, None, LONG_HELD, users=[5, 5, *range(10, 38)]
     )
-    assert "row 2" in problem
+    assert "row 2" in message
 
 
 @pytest.mark.filterwarnings("ignore:.*all 30 users have scores")

@@ -509,10 +509,12 @@ def outcome(
     ]
     if not np.isclose(value, kind.right, rtol=1e-5):
         return "warned" if messages else f"{value}, not {kind.right}"
-    told = " ".join(
+    notes_text = " ".join(
         [*notes, *getattr(kind.call, "notes", []), *full_messages(messages)]
     )
-    missing = [name for names in added.values() for name in names if name not in told]
+    missing = [
+        name for names in added.values() for name in names if name not in notes_text
+    ]
     return f"unnoted {missing}" if missing else "right"
 
 

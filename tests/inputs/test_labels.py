@@ -115,9 +115,9 @@ def test_labelled_pairs_need_complete_or_correct():
     pairs = pd.DataFrame(
         {"user_id": [1, 1, 1], "score": [0.5, 0.9, 0.1], "label": [1, 0, 0]}
     )
-    problem = refusal_message(sm.evaluate, pairs, "rr")
-    assert "complete=True" in problem
-    assert "correct" in problem
+    message = refusal_message(sm.evaluate, pairs, "rr")
+    assert "complete=True" in message
+    assert "correct" in message
     for ranks in (sm.Ranks.from_pairs(pairs), pairs):
         options = {} if isinstance(ranks, sm.Ranks) else {"complete": True}
         assert sm.evaluate(ranks, "rr", **options)[0].value == 0.5

@@ -379,14 +379,14 @@ def test_order_of_rows_does_not_matter(seed, several):
 @pytest.mark.filterwarnings("ignore")
 def test_wrong_lists_are_refused():
     frame, relevant = random_lists(np.random.default_rng(1), False)
-    again = frame.copy()
-    again.loc[23, "item_id"] = again.loc[21, "item_id"]
+    result_of_ranks = frame.copy()
+    result_of_ranks.loc[23, "item_id"] = result_of_ranks.loc[21, "item_id"]
     gap = frame.copy()
     gap.loc[24, "rank"] = 7
     twice = frame.copy()
     twice.loc[24, "rank"] = 1
     for wrong, message in (
-        (again, "row 24: duplicate of row 22"),
+        (result_of_ranks, "row 24: duplicate of row 22"),
         (gap, "row 25, column rank: found 7; expected 1, 2, 3 and so on"),
         (twice, "column rank: found .*; expected 1, 2, 3 and so on"),
     ):
@@ -508,8 +508,8 @@ def test_arrays_of_a_retriever_are_read(order, kind):
             ranks = sm.Ranks.from_top_k(ids, HELD_OUT, scores=scores)
             return sm.evaluate(ranks, "hit@5")
 
-        again, _ = values_and_warnings(partial(value, ids, scores))
-        assert again == result
+        result_of_ranks, _ = values_and_warnings(partial(value, ids, scores))
+        assert result_of_ranks == result
 
 
 def test_minus_1_ends_a_list():
@@ -527,9 +527,9 @@ def test_minus_1_ends_a_list():
     [[[1, 2, 0, 4, 3, 5]], np.array([[7, 3, 9]]), TOP_ITEMS, TOP_ITEMS.tolist()],
 )
 def test_rows_of_ids_are_not_read_as_scores(ids):
-    problem = refusal_message(sm.evaluate, ids, "recall@2", relevant=[0] * len(ids))
-    assert "Ranks.from_top_k" in problem
-    assert "floats" in problem
+    message = refusal_message(sm.evaluate, ids, "recall@2", relevant=[0] * len(ids))
+    assert "Ranks.from_top_k" in message
+    assert "floats" in message
     as_floats = np.asarray(ids, float)
     ranks = sm.Ranks.from_scores(as_floats, [0] * len(ids))
     assert ranks.n_candidates[0] == as_floats.shape[1]
@@ -543,9 +543,9 @@ def test_ids_best_first_are_read():
 
 def test_ambiguous_pair_of_arrays_is_refused():
     for data in ((TOP_ITEMS, TOP_ITEMS), (TOP_ITEMS.astype(float), TOP_SCORES)):
-        problem = refusal_message(sm.evaluate, data, "hit@5", relevant=HELD_OUT)
-        assert "Ranks.from_top_k" in problem
-        assert "Ranks.from_factors" in problem
+        message = refusal_message(sm.evaluate, data, "hit@5", relevant=HELD_OUT)
+        assert "Ranks.from_top_k" in message
+        assert "Ranks.from_factors" in message
 
 
 def test_file_without_header_is_not_read_as_qrels(tmp_path):
@@ -555,10 +555,10 @@ def test_file_without_header_is_not_read_as_qrels(tmp_path):
             (user, int(item), 5, times + user) for user, item in enumerate(HELD_OUT)
         ]
         path.write_text("".join("\t".join(map(str, row)) + "\n" for row in rows))
-        problem = refusal_message(
+        message = refusal_message(
             sm.evaluate, dict(enumerate(TOP_ITEMS.tolist())), relevant=path
         )
-        assert "user_id" in problem
+        assert "user_id" in message
 
 
 def test_comment_lines_of_trec_eval_are_skipped(tmp_path):

@@ -489,7 +489,7 @@ def test_unread_columns_are_noted(tmp_path):
             f"{of}relevant: not read: day",
         ]
         assert "title" in str(results)
-        assert "question" not in str(results)
+        assert "warning:" not in str(results)
     compared = sm.compare(
         {"a": lists, "b": lists.assign(x=1, rank=9 - lists["rank"])},
         "hit@3",

@@ -167,16 +167,20 @@ def test_written_sample_must_agree_with_options(tmp_path):
     sm.SampledRanks([1, 5], [40, 50], 9, "with-replacement", ["a", "b"]).write(
         tmp_path / "s.pq"
     )
-    again = as_sampled_ranks(
+    result_of_ranks = as_sampled_ranks(
         tmp_path / "s.pq", n_negatives=9, sampling="with-replacement"
     )
-    assert (again.n_negatives, again.sampling, len(again)) == (
+    assert (
+        result_of_ranks.n_negatives,
+        result_of_ranks.sampling,
+        len(result_of_ranks),
+    ) == (
         9,
         "with-replacement",
         2,
     )
     for options in ({"n_negatives": 10}, {"sampling": "distinct"}, {"n_items": 60}):
-        for data in (tmp_path / "s.pq", again):
+        for data in (tmp_path / "s.pq", result_of_ranks):
             with pytest.raises(
                 sm.InputError, match=r"found .*, but .* is (10|distinct|60)"
             ):

@@ -10,7 +10,7 @@ from scipy.sparse import csr_array, save_npz
 
 import sampled_metrics as sm
 from sampled_metrics.ranks.data import as_ranks
-from tests.helpers.caught_warnings import full_messages, warns_about
+from tests.helpers.caught_warnings import full_messages, messages_with, warns_about
 from tests.helpers.files import join_rows, rank_counts, write_file
 from tests.helpers.results import refusal_message, values
 
@@ -348,10 +348,6 @@ class TestSparseScores:
 RNG = np.random.default_rng(0)
 
 
-def messages_with(recwarn, word):
-    return [text for text in full_messages(recwarn) if word in text]
-
-
 class TestPerfectOrder:
     def test_perfect_order_of_several_items_warns(self, recwarn):
         sm.evaluate(PREDICTED_MATRIX.toarray(), "recall@10", relevant=TEST_MATRIX)
@@ -421,8 +417,8 @@ def test_held_out_item_without_score_is_missing(entry):
 def test_ids_beside_vectors_are_numbers_of_rows():
     vectors = RNG.normal(size=(4, 2)), RNG.normal(size=(5, 2))
     relevant = pd.DataFrame({"user_id": [1, 2, 3, 4], "item_id": [0, 1, 2, 3]})
-    problem = refusal_message(sm.evaluate, vectors, "hr@1", relevant=relevant)
-    assert "scores" in problem
+    message = refusal_message(sm.evaluate, vectors, "hr@1", relevant=relevant)
+    assert "scores" in message
 
 
 def test_empty_batch_adds_nothing():

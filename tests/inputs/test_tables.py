@@ -303,14 +303,14 @@ def test_impossible_file_name_is_refused(name, shown):
 
 
 def test_path_that_is_not_a_file_is_refused(tmp_path):
-    for path, problem in (
+    for path, message in (
         (tmp_path / "x", "no such file"),
         (tmp_path, "a folder"),
         (Path("/dev/null"), "device"),
     ):
         error = refusal(read_table, path, "ranks")
         assert str(error.path) == str(path)
-        assert problem in error.problem
+        assert message in error.problem
     with pytest.raises(InputError, match="ranks"):
         read_table(7, "ranks")
 

@@ -7,7 +7,7 @@ import pandas as pd
 import pytest
 
 import sampled_metrics as sm
-from tests.helpers.caught_warnings import full_messages, warns_about
+from tests.helpers.caught_warnings import messages_with, warns_about
 from tests.helpers.results import values_and_warnings
 from tests.helpers.retriever import HELD_OUT, HIT_RATE, N_USERS, TOP_ITEMS, TOP_SCORES
 
@@ -23,10 +23,6 @@ ABOVE = (SCORES[np.arange(USERS), HELD][:, None] < SCORES).sum(axis=1)
 LISTS = {
     user: row.tolist() for user, row in enumerate(np.argsort(-SCORES, axis=1)[:, :10])
 }
-
-
-def messages_with(recwarn, word):
-    return [text for text in full_messages(recwarn) if word in text]
 
 
 @pytest.mark.filterwarnings("ignore:seen")
@@ -345,10 +341,6 @@ IN_BATCH = np.concatenate(
 DIAGONAL = np.tile(np.arange(SIZE), BATCHES)
 
 
-def messages_about_batches(recwarn):
-    return [text for text in full_messages(recwarn) if "square batches" in text]
-
-
 @pytest.mark.parametrize(
     "positive", [DIAGONAL, np.tile(np.eye(SIZE, dtype=int), (BATCHES, 1))]
 )
@@ -359,8 +351,8 @@ def test_square_batches_warn(positive, recwarn):
     assert (
         result.range_high < EXACT
     )  # the range misses the exact value, which is why it warns
-    (actual,) = messages_about_batches(recwarn)
-    assert "popularity" in actual
+    (message,) = messages_with(recwarn, "square batches")
+    assert "popularity" in message
 
 
 @pytest.mark.parametrize("n_items", [CATALOGUE, None])
@@ -368,7 +360,7 @@ def test_square_batches_of_a_meter_warn(n_items, recwarn):
     meter = sm.RankMeter("HR@10", n_items=n_items)
     for rows in BATCH_PARTS:
         meter.update(IN_BATCH[rows], positive=np.arange(SIZE))
-    assert messages_about_batches(recwarn)
+    assert messages_with(recwarn, "square batches")
 
 
 def test_remedy_for_square_batches_holds(recwarn):
@@ -383,7 +375,7 @@ def test_remedy_for_square_batches_holds(recwarn):
     )
     result = sm.correct(scores, "HR@10", "sampled", positive=0, n_items=CATALOGUE)[0]
     assert result.range_low <= EXACT <= result.range_high
-    assert not messages_about_batches(recwarn)
+    assert not messages_with(recwarn, "square batches")
 
 
 def test_other_columns_or_one_square_do_not_warn(recwarn):
@@ -394,4 +386,4 @@ def test_other_columns_or_one_square_do_not_warn(recwarn):
     meter.update(
         IN_BATCH[:SIZE], positive=np.arange(SIZE)
     )  # such as texts and their pictures
-    assert not messages_about_batches(recwarn)
+    assert not messages_with(recwarn, "square batches")

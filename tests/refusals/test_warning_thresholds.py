@@ -16,7 +16,12 @@ from sampled_metrics.ranks.warnings import (
     warn_about_sampled_ranks,
     warn_about_seen_items,
 )
-from tests.helpers.caught_warnings import full_messages, warnings_of, warns_about
+from tests.helpers.caught_warnings import (
+    full_messages,
+    messages_with,
+    warnings_of,
+    warns_about,
+)
 
 M, N = 100, 3541
 
@@ -46,7 +51,7 @@ def test_hundredth_of_rows_without_order_warns(equal, rows, warns, recwarn):
         n_items=N,
         shape="none",
     )
-    assert any("rows are equal" in text for text in full_messages(recwarn)) == warns
+    assert bool(messages_with(recwarn, "rows are equal")) == warns
 
 
 @pytest.mark.parametrize(
@@ -65,7 +70,7 @@ def test_held_out_items_near_the_middle_warn(rows, low, warns, recwarn, tmp_path
     pd.DataFrame({"sampled_rank": np.full(rows, low + 1)}).to_csv(path, index=False)
     as_sampled_ranks(path, n_negatives=M, n_items=N)
     message = f"above {100 - 100 * low / M:.1f} % of their negatives"
-    assert any(message in text for text in full_messages(recwarn)) == warns
+    assert bool(messages_with(recwarn, message)) == warns
 
 
 @pytest.mark.parametrize(
@@ -82,7 +87,7 @@ def test_table_of_ranks_that_end_early_warns(largest, near, warns, recwarn):
     table = pd.DataFrame({"sampled_rank": rows, "n_negatives": M})
     sm.correct(table, "auc", "sampled", n_items=N, shape="none")
     message = f"the largest rank is {largest} of 101, and {near} of {rows.size} rows are near it"
-    assert any(message in text for text in full_messages(recwarn)) == warns
+    assert bool(messages_with(recwarn, message)) == warns
 
 
 @pytest.mark.parametrize(("least", "is_taken"), [(90, True), (89, False), (99, True)])
@@ -135,7 +140,7 @@ def test_ten_users_with_usual_number_of_candidates_warn(
     none = np.zeros(users, np.int64)
     sm.evaluate(sm.Ranks(np.full(users, candidates), none, none), "recall@1")
     message = f"all {users} users have {candidates} candidates"
-    assert any(message in text for text in full_messages(recwarn)) == warns
+    assert bool(messages_with(recwarn, message)) == warns
 
 
 def test_different_numbers_of_candidates_do_not_warn(recwarn):
@@ -161,7 +166,7 @@ def test_ties_by_chance_do_not_warn(share, m, recwarn):
     probability = 1 - (1 - share) ** (1 / m)
     tied = rng.binomial(m, probability, 3000)
     warn_about_sampled_ranks(sm.SampledRanks(np.ones(3000, int), N, m, tied=tied))
-    assert not any("itself" in text for text in full_messages(recwarn))
+    assert not messages_with(recwarn, "itself")
 
 
 @pytest.mark.parametrize(
