@@ -101,6 +101,20 @@ def bracketing_vectors(
         The range is made narrow for means over this many users, with `z` standard errors.
     sign
         `UPPER` or `LOWER`.
+
+    Examples
+    --------
+    One negative of four. The vector gives 1 to sampled rank 1 and -0.6 to sampled rank 2; its mean
+    under extreme point k is never below the exact Recall@1, which is 1/k.
+
+    >>> from sampled_metrics.intervals.kernels import kernel
+    >>> table = kernel(5, 1, "without-replacement", "non-increasing", None)
+    >>> shares = np.array([[0.8, 0.2]])
+    >>> (vector,) = bracketing_vectors(
+    ...     Measure("recall", 1), table, shares, n_users=100, z=1.96, sign=UPPER
+    ... )
+    >>> vector.round(2), (table.probabilities @ vector).round(2)
+    (array([ 1. , -0.6]), array([1. , 0.8, 0.6, 0.4, 0.2]))
     """
     low, high = measure.value_at(np.array([table.n, 1]), table.n).tolist()
     if high <= low:  # the same value at every rank

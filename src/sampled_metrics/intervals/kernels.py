@@ -99,6 +99,15 @@ class ExtremePoints:
             alone; shape (points, ...).
         gains
             The same for the function that decides on the weights; shape (points,).
+
+        Examples
+        --------
+        A function with the values 1, 0 and 0 at ranks 1, 2 and 3; rank 1 counts twice.
+
+        >>> points = ExtremePoints(factor=2.0, last_shaped=3, points=np.array([1, 2, 3]))
+        >>> means = np.array([1.0, 1 / 2, 1 / 3])
+        >>> points.weighted_means(means, gains=np.array([1.0, -0.5, 0.2])).round(3)
+        array([1.   , 0.667, 0.4  ])
         """
         if self.is_complete:
             return values
@@ -173,6 +182,18 @@ def kernel(
         Cut-off of the metric; None without one.
     down_to
         The class has its shape at least down to this rank.
+
+    Examples
+    --------
+    One negative of four, and true ranks that are uniform on 1 ... k; rows are k, columns are the
+    sampled ranks 1 and 2.
+
+    >>> kernel(5, 1, "without-replacement", "non-increasing", None).probabilities
+    array([[1.   , 0.   ],
+           [0.875, 0.125],
+           [0.75 , 0.25 ],
+           [0.625, 0.375],
+           [0.5  , 0.5  ]])
     """
     factor = shape_factor(shape)
     if not 1 <= m < n:

@@ -124,6 +124,14 @@ def misfit(sample: SampledRanks, shape: str | float = NON_INCREASING, down_to: i
     five users are expected, with O users observed and E expected. Degrees of freedom are the cells
     less the extreme points in the closest mixture, plus one: this keeps the test from refusing too
     often where users are few.
+
+    Examples
+    --------
+    With one negative, rank 1 has a probability of at least 1/2 if no true rank is likelier than a
+    better one.
+
+    >>> print(misfit(SampledRanks([1] * 30 + [2] * 70, n_items=1000, n_negatives=1)))
+    chi-square 16 with 2 degrees of freedom, p = 0.0003
     """
     n = sample.mean_candidates
     table = kernel(n, sample.n_negatives, sample.sampling, shape, None, down_to=down_to)

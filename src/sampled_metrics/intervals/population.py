@@ -176,7 +176,13 @@ def rank_blocks(n: int) -> Ranks:
 
 
 def power_law(n: int, exponent: float) -> Population:
-    """Return the population in which a share (k/n)^exponent of users has a rank of at most k."""
+    """Return the population in which a share (k/n)^exponent of users has a rank of at most k.
+
+    Examples
+    --------
+    >>> round(power_law(100, 0.5).exact(Measure("recall", 1)), 6)
+    0.1
+    """
     ranks = rank_blocks(n)
     up_to = (ranks.worst_rank / n) ** exponent
     return Population(ranks, np.diff(up_to, prepend=0.0))

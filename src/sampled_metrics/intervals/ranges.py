@@ -141,6 +141,13 @@ def bracket_users(
     """Compute the bracketing vectors of some metrics, and average them for each user.
 
     The exact metric is that of the average user: rows of one user are averaged first.
+
+    Examples
+    --------
+    >>> sample = SampledRanks([1] * 60 + [2] * 30 + [5] * 10, n_items=100, n_negatives=10)
+    >>> low, high, _ = bracket_users((Measure("recall", 10),), sample).range(0)
+    >>> round(low, 2), round(high, 2)
+    (0.93, 0.96)
     """
     by_metric = []
     for measure in measures:

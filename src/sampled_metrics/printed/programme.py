@@ -130,6 +130,17 @@ def least_mean(constraints: MeanConstraints, cost: Float, cost_of_last: float = 
         The function under each extreme point; shape (points,).
     cost_of_last
         The function at the last rank.
+
+    Examples
+    --------
+    HR@1 is 0.30 to two digits. The least MRR of three ranks puts 0.295 on rank 1 and the rest on
+    rank 3.
+
+    >>> printed = MeanConstraints.from_ranks(
+    ...     np.array([0.3]), np.array([0.005]), np.array([1, 2, 3]), np.array([[1.0, 0.0, 0.0]])
+    ... )
+    >>> round(least_mean(printed, cost=np.array([1.0, 1 / 2, 1 / 3])), 6)
+    0.53
     """
     return _solve_with_columns(_LeastMeanProgramme(constraints, cost, cost_of_last))
 
