@@ -129,7 +129,7 @@ def run(monkeypatch, capfd):
 
 
 @pytest.fixture
-def refused(run):
+def refusal_line(run):
     """Run the command, which must be refused, and return its one line."""
 
     def command(*arguments):

@@ -222,14 +222,14 @@ def test_replace_file_on_full_disk_names_target(tmp_path):
     assert not list(target.parent.iterdir())
 
 
-def test_command_on_full_disk_names_output(tmp_path, monkeypatch, refused):
+def test_command_on_full_disk_names_output(tmp_path, monkeypatch, refusal_line):
     monkeypatch.chdir(tmp_path)
     rows = "".join(f"{user},{1 + (user % 40) ** 2 // 38}\n" for user in range(200))
     Path("r.csv").write_text("user_id,rank\n" + rows)
     command = ("sample", "r.csv", "--n-negatives", 5, "--n-items", 41, "--output")
     for name in ("out.csv", "out.parquet"):
         with full_after(100):
-            line = refused(*command, name)
+            line = refusal_line(*command, name)
         assert line.startswith(f"{name}: cannot be written (")
         assert line.endswith("File too large)")
     assert [path.name for path in tmp_path.iterdir()] == ["r.csv"]
@@ -238,10 +238,10 @@ def test_command_on_full_disk_names_output(tmp_path, monkeypatch, refused):
 @pytest.mark.parametrize(
     "spelling", ["s.csv", "./s.csv", "../{}/s.csv", "link.csv", "hard.csv"]
 )
-def test_command_refuses_input_as_output(sampled, refused, spelling):
+def test_command_refuses_input_as_output(sampled, refusal_line, spelling):
     (sampled.parent / "link.csv").symlink_to(sampled)
     os.link(sampled, sampled.parent / "hard.csv")
-    refused(*CORRECT, sampled, "--output", spelling.format(sampled.parent.name))
+    refusal_line(*CORRECT, sampled, "--output", spelling.format(sampled.parent.name))
     assert sampled.read_text() == SAMPLED
 
 
@@ -262,11 +262,11 @@ def test_command_refuses_input_as_output(sampled, refused, spelling):
         "check-negatives ranks.csv --relevant x.csv --seen y.csv --output ranks.csv",
     ],
 )
-def test_every_command_refuses_its_input_as_output(ranks, refused, line):
+def test_every_command_refuses_its_input_as_output(ranks, refusal_line, line):
     ranks.with_name("other.csv").write_text(RANKS)
     ranks.with_name("ranks.html").write_text(RANKS)
     before = {path: path.read_bytes() for path in ranks.parent.iterdir()}
-    assert "written" in refused(*line.split())
+    assert "written" in refusal_line(*line.split())
     assert {path: path.read_bytes() for path in ranks.parent.iterdir()} == before
 
 

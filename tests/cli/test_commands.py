@@ -235,10 +235,10 @@ def test_grades_are_noted_once(run, folder, files, options, words):
     assert "grades" not in done.stdout
 
 
-def test_cut_lists_are_refused(refused, folder):
+def test_cut_lists_are_refused(refusal_line, folder):
     del folder
     line = "sample list.csv --relevant relevant.csv --n-negatives 1 --n-items 9"
-    assert "--complete" in refused(*line.split())
+    assert "--complete" in refusal_line(*line.split())
 
 
 def test_compare_table(run, folder):
@@ -327,25 +327,25 @@ WRONG_FILES = {
 
 
 @pytest.mark.parametrize("case", WRONG_USE.strip().splitlines())
-def test_invalid_use_exits_2_with_one_line(refused, folder, case):
+def test_invalid_use_exits_2_with_one_line(refusal_line, folder, case):
     for name, content in WRONG_FILES.items():
         (folder / name).write_text(content)
     np.save(folder / "scores.npy", np.arange(12.0).reshape(3, 4))
     before = {path.name: path.read_bytes() for path in folder.iterdir()}
     command, text = case.split(" | ")
-    message = refused(*shlex.split(command.format_map(globals())))
+    message = refusal_line(*shlex.split(command.format_map(globals())))
     assert all(word in message for word in text.split(" & ")), message
     assert {path.name: path.read_bytes() for path in folder.iterdir()} == before
 
 
-def test_memory_error_is_one_line(refused, folder, monkeypatch):
+def test_memory_error_is_one_line(refusal_line, folder, monkeypatch):
     del folder
 
     def greedy(*_, **__):
         raise MemoryError("Unable to allocate 7.28 TiB")
 
     monkeypatch.setattr("sampled_metrics.evaluation.correct.correct", greedy)
-    assert refused(*shlex.split(CORRECT)).startswith(
+    assert refusal_line(*shlex.split(CORRECT)).startswith(
         "not enough memory: Unable to allocate"
     )
 

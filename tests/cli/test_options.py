@@ -168,7 +168,7 @@ def limited():
 
 
 @pytest.mark.parametrize(("command", "option"), limited())
-def test_options_at_limits(command, option, monkeypatch, tmp_path, refused):
+def test_options_at_limits(command, option, monkeypatch, tmp_path, refusal_line):
     monkeypatch.chdir(tmp_path)
     usual, *names = CALLS[command]
     text = f"--{option.replace('_', '-')}"
@@ -178,7 +178,9 @@ def test_options_at_limits(command, option, monkeypatch, tmp_path, refused):
             arguments_of_calls(
                 names, f"{command} {usual} {text} {bound}", monkeypatch
             )
-            message = refused(*f"{command} {usual} {text} {bound + step}".split())
+            message = refusal_line(
+                *f"{command} {usual} {text} {bound + step}".split()
+            )
             assert f"'{text}'" in message
 
 

@@ -445,9 +445,9 @@ def test_command_writes_full_page(run, folder):
         ("good.csv", "odd.csv", *SIZE_OPTIONS),
     ],
 )
-def test_mixed_and_missing_files_are_refused(refused, folder, arguments):
+def test_mixed_and_missing_files_are_refused(refusal_line, folder, arguments):
     (folder / "odd.csv").write_text("sampled_rank\n" + "8\n9\n" * 200 + "21\n")
-    message = refused("report", *arguments, "--output", "page.html")
+    message = refusal_line("report", *arguments, "--output", "page.html")
     assert re.match(
         r"(full|none|odd)(\.csv:| is ranked in full, good among samples)", message
     )

@@ -341,8 +341,8 @@ class TestCommands:
             ),
         ],
     )
-    def test_wrong_file_is_refused_without_output(self, refused, arguments):
-        assert "\x1b" not in refused(*arguments)
+    def test_wrong_file_is_refused_without_output(self, refusal_line, arguments):
+        assert "\x1b" not in refusal_line(*arguments)
         assert not list(Path().glob("x.*"))
 
     def test_table_escapes_control_characters(self, run):
