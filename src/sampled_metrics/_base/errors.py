@@ -9,7 +9,7 @@ import inspect
 import re
 import reprlib
 import warnings
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from contextvars import ContextVar
 from pathlib import Path
@@ -21,7 +21,7 @@ READ_AS = "read as "  # begins a note about the meaning of numbers
 VISIT_SEPARATOR = "\x1f"  # between user id and visit id; no id holds a control character
 _MAX_VALUE_LENGTH = 80  # characters of a value in a message
 _MAX_MESSAGE_LENGTH = 2000
-_MAX_COLUMNS_LENGTH = 200
+_MAX_NAMES_LENGTH = 200
 _INNER_MODULES = ("sampled_metrics", "contextlib")  # between the caller and a warning
 _UNNAMED_TABLES = ("", "data", "ranks")  # names of arguments, not of files
 # An argument and its option in a message: "n_items (--n-items)", "missing='last' (--missing last)".
@@ -125,6 +125,11 @@ def format_value(value: object) -> str:
     except ValueError:  # a whole number with more digits than Python writes
         text = f"of type {type(value).__name__}, too long to be written"
     return _shorten(text, _MAX_VALUE_LENGTH)
+
+
+def format_names(names: Iterable[str]) -> str:
+    """Join the names of columns for a message; many are cut off."""
+    return ", ".join(names)[:_MAX_NAMES_LENGTH]
 
 
 def _shorten(text: str, max_length: int) -> str:
@@ -304,5 +309,5 @@ def _describe_unread_columns(tables: list[TableNote]) -> list[str]:
     for (place, names), unread_names in unread.items():
         columns = ", ".join(name for name in names if name in unread_names)
         if columns:
-            notes.append(one_line(f"{place}: {NOT_READ}{_shorten(columns, _MAX_COLUMNS_LENGTH)}"))
+            notes.append(one_line(f"{place}: {NOT_READ}{_shorten(columns, _MAX_NAMES_LENGTH)}"))
     return notes

@@ -39,6 +39,7 @@ def solve_cone_programme(
     right: Float,
     cones: Sequence[Any],
     accuracy: float,
+    *,
     refinements: int | None = None,
 ) -> Any:
     """Minimise cost @ x such that right - matrix @ x lies in the cones; return clarabel's solution.

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pyarrow as pa
 
-_START_BYTES = 65_536  # read from the file
+_READ_BYTES = 65_536
 _MAX_LINES = 100
 _COLUMN_NAMES = ("user_id", "item_id", "rating", "timestamp")
 _SEPARATORS = ("\t", ",", ";", None)  # None for blanks
@@ -21,7 +21,7 @@ def suggest_reading(path: Path, third: str = _COLUMN_NAMES[2]) -> str:
     """
     try:
         with pa.input_stream(str(path)) as stream:
-            text = stream.read(_START_BYTES).decode()
+            text = stream.read(_READ_BYTES).decode()
     except (OSError, UnicodeDecodeError, pa.ArrowException):
         return ""
     whole_lines = text.splitlines()[:-1] or [text]

@@ -67,6 +67,7 @@ def items_for_scores(
     data: Any,
     name: str,
     size: Size,
+    *,
     user_ids: Ids | None = None,
     item_ids: Ids | None = None,
     min_relevance: float = 0.0,
@@ -80,7 +81,14 @@ def items_for_scores(
         if table is None:
             return items_by_position(data, name, size)
         if user_ids is not None and are_visit_ids(user_ids):
-            return _items_for_visits(table, name, size, user_ids, item_ids, min_relevance)
+            return _items_for_visits(
+                table,
+                name,
+                size,
+                visit_ids=user_ids,
+                item_ids=item_ids,
+                min_relevance=min_relevance,
+            )
         user = _axis_positions(table, USER, user_ids, size[0])
         item = _axis_positions(table, ITEM, item_ids, size[1])
         if user_ids is None and item_ids is None and user.all() and item.all():
@@ -93,6 +101,7 @@ def _items_for_visits(
     table: Table,
     name: str,
     size: Size,
+    *,
     visit_ids: Ids,
     item_ids: Ids | None,
     min_relevance: float,

@@ -16,7 +16,7 @@ from sampled_metrics._base.arrays import (
     sorted_unique,
 )
 from sampled_metrics._base.conversion import is_arrow_table
-from sampled_metrics._base.errors import InputError, warn_input
+from sampled_metrics._base.errors import InputError, format_names, warn_input
 from sampled_metrics.inputs.arrow_columns import decode_categories, encode, is_numeric, is_text
 from sampled_metrics.inputs.headerless import suggest_reading
 from sampled_metrics.inputs.items import RELEVANT, SEEN, Items
@@ -24,7 +24,6 @@ from sampled_metrics.inputs.roles import ITEM, USER, VISIT
 from sampled_metrics.inputs.tables import QRELS, ColumnNames, Table, as_table, to_arrow_table
 
 MAX_GRADES = 10  # different numbers; a column with more holds no grades
-_MAX_NAMES_LENGTH = 200  # characters of names of columns in a message
 _LABEL_ROWS = 1000  # rows of text in which yes and no are looked for
 _YES_NO_WORDS = ({"0", "1"}, {"no", "yes"}, {"false", "true"})
 _MAX_ITERATIONS = 10  # different values in the second column of qrels; ids have more
@@ -36,9 +35,9 @@ def read_item_table(data: object, name: str) -> Table | None:
     if table is not None:
         table.require(table.unit_columns()[0], ITEM)
     elif is_arrow_table(data):
-        names = ", ".join(to_arrow_table(data, Path(name), name).column_names)
+        names = format_names(to_arrow_table(data, Path(name), name).column_names)
         raise InputError(
-            f"{name}: found columns {names[:_MAX_NAMES_LENGTH]}; expected user_id and item_id; "
+            f"{name}: found columns {names}; expected user_id and item_id; "
             "other names by columns={'user': NAME, 'item': NAME} (--column user=NAME), and of a "
             "matrix the array"
         )

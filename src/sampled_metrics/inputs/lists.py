@@ -305,7 +305,7 @@ def count_lists(
                 SEEN,
                 lists.columns,
                 lists.user_ids,
-                relevant_items.user_ids,
+                other_ids=relevant_items.user_ids,
                 by_row=lists.by_row,
             )
             lists = _remove_seen(lists, relevant_items, seen_items)

@@ -15,7 +15,7 @@ from typing import Any, NamedTuple, TypeAlias
 import array_api_compat as compat
 import numpy as np
 
-from sampled_metrics._base.array_types import Float, Floats, Int
+from sampled_metrics._base.array_types import Bool, Float, Floats, Int
 from sampled_metrics._base.arrays import (
     CACHE_ENTRIES,
     MEMORY_ENTRIES,
@@ -264,16 +264,7 @@ class InnerProducts:
         )
         buffer = np.empty(0 if self.on_device else self._entries, self._dtype)
         for number, tile in enumerate(self._tiles):
-            # Settle pairs whose score is beyond all products of this tile and of later ones.
-            largest = tile.length * open_pairs.length
-            centre = np.ldexp(1.0, -tile.exponent) * open_pairs.scaled_score
-            margin = self._relative_error * (largest + np.abs(centre)) + self._absolute_error
-            is_open = better[open_pairs.number] < open_pairs.max_better
-            is_below_all = is_open & (centre < -largest - margin)
-            if is_below_all.any():
-                below = open_pairs.take(is_below_all)
-                better[below.number] += n_left[below.row]
-            is_open &= np.abs(centre) <= largest + margin
+            is_open, centre, margin = self._settle_pairs(open_pairs, tile, better, n_left)
             if not is_open.any():
                 break
             if not is_open.all():
@@ -307,6 +298,26 @@ class InnerProducts:
             tied[open_pairs.number] += level
         tied[better >= max_better] = 0
         return np.minimum(better, max_better), tied
+
+    def _settle_pairs(
+        self, pairs: _OpenPairs, tile: _Tile, better: Int, n_left: Int
+    ) -> tuple[Bool, Float, Float]:
+        """Settle pairs whose score is beyond all products of a tile and of later ones.
+
+        Candidates left are added to `better` where all of them score higher. Return which pairs
+        stay open, and the scores of all pairs with their margins of error, in the scale of the
+        products of the tile.
+        """
+        largest = tile.length * pairs.length
+        centre = np.ldexp(1.0, -tile.exponent) * pairs.scaled_score
+        margin = self._relative_error * (largest + np.abs(centre)) + self._absolute_error
+        is_open = better[pairs.number] < pairs.max_better
+        is_below_all = is_open & (centre < -largest - margin)
+        if is_below_all.any():
+            below = pairs.take(is_below_all)
+            better[below.number] += n_left[below.row]
+        is_open &= np.abs(centre) <= largest + margin
+        return is_open, centre, margin
 
     def _split_by_tile(self, row: Int, item: Int) -> list[Positions]:
         """Return, for each tile, the rows of its items and their columns in the tile."""

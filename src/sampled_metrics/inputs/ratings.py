@@ -12,7 +12,7 @@ import pandas as pd
 from sampled_metrics._base.array_types import Array, Int
 from sampled_metrics._base.arrays import first_duplicate, pair_codes
 from sampled_metrics._base.conversion import is_arrow_table, records_to_frame, to_array
-from sampled_metrics._base.errors import InputError, warn_input, watch_columns
+from sampled_metrics._base.errors import InputError, format_names, warn_input, watch_columns
 from sampled_metrics.inputs.arrow_columns import is_numeric, positions, value_type
 from sampled_metrics.inputs.roles import (
     ITEM,
@@ -26,7 +26,6 @@ from sampled_metrics.inputs.tables import Table, as_table, is_by_user, to_arrow_
 
 TRUE, PREDICTED = "true", "predicted"
 _EXPECTED_TABLE = "a table of user_id, item_id and a rating or its prediction"
-_MAX_NAMES_LENGTH = 200  # characters of names of columns in a message
 # Names of columns, in lower case without separators. The first group with one name in the table
 # tells the column.
 _RATING_COLUMNS = {
@@ -115,7 +114,7 @@ def _choose_column(name: str, columns: list[str], has_ids: bool) -> int:
             return places[0]
         if places:
             break
-    names = ", ".join(columns)[:_MAX_NAMES_LENGTH] or "none"
+    names = format_names(columns) or "none"
     raise InputError(
         f"found columns of numbers {names}; expected one, or user_id, item_id and "
         f"{_RATING_COLUMNS[name][0][0]}; of a matrix, users x items, give the array",

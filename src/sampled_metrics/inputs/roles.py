@@ -9,7 +9,7 @@ from contextlib import contextmanager
 from contextvars import ContextVar
 from typing import NamedTuple, TypeAlias
 
-from sampled_metrics._base.errors import InputError, format_value
+from sampled_metrics._base.errors import InputError, format_names, format_value
 
 NamesByRole: TypeAlias = Mapping[str, str] | None
 USER, ITEM, VISIT = "user_id", "item_id", "visit_id"
@@ -70,7 +70,6 @@ ROLES: Mapping[str, Role] = {
 KNOWN_COLUMNS = tuple(ROLES)
 # With one of these columns, no column of another name is taken as the score.
 _ORDER_COLUMNS = {"score", "rank", "sampledrank", "nbetter", "relevance"}
-_MAX_NAMES_LENGTH = 200  # characters of names in a message
 
 
 def normalise_name(name: str) -> str:
@@ -154,10 +153,8 @@ def naming(columns: NamesByRole) -> Iterator[None]:
         _assignment.reset(token)
     for name in assignment.role_by_name:
         if name not in assignment.read_names:
-            names = ", ".join(assignment.read_names) or "no table"
-            raise InputError(
-                f"columns (--column) name {format_value(name)}; found {names[:_MAX_NAMES_LENGTH]}"
-            )
+            names = format_names(assignment.read_names) or "no table"
+            raise InputError(f"columns (--column) name {format_value(name)}; found {names}")
 
 
 def record_names(names: Sequence[str]) -> None:

@@ -20,7 +20,7 @@ from sampled_metrics.inputs.tables import ColumnNames, Table, as_table
 from sampled_metrics.inputs.units import items_by_unit, relevant_by_unit
 from sampled_metrics.inputs.warnings import warn_about_common_item, warn_about_unused_grades
 
-_MIN_USERS = 10  # fewer may have even numbers of negatives by chance
+_MIN_EVEN_USERS = 10  # fewer may have even numbers of negatives by chance
 
 
 class ScoredPairs(NamedTuple):
@@ -231,7 +231,7 @@ def _warn_if_rows_are_joined(n_held_out: Int, n_negatives: Int) -> None:
     """Warn if each of a user's held-out items seems to have negatives of its own."""
     most = int(n_held_out.max())
     is_even = (n_held_out == most).all() and (n_negatives % most == 0).all()
-    if n_held_out.size >= _MIN_USERS and most > 1 and is_even:
+    if n_held_out.size >= _MIN_EVEN_USERS and most > 1 and is_even:
         warn_input(
             "data",
             f"users have {most} held-out items and {n_negatives[0]} negatives: are these "

@@ -24,7 +24,13 @@ from scipy import sparse
 from sampled_metrics._base.array_types import Bool, Codes, Float, Floats, Ids, Int
 from sampled_metrics._base.arrays import order_preserving_floats
 from sampled_metrics._base.conversion import is_arrow_table, records_to_frame, to_numpy
-from sampled_metrics._base.errors import InputError, format_value, warn_input, watch_columns
+from sampled_metrics._base.errors import (
+    InputError,
+    format_names,
+    format_value,
+    warn_input,
+    watch_columns,
+)
 from sampled_metrics._base.files import PARQUET_SUFFIXES, reading_as
 from sampled_metrics._base.visits import join_ids
 from sampled_metrics.inputs.arrow_columns import (
@@ -57,13 +63,12 @@ Expected: TypeAlias = str | Callable[[int], str]  # what is expected, maybe depe
 
 ARRAY_SUFFIXES = (".npy", ".npz")
 _ID_TYPES = "whole numbers or text"
-_MAX_NAMES_LENGTH = 200  # characters of names of columns in a message
 _MIXED_TYPES_MESSAGE = re.compile(
     r"Could not convert (.*?) with type .* failed for column (.*) with type"
 )
 _INVALID_ID = r"^$|^\s|\s$|[\x00-\x1f\x7f]|^.{201}"
 _LARGEST_INT64 = 2**63 - 1
-_START_BYTES = 1 << 16  # of a text file, in which the header is looked for
+_HEADER_BYTES = 1 << 16  # of a text file, in which comments and the header are
 
 
 class TrecFormat(NamedTuple):
@@ -516,9 +521,7 @@ def read_table(
             suggestion = suggest_reading(path, "score" if trec is RUN else "rating")
         raise InputError(f"no header that names the columns; {expected}{suggestion}", path=path)
     if not table.columns:
-        raise InputError(
-            f"found columns {', '.join(table.names)[:_MAX_NAMES_LENGTH]}; {expected}", path=path
-        )
+        raise InputError(f"found columns {format_names(table.names)}; {expected}", path=path)
     if not len(table):
         raise InputError(f"no rows; {expected}", path=path)
     return table
@@ -594,7 +597,7 @@ def _read_text(
 ) -> pa.Table:
     """Read a text file; its first lines may be comments, which begin with # and a blank."""
     with pa.input_stream(str(path)) as stream:
-        start = stream.read(_START_BYTES).removeprefix(b"\xef\xbb\xbf")  # byte order mark
+        start = stream.read(_HEADER_BYTES).removeprefix(b"\xef\xbb\xbf")  # byte order mark
     if b"\0" in start or not start.strip():
         raise ValueError("no text")
     if ".json" in path.suffixes and start.lstrip()[:1] in (b"{", b"["):

@@ -77,6 +77,7 @@ def items_by_unit(
     name: str,
     columns: ColumnNames,
     unit_ids: pa.Array,
+    *,
     other_ids: pa.Array | None = None,
     by_row: bool = False,
 ) -> Items:

@@ -20,7 +20,7 @@ from sampled_metrics.inputs.roles import ITEM, USER
 
 # The thresholds keep chance from raising a warning: smaller data may look this way by accident.
 _MIN_IDS = {USER: 1, ITEM: 10}  # fewer ids may be disjoint
-_MIN_ROWS = 10  # fewer users, items or rows may be alike, or complete
+_MIN_SIZE = 10  # fewer users, items or rows may be alike, or complete
 _MIN_ROWS_OF_COLUMN = 50  # fewer rows may share a score
 _NEARLY_ALL = 0.9  # share of users
 _CHECKED_IDS = 1000
@@ -77,7 +77,7 @@ def _warn_about_forms_of_ids(name: str, ids: pa.Array, other_ids: pa.Array) -> N
 def warn_about_common_item(items: Items) -> None:
     """Warn about one of several relevant items that nearly all users share, as padding is."""
     sizes = items.sizes[items.sizes > 0]
-    if sizes.size < _MIN_ROWS or np.count_nonzero(sizes > 1) < _NEARLY_ALL * sizes.size:
+    if sizes.size < _MIN_SIZE or np.count_nonzero(sizes > 1) < _NEARLY_ALL * sizes.size:
         return
     counts = np.bincount(items.item, minlength=2)
     second, first = np.sort(counts)[-2:]
@@ -102,7 +102,7 @@ def warn_about_unused_grades(grades: Float | None) -> None:
 
 def warn_about_candidates_seen(users: int, items: int) -> None:
     """Warn that seen items may be candidates, if every user has a score for every item."""
-    if min(users, items) >= _MIN_ROWS:
+    if min(users, items) >= _MIN_SIZE:
         warn_input(
             SEEN,
             f"all {users:,} users have scores of all {items:,} items: items seen in training "
@@ -141,7 +141,7 @@ def warn_about_first_column(
 def warn_about_batches(row: Int, column: Int, width: int) -> None:
     """Warn that negatives may be held-out items of other rows, as in square batches."""
     n_rows = row.size
-    if min(n_rows, width) < _MIN_ROWS or n_rows < width:
+    if min(n_rows, width) < _MIN_SIZE or n_rows < width:
         return
     if np.array_equal(row, np.arange(n_rows)) and np.array_equal(column, row % width):
         warn_input(

@@ -245,7 +245,7 @@ def _are_vectors(arrays: tuple[Array, Array], relevant: ItemsByUser | None) -> b
         return False
     try:
         with suppress_warnings():
-            items = items_for_scores(relevant, RELEVANT, (n, n), None, None, 0.0)
+            items = items_for_scores(relevant, RELEVANT, (n, n))
     except InputError:
         return False
     return bool(items.item.max(initial=0) >= d)
