@@ -81,7 +81,7 @@ def _published(server, monkeypatch):
     monkeypatch.setitem(CATALOGUE, "ml-1m", replace(ML_1M, checksum=checksum))
 
 
-def attempt(tmp_path, url=None, name="ml-1m", **options):
+def fetch_archive(tmp_path, url=None, name="ml-1m", **options):
     settings = {"cache": str(tmp_path / "cache"), "timeout": 5, **options}
     return fetch(
         tmp_path / "out" / f"{name}.zip",
@@ -90,7 +90,7 @@ def attempt(tmp_path, url=None, name="ml-1m", **options):
 
 
 def test_download_complete_archive_is_official(tmp_path, server):
-    source = attempt(tmp_path, server.url)
+    source = fetch_archive(tmp_path, server.url)
     assert (tmp_path / "out" / "ml-1m.zip").read_bytes() == server.content
     assert (source.origin, source.archive) == ("download", "ml-1m.zip")
     assert source.checksum == CATALOGUE["ml-1m"].checksum
@@ -101,16 +101,16 @@ def test_download_complete_archive_is_official(tmp_path, server):
 
 
 def test_fetch_prefers_local_archive_then_cache(tmp_path, server):
-    attempt(tmp_path, server.url)
-    assert attempt(tmp_path, server.url).origin == "cache"
+    fetch_archive(tmp_path, server.url)
+    assert fetch_archive(tmp_path, server.url).origin == "cache"
     mine = write_archive(tmp_path / "mine.zip", RATINGS * 2)
-    source = attempt(tmp_path, server.url, archive=str(mine))
+    source = fetch_archive(tmp_path, server.url, archive=str(mine))
     assert (source.origin, source.archive) == ("local archive", "mine.zip")
     assert (source.archive_is_official, source.ratings_is_official) == (False, False)
     assert (tmp_path / "out" / "ml-1m.zip").read_bytes() == mine.read_bytes()
     assert server.requests == 1
     (tmp_path / "cache" / "ml-1m.zip").write_bytes(b"spoilt")
-    assert attempt(tmp_path, server.url).origin == "download"
+    assert fetch_archive(tmp_path, server.url).origin == "download"
     assert server.requests == 2
 
 
@@ -121,7 +121,7 @@ def test_ratings_with_official_git_hash_are_official(tmp_path, monkeypatch, name
     dataset = replace(CATALOGUE[name], ratings_git_blob=blob)
     monkeypatch.setitem(CATALOGUE, name, dataset)
     path = write_archive(tmp_path / "a.zip", b"hello\n", member=dataset.member)
-    source = attempt(tmp_path, name=name, archive=str(path))
+    source = fetch_archive(tmp_path, name=name, archive=str(path))
     assert source.ratings_is_official is (True if blob else None)
     assert source.ratings_sha256 == hashlib.sha256(b"hello\n").hexdigest()
     assert source.archive_is_official is (None if dataset.checksum is None else False)
@@ -132,7 +132,7 @@ def test_archive_without_checksum_must_be_zip(tmp_path, server, pauses):
     member = CATALOGUE["ml-latest-small"].member
     text = b"userId,movieId,rating,timestamp\n1,10,4.5,7\n"
     server.content = write_archive(tmp_path / "latest.zip", text, member).read_bytes()
-    source = attempt(tmp_path, server.url, name="ml-latest-small")
+    source = fetch_archive(tmp_path, server.url, name="ml-latest-small")
     assert (source.origin, source.checksum, source.checksum_verified) == (
         "download",
         None,
@@ -141,18 +141,20 @@ def test_archive_without_checksum_must_be_zip(tmp_path, server, pauses):
     assert (source.archive_is_official, source.ratings_is_official) == (None, None)
     assert source.ratings_sha256 == hashlib.sha256(text).hexdigest()
     assert (server.requests, len(pauses)) == (1, 0)
-    assert attempt(tmp_path, server.url, name="ml-latest-small").origin == "cache"
+    assert (
+        fetch_archive(tmp_path, server.url, name="ml-latest-small").origin == "cache"
+    )
     server.answers = ["page"]
     other = tmp_path / "other"
     with pytest.raises(InputError, match=r"dataset\.archive"):
-        attempt(other, server.url, name="ml-latest-small", retries=0)
+        fetch_archive(other, server.url, name="ml-latest-small", retries=0)
     assert not list((other / "cache").glob("*"))
 
 
 @pytest.mark.parametrize("answers", [["503", "503"], ["truncated"]])
 def test_download_retries_after_bad_answers(tmp_path, server, pauses, answers):
     server.answers = answers[:]
-    assert attempt(tmp_path, server.url).origin == "download"
+    assert fetch_archive(tmp_path, server.url).origin == "download"
     assert server.requests == len(answers) + 1 == len(pauses) + 1
 
 
@@ -180,7 +182,7 @@ def test_failed_download_names_address_and_remedy(
     }.get(answer, server.url)
     server.answers = [answer] * 2
     with pytest.raises(InputError) as caught:
-        attempt(tmp_path, url, retries=1, **options)
+        fetch_archive(tmp_path, url, retries=1, **options)
     assert type(caught.value) is error
     message = str(caught.value)
     assert all(word in message for word in (problem, url, "MOVIELENS_ARCHIVE"))
@@ -197,9 +199,9 @@ def test_script_marks_unreachable_server(tmp_path, server, answer):
     server.answers, log = ["404"], tmp_path / "fetch.log"
     url = CLOSED if answer == "closed" else server.url
     dataset = {"url": url, "cache": f"{tmp_path}/cache", "retries": 0}
-    written = {"archive": f"{tmp_path}/a.zip", "source": f"{tmp_path}/source.json"}
+    outputs = {"archive": f"{tmp_path}/a.zip", "source": f"{tmp_path}/source.json"}
     with pytest.raises(SystemExit):
-        run_script("fetch", log, {"archive": []}, written, dataset=dataset)
+        run_script("fetch", log, {"archive": []}, outputs, dataset=dataset)
     assert (tmp_path / "fetch.log.unreachable").exists() == (answer == "closed")
     assert not (tmp_path / "a.zip").exists()
 

@@ -24,7 +24,7 @@ from tests.conftest import ROOT
 PUBLISHED = read_published(ROOT / "config/paper/tables.csv")
 
 
-def printed(sizes=(1010.0, 59.0), changes=()):
+def published_run(sizes=(1010.0, 59.0), changes=()):
     """A run with the published values, some cells of Tables 3 and 4 changed."""
     cells = PUBLISHED[PUBLISHED["table"] >= 3].astype({"value": float}).set_index(KEY)
     for *key, value in changes:
@@ -43,7 +43,7 @@ def printed(sizes=(1010.0, 59.0), changes=()):
 
 def measure_claim(quote, run=None):
     (claim,) = [claim for claim in claims() if quote in claim["quote"]]
-    return (run or printed()).measure(claim["measurement"])
+    return (run or published_run()).measure(claim["measurement"])
 
 
 def test_claims_are_unique_and_in_order():
@@ -56,7 +56,9 @@ def test_claims_are_unique_and_in_order():
 
 @pytest.fixture(scope="module")
 def table():
-    return ledger(printed(), printed_run(PUBLISHED), [printed(), printed()])
+    return ledger(
+        published_run(), printed_run(PUBLISHED), [published_run(), published_run()]
+    )
 
 
 def test_claims_on_printed_tables(table):
@@ -155,7 +157,7 @@ MUCH_BETTER = "recommender X is much better than Y which is better"
     ],
 )
 def test_claim_measured_on_changed_cells(quote, changes, holds, text):
-    is_true, measured = measure_claim(quote, printed(changes=changes))
+    is_true, measured = measure_claim(quote, published_run(changes=changes))
     assert is_true is holds
     assert text in measured
 
@@ -168,7 +170,7 @@ def test_claim_bounds_are_exact():
         ("requires only m = 60", (1010.0, 60.0), True),
         ("requires only m = 60", (1010.0, np.nan), False),
     ):
-        assert measure_claim(quote, printed(sizes))[0] is holds, (quote, sizes)
+        assert measure_claim(quote, published_run(sizes))[0] is holds, (quote, sizes)
     assert measure_claim("2310 items are in the top 100") == (True, "2,310 of X")
     assert measure_claim("less than 300") == (True, "299 of X")
 
@@ -203,7 +205,7 @@ def test_write_claims_files(tmp_path, table):
     ],
 )
 def test_variance_claim_needs_growing_deviations(column, sd, holds):
-    run = printed()
+    run = published_run()
     run._numbers["expected_std"][3, "Y", "AP", column] = sd
     assert run.measure("variance_of_low_gamma")[0] is holds
 

@@ -456,10 +456,10 @@ def test_ids_round_trip(tmp_path_factory, rows):
     with path.open("w", newline="", encoding="utf-8") as file:
         csv.writer(file).writerows([("user", "item"), *rows])
     users, items = zip(*rows, strict=True)
-    found = published_pairs(read_interactions(path))
+    pairs = published_pairs(read_interactions(path))
     canonical = all(re.fullmatch("0|-?[1-9][0-9]{0,17}", user) for user in users)
-    assert [item for _, item in found] == list(items)
-    assert [user for user, _ in found] == (
+    assert [item for _, item in pairs] == list(items)
+    assert [user for user, _ in pairs] == (
         list(map(int, users)) if canonical else list(users)
     )
 

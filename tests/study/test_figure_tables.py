@@ -231,13 +231,13 @@ def test_band_is_range_over_starts():
     )
     table = band_over_starts("X", starts, SETTINGS)
     keys = ["estimator", "n_negatives"]
-    drawn = [
+    curves = [
         recall_against_samples({"X": ranks, "Y": ranks}, SETTINGS) for ranks in starts
     ]
-    drawn = pd.concat([pick(one, kind="curve", recommender="X") for one in drawn])
+    curves = pd.concat([pick(one, kind="curve", recommender="X") for one in curves])
     for kind, how in (("lowest", "min"), ("highest", "max")):
         actual = pick(table, kind=kind, recommender="X").set_index(keys)["value"]
-        expected = drawn.groupby(keys)["value"].agg(how)
+        expected = curves.groupby(keys)["value"].agg(how)
         pd.testing.assert_series_equal(
             actual.sort_index(), expected, check_index_type=False
         )

@@ -46,7 +46,7 @@ TABLES = {
 }
 
 
-def rendered(number, table):
+def render_figure(number, table):
     """The figure that `draw` saves."""
     with matplotlib.rc_context(matplotlib.rc_params_from_file(STYLE)):
         figure = Figure()
@@ -58,11 +58,13 @@ def rendered(number, table):
 @pytest.fixture(scope="module")
 def figures():
     tables = {number: table.copy() for number, table in TABLES.items()}
-    drawn = {number: rendered(number, table) for number, table in tables.items()}
+    figures_by_number = {
+        number: render_figure(number, table) for number, table in tables.items()
+    }
     for number, table in tables.items():
         # drawing does not change the table
         pd.testing.assert_frame_equal(table, TABLES[number])
-    return drawn
+    return figures_by_number
 
 
 def points(axes):
@@ -232,7 +234,7 @@ def test_figure_6_height_fits_curves(factor):
     is_value = ~table["kind"].isin(["sure", "published"])
     table.loc[is_value, "value"] *= factor
     for axes, estimator in zip(
-        rendered(6, table).axes, ("Sampled", "BV 0.1"), strict=True
+        render_figure(6, table).axes, ("Sampled", "BV 0.1"), strict=True
     ):
         rows = table[(table["estimator"] == estimator) & (table["kind"] == "curve")]
         largest = max(
@@ -397,7 +399,7 @@ def test_many_long_names_fit_figure(number, recommenders):
         tables.append(
             few[few["kind"] == "ordered"].assign(recommender=" vs ".join(names[:2]))
         )
-    figure = rendered(number, pd.concat(tables))
+    figure = render_figure(number, pd.concat(tables))
     assert_no_overlap(figure)
     assert min(axes.bbox.height for axes in figure.axes) > 0.3 * figure.dpi
     assert min(axes.bbox.width for axes in figure.axes) > 1.0 * figure.dpi
@@ -445,7 +447,7 @@ def test_draw_failure_keeps_old_file(tmp_path, monkeypatch):
 
 
 def test_errors_figure_draws_every_estimator():
-    (axes,) = rendered("errors", TABLES["errors"]).axes
+    (axes,) = render_figure("errors", TABLES["errors"]).axes
     curves = {line.get_label(): line.get_xydata() for line in axes.get_lines()}
     assert list(curves) == list(TABLES["errors"]["estimator"].unique())
     for name, points in curves.items():
@@ -459,7 +461,7 @@ def test_errors_figure_of_auc_alone_is_empty():
         {"A": Ranks.from_ranks([3, 40], n_items=101)}, settings
     )
     assert table.empty
-    figure = rendered("errors", table)
+    figure = render_figure("errors", table)
     assert not figure.axes
     assert figure.texts
 
@@ -469,4 +471,4 @@ def test_errors_figure_of_single_size_and_zero():
         [("Likely", 10, 0.0), ("Sampled", 10, 0.0)],
         columns=["estimator", "n_negatives", "value"],
     )
-    assert len(rendered("errors", table).axes) == 1
+    assert len(render_figure("errors", table).axes) == 1

@@ -97,7 +97,9 @@ def test_read_scores_ranks_match_counts(tmp_path, ids, name, more, mask):
         np.where(SEEN & mask, -np.inf, SCORES), (0, more), constant_values=3
     )
     others = np.arange(1000, 1000 + more)
-    users, items = (IDS[ids](np.append(own, others)) for own in (USERS, ITEMS))
+    users, items = (
+        IDS[ids](np.append(first_ids, others)) for first_ids in (USERS, ITEMS)
+    )
     assert (
         ranked(write(tmp_path / name, users, items, scores), split_of(ids)) == COUNTED
     )

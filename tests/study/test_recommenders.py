@@ -61,13 +61,13 @@ def solved(vectors, histories, lambda_, alpha):
     """The vectors that minimise the paper's loss for fixed `vectors` of the other side."""
     solutions = []
     for history in histories:
-        own = vectors[history > 0]
+        of_user = vectors[history > 0]
         matrix = (
-            own.T @ own
+            of_user.T @ of_user
             + alpha * vectors.T @ vectors
             + lambda_ * np.eye(vectors.shape[1])
         )
-        solutions.append(np.linalg.solve(matrix, own.sum(axis=0)))
+        solutions.append(np.linalg.solve(matrix, of_user.sum(axis=0)))
     return np.array(solutions)
 
 

@@ -19,19 +19,19 @@ from tests.helpers.interactions import as_ratings, synthetic_interactions
 REFERENCE = ROOT / "results/reference"
 
 
-def run(script, *words):
+def run(script, *arguments):
     command = [
         sys.executable,
         "-m",
         "sampled_metrics_study.reference",
         script,
-        *words,
+        *arguments,
     ]
     return subprocess.run(command, capture_output=True, text=True, check=False)
 
 
 @pytest.fixture
-def copied(tmp_path):
+def results(tmp_path):
     for name in ("tables", "figures"):
         shutil.copytree(REFERENCE / name, tmp_path / name)
     for name in ("ranges.csv", "scorecard.csv", "provenance.json"):
@@ -39,25 +39,25 @@ def copied(tmp_path):
     return tmp_path
 
 
-def test_verify_copy_is_the_same(copied):
-    record = json.loads((copied / "provenance.json").read_text())
+def test_verify_copy_is_the_same(results):
+    record = json.loads((results / "provenance.json").read_text())
     record["source"]["archive_is_official"] = True
-    (copied / "provenance.json").write_text(json.dumps(record))
-    done = run("verify", copied, REFERENCE)
+    (results / "provenance.json").write_text(json.dumps(record))
+    done = run("verify", results, REFERENCE)
     assert (done.returncode, done.stderr) == (0, "")
     assert done.stdout.startswith("official archive (")
     assert done.stdout.count("\n") == 1
 
 
-def test_verify_counts_changes_and_names_first(copied):
-    table = copied / "tables/table3.csv"
+def test_verify_counts_changes_and_names_first(results):
+    table = results / "tables/table3.csv"
     text = table.read_text()
     assert text.count(",7.75,") == 1
     table.write_text(text.replace(",7.75,", ",7.76,"))
-    figure = copied / "figures/figure3.csv"
+    figure = results / "figures/figure3.csv"
     lines = figure.read_text().splitlines(keepends=True)
     figure.write_text("".join(lines[:-1]))
-    done = run("verify", copied, REFERENCE)
+    done = run("verify", results, REFERENCE)
     assert done.returncode == 1
     assert "Tables 1-4 (1 of " in done.stdout
     assert "table3.csv, row " in done.stdout
@@ -68,8 +68,8 @@ def test_verify_counts_changes_and_names_first(copied):
     )
 
 
-def test_verify_allows_rounding(copied):
-    figure = copied / "figures/figure6.csv"
+def test_verify_allows_rounding(results):
+    figure = results / "figures/figure6.csv"
     head, first, *rest = figure.read_text().splitlines(keepends=True)
     cells = first.rstrip("\n").split(",")
     places = [i for i, cell in enumerate(cells) if "." in cell and len(cell) > 8]
@@ -77,7 +77,7 @@ def test_verify_allows_rounding(copied):
         cells[place] = repr(float(cells[place]) * (1.0 + 1e-12))
     assert places
     figure.write_text("".join([head, ",".join(cells) + "\n", *rest]))
-    assert run("verify", copied, REFERENCE).returncode == 0
+    assert run("verify", results, REFERENCE).returncode == 0
 
 
 def events_of(path):
@@ -117,11 +117,11 @@ def test_stored_ranks_have_no_ids(tmp_path):
     sm.Ranks([9, 8, 7], [1, 0, 3], [0, 2, 1], users=users, source="trained").write(
         path, items=users
     )
-    reference.store(tmp_path / "kept", path)
-    (kept,) = (tmp_path / "kept").iterdir()
-    assert kept.name == "X.parquet"
-    ranks = as_ranks(kept)
+    reference.store(tmp_path / "stored", path)
+    (stored,) = (tmp_path / "stored").iterdir()
+    assert stored.name == "X.parquet"
+    ranks = as_ranks(stored)
     assert ranks.users.tolist() == [0, 1, 2]
     assert ranks.n_better.tolist() == [1, 0, 3]
     assert ranks.source == "reference run; nothing was trained here"
-    assert "item_id" not in pd.read_parquet(kept)
+    assert "item_id" not in pd.read_parquet(stored)

@@ -17,7 +17,7 @@ from sampled_metrics_study.steps import STAGES, code_digest, refuse_edited, step
 from tests.conftest import ROOT
 
 
-def job(log, output=()):
+def fake_job(log, output=()):
     return SimpleNamespace(log=[str(log)], output=[str(path) for path in output])
 
 
@@ -42,20 +42,20 @@ def log(tmp_path):
     ],
 )
 def test_step_error_is_one_line_status_2(log, capsys, error, message):
-    with pytest.raises(SystemExit) as ended, step(job(log)):
+    with pytest.raises(SystemExit) as ended, step(fake_job(log)):
         raise error
     assert ended.value.code == 2
     assert log.read_text() == capsys.readouterr().err == message
 
 
 def test_step_raises_bugs(log):
-    with pytest.raises(ZeroDivisionError), step(job(log)):
+    with pytest.raises(ZeroDivisionError), step(fake_job(log)):
         raise ZeroDivisionError
 
 
 def test_step_logs_to_file_and_screen(log, capsys):
     log.write_text("of the last run\n")
-    with step(job(log)) as logger:
+    with step(fake_job(log)) as logger:
         logger.info("%d users", 7)
         logger.debug("nobody asks for it")
     assert log.read_text() == capsys.readouterr().err == "7 users\n"
@@ -64,7 +64,7 @@ def test_step_logs_to_file_and_screen(log, capsys):
 def test_edited_file_is_refused(tmp_path, log):
     output, foreign = tmp_path / "made.csv", tmp_path / "foreign.csv"
     for text in ("a\n", "b\n"):  # also when the step runs again
-        with step(job(log, output=[output])):
+        with step(fake_job(log, output=[output])):
             output.write_text(text)
     # as printed by sha256sum for "b\n"
     digest = "0263829989b6fd954f72baaf2fc64bc2e2f01d692d4de72986ea808f6e99813f"
@@ -81,7 +81,7 @@ def test_last_checksum_counts(tmp_path):
     """Another step may have made the same file before, for example with other pieces."""
     output = tmp_path / "made.csv"
     for number, name in enumerate(("z", "a")):
-        with step(job(tmp_path / f"{name}.log", output=[output])):
+        with step(fake_job(tmp_path / f"{name}.log", output=[output])):
             output.write_text(name)
         os.utime(tmp_path / f"{name}.sha256", (number, number))
     refuse_edited([str(output)], tmp_path)
@@ -100,17 +100,17 @@ RULE = re.compile(
 
 def stages():
     """The scripts of each stage according to the rules."""
-    found = {stage: set() for stage in STAGES}
+    scripts = {stage: set() for stage in STAGES}
     for rules in (ROOT / "workflow/rules").glob("*.smk"):
         for stage, script in RULE.findall(rules.read_text("utf-8")):
-            found[stage].add(script)
-    return found
+            scripts[stage].add(script)
+    return scripts
 
 
 SCRIPTS = stages()
 
 
-def statements(script):
+def import_statements(script):
     """The import statements of a script."""
     tree = ast.parse((ROOT / f"workflow/scripts/{script}.py").read_text("utf-8"))
     return [
@@ -125,29 +125,29 @@ def graph():
     )
 
 
-def written(graph, script):
+def imported_modules(graph, script):
     """Modules that a script imports, also in functions, and their packages."""
     wanted = set()
-    for node in statements(script):
+    for node in import_statements(script):
         if isinstance(node, ast.ImportFrom) and node.module.startswith(PACKAGES):
             names = {f"{node.module}.{alias.name}" for alias in node.names}
             wanted |= {node.module, *(names & graph.modules)}
-    found = set()
+    modules = set()
     while wanted:
         module = wanted.pop()
-        found.add(module)
+        modules.add(module)
         package = module.rpartition(".")[0]
         wanted |= (
             ({package} | graph.find_modules_directly_imported_by(module))
-            - found
+            - modules
             - {""}
         )
-    return found
+    return modules
 
 
-def loaded(script):
+def loaded_modules(script):
     """Modules that are loaded after the imports of a script."""
-    lines = [ast.unparse(node) for node in statements(script)]
+    lines = [ast.unparse(node) for node in import_statements(script)]
     lines += [
         "import sys",
         f"print(*(name for name in sys.modules if name.startswith({PACKAGES})))",
@@ -174,7 +174,9 @@ def test_stage_lists_imported_files_only(graph, stage):
     files = set()
     for script in SCRIPTS[stage]:
         # The library imports public names on first use, which the graph of imports does not show.
-        files |= set(map(file_of, written(graph, script) | loaded(script)))
+        files |= set(
+            map(file_of, imported_modules(graph, script) | loaded_modules(script))
+        )
     places = [Path(name) for name in STAGES[stage]]
     assert all((SOURCE / place).exists() for place in places)
     missing = {
