@@ -70,18 +70,20 @@ WIDTH_WITH_PROXY, WIDTH_WITHOUT_PROXY = 0.2, 1.5
 CONTROLS = 20  # pairs that are scored again, enough to notice scores that depend on their batch
 RELATIVE_ROUNDING = 0.002  # of a score, and of the range of scores: that of float16 is less
 _log = logging.getLogger("sampled_metrics")
-Scores: TypeAlias = Any  # a function of arrays of users and items, or scores of all items
+RecommenderScores: TypeAlias = (
+    Any  # a function of arrays of users and items, or scores of all items
+)
 
 
 def evaluate_on_budget(
-    recommender: Scores | Mapping[str, Scores],
+    recommender: RecommenderScores | Mapping[str, RecommenderScores],
     metrics: Names = DEFAULT_BUDGET_METRICS,
     *,
     relevant: ItemsByUser,
     seen: ItemsByUser = None,
     candidates: ItemsByUser = None,
     items: ItemsByUser = None,
-    proxy: Scores = "popularity",
+    proxy: RecommenderScores = "popularity",
     budget: float = DEFAULT_BUDGET,
     confidence: float = DEFAULT_CONFIDENCE,
     seed: int = 0,
