@@ -70,9 +70,8 @@ WIDTH_WITH_PROXY, WIDTH_WITHOUT_PROXY = 0.2, 1.5
 CONTROLS = 20  # pairs that are scored again, enough to notice scores that depend on their batch
 RELATIVE_ROUNDING = 0.002  # of a score, and of the range of scores: that of float16 is less
 _log = logging.getLogger("sampled_metrics")
-RecommenderScores: TypeAlias = (
-    Any  # a function of arrays of users and items, or scores of all items
-)
+# A function of arrays of users and items, or scores of all items.
+RecommenderScores: TypeAlias = Any
 
 
 def evaluate_on_budget(
