@@ -94,7 +94,7 @@ def test_merge_of_different_meters_is_refused():
             numbers + other
     wrong = sm.RankMeter(METRICS)
     wrong.update(SCORES[:1, ::-1] + np.arange(ITEMS), users=USERS[:1])
-    with pytest.raises(sm.InputError, match=f"user {USERS[0]} has other ranks"):
+    with pytest.raises(sm.InputError, match=f"user {USERS[0]} has different ranks"):
         (numbers + wrong).compute()
 
 

@@ -233,7 +233,7 @@ def test_comparison_of_full_and_sampled_data(study, tmp_path):
     )
     full, sampled = sm.Ranks([9], [0], [0]), sm.SampledRanks([1], 9, 2)
     for data, message in (
-        ({"A": full, "B": sampled}, "A is ranked in full, B among samples"),
+        ({"A": full, "B": sampled}, "A has full rankings and B sampled"),
         ({"A": full, "B": [[1.0, 2.0]]}, r"^B: found scores; give relevant"),
         ([1, 2], "data is of type list; expected a dictionary"),
     ):

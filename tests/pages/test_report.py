@@ -449,7 +449,7 @@ def test_mixed_and_missing_files_are_refused(refusal_line, folder, arguments):
     (folder / "odd.csv").write_text("sampled_rank\n" + "8\n9\n" * 200 + "21\n")
     message = refusal_line("report", *arguments, "--output", "page.html")
     assert re.match(
-        r"(full|none|odd)(\.csv:| is ranked in full, good among samples)", message
+        r"(full|none|odd)(\.csv:| has full rankings and good sampled)", message
     )
     assert not (folder / "page.html").exists()
 

@@ -445,7 +445,7 @@ def metric_values(
         if n_undefined:
             warn_input(
                 "metrics",
-                f"{measure} skips {n_undefined:,} of {values.size:,} users, all of whose "
+                f"{measure} skips {n_undefined:,} of {values.size:,} users, because all of their "
                 "candidates are relevant",
             )
     return values_by_measure

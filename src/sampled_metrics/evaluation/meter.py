@@ -103,7 +103,7 @@ class RankMeter:
     def __post_init__(self) -> None:
         if self.n_negatives is not None and self.n_items is None:
             raise InputError(
-                "n_negatives is given without n_items, the candidates of full rankings"
+                "n_negatives needs n_items, the number of candidates of a full ranking"
             )
         check_arguments(**{name: getattr(self, name) for name in _METER_OPTIONS})
         self.metrics = [str(measure) for measure in parse_measures(self.metrics)]
@@ -142,7 +142,7 @@ class RankMeter:
             Ids of visits, such as sessions, if users may have several rows.
         """
         if (scores is None) == (ranks is None):
-            raise InputError("give scores or ranks to update, one of both")
+            raise InputError("give update either scores or ranks")
         if _is_empty(scores) or _is_empty(ranks):
             return  # an empty batch
         if scores is None:
@@ -287,8 +287,8 @@ class RankMeter:
         if m is None and n is not None:
             if width > n:
                 raise InputError(
-                    f"scores have {width} columns, more than n_items, {n}; "
-                    "leave n_items out if they are of all items"
+                    f"scores have {width} columns, more than n_items ({n}); "
+                    "leave n_items out if they are the scores of all items"
                 )
             if width < n:
                 m = width - 1
@@ -350,7 +350,7 @@ def _concatenate(batches: list[_Batch]) -> tuple[RowCounts, Any]:
     columns = counts._replace(better=better, tied=tied)._asdict()
     differs = is_again & ~pd.DataFrame({"user": users, **columns}).duplicated()
     if differs.any():
-        raise InputError(f"user {users[differs.argmax()]} has other ranks in two meters")
+        raise InputError(f"user {users[differs.argmax()]} has different ranks in two meters")
     first_rows = np.flatnonzero(~is_again)
     rows = first_rows[np.argsort(users[first_rows], kind="stable")]
     n_found = counts.n_found[rows]

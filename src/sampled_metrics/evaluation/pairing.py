@@ -105,14 +105,16 @@ def read_recommenders(
     full = [name for name in data if name not in sampled]
     if sampled and full:
         raise InputError(
-            f"{full[0]} is ranked in full, {sampled[0]} among samples; compare like with like"
+            f"{full[0]} has full rankings and {sampled[0]} sampled ones; give rankings of one kind"
         )
     if sampled:
         refuse_other_options(
             "sampled ranks", "n_items", "relevant", "missing", **options.for_rankings
         )
     elif options.sampling is not None:
-        raise InputError("sampling (--sampling) is for sampled rankings, these are full")
+        raise InputError(
+            "sampling (--sampling) is for sampled rankings, but these are full; leave it out"
+        )
     samples = {}
     rankings = {}
     for name, value in data.items():
@@ -184,8 +186,8 @@ def _require_same_kind(evaluations: Mapping[str, Ranks | SampledRanks]) -> None:
     others = [name for name in evaluations if name not in with_visits]
     if with_visits and others:
         raise InputError(
-            f"{min(with_visits)} has visits of users and {others[0]} has none; give both, or none, "
-            "a column visit_id (visits=)"
+            f"{min(with_visits)} has ids of visits and {others[0]} has none; give a column "
+            "visit_id (visits=) for all or for none"
         )
 
 
@@ -250,9 +252,9 @@ def _warn_about_candidates(
             user = _unit_ids(pair[0])[rows[0][first]]
             warn_input(
                 "data",
-                f"{n_different:,} of {differs.size:,} users have other numbers of candidates in "
-                f"{a} and {b}, such as {n_a[first]:,} and {n_b[first]:,} of user {user}: rank both "
-                "with the same seen items (seen=) and the same catalogue",
+                f"{n_different:,} of {differs.size:,} users have different numbers of candidates "
+                f"in {a} and {b}, for example user {user} with {n_a[first]:,} and "
+                f"{n_b[first]:,}: rank both with the same seen items (seen=) and catalogue",
             )
             return
     mean_a, mean_b = (ranks.mean_candidates for ranks in pair)

@@ -209,7 +209,10 @@ def _name_rankings(a: Data, b: Data) -> dict[str, Data]:
     if recommenders is None:
         return {"a": a, "b": b}
     if b is not None:
-        raise InputError("b does not go with a dictionary of both; name other options (metrics=)")
+        raise InputError(
+            "give either a dictionary of both recommenders or a and b; pass other options by name "
+            "(metrics=)"
+        )
     if len(recommenders) != 2:
         raise InputError(f"a plan is for two recommenders; found {len(recommenders)}")
     return recommenders
