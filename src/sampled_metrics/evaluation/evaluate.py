@@ -40,7 +40,7 @@ from sampled_metrics.ranks.data import Cut, Data, ItemsByUser, as_ranks
 from sampled_metrics.ranks.large_files import LargeRankFile
 from sampled_metrics.ranks.warnings import warn_about_number_of_candidates, warn_about_ranks
 
-_ROWS_CHECKED = 131_072  # rows of a large file that are checked for warnings
+_SAMPLE_ROWS = 131_072  # rows of a large file that are checked for warnings
 _EXAMPLE_SIZE = 10  # users; data with fewer is an example, which gets fewer warnings
 _FEWEST_WITH_TIES = 50  # users; with fewer, most items may be tied by chance
 _TIES_IN_WORDS = {
@@ -291,7 +291,7 @@ def _average_large_file(
     """Average metrics over the users of a large file; only some rows are checked for warnings."""
     moments: dict[Measure, list[Moments]] = {measure: [] for measure in measures}
     generators = {measure: generator(seed, "ties") for measure in measures}
-    step = -(-file.n_rows // _ROWS_CHECKED)
+    step = -(-file.n_rows // _SAMPLE_ROWS)
     checked = []
     sizes: list[int] = []
     n_candidates = 0
