@@ -199,7 +199,7 @@ def test_labelled_ranks_called_predictions_warn():
     table, held_out = labelled_ranks()
     predicted = table.rename(columns={"rank": "prediction"})
     results = sm.evaluate(predicted, "rr", complete=True)
-    assert any("are they ranks" in note for note in results.notes)
+    assert any("if they are ranks" in note for note in results.notes)
     results = sm.evaluate(table, "rr", n_items=30)  # as the warning suggests
     assert values(results) == pytest.approx([np.mean(1 / held_out)])
 

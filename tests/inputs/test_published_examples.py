@@ -229,7 +229,9 @@ def numbered_rows(lists, name, numbers):
 
 
 @pytest.mark.filterwarnings("ignore:.*rating is not read")
-@pytest.mark.filterwarnings("ignore:.*are they ranks")  # the predictions are 1 to k
+@pytest.mark.filterwarnings(
+    "ignore:.*if they are ranks"
+)  # the predictions are 1 to k
 @pytest.mark.filterwarnings("ignore:.*warnings about this input")
 def test_lists_of_different_lengths_match_printed_values():
     true = numbered_rows(TRUE, "rating", dict.values)

@@ -342,7 +342,7 @@ def test_own_name_comes_first(tmp_path):
         "t.csv",
         "user,user_id,item_id,relevance\n1,2,3,0.5\n1,9,3,0\n1,8,3,-1\n",
     )
-    with warns_about("not column user"):
+    with warns_about("column user is not"):
         relevant = items_by_id(path, "relevant")
     assert (relevant.user_ids.to_pylist(), relevant.relevance.tolist()) == (
         [2],

@@ -33,20 +33,20 @@ class TestACommonItem:
     )
     def test_item_of_all_users_warns(self, data, relevant, recwarn):
         sm.evaluate(data, "recall@10", relevant=relevant)
-        (result,) = messages_with(recwarn, "fill up")
+        (result,) = messages_with(recwarn, "fills up")
         assert "item 0 is relevant for 40 of 40 users" in result
 
     def test_remedy_is_right_and_does_not_warn(self, recwarn):
         (result,) = sm.evaluate(SCORES, "recall@10", relevant=PAIRS)
         assert result.value == np.mean(ABOVE < 10)
-        assert not messages_with(recwarn, "fill up")
+        assert not messages_with(recwarn, "fills up")
 
     def test_only_item_or_several_common_items_do_not_warn(self, recwarn):
         sm.evaluate(SCORES, "recall@10", relevant=np.full(USERS, 5))
         most = RNG.random(SCORES.shape) < 0.95
         sm.evaluate(SCORES, "recall@10", relevant=most)
         sm.evaluate(SCORES, "recall@10", relevant=pd.concat([PAIRS, ZEROS[:35]]))
-        assert not messages_with(recwarn, "fill up")
+        assert not messages_with(recwarn, "fills up")
 
 
 @pytest.mark.filterwarnings("ignore:seen")
@@ -134,9 +134,9 @@ def test_distances_or_ranks_as_scores_warn():
     )
     relevant = pd.DataFrame({"user_id": np.arange(N_USERS), "item_id": HELD_OUT})
     for score, message in (
-        (-TOP_SCORES.ravel(), "are they distances"),
-        (np.tile(np.arange(10), N_USERS), "are they ranks"),
-        (np.tile(np.arange(1.0, 11), N_USERS), "are they ranks"),
+        (-TOP_SCORES.ravel(), "if they are distances"),
+        (np.tile(np.arange(10), N_USERS), "if they are ranks"),
+        (np.tile(np.arange(1.0, 11), N_USERS), "if they are ranks"),
     ):
         data = lists.assign(score=score)
         assert (

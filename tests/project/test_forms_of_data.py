@@ -688,9 +688,9 @@ def test_ranks_named_prediction_warn(complete):
     data, options = ranks, {"complete": True}
     if not complete:
         data, options = ranks.drop(columns="target"), {"relevant": relevant}
-    with pytest.warns(sm.InputWarning, match="are they ranks"):
+    with pytest.warns(sm.InputWarning, match="if they are ranks"):
         sm.evaluate(data, "rr@3", **options)
-    with pytest.warns(sm.InputWarning, match="are they ranks"):
+    with pytest.warns(sm.InputWarning, match="if they are ranks"):
         sm.correct(ranks, "recall@1", "sampled", n_items=9)
     named = data.rename(columns={"prediction": "rank"})
     results = sm.evaluate(named, "rr@3", relevant=relevant)  # as the warning says

@@ -334,7 +334,7 @@ REMEDIES = {
     ),
     "item twice in a list": Remedy(
         ranks_evaluation(lambda: sm.Ranks.from_top_k([[1, 1, 2]], [2]), "rr@3"),
-        "all but its first place",
+        "keep its first place",
         ranks_evaluation(lambda: sm.Ranks.from_top_k([[1, 2]], [2]), "rr@2"),
         1 / 2,
     ),

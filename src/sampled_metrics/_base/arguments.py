@@ -77,7 +77,7 @@ def _check_range(name: str, value: Any) -> None:
         if value < 0.5:
             warn_input(
                 name,
-                f"{value} is below 0.5: is it the probability of an error? Give {1 - value:g}",
+                f"{value} is below 0.5; if it is the probability of an error, give {1 - value:g}",
             )
     if name == "min_relevance" and not 0.0 <= value < np.inf:
         raise InputError(f"{name} is {format_value(value)}, expected a finite number of at least 0")

@@ -31,7 +31,7 @@ def join_ids(users: Ids, visits: Ids) -> Ids:
 def row_unit_ids(users: ArrayLike | None, visits: ArrayLike | None, rows: int) -> Ids | None:
     """Check the ids of users, and of visits if there are any, and return one id for each row."""
     if visits is not None and users is None:
-        raise InputError("visits need users, the ids of the users whose visits they are")
+        raise InputError("visits need users as well, the ids of the users of these visits")
     user_ids = None if users is None else id_column("users", users, rows)
     if user_ids is None or visits is None:
         return user_ids

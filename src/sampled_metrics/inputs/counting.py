@@ -327,12 +327,12 @@ class _Counter:
         first = int(np.argmax(is_none))
         user_id, item_id = self._ids(users[row[first]], item[first])
         reason = (
-            "has score -inf, so it is no candidate; leave it out of relevant, or give it a score"
+            "has score -inf, so it is not a candidate; leave it out of relevant, or give it a score"
         )
         if item[first] in self.seen.select(users[row[[first]]])[1]:
             is_seen = self.seen.has(self.relevant.user, self.relevant.item)
             count = describe_seen_relevant(self.relevant.user[is_seen])
-            reason = f"is among the seen items, so it is no candidate{count}"
+            reason = f"is among the seen items, so it is not a candidate{count}"
         return InputError(f"{self.relevant.name} item {item_id} of user {user_id} {reason}")
 
     def _ids(self, user: int, item: int) -> tuple[Any, Any]:

@@ -68,7 +68,9 @@ def rows_and_grades(
         return np.arange(len(table)), None
     rows = np.flatnonzero(relevance > 0.0)
     if name == SEEN and rows.size < relevance.size:
-        warn_input(SEEN, "rows of label 0 do not count as seen; leave the column out if they do")
+        warn_input(
+            SEEN, "rows of label 0 do not count as seen; leave the column out if they should"
+        )
     if not rows.size:
         raise InputError("no relevance above 0; expected relevant items", path=table.path)
     return rows, None if name == SEEN else nontrivial_grades(relevance[rows])
@@ -92,7 +94,7 @@ def relevant_rows(table: Table) -> tuple[RowSelection, Float | None]:
             warn_input(
                 "label",
                 f"{n_without:,} of {len(user_ids):,} users have no row of a label above 0 and are "
-                "left out: have they no relevant item, or one below the end of a list?",
+                "left out; do they have no relevant item, or one below the end of a list?",
             )
     return rows, nontrivial_grades(label[rows])
 
@@ -120,15 +122,14 @@ def _read_grades(table: Table, name: str, min_relevance: float) -> Float | None:
     grades = None if column is None else table.finite_numbers(column)
     if grades is None and name == RELEVANT and table.is_rating:
         warn_input(
-            name, "rating is not read; give min_relevance (--min-relevance) to take it as grade"
+            name, "rating is not read; give min_relevance (--min-relevance) to use it as grade"
         )
     if grades is None or (grades > 0.0).all():
         for other, values in table.unknown_columns.items():
             if _could_be_label(decode_categories(values)):
                 warn_input(
                     name,
-                    f"column {other} may be a label, as 0 and 1 are, but is not read; call it "
-                    "label if it is one",
+                    f"column {other} may be a label, but is not read; call it label if it is one",
                 )
     return grades
 

@@ -60,7 +60,8 @@ def read_order(table: Table, user: Codes | Int) -> tuple[Floats | Int, bool]:
             )
         if is_unordered:
             warn_input(
-                "data", f"rows are taken as best first, without {name}: is it a score? Name it so"
+                "data",
+                f"rows are read best first, without {name}; if it holds scores, name it score",
             )
     if not are_grouped:
         _warn_if_rows_are_mixed(user)
@@ -141,8 +142,8 @@ def refuse_numbered_rows(table: Table, visits: pa.Array) -> None:
     if len(visits) == len(table):
         name = table.name_of(VISIT)
         raise InputError(
-            f"each row has its own {name}: does it number the rows? Leave it out; it holds visits "
-            "if rows of one belong together",
+            f"each row has its own {name}; if it numbers the rows, leave it out, as the rows of a "
+            "visit share an id",
             path=table.path,
         )
 
@@ -155,9 +156,9 @@ def refuse_several_lists(table: Table, user: Codes | Int) -> None:
     for name, column in columns.items():
         if not pa.types.is_floating(column.type) and _distinguishes_lists(user, column):
             raise InputError(
-                f"column {name} has several values per user, each in rows that follow each other, "
-                "as several lists of a user have; keep the rows of one, or join both to a user_id; "
-                f"if these are one list, leave {name} out",
+                f"column {name} has several values per user, each in consecutive rows, as if users "
+                f"had several lists; keep the rows of one list, or join {name} to user_id; if each "
+                f"user has one list, leave {name} out",
                 path=table.path,
             )
 
@@ -191,8 +192,8 @@ def refuse_lists(table: Table, user: Codes | Int, rank: Int) -> None:
         value, distinct = pd.factorize(column.to_pandas(), use_na_sentinel=False)
         if first_duplicate(pair_codes(user, value, len(distinct))) is None:
             raise InputError(
-                f"ranks are 1, 2, 3 and so on for each user, as in lists: are the items in column "
-                f"{name}? Name it {ITEM} and give relevant (--relevant)",
+                f"ranks are 1, 2, 3 and so on for each user, as in lists; if column {name} holds "
+                f"the items, name it {ITEM} and give relevant (--relevant)",
                 path=table.path,
             )
     if user.max() + 1 >= MIN_LISTS:
@@ -209,8 +210,8 @@ def _warn_if_rows_are_mixed(user: Codes | Int) -> None:
     if user.max() + 1 >= MIN_LISTS and (np.diff(position) < 0).any():
         warn_input(
             "data",
-            "rows of users are mixed, and the order of rows counts, best first: were they "
-            "shuffled? Add a column rank or score",
+            "rows of users are mixed, although the order of rows counts, best first; if they were "
+            "shuffled, add a column rank or score",
         )
 
 
@@ -224,8 +225,8 @@ def warn_if_scores_contradict_order(
     if steps.size >= min_steps and _MAX_RISING < rising <= max_rising:
         warn_input(
             "data",
-            f"scores rise from a place to the next in {rising:.0%} of rows, so they contradict the "
-            "order; leave one of them out (a column rank, else scores, is taken)",
+            f"scores rise from one rank to the next in {rising:.0%} of rows, so they contradict "
+            "the order; leave one of the two out (a column rank is used, or else scores)",
         )
 
 
@@ -240,7 +241,7 @@ def warn_if_scores_are_ranks(table: Table, user: Codes | Int, score: Floats) -> 
     is_from_1 = score.min() == 1 and np.bincount(user).min() >= 2
     if user.max() + 1 >= MIN_LISTS or (is_from_1 and not is_surely_score):
         warn_input(
-            "data", "scores are 1, 2, 3 and so on for each user: are they ranks? Name them rank"
+            "data", "scores are 1, 2, 3 and so on for each user; if they are ranks, name them rank"
         )
 
 
@@ -256,6 +257,6 @@ def _warn_if_scores_are_distances(table: Table, user: Codes | Int, score: Floats
     if steps.size >= _MIN_STEPS and (steps > 0).all():
         warn_input(
             "data",
-            "scores rise from row to row in all lists: are they distances, of which the smallest "
-            "are best? Give them with the other sign",
+            "scores rise from row to row in all lists; if they are distances, where the smallest "
+            "is best, give them with the opposite sign",
         )

@@ -147,8 +147,7 @@ def lists_from_arrays(
     if sorted_unique(pair_codes(user, item, len(item_ids))).size < item.size:
         duplicate = first_duplicate(user, item) or 0
         raise InputError(
-            f"item {item_column[duplicate]} is twice in a list of ids; leave out all but its first "
-            "place",
+            f"item {item_column[duplicate]} is twice in a list of ids; keep its first place only",
             row=int(user[duplicate]) + 1,
         )
     lists = Lists(
@@ -179,7 +178,7 @@ def _warn_if_ids_are_sorted(lists: Lists) -> None:
             return
     if len(lists.user_ids) >= MIN_LISTS:
         warn_input(
-            "data", "the items of all lists ascend: were they sorted by id? Their order counts"
+            "data", "the items of all lists ascend; if they were sorted by id, give them best first"
         )
 
 
@@ -461,12 +460,12 @@ def _warn_if_hits_look_wrong(depth: Int, n_relevant: Int, n_found: Int, n_items:
     if (n_found == n_relevant).all():
         warn_input(
             "data",
-            f"lists of {depth.max()} or fewer of {n_items:,} items hold every relevant item: were "
-            "users without a hit left out, or are these sampled candidates, for `correct`?",
+            f"lists of at most {depth.max()} of {n_items:,} items hold every relevant item; were "
+            "users without a hit left out, or are these sampled candidates, which `correct` takes?",
         )
     elif expected >= _MIN_EXPECTED_HITS and total <= expected + 2.0 * np.sqrt(expected):
         warn_input(
             RELEVANT,
-            f"lists hold {total:,} of {n_relevant.sum():,} relevant items, and {expected:.0f} by "
-            "chance: are ids of items the same in both?",
+            f"lists hold {total:,} of {n_relevant.sum():,} relevant items, and would hold "
+            f"{expected:.0f} by chance; are ids of items the same in both?",
         )

@@ -210,8 +210,9 @@ def _append_missing(
     if n_drawn is None and n_negatives.min() < m:
         warn_input(
             "n_negatives",
-            f"lists end before {m} negatives, as many as the longest has, and those that they lack "
-            "count as behind their ends; give n_negatives (--n-negatives) if there were more",
+            f"some lists end before {m} negatives, the number in the longest, and held-out items "
+            f"that they lack count as behind {m}; give n_negatives (--n-negatives) if there were "
+            "more",
         )
     m = max(m, n_drawn or 0)
     user_ids = arrow_to_numpy(held_out.user_ids)
@@ -234,6 +235,7 @@ def _warn_if_rows_are_joined(n_held_out: Int, n_negatives: Int) -> None:
     if n_held_out.size >= _MIN_EVEN_USERS and most > 1 and is_even:
         warn_input(
             "data",
-            f"users have {most} held-out items and {n_negatives[0]} negatives: are these "
-            f"{n_negatives[0] // most} of each item? Then number the rows in a column {VISIT}",
+            f"users have {most} held-out items and {n_negatives[0]} negatives; if these are "
+            f"{n_negatives[0] // most} of each item, number each item and its negatives in a "
+            f"column {VISIT}",
         )

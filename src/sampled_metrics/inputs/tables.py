@@ -178,8 +178,7 @@ class Table:
         if self.unknown_columns:
             role = missing[0].removesuffix("_id")
             remedy = (
-                f"; one of another name is given by columns={{{role!r}: NAME}} "
-                f"(--column {role}=NAME)"
+                f"; if it has another name, give columns={{{role!r}: NAME}} (--column {role}=NAME)"
             )
         raise InputError(
             f"lacks {noun} {' and '.join(missing)}; found {', '.join(self.names)}{remedy}",
@@ -375,7 +374,9 @@ def _warn_about_other_ids(
             is_alias = normalise_name(name) in ROLES[role].aliases
             is_internal = is_internal_docid(name, names)
             if is_alias and not is_internal and assigned_position(names, role) is None:
-                warn_input(str(path), f"{role} is read, and not column {name}: which are the ids?")
+                warn_input(
+                    str(path), f"{role} is read, and column {name} is not; which holds the ids?"
+                )
 
 
 def is_by_user(data: object) -> bool:

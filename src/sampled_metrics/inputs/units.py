@@ -51,7 +51,7 @@ def relevant_by_unit(
             unit_ids = _users_of_visits(unit_ids)
         if is_by_user(relevant) and _are_visits(unit_ids):
             raise InputError(
-                f"{RELEVANT}: lists are of visits, of which users have several; give a table of "
+                f"{RELEVANT}: lists are of visits, and users have several; give a table of "
                 f"{USER}, {VISIT} and {ITEM}"
             )
         data = relevant if table is None else table  # generators in a dictionary are read once
@@ -63,8 +63,8 @@ def relevant_by_unit(
         unit_ids = _users_of_visits(unit_ids)
     if VISIT in columns and VISIT not in table.columns:
         raise InputError(
-            f"{RELEVANT}: lists are of visits; found columns {', '.join(table.names)}; add the "
-            f"column of visits, such as {VISIT}"
+            f"{RELEVANT}: lists are of visits; found columns {', '.join(table.names)}; add a "
+            f"column of ids of visits, such as {VISIT}"
         )
     items = _read_items(table, RELEVANT, columns, min_relevance)
     if columns == (VISIT,) and USER in table.columns:

@@ -48,7 +48,7 @@ def warn_about_different_ids(
     )
     if not n_common and name == RELEVANT:
         raise InputError(f"{comparison}; expected the same ids")
-    warn_input(name, f"{comparison}: are these ids of the same things?")
+    warn_input(name, f"{comparison}; do both name the same {column.removesuffix('_id')}s?")
 
 
 def _warn_about_forms_of_ids(name: str, ids: pa.Array, other_ids: pa.Array) -> None:
@@ -65,12 +65,12 @@ def _warn_about_forms_of_ids(name: str, ids: pa.Array, other_ids: pa.Array) -> N
     is_same = (positions(rewritten, other_ids) >= 0) & (positions(rewritten, ids) < 0)
     if holds_several.any():
         first = unmatched[int(np.argmax(holds_several))].as_py()
-        warn_input(name, f"found {first!r}: are these several ids? Give each a row of its own")
+        warn_input(name, f"found {first!r}; if it holds several ids, give each a row of its own")
     elif is_same.any():
         place = int(np.argmax(is_same))
         warn_input(
             name,
-            f"found {unmatched[place].as_py()!r} and {rewritten[place]}: are these the same id?",
+            f"found {unmatched[place].as_py()!r} and {rewritten[place]}; are these the same id?",
         )
 
 
@@ -87,7 +87,7 @@ def warn_about_common_item(items: Items) -> None:
         warn_input(
             RELEVANT,
             f"item {item_id} is relevant for {first:,} of {sizes.size:,} users, and no other for "
-            "half as many: does it fill up shorter lists? Leave it out",
+            "half as many; if it fills up shorter lists, leave it out",
         )
 
 
@@ -105,8 +105,8 @@ def warn_about_candidates_seen(users: int, items: int) -> None:
     if min(users, items) >= _MIN_SIZE:
         warn_input(
             SEEN,
-            f"all {users:,} users have scores of all {items:,} items: items seen in training "
-            "count as candidates; if they are none, give them as seen (--seen)",
+            f"all {users:,} users have scores of all {items:,} items, so items seen in training "
+            "count as candidates; to leave them out, give them as seen (--seen)",
         )
 
 
@@ -128,13 +128,13 @@ def warn_about_first_column(
         warn_input(
             "data",
             f"item {item_id} has the score {first[0]:g} for all users, and is relevant for or seen "
-            "by none: is its column padding? Give it scores of -inf",
+            "by none; if its column is padding, give it scores of -inf",
         )
     elif steps[0] > 0 and (steps == steps[0]).all():
         warn_input(
             "data",
             f"scores of item {item_id} are {first[0]:g}, {first[1]:g} and so on, and it is "
-            "relevant for or seen by none: does its column hold ids of the rows? Leave it out",
+            "relevant for or seen by none; if its column holds ids of the rows, leave it out",
         )
 
 
@@ -146,9 +146,10 @@ def warn_about_batches(row: Int, column: Int, width: int) -> None:
     if np.array_equal(row, np.arange(n_rows)) and np.array_equal(column, row % width):
         warn_input(
             "positive",
-            "held-out items are in columns 0, 1, 2 and so on of square batches: are the negatives "
-            "of a row the held-out items of others? These are drawn by popularity, and ranges and "
-            "metrics among them do not hold; score uniform negatives (sm.negatives), or all items",
+            "held-out items are in columns 0, 1, 2 and so on of square batches; if the negatives "
+            "of a row are the held-out items of other rows, they are drawn by popularity, and "
+            "neither metrics nor ranges among them hold; score uniform negatives (sm.negatives), "
+            "or all items",
         )
 
 
