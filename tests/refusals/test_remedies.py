@@ -820,24 +820,18 @@ def budget_evaluation(**options: Any) -> Callable[[], Any]:
 
 
 @pytest.mark.parametrize(
-    ("call", "message"),
+    ("call", "pattern"),
     [
-        (
-            auc_evaluation(damaged_matrix(RANDOM_SCORES)),
-            "scores: damaged sparse matrix",
-        ),
+        (auc_evaluation(damaged_matrix(RANDOM_SCORES)), "scores: damaged"),
         (
             auc_evaluation(RANDOM_SCORES, seen=damaged_matrix(RANDOM_SCORES)),
-            "seen: damaged sparse matrix",
+            "seen: damaged",
         ),
         (
             auc_evaluation(RANDOM_SCORES, relevant=damaged_matrix(RANDOM_SCORES)),
-            "relevant: damaged sparse matrix",
+            "relevant: damaged",
         ),
-        (
-            auc_evaluation(SHORT_LISTS, relevant={"1.0": ["a"]}),
-            "no list for any relevant user; the first list is of user ann",
-        ),
+        (auc_evaluation(SHORT_LISTS, relevant={"1.0": ["a"]}), "no list .*user ann"),
         (
             auc_evaluation(
                 SHORT_LISTS,
@@ -853,35 +847,25 @@ def budget_evaluation(**options: Any) -> Callable[[], Any]:
                     {"user_id": [1, 1], "weight": [0.3, 0.2], "label": [1, 0]}
                 )
             ),
-            "lacks column score; found user_id, weight, label",
+            "column score; .*user_id, weight, label",
         ),
-        (
-            auc_correction([1, 2, 3], n_negatives=5, ties="odd"),
-            "unknown tie policy 'odd'",
-        ),
+        (auc_correction([1, 2, 3], n_negatives=5, ties="odd"), "tie policy 'odd'"),
         (
             budget_evaluation(items="items.csv"),
-            "items is 'items.csv', expected a whole number",
+            "items is 'items.csv', .*whole number",
         ),
-        (
-            budget_evaluation(items=8),
-            "items is 8; expected 9, the number of all items",
-        ),
-        (
-            lambda: sm.check(object_with(collect=0)),
-            "found SimpleNamespace; expected a table of printed",
-        ),
+        (budget_evaluation(items=8), "items is 8; expected 9"),
+        (lambda: sm.check(object_with(collect=0)), "SimpleNamespace; .*table"),
         (
             lambda: sm.check_negatives(
                 object_with(collect=0, lazy=0), {1: [2]}, {1: [3]}
             ),
-            "negatives: found SimpleNamespace",
+            "negatives: .*SimpleNamespace",
         ),
     ],
 )
 def test_refusal_names_argument_and_remedy(
-    call: Callable[[], Any], message: str
+    call: Callable[[], Any], pattern: str
 ) -> None:
-    with pytest.raises(sm.InputError) as caught:
+    with pytest.raises(sm.InputError, match=pattern):
         call()
-    assert message in str(caught.value)
