@@ -26,7 +26,7 @@ from sampled_metrics.inputs.items import HELD_OUT, SEEN, Items, describe_seen_re
 from sampled_metrics.inputs.pair_scores import PairScores
 from sampled_metrics.inputs.products import USERS_AT_A_TIME, InnerProducts, ScoreFunction
 
-BLOCK_SIZE = 512
+BLOCK_SIZE = 512  # users in one call of a score function: few calls, and not much memory
 _MIN_USERS_PER_THREAD = 512  # with fewer, threads wait for each other between tiles
 _ROWS_AT_A_TIME = 32  # users whose scores stay in the processor's cache
 
