@@ -9,9 +9,9 @@ import sampled_metrics as sm
 from sampled_metrics._base.errors import (
     InputError,
     InputWarning,
+    adapt_to_caller,
     cli_option,
     command_line,
-    for_caller,
     one_line,
     reading,
     warn_input,
@@ -85,11 +85,13 @@ def test_cli_option():
         ("n (number of items)", "n (number of items)", "n (number of items)"),
     ],
 )
-def test_for_caller_names_argument_or_option(text, in_python, on_the_command_line):
-    assert for_caller(text) == in_python
+def test_adapt_to_caller_names_argument_or_option(
+    text, in_python, on_the_command_line
+):
+    assert adapt_to_caller(text) == in_python
     with command_line():
-        assert for_caller(text) == on_the_command_line
-    assert for_caller(text) == in_python
+        assert adapt_to_caller(text) == on_the_command_line
+    assert adapt_to_caller(text) == in_python
 
 
 def test_messages_in_python_name_no_options():

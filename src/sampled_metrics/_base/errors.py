@@ -69,7 +69,7 @@ class InputError(ValueError):
         line: int | None = None,
         column: str | None = None,
     ) -> None:
-        problem = for_caller(problem)
+        problem = adapt_to_caller(problem)
         super().__init__(problem)
         self.problem = problem
         self.path = path
@@ -96,15 +96,15 @@ def command_line() -> Iterator[None]:
         _is_command = before
 
 
-def for_caller(text: str) -> str:
+def adapt_to_caller(text: str) -> str:
     """Name an argument as the caller wrote it: in Python or, on the command line, as an option.
 
     Examples
     --------
-    >>> for_caller("give n_items (--n-items)")
+    >>> adapt_to_caller("give n_items (--n-items)")
     'give n_items'
     >>> with command_line():
-    ...     for_caller("give n_items (--n-items)")
+    ...     adapt_to_caller("give n_items (--n-items)")
     'give --n-items'
     """
     return _ARGUMENT_AND_OPTION.sub(r"\2" if _is_command else r"\1", text)
@@ -206,7 +206,7 @@ def warn_input(argument: str, problem: str) -> None:
     where = argument
     if place not in _UNNAMED_TABLES:
         where = f"{place}, {argument}"
-    message = one_line(_shorten(f"{where}: {for_caller(problem)}", _MAX_MESSAGE_LENGTH))
+    message = one_line(_shorten(f"{where}: {adapt_to_caller(problem)}", _MAX_MESSAGE_LENGTH))
     _collect(message)
     if not _collections.get():
         _warn(InputWarning(message))
@@ -225,7 +225,7 @@ def _warn(warning: InputWarning) -> None:
 
 def note_meaning(argument: str, meaning: str) -> None:
     """Add a note to the results on how numbers were read, without a warning."""
-    _collect(one_line(f"{argument}: {READ_AS}{for_caller(meaning)}"))
+    _collect(one_line(f"{argument}: {READ_AS}{adapt_to_caller(meaning)}"))
 
 
 def _collect(text: str) -> None:

@@ -10,7 +10,7 @@ from typing import Any, TypeAlias
 
 from tabulate import tabulate
 
-from sampled_metrics._base.errors import for_caller, one_line
+from sampled_metrics._base.errors import adapt_to_caller, one_line
 
 TableRows: TypeAlias = Sequence[Mapping[str, Any]]
 Parts: TypeAlias = Sequence[TableRows | str]  # tables, and lines of text about them
@@ -159,7 +159,7 @@ def format_text(parts: Parts, *, instead: str = "", bold: bool = False) -> str:
         if isinstance(part, Explanation) and instead:
             texts.append(f"{instead}\n")
         elif isinstance(part, str):
-            for line in for_caller(part).split("\n"):
+            for line in adapt_to_caller(part).split("\n"):
                 wrapped = fill(
                     one_line(line).replace(" %", "\xa0%"),  # keeps 95 % on one line
                     width,
@@ -179,7 +179,7 @@ def format_html(parts: Parts) -> str:
     texts = []
     for part in parts:
         if isinstance(part, str):
-            paragraph = "<p>" + escape_html(for_caller(part)).replace("\n", "<br>") + "</p>"
+            paragraph = "<p>" + escape_html(adapt_to_caller(part)).replace("\n", "<br>") + "</p>"
             if isinstance(part, Explanation):
                 paragraph = f"<details><summary>How to read this</summary>{paragraph}</details>"
             texts.append(paragraph)

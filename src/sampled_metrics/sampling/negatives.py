@@ -9,7 +9,7 @@ from scipy.special import bdtrc, chdtrc
 from sampled_metrics._base.arguments import whole_number
 from sampled_metrics._base.array_types import Bool, Float, Ids, Int
 from sampled_metrics._base.arrays import sorted_unique
-from sampled_metrics._base.errors import InputError, for_caller
+from sampled_metrics._base.errors import InputError, adapt_to_caller
 from sampled_metrics._base.random_streams import generator
 from sampled_metrics._base.records import Record
 from sampled_metrics._base.sparse import canonical_csr, indicator_matrix
@@ -255,7 +255,7 @@ def _check_count(name: str, count: int, template: str = "", **values: float | st
     """
     remark = ""
     if count:
-        remark = for_caller((template or _REMARKS[name]).format(found=count, **values))
+        remark = adapt_to_caller((template or _REMARKS[name]).format(found=count, **values))
     return Check(name, not count, count, 0.0, np.nan, remark)
 
 
