@@ -58,7 +58,7 @@ def test_whole_numbers_are_read_within_bounds(values):
 
 
 @pytest.mark.parametrize(
-    ("values", "row", "result"),
+    ("values", "row", "shown"),
     [
         ([1, 2.5], 2, "2.5"),
         ([1.0, math.nan], 2, "nan"),
@@ -73,10 +73,10 @@ def test_whole_numbers_are_read_within_bounds(values):
         (["1", "y" * 100], 2, f"{'y' * 80};"),
     ],
 )
-def test_value_that_is_not_a_whole_number_is_refused(values, row, result):
+def test_value_that_is_not_a_whole_number_is_refused(values, row, shown):
     error = refusal(one_column(values).whole_numbers, "rank", 0)
     assert (error.row, error.column) == (row, "rank")
-    assert error.problem.startswith(f"found {result}")
+    assert error.problem.startswith(f"found {shown}")
     assert "whole numbers" in error.problem
 
 
@@ -234,7 +234,7 @@ def test_table_holds_its_other_columns(tmp_path, kind):
 
 
 @pytest.mark.parametrize(
-    ("text", "trec", "relevant"),
+    ("text", "trec", "column_names"),
     [
         ("q Q0 d 1 0.5 t\n", RUN, ["user_id", "item_id", "score"]),
         (
@@ -249,29 +249,31 @@ def test_table_holds_its_other_columns(tmp_path, kind):
         ("q 0 d 1\n", None, None),
     ],
 )
-def test_file_of_trec_eval_is_recognised(tmp_path, text, trec, relevant):
+def test_file_of_trec_eval_is_recognised(tmp_path, text, trec, column_names):
     path = tmp_path / "t.txt"
     path.write_text(text)
-    if relevant is None:
+    if column_names is None:
         with pytest.raises(InputError, match="lists"):
             read_table(path, "lists", trec=trec)
         return
-    assert sorted(read_table(path, "lists", trec=trec).columns) == sorted(relevant)
+    assert sorted(read_table(path, "lists", trec=trec).columns) == sorted(
+        column_names
+    )
 
 
 @pytest.mark.parametrize(
-    ("text", "result"),
+    ("text", "n_fields"),
     [
         ("a,rank\n1,2\n1,2,3\n", 3),
         ("a,rank\n\n1,2\n\n7\n1,2,3\n", 1),
         ("a\trank\n1\t2\n1\t2\t3\t4\n", 4),
     ],
 )
-def test_row_of_other_length_is_refused(tmp_path, text, result):
+def test_row_of_other_length_is_refused(tmp_path, text, n_fields):
     path = tmp_path / "t.csv"
     path.write_text(text)
     error = refusal(read_table, path, "ranks")
-    assert f"got {result}" in error.problem
+    assert f"got {n_fields}" in error.problem
 
 
 @pytest.mark.parametrize(

@@ -10,8 +10,6 @@ from sampled_metrics._base.conversion import numeric_array
 from sampled_metrics.inputs.scores import count_in_rows, scores_from_vectors
 from sampled_metrics.ranks.data import as_ranks, as_sampled_ranks
 
-NUMBERS = "; expected numbers, a DataFrame or a file"
-
 
 @pytest.mark.parametrize(
     "kind", ["?", "i1", "i8", "u2", "f2", "f4", "f8", ">f4", ">i8"]
@@ -26,7 +24,7 @@ def test_array_of_one_or_two_dimensions_is_read(kind, shape):
 
 
 @pytest.mark.parametrize(
-    ("data", "result"),
+    ("data", "description"),
     [
         (np.array(["a", "b"]), " of <U1, shape (2,)"),
         (np.array([["a"], ["b"]]), " of <U1, shape (2, 1)"),
@@ -39,13 +37,15 @@ def test_array_of_one_or_two_dimensions_is_read(kind, shape):
         (np.array("a"), ""),
     ],
 )
-def test_array_without_numbers_is_refused(data, result):
+def test_array_without_numbers_is_refused(data, description):
     with pytest.raises(sm.InputError) as caught:
         numeric_array(data, "given")
-    assert str(caught.value).startswith(f"given: found ndarray{result}{NUMBERS}")
+    assert str(caught.value).startswith(
+        f"given: found ndarray{description}; expected numbers"
+    )
     with pytest.raises(sm.InputError) as caught:
         sm.evaluate(data, "auc", relevant=[0, 1])
-    assert f"found ndarray{result}; expected numbers" in str(caught.value)
+    assert f"found ndarray{description}; expected numbers" in str(caught.value)
     with pytest.raises(sm.InputError):
         sm.correct(data, "auc", "sampled", n_items=9, n_negatives=5)
 
