@@ -68,17 +68,17 @@ def rows(run, folder):
     def command(line):
         done = [run(*shlex.split(line), "--format", form) for form in ("json", "csv")]
         assert [(x.returncode, x.stderr) for x in done] == [(0, ""), (0, "")]
-        found = json.loads(done[0].stdout)
-        texts = [{k: as_csv(v) for k, v in row.items()} for row in found]
+        printed = json.loads(done[0].stdout)
+        texts = [{k: as_csv(v) for k, v in row.items()} for row in printed]
         assert list(csv.DictReader(io.StringIO(done[1].stdout))) == texts
         verb = line.partition(" ")[0]
         text = " ".join(run(verb, "--help").stdout.replace("│", " ").split())
         listed = re.sub(
             r" \([^()]*\)", "", text.partition("Keys: ")[2]
         )  # without explanations of keys
-        keys = [key for key in re.findall(r"\w+", listed) if key in found[0]]
-        assert list(found[0]) == list(dict.fromkeys(keys))
-        return found
+        keys = [key for key in re.findall(r"\w+", listed) if key in printed[0]]
+        assert list(printed[0]) == list(dict.fromkeys(keys))
+        return printed
 
     return command
 
@@ -110,18 +110,18 @@ def column(rows, *keys):
 def test_first_row(rows, folder, line, first):
     (folder / "other").mkdir()
     (folder / "other" / "r.csv").write_text(RANKS)
-    found = rows(line)[0]
-    assert {key: found[key] for key in first} == pytest.approx(first)
+    row = rows(line)[0]
+    assert {key: row[key] for key in first} == pytest.approx(first)
 
 
 def test_metric_names(rows):
-    found = rows(f"{EVALUATE} --metric HR@10,mrr --metric NDCG_10")
-    assert column(found, "metric") == ["HR@10", "mrr", "NDCG_10"]
-    found = rows(f"{CORRECT} --metric recall@10 --estimator CLS,bv:0.1")
-    assert column(found, "estimator") == ["cls", "bv:0.1"]
-    found = rows("metrics")
-    assert {"library": "ranx", "theirs": "mrr@K", "ours": "rr@K", "note": ""} in found
-    assert any(row["ours"] == "hit@k" and "hr" in row["theirs"] for row in found)
+    table = rows(f"{EVALUATE} --metric HR@10,mrr --metric NDCG_10")
+    assert column(table, "metric") == ["HR@10", "mrr", "NDCG_10"]
+    table = rows(f"{CORRECT} --metric recall@10 --estimator CLS,bv:0.1")
+    assert column(table, "estimator") == ["cls", "bv:0.1"]
+    table = rows("metrics")
+    assert {"library": "ranx", "theirs": "mrr@K", "ours": "rr@K", "note": ""} in table
+    assert any(row["ours"] == "hit@k" and "hr" in row["theirs"] for row in table)
 
 
 def test_listed_synonyms_are_parsed(rows):
@@ -129,7 +129,7 @@ def test_listed_synonyms_are_parsed(rows):
     places = {"k": "3", "BETA": "2", "K": "3"}
     compared = set()
     for row in own:
-        ours = re.sub("BETA|k$", lambda found: places[found[0]], row["ours"])
+        ours = re.sub("BETA|k$", lambda match: places[match[0]], row["ours"])
         measure = parse_measure(ours)
         for name in filter(None, row["theirs"].split(", ")):
             same = re.sub("BETA", "2", name)
@@ -142,21 +142,21 @@ def test_listed_synonyms_are_parsed(rows):
 
 
 def test_sample_then_correct(rows, run):
-    found = rows(f"{DRAW} --repetitions 2")
+    table = rows(f"{DRAW} --repetitions 2")
     ids = [(r, name, 100) for r in (0, 1) for name in ("anna", "bert", "cora")]
-    assert column(found, "repetition", "user_id", "n_candidates") == ids
+    assert column(table, "repetition", "user_id", "n_candidates") == ids
     few, many = (
         run(*shlex.split(f"{DRAW} --repetitions {n}")).stdout for n in (2, 4)
     )
     assert many.startswith(few)
     for seed, path in ((1, "a.parquet"), (1, "b.csv"), (2, "c.csv")):
         run(*shlex.split(f"{DRAW} --repetitions 5 --seed {seed} --output {path}"))
-    found = [
+    table = [
         rows(f"correct {name} --n-negatives 9")
         for name in ("a.parquet", "b.csv", "c.csv")
     ]
-    assert found[0] == found[1] != found[2]
-    assert (found[0][0]["n_users"], found[0][0]["n_items"]) == (3, 100)
+    assert table[0] == table[1] != table[2]
+    assert (table[0][0]["n_users"], table[0][0]["n_items"]) == (3, 100)
     # Users without ids get numbers, so that repetitions do not count as more users.
     run(
         *shlex.split(
@@ -180,11 +180,11 @@ def test_sample_from_scores(rows, folder):
     (folder / "rel.csv").write_text("user_id,item_id\nanna,b\nbert,b\n")
     (folder / "seen.csv").write_text("user_id,item_id\nbert,c\n")
     line = "sample scores.csv --relevant rel.csv --seen seen.csv --complete --n-negatives 2"
-    found = rows(f"{line} --repetitions 40 --seed 1")
-    n_candidates = {row["user_id"]: row["n_candidates"] for row in found}
+    table = rows(f"{line} --repetitions 40 --seed 1")
+    n_candidates = {row["user_id"]: row["n_candidates"] for row in table}
     assert n_candidates == {"anna": 4, "bert": 3}
-    anna = [row["sampled_rank"] for row in found if row["user_id"] == "anna"]
-    assert {row["sampled_rank"] for row in found if row["user_id"] == "bert"} == {1}
+    anna = [row["sampled_rank"] for row in table if row["user_id"] == "anna"]
+    assert {row["sampled_rank"] for row in table if row["user_id"] == "bert"} == {1}
     assert set(anna) == {1, 2}  # the better item a is drawn or not
 
 
@@ -199,19 +199,19 @@ def test_sample_several_held_out_items(rows, folder):
     (folder / "several.csv").write_text(
         "\n".join([*lines, "cora,8,3,0", "cora,8,5,0"])
     )
-    found = rows("sample several.csv --n-negatives 7 --repetitions 2 --seed 3")
+    table = rows("sample several.csv --n-negatives 7 --repetitions 2 --seed 3")
     users = ["anna", "anna", "bert", "cora", "cora"]
     ids = [(time, user, item) for time in (0, 1)
            for user, item in zip(users, (0, 1, 0, 0, 1), strict=True)]  # fmt: skip
-    assert column(found, "repetition", "user_id", "item_id") == ids
-    assert column(found, "n_candidates") == [9, 9, 8, 8, 8] * 2
+    assert column(table, "repetition", "user_id", "item_id") == ids
+    assert column(table, "n_candidates") == [9, 9, 8, 8, 8] * 2
     for time in (0, 1):
-        drawn = column(found, "sampled_rank")[5 * time : 5 * time + 5]
+        drawn = column(table, "sampled_rank")[5 * time : 5 * time + 5]
         assert drawn[2:] == [3, 4, 6]
         assert (drawn[0], drawn[1]) in ((1, 4), (1, 5))
-    found = rows("sample r.csv --n-items 100 --n-negatives 99 --repetitions 1")
-    assert column(found, "repetition", "sampled_rank") == [(0, 1), (0, 3), (0, 11)]
-    assert "item_id" not in found[0]
+    table = rows("sample r.csv --n-items 100 --n-negatives 99 --repetitions 1")
+    assert column(table, "repetition", "sampled_rank") == [(0, 1), (0, 3), (0, 11)]
+    assert "item_id" not in table[0]
 
 
 @pytest.mark.parametrize("files", ["graded.csv plain.csv", "plain.csv graded.csv"])
@@ -374,10 +374,10 @@ def test_json_keeps_unicode(run, folder):
         "--format",
         "json",
     ]
-    found = run(*arguments).stdout
-    assert '"Gr\u00f6\u00dfe.csv"' in found
-    assert found.startswith('[\n  {\n    "file": ')
-    assert found.endswith("\n  }\n]\n")
+    text = run(*arguments).stdout
+    assert '"Gr\u00f6\u00dfe.csv"' in text
+    assert text.startswith('[\n  {\n    "file": ')
+    assert text.endswith("\n  }\n]\n")
 
 
 def test_module_runs_as_program(folder):
@@ -453,8 +453,8 @@ def test_missing_package_is_named():
     ],
 )
 def test_error_has_message_and_status(error, message, status):
-    found, code = cli._describe_error(error)
-    assert (found.removeprefix("Invalid value: "), code) == (message, status)
+    text, code = cli._describe_error(error)
+    assert (text.removeprefix("Invalid value: "), code) == (message, status)
 
 
 def test_metrics_formats(run):

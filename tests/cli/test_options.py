@@ -97,11 +97,11 @@ def arguments_of_calls(names, words, monkeypatch):
         monkeypatch.setattr(f"sampled_metrics.{name}", function)
     with pytest.raises(ReachedError):
         app(words.split(), standalone_mode=False)
-    found = {}
+    arguments = {}
     for name, function in zip(names, functions, strict=True):
         call = function.call_args
-        found |= parts((name,), dict(enumerate(call.args)) | call.kwargs)
-    return found
+        arguments |= parts((name,), dict(enumerate(call.args)) | call.kwargs)
+    return arguments
 
 
 def chosen(command):
@@ -119,11 +119,11 @@ def all_options():
 
 
 def passed_on():
-    found = []
+    pairs = []
     for command, option in all_options():
         if option not in PRINTED | AFTERWARDS.get(command, set()):
-            found.append((command, option))
-    return found
+            pairs.append((command, option))
+    return pairs
 
 
 @pytest.mark.parametrize(("command", "option"), passed_on())
@@ -141,10 +141,10 @@ def test_option_reaches_function(command, option, monkeypatch, tmp_path):
     text, value = OTHERWISE.get((command, option), VALUES.get(option))
     changed = arguments_of_calls(names, f"{command} {usual} {text}", monkeypatch)
     different = [
-        found for place, found in changed.items() if without.get(place) != found
+        passed for place, passed in changed.items() if without.get(place) != passed
     ]
     assert value in different
-    assert [type(found) for found in different if found == value] == [type(value)]
+    assert [type(passed) for passed in different if passed == value] == [type(value)]
     assert len(different) == 1 + (option == "ranks")  # there are two
 
 

@@ -362,8 +362,8 @@ class TestOrder:
         assert 1e-6 < p < 0.5
         for factor, decided in ((0.95, False), (1.05, True)):
             ends = (one._replace(confidence=1 - factor * p) for one in bracketed)
-            found = difference_range(*ends, 0)
-            assert (not found.low <= 0.0 <= found.high) is decided
+            allowed = difference_range(*ends, 0)
+            assert (not allowed.low <= 0.0 <= allowed.high) is decided
 
 
 BROKEN = {  # sampled ranks that do not fit their description
@@ -490,12 +490,12 @@ def pairs(p_values, metric="ap", low=0.1, high=0.3):
 def test_orders_are_decided_by_corrected_p_value(correction, p_values, confidence):
     other = pairs([0.2, 0.3, 0.001], "auc")
     results = [*pairs([0.01, 0.04, 0.03]), *other]
-    found = decide_orders(results, correction, confidence)
-    assert [each.p_value for each in found[:3]] == pytest.approx(p_values)
+    decided = decide_orders(results, correction, confidence)
+    assert [each.p_value for each in decided[:3]] == pytest.approx(p_values)
     orders = ["b" if p < 1 - confidence else "undecided" for p in p_values]
-    assert [each.order for each in found[:3]] == orders
-    assert [each.order for each in found[3:]] == ["undecided", "undecided", "b"]
-    assert [(each.a, each.b, each.metric) for each in found] == [
+    assert [each.order for each in decided[:3]] == orders
+    assert [each.order for each in decided[3:]] == ["undecided", "undecided", "b"]
+    assert [(each.a, each.b, each.metric) for each in decided] == [
         (each.a, each.b, each.metric) for each in results
     ]
 
@@ -503,9 +503,9 @@ def test_orders_are_decided_by_corrected_p_value(correction, p_values, confidenc
 def test_holm_counts_pairs_not_estimators():
     """Two results of each pair, by two estimators: Holm's factor is 3, not 6."""
     twice = [each for each in pairs([0.01, 0.2, 0.3]) for _ in range(2)]
-    found = decide_orders(twice, "holm", 0.95)
-    assert [each.p_value for each in found] == pytest.approx([0.03] * 2 + [0.4] * 4)
-    assert [each.order for each in found] == ["b"] * 2 + ["undecided"] * 4
+    decided = decide_orders(twice, "holm", 0.95)
+    assert [each.p_value for each in decided] == pytest.approx([0.03] * 2 + [0.4] * 4)
+    assert [each.order for each in decided] == ["b"] * 2 + ["undecided"] * 4
 
 
 @pytest.mark.parametrize(
@@ -516,10 +516,10 @@ def test_holm_counts_pairs_not_estimators():
     ],
 )  # fmt: skip
 def test_order_is_sign_of_range(low, high, order):
-    found = decide_orders(pairs([0.001] * 3, low=low, high=high), "none", 0.95)
-    assert [each.order for each in found] == [order] * 3
+    decided = decide_orders(pairs([0.001] * 3, low=low, high=high), "none", 0.95)
+    assert [each.order for each in decided] == [order] * 3
     assert (
-        found[0].order_of_estimates == "b"
+        decided[0].order_of_estimates == "b"
     )  # the interval of the estimates is 0.1 to 0.3
     back = make_compared(ci_low=-0.3, ci_high=-0.1)
     assert back.order_of_estimates == "a"
@@ -543,12 +543,12 @@ def test_strict_level_by_hand(alone, corrected, level):
 def test_mean_difference_by_hand(n_a, n_b):
     rng = np.random.default_rng(3)
     a, b = rng.random(n_a), rng.random(n_b)
-    found = mean_difference(a, b, paired=False, prior=PRIOR, confidence=0.95)
+    mean = mean_difference(a, b, paired=False, prior=PRIOR, confidence=0.95)
     n = min(n_a, n_b)
     error = np.sqrt((a.var() / n_a + b.var() / n_b) * n / (n - 1))
-    assert found[:2] == pytest.approx((b.mean() - a.mean(), error))
-    assert found.n_users == n
-    assert found.ci_low < found.value < found.ci_high
+    assert mean[:2] == pytest.approx((b.mean() - a.mean(), error))
+    assert mean.n_users == n
+    assert mean.ci_low < mean.value < mean.ci_high
     assert _common_values(a, b, None) == (a, b)
     rows = np.array([3, 1]), np.array([0, 7])
     of_a, of_b = _common_values(a, b, rows)

@@ -71,8 +71,8 @@ def test_sampled_verdict_decided(factor, words):
                                           (1000, "1,000 uniform negatives leave")])  # fmt: skip
 def test_sampled_verdict_undecided(m, words):
     low, high = Range(0.1, 0.25, False), Range(0.2, 0.5, False)
-    found = sampled_verdict(make_compared(n_negatives=m), low, high)
-    assert found.startswith(
+    verdict = sampled_verdict(make_compared(n_negatives=m), low, high)
+    assert verdict.startswith(
         f"undecided: {words} recall@10 between 0.100 and 0.250 for A and between 0.200 and 0.500 "
         "for B; "
     )

@@ -46,7 +46,7 @@ class Tensor:
 
 def places_by_hand(scores, held_out):
     """Count the candidates, better and tied items of each held-out item in a loop."""
-    found = []
+    counts = []
     for row, item in zip(scores, held_out, strict=True):
         others = [
             score
@@ -55,8 +55,8 @@ def places_by_hand(scores, held_out):
         ]
         above = sum(score > row[item] for score in others)
         equal = sum(score == row[item] for score in others)
-        found.append((len(others) + 1, above, equal))
-    return found
+        counts.append((len(others) + 1, above, equal))
+    return counts
 
 
 def cuts(rows):

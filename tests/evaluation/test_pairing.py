@@ -13,9 +13,11 @@ from tests.helpers.caught_warnings import full_messages
 
 
 def ranks(users, n_rows=0):
-    found = Ranks([9] * len(users), [1] * len(users), [0] * len(users), users=users)
-    found.__dict__["n_rows"] = n_rows
-    return found
+    made_ranks = Ranks(
+        [9] * len(users), [1] * len(users), [0] * len(users), users=users
+    )
+    made_ranks.__dict__["n_rows"] = n_rows
+    return made_ranks
 
 
 def test_users_without_partner_are_noted():
@@ -24,8 +26,8 @@ def test_users_without_partner_are_noted():
         "B": ranks([2, 3, 4, 5]),
         "C": ranks([3, 1, 2]),
     }
-    found, _, text = pair_users(evaluations)
-    assert found == evaluations
+    paired, _, text = pair_users(evaluations)
+    assert paired == evaluations
     assert text == [
         "A, B: 1 users of A and 2 of B are left out.",
         "B, C: 2 users of B and 1 of C are left out.",
@@ -36,15 +38,15 @@ def test_users_without_partner_are_noted():
 
 def test_users_are_paired_by_row_without_ids():
     without = Ranks([9, 9], [1, 0], [0, 0])
-    found, _, text = pair_users({"A": without, "B": ranks([7, 8])})
-    assert [each.users.tolist() for each in found.values()] == [[0, 1], [0, 1]]
+    paired, _, text = pair_users({"A": without, "B": ranks([7, 8])})
+    assert [each.users.tolist() for each in paired.values()] == [[0, 1], [0, 1]]
     assert text == ["Users were paired by row (no user ids given)."]
     assert without.users is None
     with pytest.raises(InputError, match="2 users"):
         pair_users({"A": without, "B": ranks([7, 8, 9])})
     # Rows of matrices: users without an item are left out, so that the ids differ.
-    found, _, text = pair_users({"A": ranks([0, 2], 3), "B": ranks([0, 1, 2], 3)})
-    assert [each.users.tolist() for each in found.values()] == [[0, 2], [0, 1, 2]]
+    paired, _, text = pair_users({"A": ranks([0, 2], 3), "B": ranks([0, 1, 2], 3)})
+    assert [each.users.tolist() for each in paired.values()] == [[0, 2], [0, 1, 2]]
     assert text == ["Users were paired by row (no user ids given)."]
     with pytest.raises(InputError, match="3 users"):
         pair_users({"A": ranks([0, 2], 4), "B": ranks([0, 1, 2], 3)})
@@ -75,8 +77,8 @@ def named(*evaluations):
     ],
 )
 def test_common_users(a, b, rows):
-    found = common_users(a, b)
-    assert (found and [each.tolist() for each in found]) == rows
+    positions = common_users(a, b)
+    assert (positions and [each.tolist() for each in positions]) == rows
 
 
 @pytest.mark.parametrize(

@@ -61,16 +61,16 @@ class TestPopulation:
     def test_moments_match_enumeration(self, sampling):
         n, m, ranks, vector = 5, 3, [1, 2, 2, 5], np.array([1.3, 0.2, -0.4, 0.1])
         population = Population.from_ranks(ranking(ranks, n))
-        found = population.moments(np.array([vector, 2 * vector]), sampling)
+        moments = population.moments(np.array([vector, 2 * vector]), sampling)
         estimates = np.array(
             [vector[sampled_ranks(n, rank, m, sampling) - 1] for rank in ranks]
         )
-        assert found.mean == pytest.approx(estimates.mean() * np.array([1, 2]))
-        assert found.total == pytest.approx(estimates.var() * np.array([1, 4]))
-        assert found.within == pytest.approx(
+        assert moments.mean == pytest.approx(estimates.mean() * np.array([1, 2]))
+        assert moments.total == pytest.approx(estimates.var() * np.array([1, 4]))
+        assert moments.within == pytest.approx(
             estimates.var(axis=1).mean() * np.array([1, 4])
         )
-        assert found.by_kind[0, population.kind] == pytest.approx(
+        assert moments.by_kind[0, population.kind] == pytest.approx(
             estimates.mean(axis=1)
         )
         drawn = np.concatenate(
@@ -91,11 +91,11 @@ class TestPopulation:
             MEASURES, map(population.exact, MEASURES), strict=True
         ):
             values = measure.value_at(ranks, 6)
-            found = population.exact_moments(measure)
-            assert (exact, found.mean) == pytest.approx((np.mean(values),) * 2)
-            assert found.within == 0.0
-            assert found.total == pytest.approx(np.var(values), abs=1e-12)
-            assert found.by_kind[population.kind] == pytest.approx(values)
+            moments = population.exact_moments(measure)
+            assert (exact, moments.mean) == pytest.approx((np.mean(values),) * 2)
+            assert moments.within == 0.0
+            assert moments.total == pytest.approx(np.var(values), abs=1e-12)
+            assert moments.by_kind[population.kind] == pytest.approx(values)
 
     @given(st.integers(2, 10**7))
     def test_rank_blocks_hold_every_rank_once(self, n):
@@ -113,32 +113,32 @@ class TestPopulation:
     def test_steps_match_estimator(self, steps, estimator, sampling):
         """One step from uniform ranks is bv:1, which plugs in p(r | sampled rank)."""
         n, counts = 50, np.array([40, 20, 0, 10, 3, 7])
-        found, _ = Population.from_counts(counts, n, sampling, steps)
+        fitted, _ = Population.from_counts(counts, n, sampling, steps)
         chosen, options = (
             [parse_estimator(estimator)],
             {"sampling": sampling, "histogram": counts},
         )
         vectors = estimator_matrix(chosen, MEASURES, n, 5, **options)[:, 0]
-        assert [*map(found.exact, MEASURES)] == pytest.approx(
+        assert [*map(fitted.exact, MEASURES)] == pytest.approx(
             vectors @ counts / counts.sum(), abs=1e-12
         )
-        assert found.share.sum() == pytest.approx(1.0)
+        assert fitted.share.sum() == pytest.approx(1.0)
 
     @pytest.mark.parametrize("sampling", [SAMPLING, "distinct"])
     @pytest.mark.parametrize("shape", ["non-increasing", "none"])
     def test_binned_moments_match_sampled_ranks(self, shape, sampling):
         n, m = 2500, 90
         counts = np.r_[50, np.arange(m, 0, -1)]
-        found, _ = Population.from_counts(counts, n, SAMPLING, 5)
+        fitted, _ = Population.from_counts(counts, n, SAMPLING, 5)
         table = kernel(n, m, sampling, shape, 10)
-        binned = table.sum_by_bin(sampled_shares(found, m, sampling))
-        by_bin = found.share @ found.bin_probabilities(m, sampling)
+        binned = table.sum_by_bin(sampled_shares(fitted, m, sampling))
+        by_bin = fitted.share @ fitted.bin_probabilities(m, sampling)
         assert by_bin == pytest.approx(binned, rel=1e-12, abs=1e-15)
         heights = np.random.default_rng(0).normal(size=(2, table.starts.size))
         vectors = np.repeat(heights, table.widths, axis=1)
-        by_bins = found.binned_moments(vectors, sampling)
+        by_bins = fitted.binned_moments(vectors, sampling)
         for field, expected in zip(
-            by_bins, found.moments(vectors, sampling), strict=True
+            by_bins, fitted.moments(vectors, sampling), strict=True
         ):
             assert field == pytest.approx(expected, rel=1e-11, abs=1e-12)
 
@@ -219,7 +219,7 @@ class TestPlan:
         both = power(n, 0.6, users), power(n, better, users, users)
         row, _ = plan(*both, metric, n_users=users if drawn else None, sizes=[10])
         assert 0.6 < row.probability < 0.95
-        rng, found = np.random.default_rng(8), []
+        rng, ranges = np.random.default_rng(8), []
         for _ in range(40):
             samples = []
             for ranks in both:
@@ -227,11 +227,11 @@ class TestPlan:
                 rank = ranks.best_rank[kind]
                 counts = rng.hypergeometric(rank - 1, n - rank, row.n_negatives)
                 samples.append(SampledRanks(1 + counts, n, row.n_negatives))
-            found += difference_ranges([parse_measure(metric)], *samples)
-        assert np.mean([x.low > 0.0 for x in found]) == pytest.approx(
+            ranges += difference_ranges([parse_measure(metric)], *samples)
+        assert np.mean([x.low > 0.0 for x in ranges]) == pytest.approx(
             row.probability, abs=0.2
         )
-        width = np.mean([x.high - x.low for x in found])
+        width = np.mean([x.high - x.low for x in ranges])
         assert row.decides_above == pytest.approx(width / 2, rel=0.15)
 
     def test_only_full_rankings_decide(self):
@@ -369,11 +369,11 @@ def test_drawn_samples_have_expected_distribution(paired, drawn, sampling, m):
     for sample, population in zip(
         pair.draw_samples(m, np.random.default_rng(1)), both, strict=True
     ):
-        found = table.sum_by_bin(
+        shares = table.sum_by_bin(
             np.bincount(sample.sampled_ranks - 1, minlength=m + 1) / users
         )
         expected = table.sum_by_bin(sampled_shares(population, m, sampling))
-        assert found == pytest.approx(expected, abs=0.03)
+        assert shares == pytest.approx(expected, abs=0.03)
         assert (sample.users is not None) == paired
 
 

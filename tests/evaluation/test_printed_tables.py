@@ -30,8 +30,8 @@ class span:  # noqa: N801 - stands for a text
 def numbers_of(text):
     """Return the numbers in a text, except those in names such as recall@10."""
     return [
-        found.replace(",", "")
-        for found in re.findall(r"(?<![@\w.])\d[\d,]*(?:\.\d+)?", text)
+        number.replace(",", "")
+        for number in re.findall(r"(?<![@\w.])\d[\d,]*(?:\.\d+)?", text)
     ]
 
 

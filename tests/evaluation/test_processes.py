@@ -43,13 +43,13 @@ def test_merged_meters_match_one_meter(n, options):
         np.arange(ROWS + -ROWS % n)[i::n] % ROWS for i in range(n)
     ]  # as a DistributedSampler does
     meters = [make_meter(rows, USERS, **options) for rows in padded]
-    found = [pickle.loads(pickle.dumps(meters[0])).merge(*meters[1:])]  # noqa: S301
+    merged_meters = [pickle.loads(pickle.dumps(meters[0])).merge(*meters[1:])]  # noqa: S301
     added = meters[0]
     for other in meters[1:]:
         added = added + other
-    found.append(added)
+    merged_meters.append(added)
     expected = list(whole(**options).compute())
-    for merged in found:
+    for merged in merged_meters:
         computed = list(merged.compute())
         assert computed == expected or n == 1
         assert computed[0].n_users == ROWS
@@ -121,13 +121,13 @@ def work(rank, n, place):
         warnings.filterwarnings("error", ".*torch.distributed")
         synced = mine.sync().compute()
         again = mine.compute(sync=True)
-    found = {
+    results = {
         "messages": messages,
         "alone": list(alone),
         "synced": list(synced),
         "again": list(again),
     }
-    (place / f"{rank}.pickle").write_bytes(pickle.dumps(found))
+    (place / f"{rank}.pickle").write_bytes(pickle.dumps(results))
     distributed.destroy_process_group()
 
 
@@ -139,10 +139,10 @@ def test_sync_of_torch_processes(tmp_path):
     multiprocessing.spawn(work, (2, tmp_path), nprocs=2)
     expected = list(whole().compute())
     for rank in range(2):
-        found = pickle.loads((tmp_path / f"{rank}.pickle").read_bytes())  # noqa: S301
-        assert found["synced"] == found["again"] == expected
-        assert found["alone"][0].n_users == 31
-        (message,) = found["messages"]
+        results = pickle.loads((tmp_path / f"{rank}.pickle").read_bytes())  # noqa: S301
+        assert results["synced"] == results["again"] == expected
+        assert results["alone"][0].n_users == 31
+        (message,) = results["messages"]
         assert "31 rows" in message
 
 

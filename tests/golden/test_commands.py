@@ -154,17 +154,17 @@ def output(name) -> list[dict]:
     return page() if name == "report" else rows_of(CASES[name])
 
 
-def same(found, expected) -> bool:
+def same(actual, expected) -> bool:
     """Compare what JSON holds, numbers to nine digits."""
     if isinstance(expected, dict):
-        return found.keys() == expected.keys() and all(
-            same(found[key], value) for key, value in expected.items()
+        return actual.keys() == expected.keys() and all(
+            same(actual[key], value) for key, value in expected.items()
         )
     if isinstance(expected, list):
-        return len(found) == len(expected) and all(map(same, found, expected))
+        return len(actual) == len(expected) and all(map(same, actual, expected))
     if isinstance(expected, float):
-        return math.isclose(found, expected, rel_tol=1e-9, abs_tol=1e-11)
-    return found == expected
+        return math.isclose(actual, expected, rel_tol=1e-9, abs_tol=1e-11)
+    return actual == expected
 
 
 @pytest.fixture(scope="module")
@@ -182,8 +182,8 @@ LONG = [pytest.param("plan", marks=pytest.mark.long)]  # "plan users" is not
 )
 def test_output_matches_golden_file(name, inputs, monkeypatch):
     monkeypatch.chdir(inputs)
-    found = output(name)
-    assert same(found, json.loads(FILE.read_text())[name]), found
+    rows = output(name)
+    assert same(rows, json.loads(FILE.read_text())[name]), rows
 
 
 if __name__ == "__main__":

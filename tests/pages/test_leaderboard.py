@@ -76,17 +76,17 @@ def test_values_match_hypergeometric_distribution(records, content, m):
     ]
     share = ((ends[1] - ends[0]) * n / ((m + 1) * (ties + 1))).sum(axis=1).mean()
     place = list(records).index("item-kNN, 10 (Z)")
-    found = content["metrics"]["HR@10"]["values"][place][content["sizes"].index(m)]
-    assert found == pytest.approx(share, abs=1e-6)
+    value = content["metrics"]["HR@10"]["values"][place][content["sizes"].index(m)]
+    assert value == pytest.approx(share, abs=1e-6)
 
 
 def test_values_match_mean_of_draws(records, content):
     ranks = records["item-kNN, 10 (Z)"]
     draws = draw_sampled_ranks(ranks, 100, np.random.default_rng(1).spawn(10))
     place = list(records).index("item-kNN, 10 (Z)")
-    found = content["metrics"]["HR@10"]["values"][place][content["sizes"].index(100)]
+    value = content["metrics"]["HR@10"]["values"][place][content["sizes"].index(100)]
     assert np.mean(draws <= 10) == pytest.approx(
-        found, abs=0.006
+        value, abs=0.006
     )  # four standard errors
 
 

@@ -305,11 +305,11 @@ def test_sizes_are_round_for_many_candidates():
     ],
 )
 def test_order_pairs_by_hand(exact, mean, sd, expected):
-    found = order_pairs(*map(np.array, (exact, mean, sd)))
+    orders = order_pairs(*map(np.array, (exact, mean, sd)))
     if expected is None:
-        assert found == {}
+        assert orders == {}
         return
-    ((sign, chance),) = found.values()
+    ((sign, chance),) = orders.values()
     assert sign == expected[0]
     assert chance == (
         expected[1] if expected[1] is None else pytest.approx(expected[1])

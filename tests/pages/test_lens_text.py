@@ -85,8 +85,10 @@ def test_describe_pairs_decided(pair, sign, chance, percent, marks):
     better, other = (
         (NAMES[a], NAMES[b]) if EXACT[a] > EXACT[b] else (NAMES[b], NAMES[a])
     )
-    ((found, text, drawn),) = describe_pairs(NAMES, EXACT, {pair: (sign, chance)})
-    assert (found, drawn, numbers_of(text)) == (sign, marks, percent)
+    ((shown_sign, text, drawn),) = describe_pairs(
+        NAMES, EXACT, {pair: (sign, chance)}
+    )
+    assert (shown_sign, drawn, numbers_of(text)) == (sign, marks, percent)
     who = {1: [better, other], 0: [better, other, better], -1: [other, better]}
     assert names_of(text) == who[sign]  # who looks better, and who is better
     assert ("less than 0.5" in text) == (chance == 0.0049)
@@ -164,8 +166,8 @@ def test_lens_headline(setting, against, measured):
 
 def test_standings_compare_nine_decimals():
     for difference, order in ((3e-9, [1, 0]), (3e-10, [0, 1])):
-        found = standings(np.array([0.1, 0.1 + difference]))
-        assert [place for place, _ in found] == order
+        places = standings(np.array([0.1, 0.1 + difference]))
+        assert [place for place, _ in places] == order
 
 
 def test_order_sentences_tell_outcomes_apart():
@@ -203,5 +205,5 @@ def test_standings_round_values():
         "X and Y",
         "X, Y and Z",
     ]
-    found = standings(np.array([0.1, 0.5, 0.1 + 1e-12]))
-    assert found == [(1, "50.0\xa0%"), (0, "10.0\xa0%"), (2, "10.0\xa0%")]
+    places = standings(np.array([0.1, 0.5, 0.1 + 1e-12]))
+    assert places == [(1, "50.0\xa0%"), (0, "10.0\xa0%"), (2, "10.0\xa0%")]

@@ -37,7 +37,7 @@ def rank_probabilities(sampling, m, n, ranks):
 
 
 @pytest.fixture(scope="module", params=["without-replacement", "with-replacement"])
-def found(request):
+def sampling_and_lens(request):
     measures = [parse_measure(name) for name in METRICS]
     parsed = parse_estimators(ESTIMATORS)
     return request.param, build_lens(
@@ -45,8 +45,8 @@ def found(request):
     )
 
 
-def test_estimates_and_windows_average_users(found):
-    sampling, shown = found
+def test_estimates_and_windows_average_users(sampling_and_lens):
+    sampling, shown = sampling_and_lens
     n = round(N.mean())  # 38, the n of the estimators
     measures = [parse_measure(name) for name in METRICS]
     chart = Chart.up_to(N.max(), measures)
@@ -91,8 +91,8 @@ def test_estimates_and_windows_average_users(found):
                 assert view["noise"] == [noisiest, noise]
 
 
-def test_lens_content(found):
-    _, shown = found
+def test_lens_content(sampling_and_lens):
+    _, shown = sampling_and_lens
     value = {
         "recall@3": lambda ranks, _: ranks <= 3,
         "ndcg": lambda ranks, _: 1 / np.log2(ranks + 1),
@@ -177,14 +177,14 @@ def test_groups_hold_near_ranks(step):
         )
     population = group_near_users(Ranks(n, better, tied))
     kinds = population.ranks
-    found = zip(
+    rows = zip(
         kinds.n_candidates,
         kinds.n_better,
         kinds.n_tied,
         population.share,
         strict=True,
     )
-    np.testing.assert_allclose(sorted(found), sorted(expected), rtol=1e-12)
+    np.testing.assert_allclose(sorted(rows), sorted(expected), rtol=1e-12)
 
 
 @pytest.mark.parametrize(
@@ -202,10 +202,10 @@ def test_groups_hold_near_ranks(step):
 )
 def test_group_means_are_valid_ranks(n, better, tied, kind):
     (ranks, share, _) = vars(group_near_users(Ranks(n, better, tied))).values()
-    found = list(
+    groups = list(
         zip(ranks.n_candidates, ranks.n_better, ranks.n_tied, share, strict=True)
     )
-    assert found == [(*kind, 1.0)]
+    assert groups == [(*kind, 1.0)]
 
 
 def test_names_need_distance_and_avoid_right_edge():

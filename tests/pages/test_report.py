@@ -40,12 +40,12 @@ def sample(ranks, n=200, sampling="without-replacement"):
 def samples():
     """Five recommenders, the second one best, with 100 users each, the last one with 80."""
     top = {"a": 0.5, "b": 1.0, "c": 0.7, "d": 0.2, "e": 0.6}
-    found = {}
+    sample_by_name = {}
     for name, share in top.items():
         ranks = RNG.integers(1, 22, 80 if name == "e" else 100)
         ranks[RNG.random(ranks.size) < share] = 1
-        found[name] = sample(ranks, sampling="with-replacement")
-    return found
+        sample_by_name[name] = sample(ranks, sampling="with-replacement")
+    return sample_by_name
 
 
 @pytest.fixture(scope="module")
@@ -349,13 +349,13 @@ SIZE_OPTIONS = ("--n-negatives", 20, "--n-items", 200)
 
 def rows_of(page):
     """Return the texts of the cells of all table rows, by section."""
-    found, name = {}, ""
+    rows, name = {}, ""
     for section in page.split("<section")[1:]:
         name = (re.findall(r'^[^>]* id="(\w+)"', section) or [name])[0]
         for row in re.findall(r"<tr\b.*?</tr>", section, re.DOTALL):
             cells = re.findall(r"<t[hd][^>]*>(.*?)</t[hd]>", row, re.DOTALL)
-            found.setdefault(name, []).append([unescape(cell) for cell in cells])
-    return found
+            rows.setdefault(name, []).append([unescape(cell) for cell in cells])
+    return rows
 
 
 def sample_of_counts(*counts):

@@ -404,7 +404,7 @@ def _compare_rankings(
         if a.mean_candidates == b.mean_candidates > 0:
             n_items = a.mean_candidates
         for measure in measures:
-            if not all(measure in of_name for of_name in values.values()):
+            if not all(measure in by_measure for by_measure in values.values()):
                 continue
             if rows is not None and measure.metric.pooled:
                 # A pooled metric of the common users has to be pooled over these users alone.
@@ -511,7 +511,7 @@ def _compare_means(
 ) -> Compared:
     """Compare means over users by the interval of their difference."""
     mean = mean_difference(*values, paired=paired, prior=prior, confidence=confidence)
-    value_a, value_b = (float(of_users.mean()) for of_users in values)
+    value_a, value_b = (float(user_values.mean()) for user_values in values)
     return Compared(
         a=pair[0],
         b=pair[1],
@@ -598,9 +598,9 @@ def decide_orders(
     p_values: dict[str, dict[tuple[str, str], float]] = {}
     for result in results:
         p_values.setdefault(result.metric, {})[result.a, result.b] = result.p_value
-    for of_metric in p_values.values():
-        corrected = adjust_p_values(list(of_metric.values()), correction)
-        of_metric.update(zip(of_metric, corrected, strict=True))
+    for p_by_pair in p_values.values():
+        corrected = adjust_p_values(list(p_by_pair.values()), correction)
+        p_by_pair.update(zip(p_by_pair, corrected, strict=True))
     decided = []
     for result in results:
         p_value = p_values[result.metric][result.a, result.b]

@@ -136,7 +136,7 @@ def order_parts(
     `estimates` are those of the recommenders by name, empty or None for full rankings.
     """
     by_pair = groupby(results, key=attrgetter("a", "b", "metric"))
-    pairs = [next(of_pair) for _, of_pair in by_pair]  # all estimators have the same order
+    pairs = [next(group) for _, group in by_pair]  # all estimators have the same order
     is_long = len(pairs) > _MOST_ROWS
     rule = _describe_rule(pairs, correction, "range" if estimates else "interval")
     if estimates:
@@ -178,7 +178,7 @@ def _explain(pairs: list[Compared], estimates: Mapping[str, SampleEstimates] | N
     if any(pair.holds_up_to is not None for pair in pairs):
         lines.append(_ABOUT_FACTORS)
     if estimates:
-        samples = [of_name.ranks for of_name in estimates.values()]
+        samples = [single.ranks for single in estimates.values()]
         lines.append(describe_rankings(samples, ordered=True))
         if any(pair.order == UNDECIDED for pair in pairs):
             lines += ["`plan` computes how many negatives decide an order.", OTHER_WAYS]
@@ -246,9 +246,9 @@ def _describe_rule(results: list[Compared], correction: str, interval: str) -> s
 def _range_rows(estimates: Mapping[str, SampleEstimates]) -> list[Row]:
     """Return a row for each recommender, with its range of each metric."""
     rows = []
-    for name, of_name in estimates.items():
+    for name, single in estimates.items():
         row: Row = {"": name}
-        for metric, allowed in of_name.ranges.items():
+        for metric, allowed in single.ranges.items():
             row[metric] = format_range(allowed.low, allowed.high)
         rows.append(row)
     return rows
@@ -262,15 +262,15 @@ def _estimate_rows(estimates: Mapping[str, SampleEstimates]) -> list[Row]:
     rows: list[Row] = []
     for i, measure in enumerate(first.measures):
         rows.append({"": str(measure), **empty})
-        for name, of_name in estimates.items():
-            allowed = of_name.ranges[str(measure)]
+        for name, single in estimates.items():
+            allowed = single.ranges[str(measure)]
             row: Row = {"": name, "range": format_range(allowed.low, allowed.high)}
             for j, estimator in enumerate(estimators):
-                value = of_name.value(i, j)
+                value = single.value(i, j)
                 row[estimator] = RightAligned("-" if isnan(value) else format_number(value))
             rows.append(row)
             if QUOTED_ESTIMATOR in estimators:
-                number = of_name.quoted(i, estimators.index(QUOTED_ESTIMATOR))
+                number = single.quoted(i, estimators.index(QUOTED_ESTIMATOR))
                 is_narrower = (number.low, number.high) != (allowed.low, allowed.high)
                 if number.is_quoted and is_narrower:
                     interval = format_range(number.low, number.high)

@@ -348,7 +348,7 @@ def build_lens(
         metric = str(setting.measure)
         view = {**chart.window(setting.by_rank), "head": lens_headline(setting)}
         if names:
-            open_pairs = {pair for of_metric, pair in undecided if of_metric == metric}
+            open_pairs = {pair for name, pair in undecided if name == metric}
             view.update(_order_view(setting, names, exact[metric], open_pairs))
         views[f"{metric} {setting.estimator} {setting.m}"] = view
         labels[str(setting.estimator)] = setting.estimator.label
