@@ -72,7 +72,7 @@ def test_history_sizes_add_up(large):
         (100, 300, 2000),
         (7, 90, 200),
     ):
-        sizes = large.sizes_of_histories(users, items, events)
+        sizes = large.draw_history_sizes(users, items, events)
         assert sizes.sum() == events
         assert sizes.min() >= 20
         assert sizes.max() <= items
@@ -80,7 +80,7 @@ def test_history_sizes_add_up(large):
 
 def test_histories_have_distinct_items(large):
     sizes = np.array([20, 1, 29, 0, 30])
-    user, item = large.histories(sizes, 30, np.random.default_rng(0))
+    user, item = large.draw_histories(sizes, 30, np.random.default_rng(0))
     assert np.bincount(user, minlength=5).tolist() == sizes.tolist()
     assert len(set(zip(user.tolist(), item.tolist(), strict=True))) == 80
     assert sorted(item[user == 4].tolist()) == list(range(30))
@@ -119,7 +119,7 @@ def test_memory_includes_grandchildren(large):
         command, stdin=subprocess.PIPE, stdout=subprocess.PIPE
     ) as process:
         process.stdout.readline()
-        sampled = large.Sampled(process.pid)
+        sampled = large.MemorySampler(process.pid)
         sizes = sampled.resident()
         process.kill()
     assert len(sizes) == 3

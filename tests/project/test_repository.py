@@ -188,7 +188,7 @@ def test_reference_exact_metrics_follow_from_ranks(folder):
 
 
 def test_slurm_profile_has_lines_to_edit():
-    text = cluster.edited(text_of("workflow/profiles/slurm/config.yaml"))
+    text = cluster.edit_profile(text_of("workflow/profiles/slurm/config.yaml"))
     assert "\n  slurm_account: lab\n" in text
     assert "\n  slurm_partition: main\n" in text
 

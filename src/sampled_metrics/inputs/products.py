@@ -282,15 +282,15 @@ class InnerProducts:
             n_left -= tile.items.size
             for tile_row, _ in not_counted:
                 n_left += np.bincount(tile_row, minlength=rows.size)
+            limits = _Limits.around(centre, margin, self._dtype)
             if centre.size == len(open_vectors):  # each user has one pair: subtract its score
                 open_vectors[:, self.items.shape[1]] = to_device(-centre, open_vectors)
-                centre = 0.0
-                margin = margin.max()
+                limits = _Limits.around(0.0, margin.max(), self._dtype)
             above, level = self._count_tile(
                 number=number,
                 vectors=open_vectors,
                 pairs=open_pairs,
-                limits=_Limits.around(centre, margin, self._dtype),
+                limits=limits,
                 not_counted=[(place[tile_row], column) for tile_row, column in not_counted],
                 buffer=buffer,
             )
