@@ -45,7 +45,7 @@ def rows_of(page):
 
 
 @pytest.fixture(scope="module")
-def small():
+def small_atlas():
     table = [
         {
             "model": "A <b>",
@@ -67,8 +67,8 @@ def small():
     return atlas(read_printed(table), check(table), "s.d-1.b")
 
 
-def test_row_shows_hit_rate_first(small):
-    rows = rows_of(small)
+def test_row_shows_hit_rate_first(small_atlas):
+    rows = rows_of(small_atlas)
     assert [row["metric"] for row in rows] == ["HR@10", "NDCG@10", "HR@10", "HR@10"]
     (first, second, third, fourth) = rows
     printed = {"HR@10": "0.8245", "NDCG@10": "0.5905"}
@@ -83,7 +83,7 @@ def test_row_shows_hit_rate_first(small):
     assert (third["low"], third["standing"]) == (None, None)
     assert third["remark"].startswith("No range: ")
     assert fourth["remark"] == "No range: negatives drawn by popularity."
-    assert numbers_of(small)["start"] == 2
+    assert numbers_of(small_atlas)["start"] == 2
 
 
 ROW = {"model": "M", "HR@10": "0.8245", "NDCG@10": "0.5905", **ABOUT}
@@ -249,14 +249,14 @@ def test_unchecked_metric_has_range_of_reported():
     assert row["low"] == pytest.approx(expected.range_low, abs=1e-5)
 
 
-def test_row_names_are_unique_and_escaped(small):
-    assert [row["id"] for row in rows_of(small)] == [
+def test_row_names_are_unique_and_escaped(small_atlas):
+    assert [row["id"] for row in rows_of(small_atlas)] == [
         "s.d-1.a-b",
         "s.d-1.a-b.2",
         "s.d-1.b",
         "s.d-1.c",
     ]
-    assert "A <b>" not in small
+    assert "A <b>" not in small_atlas
 
 
 def test_committed_atlas_matches_literature():
@@ -335,6 +335,6 @@ def test_row_further_metrics_and_kinds():
     assert 'id="kind"' in page
 
 
-def test_atlas_without_kinds_has_no_choice(small):
-    assert 'id="kind"' not in small
-    assert "sources:" not in small
+def test_atlas_without_kinds_has_no_choice(small_atlas):
+    assert 'id="kind"' not in small_atlas
+    assert "sources:" not in small_atlas

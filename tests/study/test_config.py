@@ -41,7 +41,7 @@ def study(*changes):
     return Study.of(config, "config")
 
 
-def changed(place, value):
+def study_with(place, value):
     """The paper's study with one value replaced, or removed if `value` is KeyError."""
     config = copy.deepcopy(STUDY)
     *path, last = (int(step) if step.isdigit() else step for step in place.split("."))
@@ -54,7 +54,7 @@ def changed(place, value):
     return Study.of(config, "config")
 
 
-def refused(make, *arguments):
+def problem_of(make, *arguments):
     with pytest.raises(InputError) as caught:
         make(*arguments)
     assert (caught.value.path, str(caught.value).count("\n")) == ("config", 0)
@@ -174,13 +174,15 @@ def test_papers_study_values():
     ],
 )
 def test_invalid_value_names_place_and_problem(place, value, keyword):
-    problem = refused(changed, place, value)
+    problem = problem_of(study_with, place, value)
     assert problem.startswith("recommenders" if "recommenders" in place else place)
     assert keyword in problem
 
 
 def test_name_with_space_is_valid():
-    assert changed("recommenders.0.name", "Best sellers").names[0] == "Best sellers"
+    assert (
+        study_with("recommenders.0.name", "Best sellers").names[0] == "Best sellers"
+    )
 
 
 @pytest.mark.parametrize(
@@ -236,7 +238,7 @@ def test_name_with_space_is_valid():
     ],
 )
 def test_contradicting_settings_are_refused(changes, beginning):
-    assert refused(study, *changes).startswith(beginning)
+    assert problem_of(study, *changes).startswith(beginning)
 
 
 @pytest.mark.parametrize(
@@ -279,7 +281,7 @@ def test_hash_ignores_settings_without_effect():
         ("experiment.seed", 1, False),
         ("recommenders.0.settings.alpha", 0.3, False),
     ):
-        assert (changed(place, value).sha256() == study().sha256()) == same
+        assert (study_with(place, value).sha256() == study().sha256()) == same
 
 
 def test_assumed_sampling_defaults_to_sampling():
@@ -299,10 +301,10 @@ def test_unknown_key_suggests_closest_key():
         first_rank: int
         first_ranks: int
 
-    with pytest.raises(InputError) as refused:
+    with pytest.raises(InputError) as problem_of:
         Ranks.of({"first_rank": 1, "first_ranks": 2, "first_rnk": 3}, "here")
-    assert str(refused.value).count("did you mean") == 1
-    assert "first_rank" in str(refused.value)
+    assert str(problem_of.value).count("did you mean") == 1
+    assert "first_rank" in str(problem_of.value)
 
 
 TEXTS = [
@@ -383,13 +385,13 @@ def test_command_line_text_gets_type_of_setting(place, text, value):
 
 def test_wrong_text_is_quoted():
     config = copy.deepcopy(STUDY) | {"results": ""}
-    assert "''" in refused(Study.of, with_numbers(config), "config")
+    assert "''" in problem_of(Study.of, with_numbers(config), "config")
 
 
 def test_number_out_of_range_is_shown_as_number():
     config = copy.deepcopy(STUDY)
     config["experiment"]["repetitions"] = "0"
-    problem = refused(Study.of, with_numbers(config), "config")
+    problem = problem_of(Study.of, with_numbers(config), "config")
     assert problem.startswith("experiment.repetitions: ")
     assert problem.endswith(", not 0")
 
@@ -398,7 +400,7 @@ def test_self_containing_list_is_refused():
     inner = []
     inner.append(inner)
     config = copy.deepcopy(STUDY) | {"recommenders": inner}
-    assert "recommenders" in refused(Study.of, with_numbers(config), "config")
+    assert "recommenders" in problem_of(Study.of, with_numbers(config), "config")
 
 
 # Models of settings.
@@ -421,7 +423,7 @@ MODELS = sorted(set(subclasses(Settings)), key=lambda kind: kind.__qualname__)
 EXTERNAL = {"path": "scores.npz", "format": "scores"}
 
 
-def minimal(model):
+def minimal_values(model):
     """Valid values of the settings without default."""
     if issubclass(model, Study):
         return STUDY
@@ -445,7 +447,7 @@ def test_models_include_known_ones():
 
 @pytest.mark.parametrize("model", MODELS, ids=lambda model: model.__qualname__)
 def test_model_round_trips_through_json(model):
-    settings = model.of(minimal(model), "config")
+    settings = model.of(minimal_values(model), "config")
     values = settings.model_dump(mode="json", by_alias=True)
     assert model.of(values, "config") == settings
 
@@ -480,7 +482,7 @@ def validators(annotation):
             yield from validators(part)
 
 
-def of_model(model):
+def validators_of_model(model):
     for field in model.model_fields.values():
         for part in (*field.metadata, field.annotation):
             if isinstance(part, VALIDATORS):
@@ -491,7 +493,7 @@ def of_model(model):
 @pytest.mark.parametrize("model", MODELS, ids=lambda model: model.__qualname__)
 def test_validators_are_functions(model):
     """Pydantic inspects signatures, and those of classes differ between versions of Python."""
-    assert not [each for each in of_model(model) if isclass(each.func)]
+    assert not [each for each in validators_of_model(model) if isclass(each.func)]
 
 
 def test_validators_are_discovered():
@@ -499,8 +501,8 @@ def test_validators_are_discovered():
     experiment = next(
         model for model in MODELS if model.__name__ == "ExperimentSettings"
     )
-    assert any(of_model(toy))
-    assert len(list(of_model(experiment))) >= 6
+    assert any(validators_of_model(toy))
+    assert len(list(validators_of_model(experiment))) >= 6
 
 
 # Departures from the paper's study.

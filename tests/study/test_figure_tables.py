@@ -168,7 +168,7 @@ def test_worst_bucket_agrees_everywhere():
     assert figure["pessimistic"] == np.sum(high > last - 100)
 
 
-def small(rank_sets):
+def small_ranks(rank_sets):
     none = {name: np.zeros(len(ranks), int) for name, ranks in rank_sets.items()}
     return {
         k: Ranks(none[k] + 60, np.array(ranks) - 1, none[k])
@@ -178,7 +178,7 @@ def small(rank_sets):
 
 def test_figure_6_ordered_after_last_change():
     # B has one hit in the top ten, A is never far behind: sampling favours A for long
-    records = small({"A": [12, 12, 12, 12], "B": [5, 40, 40, 40]})
+    records = small_ranks({"A": [12, 12, 12, 12], "B": [5, 40, 40, 40]})
     table = recall_against_samples(records, SETTINGS)
     at = expected_recall(records, SETTINGS)
     for e, label in enumerate(("Sampled", "BV 0.1")):
@@ -194,7 +194,9 @@ def test_figure_6_ordered_after_last_change():
 
 def test_figure_6_sure_has_95_percent_chance():
     rng = np.random.default_rng(3)
-    records = small({"A": rng.integers(8, 40, 80), "B": rng.integers(1, 50, 80)})
+    records = small_ranks(
+        {"A": rng.integers(8, 40, 80), "B": rng.integers(1, 50, 80)}
+    )
     table, at = (
         f(records, SETTINGS) for f in (recall_against_samples, expected_recall)
     )
@@ -227,7 +229,7 @@ def test_figure_6_needs_12_candidates():
 
 def test_band_is_range_over_starts():
     starts = list(
-        small({"0": [1, 30, 50], "1": [5, 12, 14], "2": [11, 11, 60]}).values()
+        small_ranks({"0": [1, 30, 50], "1": [5, 12, 14], "2": [11, 11, 60]}).values()
     )
     table = band_over_starts("X", starts, SETTINGS)
     keys = ["estimator", "n_negatives"]

@@ -25,7 +25,7 @@ def events(*rows):
     return Interactions(user, item, timestamp.astype(np.int64), rating)
 
 
-def listed(interactions):
+def rows_of(interactions):
     columns = (interactions.user, interactions.item, interactions.timestamp)
     return list(zip(*(column.tolist() for column in columns), strict=True))
 
@@ -33,7 +33,7 @@ def listed(interactions):
 def test_min_rating_is_inclusive():
     data = events((1, 7, 4, 0), (1, 8, 3.5, 1), (1, 9, 4.5, 2))
     remaining, removed = apply_filters(data, Filters(min_rating=4))
-    assert listed(remaining) == [(1, 7, 0), (1, 9, 2)]
+    assert rows_of(remaining) == [(1, 7, 0), (1, 9, 2)]
     assert removed == {"min_rating": 1}
     # 3.7 differs from its nearest float32, but a rating of 3.7 must pass the threshold 3.7
     same = events((1, 7, 3.7, 0), (1, 8, 3.7, 1))
@@ -74,7 +74,7 @@ def test_duplicates_distinguish_negative_ids():
         assert len(apply_filters(data, filters)[0]) == 4
 
 
-def core(pairs, least_of_user, least_of_item):
+def largest_core(pairs, least_of_user, least_of_item):
     """The largest set of pairs that satisfies both minima, by removing one pair at a time."""
     pairs = list(pairs)
     while True:
@@ -98,13 +98,13 @@ def test_minima_give_largest_core(pairs, least_of_user, least_of_item):
     pairs = sorted(pairs, key=hash)
     data = events(*((*pair, 1, 0) for pair in pairs))
     filters = Filters(min_user_events=least_of_user, min_item_events=least_of_item)
-    expected = core(pairs, least_of_user, least_of_item)
+    expected = largest_core(pairs, least_of_user, least_of_item)
     if not expected:
         with pytest.raises(InputError, match="min_user_events"):
             apply_filters(data, filters)
         return
     remaining, removed = apply_filters(data, filters)
-    assert [row[:2] for row in listed(remaining)] == expected
+    assert [row[:2] for row in rows_of(remaining)] == expected
     assert sum(removed.values()) == len(pairs) - len(expected)
 
 
@@ -114,7 +114,7 @@ def test_filters_apply_in_order():
     remaining, removed = apply_filters(
         data, Filters(min_rating=2, duplicates="last", min_user_events=2)
     )
-    assert listed(remaining) == [(1, 7, 3), (1, 8, 3)]
+    assert rows_of(remaining) == [(1, 7, 3), (1, 8, 3)]
     assert removed == {"min_rating": 1, "duplicates": 0, "min_user_events": 1}
 
 

@@ -62,7 +62,7 @@ def rows_of(records):
     ).tolist()
 
 
-def ranked(path, split):
+def rank_file(path, split):
     with reading(path):
         ids = {"users": split.evaluated_ids, "items": split.item_ids}
         return rows_of(
@@ -101,7 +101,8 @@ def test_read_scores_ranks_match_counts(tmp_path, ids, name, more, mask):
         IDS[ids](np.append(first_ids, others)) for first_ids in (USERS, ITEMS)
     )
     assert (
-        ranked(write(tmp_path / name, users, items, scores), split_of(ids)) == COUNTED
+        rank_file(write(tmp_path / name, users, items, scores), split_of(ids))
+        == COUNTED
     )
 
 
@@ -109,19 +110,19 @@ def test_read_scores_ranks_match_counts(tmp_path, ids, name, more, mask):
 def test_read_scores_text_ids_match_integers(tmp_path, name):
     for ours, theirs in (("integers", "digits"), ("digits", "integers")):
         path = write(tmp_path / name, IDS[theirs](USERS), IDS[theirs](ITEMS), SCORES)
-        assert ranked(path, split_of(ours)) == COUNTED
+        assert rank_file(path, split_of(ours)) == COUNTED
 
 
 @pytest.mark.parametrize("kind", [">f8", ">f4", "<f4"])
 def test_read_scores_floats_of_any_kind(tmp_path, kind):
     path = write(tmp_path / "s.npz", USERS, ITEMS, SCORES.astype(kind))
-    assert ranked(path, split_of("integers")) == COUNTED
+    assert rank_file(path, split_of("integers")) == COUNTED
 
 
 @pytest.mark.parametrize("name", ["s.csv", "s.parquet"])
 def test_read_scores_large_integers_do_not_tie(tmp_path, name):
     path = write(tmp_path / name, USERS, ITEMS, SCORES.astype(np.int64) + 2**62)
-    assert ranked(path, split_of("integers")) == COUNTED
+    assert rank_file(path, split_of("integers")) == COUNTED
 
 
 @pytest.mark.parametrize("ids", IDS)
@@ -157,18 +158,19 @@ def test_read_scores_needs_evaluated_users_only(tmp_path, others):
     (tmp_path / "s.csv").write_text(
         HEAD + "anna,y,1\nanna,z,2\n" * others + "bert,x,3\nbert,z,2\n"
     )
-    assert ranked(tmp_path / "s.csv", split) == [[2, 1, 0]]
+    assert rank_file(tmp_path / "s.csv", split) == [[2, 1, 0]]
 
 
 @pytest.mark.parametrize(
     ("read", "text", "row", "column", "problem"),
     [
-        (ranked, HEAD + "anna,y,1\nanna,z,2\nbert,x,1\n", None, None, "no score of item z"),
-        (ranked, HEAD + "carl,x,1\n", None, None, "no score of item y"),
-        (ranked, GOOD + "bert,x,1\n", None, None, "duplicate score of item x for user bert"),
-        (ranked, GOOD + "bert,y,1\nbert,y,2\n", None, None, "duplicate score of item y for user b"),
-        (ranked, GOOD + "bert,y,nan\n", 5, "score", "found nan"),
-        (ranked, "user_id,item_id,rank\nanna,y,1\n", None, None, "lacks column score"),
+        (rank_file, HEAD + "anna,y,1\nanna,z,2\nbert,x,1\n", None, None, "no score of item z"),
+        (rank_file, HEAD + "carl,x,1\n", None, None, "no score of item y"),
+        (rank_file, GOOD + "bert,x,1\n", None, None, "duplicate score of item x for user bert"),
+        (rank_file, GOOD + "bert,y,1\nbert,y,2\n", None, None,
+         "duplicate score of item y for user bert"),
+        (rank_file, GOOD + "bert,y,nan\n", 5, "score", "found nan"),
+        (rank_file, "user_id,item_id,rank\nanna,y,1\n", None, None, "lacks column score"),
         (read_ranks, RANKS + "anna,y,2,1,0\n", None, None, "user bert is missing"),
         (read_ranks, RANKS + "anna,y,2,1,0\nanna,y,2,1,0\n", 2, None, "duplicate user_id anna"),
         (read_ranks, RANKS + "anna,y,2,1,0\ncarl,z,2,0,0\n", 2, "user_id", "found carl"),
@@ -224,7 +226,7 @@ def test_wrong_matrices_are_refused(tmp_path, name, array, problem):
     }
     np.savez(tmp_path / "s.npz", **arrays)
     with pytest.raises(InputError) as caught:
-        ranked(tmp_path / "s.npz", SMALL)
+        rank_file(tmp_path / "s.npz", SMALL)
     assert str(caught.value.path) == str(tmp_path / "s.npz")
     assert caught.value.problem.startswith(problem)
 
@@ -235,7 +237,7 @@ def test_guide_snippet_writes_scores(tmp_path, monkeypatch):
     text = (ROOT / "docs/other-data.md").read_text()
     (snippet,) = re.findall(r"```python\n(.*?score_all.*?)```", text, re.DOTALL)
     exec(snippet, {"score_all": lambda _: SCORES})  # noqa: S102 - as a reader would
-    assert ranked(tmp_path / "scores.npz", split_of("text")) == COUNTED
+    assert rank_file(tmp_path / "scores.npz", split_of("text")) == COUNTED
 
 
 SPLIT = leave_last_out(synthetic_interactions(users=23, items=31), "last")

@@ -57,17 +57,17 @@ def test_als_gradient_vanishes_at_convergence(lambda_, alpha):
         assert abs(model.user_vectors).max() > 0.1
 
 
-def solved(vectors, histories, lambda_, alpha):
+def solve(vectors, histories, lambda_, alpha):
     """The vectors that minimise the paper's loss for fixed `vectors` of the other side."""
     solutions = []
     for history in histories:
-        of_user = vectors[history > 0]
+        history_vectors = vectors[history > 0]
         matrix = (
-            of_user.T @ of_user
+            history_vectors.T @ history_vectors
             + alpha * vectors.T @ vectors
             + lambda_ * np.eye(vectors.shape[1])
         )
-        solutions.append(np.linalg.solve(matrix, of_user.sum(axis=0)))
+        solutions.append(np.linalg.solve(matrix, history_vectors.sum(axis=0)))
     return np.array(solutions)
 
 
@@ -77,11 +77,11 @@ def test_als_start_in_papers_terms(
 ):
     rng = np.random.default_rng(np.random.SeedSequence(5))
     items = rng.uniform(0, start, (TRAIN.shape[1], 4)) / np.sqrt(1 + 0.3)
-    users = solved(items, TRAIN, 0.7, 0.3)
+    users = solve(items, TRAIN, 0.7, 0.3)
     model = fitted(iterations=1, start=start, seed=5)
     np.testing.assert_allclose(model.user_vectors, users, rtol=1e-5)
     np.testing.assert_allclose(
-        model.item_vectors, solved(users, TRAIN.T, 0.7, 0.3), rtol=1e-5
+        model.item_vectors, solve(users, TRAIN.T, 0.7, 0.3), rtol=1e-5
     )
 
 

@@ -51,7 +51,7 @@ def study(**changed):
     return Study.of(settings, "config")
 
 
-def plain(settings):
+def as_json_values(settings):
     return settings.model_dump(mode="json", by_alias=True)
 
 
@@ -61,7 +61,7 @@ def files(folder, stem, numbers, forms):
     ]
 
 
-def scored(folder, ranks, target, settings, changed=()):
+def run_scorecard(folder, ranks, target, settings, changed=()):
     """Run the scorecard for the cells in a folder; `changed` are departures from the paper."""
     run_script(
         "scorecard",
@@ -78,7 +78,7 @@ def scored(folder, ranks, target, settings, changed=()):
             "z": str(target / "figures/z.svg"),
         },
         departures=changed,
-        experiment=plain(settings.experiment),
+        experiment=as_json_values(settings.experiment),
     )
 
 
@@ -89,7 +89,7 @@ def run_study(folder):
         stored = as_ranks(REFERENCE / f"ranks/{name}.parquet")
         stored.replace(source="trained in this run").write(path)
     settings = study()
-    experiment = plain(settings.experiment)
+    experiment = as_json_values(settings.experiment)
     inputs = {
         "ranks": ranks,
         "published": PUBLISHED_PATH,
@@ -105,7 +105,7 @@ def run_study(folder):
             "cells": files(folder, "cells/table", (1, 2), ["csv"]),
             "figure1": str(folder / "figures/figure1.svg"),
         },
-        toy=plain(settings.toy),
+        toy=as_json_values(settings.toy),
     )
     run_script(
         "tables",
@@ -125,9 +125,14 @@ def run_study(folder):
     exact["ranges"] = str(folder / "ranges.csv")
     metrics = experiment["metrics"]
     run_script(
-        "exact", log, inputs, exact, exact=plain(settings.exact), metrics=metrics
+        "exact",
+        log,
+        inputs,
+        exact,
+        exact=as_json_values(settings.exact),
+        metrics=metrics,
     )
-    scored(folder, ranks, folder, settings)
+    run_scorecard(folder, ranks, folder, settings)
 
 
 @pytest.fixture(scope="module")
@@ -169,7 +174,7 @@ def test_scorecard_with_other_settings_compares_nothing(
     departure = "experiment.n_items is 3000, the paper's null"
     assert departures(other, study()) == [departure]
     ranks = [str(results / f"{name}.parquet") for name in NAMES]
-    scored(results, ranks, tmp_path, other, [departure])
+    run_scorecard(results, ranks, tmp_path, other, [departure])
     card = pd.read_csv(tmp_path / "scorecard.csv", keep_default_na=False, dtype=str)
     assert set(card["verdict"]) == {"not comparable"}
     assert set(card["note"]) == {departure}

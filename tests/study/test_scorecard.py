@@ -32,7 +32,7 @@ from sampled_metrics_study.tables import (
 )
 from tests.conftest import ROOT
 from tests.study.test_config import study
-from tests.study.test_tables import cell, unrounded
+from tests.study.test_tables import cell, cell_table
 
 PUBLISHED = read_published(ROOT / "config/paper/tables.csv")
 
@@ -47,12 +47,12 @@ def card_of(*rows, spread=None, cause="initialisation of X"):
         if spread is not None and row.table > 2
     ]
     spreads = pd.DataFrame(keys, columns=[*KEY, "spread", "cause"])
-    card = scorecard(unrounded(*rows), PUBLISHED, spreads)
+    card = scorecard(cell_table(*rows), PUBLISHED, spreads)
     np.testing.assert_array_equal(card["published"], PUBLISHED["value"])
     return card
 
 
-def judged(row, spread=None):
+def judge(row, spread=None):
     """The row of the scorecard for one of our cells."""
     card = card_of(row, spread=spread)
     (line,) = card[(card[KEY] == list(row[:4])).all(axis=1)].to_dict("records")
@@ -98,11 +98,11 @@ B_AP, COUNT, AUC = (
     ],
 )
 def test_verdict_by_hand(row, spread, verdict, tolerance):
-    line = judged(row, spread)
+    line = judge(row, spread)
     assert line["verdict"] == verdict
     assert float(line["tolerance"]) == pytest.approx(tolerance, abs=1e-4)
     assert ("initialisation" in line["note"]) == (spread is not None)
-    assert line == judged(row._replace(value=99.0), spread), (
+    assert line == judge(row._replace(value=99.0), spread), (
         "our simulation does not matter"
     )
 
@@ -118,7 +118,7 @@ def test_verdict_by_hand(row, spread, verdict, tolerance):
     ],
 )
 def test_cell_due_to_order_of_ties_is_explained(ours, uniform, verdict):
-    line = judged(cell(*Y_AP, ours, 0.2, 100, uniform))
+    line = judge(cell(*Y_AP, ours, 0.2, 100, uniform))
     assert (line["verdict"], bool(line["note"])) == (verdict, verdict == "explained")
     assert float(line["tolerance"]) == pytest.approx(0.065)
 

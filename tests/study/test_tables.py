@@ -49,7 +49,7 @@ def cell(table, row, metric, column, value, std=None, repetitions=0, uniform=np.
     )
 
 
-def unrounded(*rows):
+def cell_table(*rows):
     return pd.DataFrame(rows, columns=TableCell._fields)
 
 
@@ -60,10 +60,10 @@ def test_as_printed_rounds_by_table(tmp_path):
         cell(4, "X vs Y", "AP", "CLS", 31.0, None, 100),
         cell(3, "Y", "AP", "Exact", 1 / 3),
     ]
-    printed = as_printed(unrounded(*rows))
+    printed = as_printed(cell_table(*rows))
     assert printed["value"].tolist() == ["0.010", "30.01", "31", "0.33"]
     assert printed["std"].tolist() == ["", "0.20", "", ""]
-    write_table(unrounded(*rows), tmp_path / "cells.csv", "%.17g")
+    write_table(cell_table(*rows), tmp_path / "cells.csv", "%.17g")
     assert read_cells([tmp_path / "cells.csv"])["value"].tolist()[-1] == 1 / 3
 
 
@@ -74,7 +74,7 @@ def test_write_printed_files(tmp_path):
         for row in ("X", "W")
         for column, std in (("Exact", None), ("Sampled", 0.5))
     ]
-    write_printed(3, unrounded(*rows), PUBLISHED, tmp_path / "table3")
+    write_printed(3, cell_table(*rows), PUBLISHED, tmp_path / "table3")
     csv = (tmp_path / "table3.csv").read_text().splitlines()
     assert csv[:3] == [
         "table,row,metric,column,value,std",
@@ -100,7 +100,7 @@ def test_write_printed_files(tmp_path):
         for kind in kinds
     ]  # fmt: skip
     assert r"32.55$\pm$0.21" in (tmp_path / "table3.tex").read_text()
-    write_printed(4, unrounded(), PUBLISHED, tmp_path / "table4")
+    write_printed(4, cell_table(), PUBLISHED, tmp_path / "table4")
     assert (
         tmp_path / "table4.csv"
     ).read_text() == "table,row,metric,column,value,std\n"
@@ -136,7 +136,7 @@ def test_latex_tables_compile_within_page(tmp_path):
     names = [NASTY, *(f"A-recommender-with-a-very-long-name-{i}" for i in range(3))]
     many = [cell(4, f"{a} vs {names[1]}", metric, column, 100.0, None, 100)
             for a in names for metric in metrics for column in columns]  # fmt: skip
-    write_printed(4, unrounded(*many), None, tmp_path / "many")
+    write_printed(4, cell_table(*many), None, tmp_path / "many")
     head = r"\documentclass[twocolumn]{article}\usepackage{booktabs,graphicx}\begin{document}"
     (tmp_path / "t.tex").write_text(head + r"\input{many}\end{document}")
     command = ["pdflatex", "-interaction=nonstopmode", "-halt-on-error", "t.tex"]

@@ -55,12 +55,12 @@ def order(values, equal=0.0):
     )
 
 
-def listed(values, decimals=3):
+def values_in_order(values, decimals=3):
     names = sorted(values, key=lambda name: -values[name])
     return ", ".join(f"{name} {values[name]:.{decimals}f}" for name in names)
 
 
-def each(describe, measures=TOP):
+def by_measure(describe, measures=TOP):
     return "; ".join(f"{measure.label}: {describe(measure)}" for measure in measures)
 
 
@@ -197,33 +197,35 @@ COMPUTED = {
     "for NDCG, rank 1": lambda: f"{np.divide(*NDCG.value_at([1, 2], N)):.3f} times",
     "from position 101": lambda: "{0:.6f} and {2:.6f}".format(
         *-np.diff(AUC.value_at([100, 101, 1, 2], N))),
-    "On AUC, recommender A": lambda: listed(toys(AUC)),
-    "For top heavy": lambda: each(lambda one: listed(toys(one))),
+    "On AUC, recommender A": lambda: values_in_order(toys(AUC)),
+    "For top heavy": lambda: by_measure(lambda one: values_in_order(toys(one))),
     "a 10x higher": lambda: "C over A {C[A]:.2f}, over B {C[B]:.2f}".format(
         C={name: toys(AP)["C"] / toys(AP)[name] for name in "AB"}),
-    "it has the lowest": lambda: listed(toys(AP, 99)),
-    "A and B perform": lambda: each(lambda one: "{A:.3f} and {B:.3f}".format(**toys(one)), ALL),
+    "it has the lowest": lambda: values_in_order(toys(AP, 99)),
+    "A and B perform": lambda: by_measure(
+        lambda one: "{A:.3f} and {B:.3f}".format(**toys(one)), ALL
+    ),
     "A has a 2x": lambda: f"{toys(AP, 99)['A'] / toys(AP, 99)['B']:.2f}",
-    "even the relative": lambda: each(change),
-    "sampled NDCG and": lambda: each(partial(change), [NDCG, RECALL]),
+    "even the relative": lambda: by_measure(change),
+    "sampled NDCG and": lambda: by_measure(partial(change), [NDCG, RECALL]),
     "Only AUC is consistent between": lambda: "order kept at m = 99: " + ", ".join(
         one.label for one in ALL if len(set(change(one).split(" becomes "))) == 1),
     "A better than C": lambda: orders(AP, range(1, 601)),
     "A better than B": lambda: orders(AP, range(1, 601)),
     "C better than A": lambda: orders(AP, range(1, 601)),
-    "finally C better": lambda: listed(toys(AP, N - 1), 4),
+    "finally C better": lambda: values_in_order(toys(AP, N - 1), 4),
     "Similar observations": lambda: orders(NDCG, SIZES),
     "it takes about": consistent_recall,
     "Only AUC is consistent for": consistent_metrics,
     "the relative ordering of A": lambda: COMPUTED["Only AUC is consistent between"](),
-    "For Average Precision": lambda: each(
+    "For Average Precision": lambda: by_measure(
         lambda one: f"{len({order(toys(one, m), 1e-12) for m in SIZES})} orders"),
     "If there are no": lambda: small_ends.format(grid(*SMALL)[0, 0], grid(*SMALL)[-1, -1]),
     "If r is at": lambda: small_ends.format(grid(*SMALL)[0, 0], grid(*SMALL)[-1, -1]),
-    "Even large": lambda: each(bias_of_1000_samples),
+    "Even large": lambda: by_measure(bias_of_1000_samples),
     "AUC measurements": lambda: f"largest bias over all ranks {auc_bias():.0e}",
     "E[AP] = ": lambda: f"largest difference over all ranks {formula_of_ap():.0e}",
-    "for m = 1 all": lambda: "largest second difference over ranks: " + each(
+    "for m = 1 all": lambda: "largest second difference over ranks: " + by_measure(
         lambda one: f"{bend_at_one_negative(one):.0e}", [AP, NDCG, AUC]),
     "precision and recall": lambda: "range over all ranks {:.0e}".format(max(
         np.ptp(expected_values(parse_measure(f"{name}@{k}"), EVERY[:1000], 1000, 1, WITHOUT))
