@@ -49,7 +49,7 @@ def samples():
 
 
 @pytest.fixture(scope="module")
-def of_samples(samples):
+def sampled_page(samples):
     return sampled_content(samples, BOTH, ["sampled", "cls"], confidence=0.9)
 
 
@@ -61,8 +61,8 @@ def cells(row, columns):
     ]
 
 
-def test_sampled_tables_match_correct_and_compare(samples, of_samples):
-    values, pairs = of_samples["tables"]
+def test_sampled_tables_match_correct_and_compare(samples, sampled_page):
+    values, pairs = sampled_page["tables"]
     assert (values["id"], values["title"], pairs["id"]) == (
         "values",
         "Values",
@@ -85,9 +85,9 @@ def test_sampled_tables_match_correct_and_compare(samples, of_samples):
     assert pairs["lines"] == [cells(row, table[0]) for row in table]
 
 
-def test_sampled_bars_are_ranges(samples, of_samples):
+def test_sampled_bars_are_ranges(samples, sampled_page):
     compared = sm.compare(samples, BOTH, "sampled", confidence=0.9)
-    for metric, group in zip(BOTH, of_samples["bars"], strict=True):
+    for metric, group in zip(BOTH, sampled_page["bars"], strict=True):
         results = [
             sm.correct(each, metric, "sampled", confidence=0.9)[0]
             for each in samples.values()
@@ -109,11 +109,11 @@ def test_sampled_bars_are_ranges(samples, of_samples):
         assert (group["label"], group["m"]) == (label, "20 random items")
 
 
-def test_headline_names_four_best(of_samples):
-    values = of_samples["bars"][0]["sampled"]
+def test_headline_names_four_best(sampled_page):
+    values = sampled_page["bars"][0]["sampled"]
     order = sorted("abcde", key=lambda name: -values["abcde".index(name)])
     first, second = re.fullmatch(
-        r"(.*)\. It suggests (.*)\.", of_samples["says"]
+        r"(.*)\. It suggests (.*)\.", sampled_page["says"]
     ).groups()
     named = re.findall(r"\b([a-e]) (\d+\.\d+)", first)
     assert [name for name, _ in named] == order[:4]
@@ -125,21 +125,21 @@ def test_headline_names_four_best(of_samples):
     assert second == " > ".join(order)
 
 
-def test_sampled_content(of_samples):
-    assert of_samples["names"] == list("abcde")
-    assert (of_samples["m"], of_samples["users"], of_samples["scores"]) == (
+def test_sampled_content(sampled_page):
+    assert sampled_page["names"] == list("abcde")
+    assert (sampled_page["m"], sampled_page["users"], sampled_page["scores"]) == (
         20,
         100,
         100 * 200,
     )
-    assert of_samples["sampling"] == "with replacement"
-    lens = of_samples["numbers"]["lens"]
-    assert lens is of_samples["lens"]
+    assert sampled_page["sampling"] == "with replacement"
+    lens = sampled_page["numbers"]["lens"]
+    assert lens is sampled_page["lens"]
     assert lens["sizes"] == [20]
     assert list(lens["estimators"]) == ["sampled", "cls"]
     assert lens["start"] == {"metric": "recall@10", "estimator": "sampled", "m": 20}
     assert (lens["names"], lens["n"], lens["last"]) == ([], "200", 200)
-    json.dumps(of_samples["numbers"], allow_nan=False)
+    json.dumps(sampled_page["numbers"], allow_nan=False)
 
 
 def low(n_first):
@@ -219,12 +219,12 @@ def rankings():
 
 
 @pytest.fixture(scope="module")
-def of_full(rankings):
+def full_page(rankings):
     return full_content(rankings, BOTH, ties="expected", confidence=0.9)
 
 
-def test_full_tables_match_evaluate_and_compare(rankings, of_full):
-    values, pairs = of_full["tables"]
+def test_full_tables_match_evaluate_and_compare(rankings, full_page):
+    values, pairs = full_page["tables"]
     expected = []
     for name, ranks in rankings.items():
         table, text, *_ = sm.evaluate(ranks, BOTH, confidence=0.9).parts()
@@ -239,8 +239,8 @@ def test_full_tables_match_evaluate_and_compare(rankings, of_full):
     )
 
 
-def test_full_bars_are_intervals(rankings, of_full):
-    for metric, group in zip(BOTH, of_full["exact_bars"], strict=True):
+def test_full_bars_are_intervals(rankings, full_page):
+    for metric, group in zip(BOTH, full_page["exact_bars"], strict=True):
         results = [
             sm.evaluate(ranks, metric, confidence=0.9)[0]
             for ranks in rankings.values()
@@ -253,7 +253,7 @@ def test_full_bars_are_intervals(rankings, of_full):
         assert group["decided"] == ["good above poor", "twin above poor"]
         (open_,) = group["open"]
         assert open_.startswith("good and twin")
-    first, second = of_full["exact_bars"]
+    first, second = full_page["exact_bars"]
     assert (first["label"], second["label"]) == ("Recall@10", "AP")
     # Recall@10 of good and twin is the same for each user, so no number of users decides.
     assert first["open"] == ["good and twin"]
@@ -262,10 +262,10 @@ def test_full_bars_are_intervals(rankings, of_full):
     assert second["open"] == [f"good and twin (about {needed:,} users would decide)"]
 
 
-def test_full_content(of_full):
-    assert (of_full["names"], of_full["users"]) == (["good", "poor", "twin"], 300)
-    assert of_full["level"] == "90"
-    lens = of_full["numbers"]["lens"]
+def test_full_content(full_page):
+    assert (full_page["names"], full_page["users"]) == (["good", "poor", "twin"], 300)
+    assert full_page["level"] == "90"
+    lens = full_page["numbers"]["lens"]
     assert (
         lens["start"]["m"] == 59
     )  # all other candidates, because there are fewer than 100
