@@ -33,7 +33,7 @@ from sampled_metrics_study.figures.figure6 import (
     expected_recall,
     recall_against_samples,
     sample_sizes,
-    smallest_size_from_which,
+    smallest_size_with_lead,
 )
 from sampled_metrics_study.settings import ExperimentSettings
 from sampled_metrics_study.tables import KEY
@@ -264,12 +264,12 @@ def test_reference_ranks_give_reference_figures(figures, number):
     st.sets(st.integers(2, 61), max_size=30), st.sampled_from([1e-9, 1.0, math.inf])
 )
 def test_smallest_size_matches_linear_search(wrong, height):
-    actual = smallest_size_from_which(
+    actual = smallest_size_with_lead(
         lambda m: -height if m in wrong else 1.0, list(range(1, 62))
     )
     assert actual == (max(wrong, default=0) + 1 if 61 not in wrong else None)
     after = max(wrong, default=1)  # the last wrong size
-    actual = smallest_size_from_which(
+    actual = smallest_size_with_lead(
         lambda m: -height if m <= after else 1.0, [1, 7, 61]
     )
     assert actual == (after + 1 if after < 61 else None)

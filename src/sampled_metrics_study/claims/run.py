@@ -198,7 +198,7 @@ class Run:
         return all(right[column] == ", ".join(metrics) for column in LOW_GAMMA), _by_name(right)
 
     def size(self, column: str, low: str, high: str) -> Finding:
-        """Check the smallest m from which on X and Y are in the right order in expectation."""
+        """Check the smallest m at which the expected order of X and Y becomes right."""
         m = self.cell("X vs Y", SIZES[1], column, table=SIZES[0])
         if np.isnan(m):
             return high == "inf", "at no m"

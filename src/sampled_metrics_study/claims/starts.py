@@ -35,7 +35,7 @@ from sampled_metrics_study.figures.figure6 import (
     expected_recall,
     lead_in_sds,
     sample_sizes,
-    smallest_size_from_which,
+    smallest_size_with_lead,
 )
 from sampled_metrics_study.files import write_table
 from sampled_metrics_study.program import program
@@ -84,8 +84,8 @@ def starts_table(
 
     Rows of tables 3 and 4 are cells in the units of the tables, simulated (`value`) and expected.
     Table 5 has the numbers of users with a rank in the top 100 and in the bottom half. Table 6 has
-    the smallest m from which on the expected estimate orders the first pair as the exact metric
-    does, and NaN if there is none.
+    the smallest m such that the expected estimate orders the first pair as the exact metric does
+    at m and above; NaN if there is none.
     """
     tables = []
     for start, ranks in enumerate(starts):
@@ -125,7 +125,7 @@ def count_users_by_rank(ranks: Ranks) -> dict[str, int]:
 def smallest_sizes_of_starts(
     name: str, starts: Sequence[Ranks], others: Mapping[str, Ranks], settings: ExperimentSettings
 ) -> pd.DataFrame:
-    """Find the smallest m from which on each start and the first other recommender are in order."""
+    """Find the m at which the order of each start and the first other recommender becomes right."""
     if not others:
         return pd.DataFrame(columns=COLUMNS)
     other = next(iter(others))
@@ -138,7 +138,7 @@ def smallest_sizes_of_starts(
     rows = []
     for e, estimator in enumerate(ESTIMATORS):
         for start in keys:
-            m = smallest_size_from_which(
+            m = smallest_size_with_lead(
                 partial(
                     lead_in_sds, moments_at=moments_at, exact=exact, a=start, b=other, estimator=e
                 ),

@@ -62,7 +62,7 @@ RING_STYLE: dict[str, Any] = {
 }
 MOST_PAIRS = 6  # more lines of text than this would not fit into a panel
 MOST_NAMES = 4  # more names on the curves than this would cover them
-# The m from which on X and Y are in the right order according to the paper (section 7, Figure 6).
+# The m at which the order of X and Y becomes right according to the paper (section 7, Figure 6).
 PUBLISHED = {"Sampled": 1000, "BV 0.1": 60}
 
 
@@ -76,7 +76,7 @@ def recall_against_samples(
     broken at random. The column `kind` says what a row is:
 
     - `curve`: the expected estimate of a recommender;
-    - `ordered`: the smallest m from which on a pair is ordered as by the exact metric, and the
+    - `ordered`: the smallest m such that a pair is ordered correctly at m and above, and the
       estimate of its first recommender at this m; m is 10 if the order is always right;
     - `sure`: the same m for the first pair, if 95 % of single evaluations must be in this order;
     - `exact`: the exact metric, with all candidates as negatives;
@@ -99,7 +99,7 @@ def recall_against_samples(
             lead = partial(
                 lead_in_sds, moments_at=moments_at, exact=exact, a=a, b=b, estimator=e, least=least
             )
-            smallest = smallest_size_from_which(lead, sizes)
+            smallest = smallest_size_with_lead(lead, sizes)
             if smallest is not None:
                 mean = moments_at(a, e, smallest).mean
                 rows.append((kind, f"{a} vs {b}", label, smallest, mean))
@@ -125,8 +125,8 @@ def sample_sizes(records: Mapping[str, Ranks]) -> list[int]:
     return geometric_sizes(SMALLEST, min(fewest - 1, LARGEST), 12)
 
 
-def smallest_size_from_which(lead: Callable[[int], float], sizes: Sequence[int]) -> int | None:
-    """Find the smallest size from which on `lead` is positive, up to the largest of `sizes`.
+def smallest_size_with_lead(lead: Callable[[int], float], sizes: Sequence[int]) -> int | None:
+    """Find the smallest size such that `lead` is positive at it and at all larger sizes.
 
     The sign of `lead` may change several times, but only once between two neighbouring `sizes`.
     Returns None if it is not positive at the largest size.
@@ -204,7 +204,7 @@ def _average_over_samples(vectors: Float, ranks: Ranks, sampling: str) -> Float:
 
 
 def draw_recall_against_samples(figure: Figure, table: pd.DataFrame) -> None:
-    """Draw Figure 6: expected Recall@10 against m, and from which m on the order of pairs is right.
+    """Draw Figure 6: expected Recall@10 against m, and the m at which orders become right.
 
     Marks at the right edge are exact values. If the table has them, a band shows the range over the
     random starts of a recommender, and a triangle on the axis the m of the paper.
@@ -298,7 +298,7 @@ def _label_curves(axes: Axes, expected: pd.DataFrame, styles: Sequence[dict[str,
 
 
 def _orders_as_text(rows: pd.DataFrame, first: int) -> str:
-    """Return a text: from which m on pairs are in the order of their exact values, on average."""
+    """Return a text with the m at which the average order of each pair becomes right."""
     ordered = rows[rows["kind"] == "ordered"].sort_values("n_negatives")
     sure = rows[rows["kind"] == "sure"].set_index("recommender")["n_negatives"]
     if len(ordered) > MOST_PAIRS:

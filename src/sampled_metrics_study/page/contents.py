@@ -140,7 +140,7 @@ def _lens_of_study(
     ordered: pd.DataFrame,
     compared: Sequence[Compared],
 ) -> dict[str, Any]:
-    """Compute the lens of a study, also at the sizes from which on an order is right."""
+    """Compute the lens of a study; its sizes include those at which an order becomes right."""
     measures = settings.measures[:4]
     sizes = ordered.loc[ordered["estimator"] == SAMPLED, "n_negatives"]
     matrix = estimator_matrix_for(settings)
@@ -161,7 +161,7 @@ def _lens_of_study(
 def ordered_pairs(
     ordered: pd.DataFrame, smallest: float, study_lens: Mapping[str, Any]
 ) -> list[list[str]]:
-    """List for each pair the number of negatives from which on its order is right in Figure 6.
+    """List the number of negatives at which the order of each pair becomes right in Figure 6.
 
     Pairs whose order the full rankings do not decide are marked.
     """
@@ -213,7 +213,7 @@ def draw_ranges(rows: pd.DataFrame, names: Sequence[str], exact: Sequence[float]
 def leaderboard_ranks(
     trained: Mapping[str, Ranks], stored: Sequence[Path], is_paper: bool
 ) -> dict[str, Ranks]:
-    """Return the ranks for the leaderboard: those of the study, and stored ones that fit to them.
+    """Return the ranks for the leaderboard: the ranks of the study and stored ranks that fit.
 
     Stored ranks fit if they have the same users and candidates. They have running numbers instead
     of user ids, so users are paired by row.
