@@ -22,8 +22,8 @@ from sampled_metrics._base.visits import row_unit_ids, unit_kind, users_and_visi
 from sampled_metrics.evaluation.correct import Corrected, correct
 from sampled_metrics.evaluation.evaluate import Evaluated, evaluate
 from sampled_metrics.evaluation.results import Results, keep_warnings
+from sampled_metrics.inputs.row_counts import RowCounts, count_in_rows, held_out_positions
 from sampled_metrics.inputs.samples import SampledCounts
-from sampled_metrics.inputs.scores import RowCounts, count_in_rows, held_out_positions
 from sampled_metrics.inputs.warnings import warn_about_batches, warn_about_candidates_seen
 from sampled_metrics.metrics import parse_measures
 from sampled_metrics.ranks import Ranks, SampledRanks

@@ -6,7 +6,7 @@
 - `scores` of all items; `counting` counts better items by these, by `pair_scores`, or by inner
   `products` of vectors, with `comparisons` on any device
 - `lists` of the best items, and their `list_order`
-- `samples`: held-out items among negatives
+- `row_counts` of held-out items in rows of scores, and `samples`: held-out items among negatives
 - `ratings` and their predictions
 - `warnings` that these share
 """

@@ -15,7 +15,7 @@ from sampled_metrics.inputs.arrow_columns import arrow_to_numpy, positions
 from sampled_metrics.inputs.items import Items
 from sampled_metrics.inputs.list_order import warn_if_scores_are_ranks
 from sampled_metrics.inputs.roles import ITEM, USER, VISIT
-from sampled_metrics.inputs.scores import RowCounts
+from sampled_metrics.inputs.row_counts import RowCounts
 from sampled_metrics.inputs.tables import ColumnNames, Table, as_table
 from sampled_metrics.inputs.units import items_by_unit, relevant_by_unit
 from sampled_metrics.inputs.warnings import warn_about_common_item, warn_about_unused_grades

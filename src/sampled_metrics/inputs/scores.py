@@ -14,15 +14,8 @@ import pyarrow as pa
 from numpy.typing import ArrayLike
 from scipy import sparse
 
-from sampled_metrics._base.arguments import (
-    ALL_CORES,
-    check_arguments,
-    is_function,
-    n_threads,
-    whole_number,
-)
-from sampled_metrics._base.array_types import Array, Ids, Int
-from sampled_metrics._base.arrays import CACHE_ENTRIES, blocks, count_by_score
+from sampled_metrics._base.arguments import is_function, whole_number
+from sampled_metrics._base.array_types import Array, Ids
 from sampled_metrics._base.columns import unique_ids
 from sampled_metrics._base.conversion import (
     arrow_column_to_array,
@@ -36,22 +29,17 @@ from sampled_metrics._base.defaults import MAX_ITEMS
 from sampled_metrics._base.errors import InputError
 from sampled_metrics._base.files import read_npy, read_npz, require_file
 from sampled_metrics._base.sparse import check_sparse, to_scipy_dtype
-from sampled_metrics.inputs.comparisons import count_above, take_rows
+from sampled_metrics.inputs.comparisons import take_rows
 from sampled_metrics.inputs.counting import RankCounts, rank_items
 from sampled_metrics.inputs.item_readers import items_for_scores
 from sampled_metrics.inputs.items import RELEVANT, SEEN, Items, Size
 from sampled_metrics.inputs.pair_scores import PairScores, takes_pairs
 from sampled_metrics.inputs.products import InnerProducts, ScoreFunction
 from sampled_metrics.inputs.roles import ITEM, USER, VISIT, find_roles
-from sampled_metrics.inputs.warnings import (
-    warn_about_batches,
-    warn_about_common_item,
-    warn_about_first_column,
-    warn_about_padding,
-)
+from sampled_metrics.inputs.warnings import warn_about_common_item, warn_about_first_column
 
 _CHECKED_ROWS = 1000  # rows, evenly spaced, in which the first columns are checked
-_MIN_ROWS = 10  # fewer rows end alike, or score relevant items only, by chance
+_MIN_ROWS = 10  # fewer rows may score relevant items only by chance
 
 
 class ScoreSource(NamedTuple):
@@ -342,204 +330,3 @@ def _axis_ids(name: str, option: ArrayLike | None, score_ids: Any, size: int) ->
             f"{ids[0]}; leave {name} out, or give the scores as an array"
         )
     return option_ids
-
-
-class RowCounts(NamedTuple):
-    """Counts of held-out items in rows of scores.
-
-    Attributes
-    ----------
-    candidates
-        Candidates of each row.
-    better, tied
-        Scores above each held-out item, and others equal to it.
-    n_found
-        Held-out items of each row.
-    lost
-        Held-out items of each row without a score.
-    """
-
-    candidates: Int
-    better: Int
-    tied: Int
-    n_found: Int
-    lost: Int
-
-    @property
-    def rows(self) -> Int:
-        """Row of each held-out item."""
-        return np.repeat(np.arange(self.n_found.size), self.n_found)
-
-
-def count_in_rows(
-    scores: Any,
-    positive: ArrayLike,
-    *,
-    is_full: bool = False,
-    missing: str = "refuse",
-    n_jobs: int = ALL_CORES,
-) -> RowCounts:
-    """Count, in each row, the scores above the score of a held-out item, and those equal to it.
-
-    Parameters
-    ----------
-    positive
-        Column of the held-out item, one for all rows or one per row, negative from the end; or
-        labels of the shape of the scores, 1 for held-out items.
-    is_full
-        Whether rows hold scores of all items: a score of -inf is then not a candidate. Otherwise
-        they hold held-out items and negatives, and each held-out item is counted among the
-        negatives only; -inf at the end of a row is padding, unless `missing` is "last".
-    missing
-        With "last", held-out items with a score of -inf are behind all others; with "refuse" they
-        are an error.
-
-    Examples
-    --------
-    >>> count_in_rows(np.array([[0.5, 0.7, 0.5, 0.1]]), 0)[:3]
-    (array([4]), array([1]), array([1]))
-    """
-    check_arguments(missing=missing)
-    if scores.ndim != 2 or scores.shape[1] < 2:
-        raise _wrong_shape(scores)
-    row, column = held_out_positions(positive, scores.shape)
-    n_rows, width = scores.shape
-    counts = count_above(scores, (row, column), n_threads(n_jobs))
-    is_lost = np.isneginf(counts.score)
-    lost = np.bincount(row[is_lost], minlength=n_rows)
-    n_padded = np.zeros(n_rows, np.int64)
-    if not (is_full or is_lost.any()):
-        n_padded = _count_padding(scores, counts.n_missing, row, column)
-    n_refused = counts.n_invalid
-    if missing == "refuse":
-        n_refused = counts.n_invalid + (lost if is_full else counts.n_missing - n_padded)
-    elif np.count_nonzero(n_padded) >= _MIN_ROWS and (n_padded == counts.n_missing).all():
-        warn_about_padding(n_padded)
-    if n_refused.any():
-        first = int(np.argmax(n_refused != 0))
-        lost_are_refused = is_full and missing == "refuse"
-        raise _score_error(scores, first, row, column, lost_are_refused)
-    n_found = np.bincount(row, minlength=n_rows)
-    better = counts.better
-    tied = counts.tied
-    tied[is_lost] = lost[row[is_lost]] - 1
-    if is_full:
-        candidates = width - counts.n_missing + lost
-        return RowCounts(candidates, better, tied, n_found, lost)
-    warn_about_batches(row, column, width)
-    candidates = width - n_found + 1
-    if missing == "refuse":
-        candidates -= n_padded
-    held_out_better, held_out_tied = count_by_score(row, counts.score)
-    better = np.where(is_lost, candidates[row] - 1, better - held_out_better)
-    tied = np.where(is_lost, 0, tied - held_out_tied)
-    return RowCounts(candidates, better, tied, n_found, lost)
-
-
-def _wrong_shape(scores: Any) -> InputError:
-    """Make the error for scores that are not rows of several numbers."""
-    remedy = ""
-    if scores.ndim == 2 and len(scores) > 1:
-        remedy = ", such as scores.reshape(-1, 1 + n_negatives)"
-    return InputError(
-        f"scores are {scores.dtype} of shape {scores.shape}; expected numbers, shape (users, 1 + "
-        f"negatives){remedy}"
-    )
-
-
-def _count_padding(scores: Any, n_missing: Int, row: Int, column: Int) -> Int:
-    """Count the scores of -inf at the end of each row, if the row has no others.
-
-    Rows without any negative have no padding.
-    """
-    n_padded = np.zeros_like(n_missing)
-    n_held_out = np.bincount(row, minlength=n_missing.size)
-    width = scores.shape[1]
-    rows_to_check = np.flatnonzero(n_missing)
-    for block in blocks(rows_to_check.size, width, CACHE_ENTRIES):
-        rows = rows_to_check[block]
-        first = np.full(n_missing.size, width)  # column of the first -inf of each row
-        first[rows] = np.isneginf(to_numpy(take_rows(scores, rows))).argmax(axis=1)
-        is_behind = column > first[row]  # held-out items may be behind the padding
-        n_behind = np.bincount(row[is_behind], minlength=n_missing.size)
-        n_after_first = width - first - n_behind
-        is_padding = n_after_first[rows] == n_missing[rows]
-        is_padding &= n_missing[rows] < width - n_held_out[rows]
-        padded = rows[is_padding]
-        n_padded[padded] = n_missing[padded]
-    return n_padded
-
-
-def pad_rows(rows: Any) -> Any:
-    """Convert lists of numbers of different lengths to a matrix, padded with -inf.
-
-    Return other data unchanged.
-    """
-    if not isinstance(rows, list | tuple) or not all(hasattr(row, "__len__") for row in rows):
-        return rows
-    lengths = np.array([len(row) for row in rows])
-    if not lengths.size or lengths.min() < 2 or lengths.min() == lengths.max():
-        return rows
-    matrix = np.full((lengths.size, lengths.max()), -np.inf)
-    for target, row in zip(matrix, rows, strict=True):
-        values = numeric_array(row, "scores")
-        if values.ndim != 1:
-            return rows
-        target[: values.size] = values
-    return matrix
-
-
-def _score_error(
-    scores: Any, bad_row: int, row: Int, column: Int, lost_are_refused: bool
-) -> InputError:
-    """Make the error for the first score of a row that is not a number, or not of a candidate."""
-    values = to_numpy(scores[bad_row : bad_row + 1, :])[0]
-    is_bad = ~(values < np.inf)
-    if lost_are_refused:  # -inf is an error for held-out items only
-        held_out = column[row == bad_row]
-        is_bad[held_out] |= values[held_out] == -np.inf
-    else:
-        is_bad |= values == -np.inf
-    first = int(np.argmax(is_bad))
-    remedy = ""
-    if values[first] == -np.inf:
-        remedy = (
-            ", or -inf behind the last negative of a row that has fewer, or missing='last' "
-            "(--missing last) for items that an answer leaves out"
-        )
-    elif np.isnan(values[first:]).all() and not lost_are_refused:
-        remedy = "; pad rows with fewer negatives with -inf at their end"
-    return InputError(
-        f"the score in column {first} is {values[first]}; expected finite numbers{remedy}",
-        row=bad_row + 1,
-    )
-
-
-def held_out_positions(positive: ArrayLike, shape: tuple[int, ...]) -> tuple[Int, Int]:
-    """Return rows and columns of held-out items, which are given by columns or by labels."""
-    if sparse.issparse(positive):
-        check_sparse(positive, "positive")
-    array = to_array("positive", arrow_column_to_array(positive))
-    n_rows, width = shape
-    if array.shape == shape and ((array == 0) | (array == 1)).all():
-        without = np.flatnonzero(~array.any(axis=1))
-        if without.size:
-            raise InputError(
-                "positive has no item; leave out rows without one", row=int(without[0]) + 1
-            )
-        row, column = np.nonzero(array)
-        return row, column
-    is_column = array.dtype.kind in "iu" and array.shape in {(), (n_rows,)}
-    if not (is_column and ((array >= -width) & (array < width)).all()):
-        description = f"{array.dtype} of shape {array.shape}" if array.ndim else str(array)
-        remedy = ""
-        if array.shape == shape and array.ndim and array.dtype.kind in "iuf":
-            remedy = (
-                "; for grades put Ranks.from_scores(scores, grades) of the batches together by "
-                "Ranks.concatenate"
-            )
-        raise InputError(
-            f"positive is {description}; expected one of the columns 0 to {width - 1}, or labels "
-            f"of 0 and 1, {shape}{remedy}"
-        )
-    return np.arange(n_rows), np.broadcast_to(array, n_rows) % width

@@ -24,8 +24,9 @@ from sampled_metrics.inputs import samples
 from sampled_metrics.inputs.arrow_columns import arrow_to_numpy
 from sampled_metrics.inputs.item_tables import relevant_rows
 from sampled_metrics.inputs.roles import ITEM, USER, VISIT, NamesByRole, naming
+from sampled_metrics.inputs.row_counts import count_in_rows, pad_rows
 from sampled_metrics.inputs.samples import SampledCounts, ScoredPairs
-from sampled_metrics.inputs.scores import count_in_rows, pad_rows, read_scores
+from sampled_metrics.inputs.scores import read_scores
 from sampled_metrics.inputs.tables import Table, read_table
 from sampled_metrics.ranks.sampling import Sampling
 from sampled_metrics.ranks.warnings import warn_about_duplicates
