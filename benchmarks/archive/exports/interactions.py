@@ -1,4 +1,4 @@
-"""Made-up interactions, the same for every package: random and seeded, of nobody real."""
+"""Random interactions with a fixed seed, the same for every package."""
 
 import numpy as np
 
