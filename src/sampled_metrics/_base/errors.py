@@ -84,6 +84,10 @@ class InputError(ValueError):
         return one_line(_shorten(message, _MAX_MESSAGE_LENGTH))
 
 
+class NoRelevantItemsError(InputError):
+    """Data needs relevant items, and none are given."""
+
+
 @contextmanager
 def command_line() -> Iterator[None]:
     """Name options instead of arguments in the messages that are made inside."""

@@ -27,7 +27,13 @@ from sampled_metrics._base.defaults import (
     DEFAULT_CONFIDENCE,
     Names,
 )
-from sampled_metrics._base.errors import InputError, collect_warnings, reading, warn_input
+from sampled_metrics._base.errors import (
+    InputError,
+    collect_warnings,
+    format_value,
+    reading,
+    warn_input,
+)
 from sampled_metrics._base.progress import progress_bar
 from sampled_metrics._base.random_streams import generator
 from sampled_metrics._base.threads import one_thread, with_current_threads
@@ -167,8 +173,13 @@ def evaluate_on_budget(
     check_arguments(budget=budget, confidence=confidence, seed=seed, batch_size=batch_size)
     is_named = isinstance(recommender, Mapping) and not issparse(recommender)
     by_name: Mapping[str, Any] = recommender if is_named else {"score": recommender}
-    if not by_name or not all(isinstance(name, str) for name in by_name):
-        raise InputError("recommender has no names; expected at least one, each a text")
+    if not by_name:
+        raise InputError("recommender is an empty dictionary; expected at least one recommender")
+    for name in by_name:
+        if not isinstance(name, str):
+            raise InputError(
+                f"found {format_value(name)} as a name of a recommender; expected text"
+            )
     scorers = {
         name: with_current_threads(score) if is_function(score) else score
         for name, score in by_name.items()

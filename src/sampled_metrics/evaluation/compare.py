@@ -271,8 +271,8 @@ def compare(
     else:
         if estimators is not None:
             raise InputError(
-                "estimators (--estimator) are for sampled rankings; give n_negatives "
-                "(--n-negatives)"
+                "estimators (--estimator) are for sampled rankings, but these are full; leave "
+                "them out, or give n_negatives (--n-negatives) if ranks are among negatives"
             )
         paired = pair_users(rankings)
         warn_about_pairs(paired)

@@ -201,7 +201,7 @@ class RankMeter:
             if batch.n_negatives != first.n_negatives:
                 remedy = ""
                 if batch.n_negatives is not None and first.n_negatives is not None:
-                    remedy = "; pad rows of fewer negatives with -inf"
+                    remedy = "; pad rows of at most a tenth fewer negatives with -inf"
                 raise InputError(
                     f"found {_describe_kind(batch.n_negatives)}, but "
                     f"{_describe_kind(first.n_negatives)} in earlier {source}{remedy}"

@@ -20,7 +20,7 @@ from sampled_metrics._base.defaults import (
     Names,
     RankShape,
 )
-from sampled_metrics._base.errors import InputError, cli_option, reading
+from sampled_metrics._base.errors import InputError, NoRelevantItemsError, cli_option, reading
 from sampled_metrics._base.records import OMIT_IF_NONE, Record
 from sampled_metrics._base.text import Parts, RightAligned
 from sampled_metrics._base.threads import one_thread
@@ -38,7 +38,7 @@ from sampled_metrics.inputs.roles import NamesByRole, naming
 from sampled_metrics.intervals.population import Population, power_law_with
 from sampled_metrics.intervals.shapes import describe_shape
 from sampled_metrics.metrics.measures import Measure, parse_measures
-from sampled_metrics.ranks import Sampling
+from sampled_metrics.ranks import Ranks, Sampling
 from sampled_metrics.ranks.data import Data, as_ranks, refuse_vectors
 
 SIZES = (1, 2, 5, 10, 20, 50, 100, 200, 500, 1000, 2000, 5000)
@@ -225,7 +225,13 @@ def _read_pair(
     sampling: Sampling,
 ) -> tuple[Pair, list[str]]:
     """Read two full rankings; also return notes on how their users are paired."""
-    if any(data is None for data in data_by_name.values()):
+    n_missing = sum(data is None for data in data_by_name.values())
+    if n_missing == 1:
+        raise InputError(
+            "a plan needs the rankings of two recommenders; give those of one as a and those of "
+            "the other as b"
+        )
+    if n_missing == 2:
         raise InputError(
             "give rankings (--ranks) of two recommenders, or effect (--effect) and value (--value)"
         )
@@ -233,7 +239,7 @@ def _read_pair(
     for name, data in data_by_name.items():
         with reading(str(data) if isinstance(data, str | Path) else name):
             refuse_vectors(data, "`compare` takes them, with relevant")
-            rankings[name] = as_ranks(data, n_items=n_items).single()
+            rankings[name] = _read_ranks(data, n_items).single()
     paired = pair_users(rankings)
     a, b = paired.evaluations.values()
     (common,) = paired.common.values()
@@ -253,6 +259,18 @@ def _read_pair(
         owners=(a.user, b.user),
     )
     return pair, paired.notes
+
+
+def _read_ranks(data: Data, n_items: int | None) -> Ranks:
+    """Read ranks; scores and lists raise InputError, as a plan takes no relevant items."""
+    try:
+        return as_ranks(data, n_items=n_items)
+    except NoRelevantItemsError as error:
+        raise InputError(
+            "scores and lists need relevant items, which `plan` does not take; give ranks, as "
+            "Ranks.from_scores(scores, relevant), Ranks.from_lists(lists, relevant, "
+            "complete=True) or a table of user_id and rank"
+        ) from error
 
 
 def _assumed_pair(

@@ -21,7 +21,7 @@ from sampled_metrics._base.arrays import (
 from sampled_metrics._base.columns import require_all, require_unique
 from sampled_metrics._base.conversion import numeric_array, to_array, to_numpy
 from sampled_metrics._base.defaults import MAX_ITEMS
-from sampled_metrics._base.errors import InputError, reading, warn_input
+from sampled_metrics._base.errors import InputError, NoRelevantItemsError, reading, warn_input
 from sampled_metrics._base.visits import row_unit_ids
 from sampled_metrics.inputs.arrow_columns import arrow_to_numpy, encode, positions
 from sampled_metrics.inputs.counting import RankCounts
@@ -284,7 +284,7 @@ def count_lists(
     """
     check_arguments(missing=missing)
     if relevant is None:
-        raise InputError("lists need the relevant items; give relevant (--relevant)")
+        raise NoRelevantItemsError("lists need the relevant items; give relevant (--relevant)")
     if complete and n_items is not None:
         raise InputError(
             "complete (--complete) lists say how many items are ranked; leave n_items "

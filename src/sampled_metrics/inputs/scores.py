@@ -26,7 +26,7 @@ from sampled_metrics._base.conversion import (
     to_numpy,
 )
 from sampled_metrics._base.defaults import MAX_ITEMS
-from sampled_metrics._base.errors import InputError
+from sampled_metrics._base.errors import InputError, NoRelevantItemsError
 from sampled_metrics._base.files import read_npy, read_npz, require_file
 from sampled_metrics._base.sparse import check_sparse, to_scipy_dtype
 from sampled_metrics.inputs.comparisons import take_rows
@@ -274,7 +274,7 @@ def count_scores(
     user_ids = _axis_ids("users", users, scores.user_ids, n_users)
     item_ids = _axis_ids("items", items, scores.item_ids, n_items)
     if relevant is None:
-        raise InputError(
+        raise NoRelevantItemsError(
             "found scores; give relevant (--relevant) or, if these are scores of a held-out item "
             "and its negatives, use `correct` with positive (--positive)"
         )

@@ -104,7 +104,10 @@ def _errors(true: ArrayLike, predicted: ArrayLike, columns: NamesByRole) -> Floa
     predicted_index: Any = getattr(predicted, "index", None)
     have_index = hasattr(true_index, "equals") and hasattr(predicted_index, "equals")
     if have_index and not is_matched and not true_index.equals(predicted_index):
-        raise InputError("true and predicted have different indexes; sort both alike")
+        raise InputError(
+            "true and predicted have different indexes; sort both alike, or give arrays "
+            "(to_numpy()) if rows belong together by position"
+        )
     return ratings - predictions
 
 

@@ -1,0 +1,26 @@
+"""Refused calls, and the calls that their messages suggest."""
+
+import re
+from collections.abc import Callable
+from typing import Any, NamedTuple
+
+import pytest
+
+import sampled_metrics as sm
+
+
+class Remedy(NamedTuple):
+    """A refused call, a pattern of the message, the call that it suggests, and the right value."""
+
+    refused: Callable[[], Any]
+    words: str
+    followed: Callable[[], Any]
+    right: Any
+
+
+def assert_remedy_works(remedy: Remedy) -> None:
+    """Assert that the message has the pattern, and that the value is right."""
+    with pytest.raises(sm.InputError) as caught:
+        remedy.refused()
+    assert re.search(remedy.words, str(caught.value)), str(caught.value)
+    assert remedy.followed() == pytest.approx(remedy.right)
