@@ -38,7 +38,7 @@ def project(make_project, tmp_path_factory):
     for name in ("benchmarks", "tests"):
         shutil.copytree(ROOT / name, shipped.folder / name)
     spread = shipped.folder / "src/sampled_metrics_study/claims/starts.py"
-    text, changed = re.subn(r"(?m)^STARTS = \d+$", "STARTS = 2", spread.read_text())
+    text, changed = re.subn(r"(?m)^STARTS = \d+", "STARTS = 2", spread.read_text())
     assert changed == 1
     spread.write_text(text)
     # as if installed from there
