@@ -575,6 +575,8 @@ def reported_range(printed: Any, **options: Any) -> Callable[[], Any]:
 ROW = {"HR@1": "0.7", "n_items": 2, "n_negatives": 1}
 SIZES = {"n_items": 2, "n_negatives": 1}
 RANGE = [0.65, 0.75]
+ALL_OTHERS = {"n_items": 101, "n_negatives": 100}
+SECOND_LIKELIER = {"HR@1": "0.10", "HR@2": "0.28"}  # 0.10 at rank 1, 0.18 at rank 2
 PERCENT_RANGE = [0.695, 0.705]
 
 CHECK_REMEDIES = {
@@ -702,6 +704,25 @@ CHECK_REMEDIES = {
             unscored=0.5,
         ),
         PERCENT_RANGE,
+    ),
+    **{
+        f"second rank likelier than the first, {name}": Remedy(
+            reported_range(SECOND_LIKELIER, **ALL_OTHERS, **refused),
+            words,
+            reported_range(SECOND_LIKELIER, **ALL_OTHERS, **{**refused, **followed}),
+            [0.095, 0.105],
+        )
+        for name, refused, words, followed in (
+            ("all scored", {"unscored": 0}, "try shape=2", {"shape": 2}),
+            ("some not scored", {}, "try shape=2", {"shape": 2}),
+            ("of another shape", {"shape": 1.5}, "try shape=2", {"shape": 2}),
+        )
+    },
+    "second rank much likelier than the first": Remedy(
+        reported_range({"HR@1": "0.01", "HR@2": "0.28"}, **ALL_OTHERS, shape=2),
+        "try shape='none'",
+        reported_range({"HR@1": "0.01", "HR@2": "0.28"}, **ALL_OTHERS, shape="none"),
+        [0.005, 0.015],
     ),
     "metric of ratings": Remedy(
         reported_range({"rmse": "0.7"}),

@@ -292,7 +292,10 @@ def _describe_violation(shape: str | float) -> str:
     """Name a violated shape as a possible cause, before others."""
     if shape_name(shape) == NONE:
         return ""
-    return "the top ranks are less likely than assumed (try shape=3 (--shape 3) or none), or "
+    weaker_shapes = "shape='none' (--shape none)"
+    if shape_factor(shape) < 3.0:
+        weaker_shapes = "shape=3 (--shape 3) or none"
+    return f"the top ranks are less likely than assumed (try {weaker_shapes}), or "
 
 
 class _Difference:

@@ -46,6 +46,7 @@ _NEIGHBOURS = 0.94, 0.98, 1.02, 1.06  # points next to a best one, which may joi
 _PROGRAMME_ACCURACY = 1e-10
 _LEAST_REDUCED_COST = 1e-8  # smaller ones do not join; the bound allows for them
 _SOLVED = ("Solved", "AlmostSolved", "InsufficientProgress")
+_INFEASIBLE = ("PrimalInfeasible", "AlmostPrimalInfeasible")
 
 
 class MeanConstraints(NamedTuple):
@@ -172,7 +173,7 @@ def _solve_with_columns(programme: "_LeastMeanProgramme") -> float:
     try:
         return programme.solve(_START_COLUMNS)
     except _UnsolvedError:
-        return programme.solve(_MORE_START_COLUMNS)
+        return programme.solve(_MORE_START_COLUMNS, seek_feasible=True)
 
 
 class _LeastMeanProgramme:
@@ -230,16 +231,27 @@ class _LeastMeanProgramme:
         self._other_highest = highest[is_free]
         self._other_lowest = np.repeat([0.0, -1.0, 0.0], sizes)[is_free]
 
-    def solve(self, n_spread: int) -> float:
-        """Solve for some spread-out extreme points, and add columns until none is cheaper."""
+    def solve(self, n_spread: int, *, seek_feasible: bool = False) -> float:
+        """Solve for some spread-out extreme points, and add columns until none is cheaper.
+
+        If no distribution of the columns is compatible, raise an error or, with `seek_feasible`,
+        add columns that refute the solver's proof of this.
+        """
         size = self._points.points.size
         first = spread_ranks(size, _FIRST_COLUMNS, 1)
         rows = np.union1d(spread_ranks(size, 1, n_spread), first) - 1
         columns = self._columns_of_points[:, rows]
         for _ in range(_MOST_PRICING_ROUNDS):
             solution = self._solve_columns(columns)
+            status = str(solution.status)
             # Reduced costs are means of a function of the rank: the columns at the dual prices.
             prices = np.append(solution.z[: len(columns) - 1], 1.0)
+            if seek_feasible and status in _INFEASIBLE:
+                # The prices prove that no distribution is compatible, whatever the cost.
+                prices[-1] = 0.0
+                prices /= np.abs(prices).max()
+            elif status not in _SOLVED:
+                break
             gains = -(prices @ self._columns_of_points)
             reductions = self._points.weighted_means(gains, gains)
             joining = _cheapest_points(reductions, self._points.points)
@@ -250,6 +262,8 @@ class _LeastMeanProgramme:
             rows = np.append(rows, joining)
             weighted = self._points.weighted_means(self._columns_of_points.T, gains)
             columns = np.hstack([columns, weighted[joining].T])
+        if status not in _SOLVED:
+            raise _UnsolvedError(f"the programme was not solved: {status}")
         value: float = solution.obj_val_dual - max(float(reductions.max()), 0.0)
         return value
 
@@ -276,8 +290,6 @@ class _LeastMeanProgramme:
         gap = solution.obj_val - solution.obj_val_dual
         if str(solution.status) not in _SOLVED or gap > _LEAST_REDUCED_COST:
             solution = solve()
-        if str(solution.status) not in _SOLVED:
-            raise _UnsolvedError(f"the programme was not solved: {solution.status}")
         return solution
 
 

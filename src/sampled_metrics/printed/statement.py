@@ -177,11 +177,15 @@ def _constrain_class(
 
 def _suggest_assumption(setting: EvaluationSetting) -> str:
     """Say which assumption to change if no distribution of the class gives the numbers."""
-    if shape_factor(setting.shape) == np.inf or setting.unscored >= MAX_UNSCORED:
-        return ", or shape"
+    factor = shape_factor(setting.shape)
+    if factor == np.inf:
+        return ""
+    weaker_shape = "shape=2 (--shape 2)" if factor < 2.0 else "shape='none' (--shape none)"
+    if setting.unscored >= MAX_UNSCORED:
+        return f", or try {weaker_shape}"
     return (
         "; are many held-out items not scored at all, as in a split by time? Then give unscored "
-        "(--unscored). Or try shape=2 (--shape 2)"
+        f"(--unscored). Or try {weaker_shape}"
     )
 
 
