@@ -254,6 +254,7 @@ def full_ranks(ranks: Any, **options: Any) -> sm.Ranks:
     return sm.Ranks.from_ranks(ranks, 3, **options)
 
 
+FULL_RANKS = [full_ranks([2, 3]), full_ranks([2, 1])]
 VISIT_RANKS = [
     full_ranks(table["rank"], users=table["user_id"], visits=table["visit_id"])
     for table in (VISITS_A, VISITS_B)
@@ -324,6 +325,54 @@ COMPARE_REMEDIES = {
         "expected text",
         comparison({"a, 1": SCORES, "b": -SCORES}, relevant=HELD),
         BOTH_RR,
+    ),
+    "relevant beside Ranks of one recommender": Remedy(
+        comparison({"a": SCORES, "b": FULL_RANKS[1]}, relevant=HELD),
+        "give a as Ranks as well.*leave it out",
+        comparison({"a": sm.Ranks.from_scores(SCORES, HELD), "b": FULL_RANKS[1]}),
+        BOTH_RR,
+    ),
+    "relevant beside Ranks of both": Remedy(
+        comparison(dict(zip("ab", FULL_RANKS, strict=True)), relevant=HELD),
+        "leave it out",
+        comparison(dict(zip("ab", FULL_RANKS, strict=True))),
+        BOTH_RR,
+    ),
+    "relevant beside ranks of one recommender": Remedy(
+        comparison({"a": SCORES, "b": [2, 1]}, relevant=HELD),
+        "leave it out, and compare with Ranks.from_scores",
+        comparison({"a": sm.Ranks.from_scores(SCORES, HELD), "b": FULL_RANKS[1]}),
+        BOTH_RR,
+    ),
+    "size beside scores and ranks": Remedy(
+        comparison({"a": FULL_RANKS[0], "b": [2, 1]}, n_items=3),
+        "leave it out",
+        comparison({"a": FULL_RANKS[0], "b": FULL_RANKS[1]}),
+        BOTH_RR,
+    ),
+    "unknown correction": Remedy(
+        comparison(BOTH, relevant=HELD, correction="bonferoni"),
+        "known: none, holm",
+        comparison(BOTH, relevant=HELD, correction="holm"),
+        BOTH_RR,
+    ),
+    "unknown tie policy": Remedy(
+        comparison(BOTH, relevant=HELD, ties="odd"),
+        "known: expected",
+        comparison(BOTH, relevant=HELD, ties="expected"),
+        BOTH_RR,
+    ),
+    "unknown sampling": Remedy(
+        sampled_comparison(TRUE_RANKS, sampling="uniform"),
+        "known: without-replacement",
+        sampled_comparison(TRUE_RANKS, sampling="without-replacement"),
+        (1 / 2, 1 / 4),
+    ),
+    "unknown estimator": Remedy(
+        sampled_comparison(TRUE_RANKS, "rank"),
+        "known: sampled",
+        sampled_comparison(TRUE_RANKS, "sampled"),
+        (1 / 2, 1 / 4),
     ),
     "two recommenders of one name": Remedy(
         comparison({1: SCORES, "1": -SCORES}, relevant=HELD),
@@ -396,6 +445,96 @@ SHAPE_REMEDIES = {
 }
 
 
+# Names of metrics, and lists that end early
+
+
+def evaluation(data: Any, metrics: Any, **options: Any) -> Callable[[], float]:
+    return lambda: value_of(sm.evaluate(data, metrics, **options))
+
+
+LISTS, OTHER_LISTS = (
+    {"u": ["a", "b"], "v": ["a", "b"]},
+    {"u": ["b", "a"], "v": ["b", "a"]},
+)
+LISTS_TEST = {"u": ["a"], "v": ["b"]}
+CUT_RANKS = sm.Ranks.from_scores(SCORES, HELD, up_to=2)
+
+METRIC_REMEDIES = {
+    "cut-off alone": Remedy(
+        evaluation(SCORES, "2", relevant=HELD),
+        "as in hr@2",
+        evaluation(SCORES, "hr@2", relevant=HELD),
+        1 / 2,
+    ),
+    "no cut-off": Remedy(
+        evaluation(SCORES, "hr", relevant=HELD),
+        "as in hit@10",
+        evaluation(SCORES, "hit@2", relevant=HELD),
+        1 / 2,
+    ),
+    "cut-off of a whole metric": Remedy(
+        evaluation(SCORES, "auc@2", relevant=HELD),
+        "has no cut-off",
+        evaluation(SCORES, "auc", relevant=HELD),
+        (1 / 2 + 0) / 2,
+    ),
+    "cut-off 0": Remedy(
+        evaluation(SCORES, "hr@0", relevant=HELD),
+        "at least 1",
+        evaluation(SCORES, "hr@1", relevant=HELD),
+        0.0,
+    ),
+    "misspelt name": Remedy(
+        evaluation(SCORES, "mpa@2", relevant=HELD),
+        "did you mean map@2",
+        evaluation(SCORES, "map@2", relevant=HELD),
+        (1 / 2 + 0) / 2,
+    ),
+    "rank below the end, by a cut-off": Remedy(
+        evaluation(CUT_RANKS, "rr"),
+        "use rr@2",
+        evaluation(CUT_RANKS, "rr@2"),
+        (1 / 2 + 0) / 2,
+    ),
+    "rank below the end, by full rankings": Remedy(
+        evaluation(CUT_RANKS, "rr"),
+        "without up_to",
+        evaluation(sm.Ranks.from_scores(SCORES, HELD), "rr"),
+        RR,
+    ),
+    "cut-off below the end, by a later end": Remedy(
+        evaluation(CUT_RANKS, "rr@3"),
+        "up_to=3",
+        evaluation(sm.Ranks.from_scores(SCORES, HELD, up_to=3), "rr@3"),
+        RR,
+    ),
+    "whole metric of lists that end": Remedy(
+        evaluation(CUT_RANKS, "auc"),
+        "without up_to",
+        evaluation(sm.Ranks.from_scores(SCORES, HELD), "auc"),
+        (1 / 2 + 0) / 2,
+    ),
+    "lists that may be complete": Remedy(
+        evaluation(sm.Ranks.from_lists(LISTS, LISTS_TEST), "auc"),
+        "complete=True",
+        evaluation(sm.Ranks.from_lists(LISTS, LISTS_TEST, complete=True), "auc"),
+        (1 + 0) / 2,
+    ),
+    "users with relevant candidates only, without AUC": Remedy(
+        evaluation(SCORES[:, :2], "rr, auc", relevant=np.ones((2, 2))),
+        "leave auc out",
+        evaluation(SCORES[:, :2], "rr", relevant=np.ones((2, 2))),
+        1.0,
+    ),
+    "users with relevant candidates only, with others": Remedy(
+        evaluation(SCORES[:, :2], "auc", relevant=np.ones((2, 2))),
+        "other candidates",
+        evaluation(SCORES, "auc", relevant=np.array([[1, 1, 0], [1, 1, 0]])),
+        1 / 2,
+    ),
+}
+
+
 # plan: the exact metrics that it plans for
 
 
@@ -413,12 +552,6 @@ HITS = (FIRST_HITS, SECOND_HITS)
 ASSUMED = {"effect": 0.1, "value": 0.2, "n_items": 300, "n_users": 50}
 VECTORS = np.eye(2), np.array([[1.0, 0.0], [0.0, 1.0], [0.5, 0.2]])
 OTHER_VECTORS = VECTORS[0], -VECTORS[1]
-LISTS, OTHER_LISTS = (
-    {"u": ["a", "b"], "v": ["a", "b"]},
-    {"u": ["b", "a"], "v": ["b", "a"]},
-)
-LISTS_TEST = {"u": ["a"], "v": ["b"]}
-
 PLAN_REMEDIES = {
     "a dictionary and b": Remedy(
         planned({"x": full_ranks(FIRST), "y": full_ranks(SECOND)}, full_ranks(FIRST)),
@@ -1068,6 +1201,7 @@ REMEDIES = {
         ("budget", BUDGET_REMEDIES),
         ("compare", COMPARE_REMEDIES),
         ("shape", SHAPE_REMEDIES),
+        ("metrics", METRIC_REMEDIES),
         ("plan", PLAN_REMEDIES),
         ("printed", CHECK_REMEDIES),
         ("check_negatives", NEGATIVES_REMEDIES),
@@ -1115,3 +1249,18 @@ def test_remedy_for_the_suffix_of_a_report_works(tmp_path: Path) -> None:
         sm.report({"a": SCORES}, tmp_path / "page.txt", "rr", relevant=HELD)
     sm.report({"a": SCORES}, tmp_path / "page.html", "rr", relevant=HELD)
     assert f">{RR:.3f}<" in (tmp_path / "page.html").read_text()
+
+
+@pytest.mark.parametrize("function", [sm.rmse, sm.mae])
+def test_remedy_for_files_of_ratings_gives_the_right_number(
+    function: Callable[..., float], tmp_path: Path
+) -> None:
+    paths = [tmp_path / name for name in ("true.csv", "predicted.csv")]
+    tables = []
+    for path, table in zip(paths, (TRUE, PREDICTED), strict=True):
+        table.to_csv(path, index=False)
+        with pytest.raises(sm.InputError, match=r"is a path.*pandas.read_csv"):
+            function(path, path)
+        tables.append(pd.read_csv(path))
+    right = ERROR if function is sm.rmse else MEAN_ERROR
+    assert function(*tables) == pytest.approx(right)

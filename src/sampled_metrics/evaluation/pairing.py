@@ -115,6 +115,13 @@ def read_recommenders(
         raise InputError(
             "sampling (--sampling) is for sampled rankings, but these are full; leave it out"
         )
+    others = [name for name, value in data.items() if not isinstance(value, Ranks)]
+    if full and options.relevant is not None and 0 < len(others) < len(data):
+        with_ranks = next(name for name in data if name not in others)
+        raise InputError(
+            f"relevant (--relevant) does not go with the Ranks of {with_ranks}; give {others[0]} "
+            "as Ranks as well, such as Ranks.from_scores(scores, relevant), and leave it out"
+        )
     samples = {}
     rankings = {}
     for name, value in data.items():

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -112,6 +113,10 @@ def _errors(true: ArrayLike, predicted: ArrayLike, columns: NamesByRole) -> Floa
 
 
 def _finite_numbers(name: str, values: ArrayLike) -> Float:
+    if isinstance(values, str | Path):
+        raise InputError(
+            f"{name} is a path; give the table, such as pandas.read_csv({str(values)!r})"
+        )
     array = to_array(name, values)
     if array.size and array.dtype.kind not in "iuf":
         raise InputError(f"{name} has dtype {array.dtype}; expected numbers")

@@ -176,8 +176,9 @@ def _is_pair_of_matrices(data: Any) -> bool:
 def _ranks_from_column(ranks: Array, options: _RankingOptions) -> Ranks:
     if options.relevant is not None:
         raise InputError(
-            "relevant (--relevant) does not go with ranks, one number for each user; give scores "
-            "of one user as a row, data[None] and relevant[None]"
+            "relevant (--relevant) does not go with ranks, one number for each user; leave it out, "
+            "and compare with Ranks.from_scores(scores, relevant); give scores of one user as a "
+            "row, data[None] and relevant[None]"
         )
     options.refuse_others("ranks", "n_items", "min_relevance")
     return Ranks.from_ranks(ranks, options.n_items)
