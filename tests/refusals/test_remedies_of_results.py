@@ -552,6 +552,10 @@ HITS = (FIRST_HITS, SECOND_HITS)
 ASSUMED = {"effect": 0.1, "value": 0.2, "n_items": 300, "n_users": 50}
 VECTORS = np.eye(2), np.array([[1.0, 0.0], [0.0, 1.0], [0.5, 0.2]])
 OTHER_VECTORS = VECTORS[0], -VECTORS[1]
+LABELLED = pd.DataFrame(
+    {"user_id": [1, 1, 2, 2], "score": [0.9, 0.1, 0.2, 0.3], "label": [1, 0, 1, 0]}
+)
+
 PLAN_REMEDIES = {
     "a dictionary and b": Remedy(
         planned({"x": full_ranks(FIRST), "y": full_ranks(SECOND)}, full_ranks(FIRST)),
@@ -663,6 +667,37 @@ PLAN_REMEDIES = {
             )
         ),
         (1 / 2, 1 / 2),
+    ),
+    "functions": Remedy(
+        planned(lambda users: SCORES[users], lambda users: -SCORES[users]),
+        r"Ranks.from_function\(score, relevant\)",
+        planned(
+            sm.Ranks.from_function(lambda users: SCORES[users], HELD),
+            sm.Ranks.from_function(lambda users: -SCORES[users], HELD),
+        ),
+        (0.0, 1 / 2),
+    ),
+    "scores, by a table of ranks": Remedy(
+        planned(SCORES, -SCORES),
+        "a table of user_id and rank",
+        planned(
+            pd.DataFrame({"user_id": [1, 2], "rank": [2, 3]}),
+            pd.DataFrame({"user_id": [1, 2], "rank": [2, 1]}),
+            n_items=3,
+        ),
+        (0.0, 1 / 2),
+    ),
+    "labelled pairs": Remedy(
+        planned(LABELLED, LABELLED),
+        "Ranks.from_pairs",
+        planned(sm.Ranks.from_pairs(LABELLED), sm.Ranks.from_pairs(LABELLED)),
+        (1 / 2, 1 / 2),
+    ),
+    "sampled ranks": Remedy(
+        planned(sampled_ranks([1, 2], 2), sampled_ranks([1, 2], 2)),
+        "`correct` takes them",
+        lambda: value_of(sm.correct(sampled_ranks([1, 2], 2), "hr@1", "sampled")),
+        1 / 2,
     ),
     "ranks without a size": Remedy(
         planned(FIRST, SECOND),
@@ -1103,6 +1138,7 @@ def merged(*options_by_meter: dict[str, Any]) -> Callable[[], float]:
 LONG_ROW = np.append(0.5, np.linspace(0.0, 1.0, 12))
 SHORT_ROW = LONG_ROW[:-1]
 PADDED_ROW = np.append(SHORT_ROW, -np.inf)
+UNEVEN_ROWS = np.array([LONG_ROW, np.append(LONG_ROW[:-3], [-np.inf] * 3)])
 BATCH = {"scores": SCORES, "positive": HELD}
 BATCHES = [
     {"scores": SCORES[:1], "positive": [2]},
@@ -1144,6 +1180,18 @@ METER_REMEDIES = {
             {"scores": PADDED_ROW[None]},
             metrics="hr@7",
             n_items=90,
+        ),
+        1.0,
+    ),
+    "rows of far fewer negatives": Remedy(
+        metered_sample({"scores": UNEVEN_ROWS}, metrics="hr@7", n_items=90),
+        "sampling='distinct' with n_negatives",
+        metered_sample(
+            {"scores": UNEVEN_ROWS},
+            metrics="hr@7",
+            n_items=90,
+            sampling="distinct",
+            n_negatives=12,
         ),
         1.0,
     ),

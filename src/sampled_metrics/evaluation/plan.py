@@ -268,8 +268,8 @@ def _read_ranks(data: Data, n_items: int | None) -> Ranks:
     except NoRelevantItemsError as error:
         raise InputError(
             "scores and lists need relevant items, which `plan` does not take; give ranks, as "
-            "Ranks.from_scores(scores, relevant), Ranks.from_lists(lists, relevant, "
-            "complete=True) or a table of user_id and rank"
+            "Ranks.from_scores(scores, relevant), Ranks.from_function(score, relevant), "
+            "Ranks.from_lists(lists, relevant, complete=True) or a table of user_id and rank"
         ) from error
 
 

@@ -221,7 +221,8 @@ def _count_users(relevant: Any, users: ArrayLike | None = None) -> int:
         return int(relevant.shape[0])
     if users is not None:
         return to_array("users", users).size
-    raise InputError("a function of users needs relevant by position, or users, their ids")
+    error_type = NoRelevantItemsError if relevant is None else InputError
+    raise error_type("a function of users needs relevant by position, or users, their ids")
 
 
 def scores_from_function(
