@@ -48,6 +48,7 @@ from sampled_metrics_study.verdicts import NOT_COMPARABLE, VERDICT_PHRASES, VERD
 
 ORDER_COLUMNS = (SAMPLED, "BV 0.1")  # columns of the table of orders
 FIGURE_6_COLUMNS = ("kind", "recommender", "estimator", "n_negatives")
+LENS_METRICS = 4  # the first metrics of the study, which the lens shows
 SHOWN_SIZES = {10, 100, 1000}  # numbers of negatives for which the page shows ranges
 PAPERS_RECOMMENDERS = {"X": "ALS 16 (X)", "Y": "item-kNN, all (Y)", "Z": "item-kNN, 10 (Z)"}
 _CARD_COLUMNS = ["ours", "ours_std", "published", "published_std", "difference", "tolerance", "z"]
@@ -66,6 +67,9 @@ def collect(
 ) -> dict[str, Any]:
     """Read the folder of a run; return the content of the page for its templates.
 
+    A function for each section of the page collects its part of the content; docstrings name the
+    keys.
+
     Parameters
     ----------
     results
@@ -82,56 +86,139 @@ def collect(
     stored
         Files of ranks of further recommenders, which are on the leaderboard if they ranked the same
         users among the same candidates.
+
+    Returns
+    -------
+    dict
+        The keys of all sections, `is_paper`, and `links`, names and addresses of the project's
+        pages.
     """
     ranks_by_name = read_ranks_by_name(ranks)
     names = list(ranks_by_name)
     settings = ExperimentSettings(**config.get("experiment", {}))
     curves = read_table(results / "figures/figure6.csv", FIGURE_6_COLUMNS)
-    ordered = curves[curves["kind"] == "ordered"]
     compared: list[Compared] = []
     if len(ranks_by_name) > 1:
-        compared = compare(ranks_by_name, list(map(str, settings.measures[:4])))
-    study_lens = _lens_of_study(ranks_by_name, settings, ordered, compared)
+        measures = settings.measures[:LENS_METRICS]
+        compared = compare(ranks_by_name, list(map(str, measures)))
+    lens = _lens_of_study(ranks_by_name, settings, _ordered_rows(curves), compared)
     board_ranks = leaderboard_ranks(ranks_by_name, stored, is_paper)
     board = build_board(board_ranks, settings.measures, settings.sampling)
+    stored_names = list(board_ranks)[len(names) :] if board else []
     card = pd.DataFrame(columns=SCORECARD)
     if is_paper:
         card = read_texts(results / "scorecard.csv", SCORECARD)
-    cells = counts_of_cells(card)
-    grid = curves.loc[curves["kind"] == "curve", "n_negatives"].agg(["min", "max"]).to_dict()
-    origin = read_json(results / "provenance.json")
-    run = origin.get("provenance", origin)
-    figures = results / "figures"
     return {
-        "version": run["versions"]["sampled-metrics"],
-        "who": describe_recommenders(names, config),
-        "dataset": title_of_dataset(run),
-        "users": max(map(len, ranks_by_name.values())),
-        "lens": study_lens,
-        "board": board,
-        "slope": describe_slope(study_lens, compared),
-        "trained": f"{join_names(names)} {'were' if len(names) > 1 else 'was'}",
-        "stored": describe_stored(list(board_ranks)[len(names) :]) if board else "",
-        "links": links_of_project(),
-        "verdict_words": VERDICT_PHRASES,
-        "numbers": {"lens": study_lens, "board": board},
-        "ordered": ordered_pairs(ordered, grid["min"], study_lens),
-        "grid": grid,
-        "ranges": _ranges_by_size(results / "ranges.csv", study_lens),
         "is_paper": is_paper,
-        "is_reproduction": is_paper and not cells["not_comparable"],
-        **cells,
+        "links": links_of_project(),
+        **_result_section(ranks_by_name, config, lens, compared),
+        **_tables_section(results, is_paper, card),
+        **_figures_section(results, is_paper, curves, lens),
+        "lens": lens,
+        "board": board,
+        "numbers": {"lens": lens, "board": board},
+        **_evidence_section(results, card, lens, audit),
+        **_provenance_section(results / "provenance.json", names, stored_names),
+    }
+
+
+def _result_section(
+    ranks_by_name: Mapping[str, Ranks],
+    config: Mapping[str, Any],
+    lens: Mapping[str, Any],
+    compared: Sequence[Compared],
+) -> dict[str, Any]:
+    """Collect the content of the section Result.
+
+    Keys: `who`, the recommenders with their kinds; `users`, the largest number of users; `slope`,
+    texts of the first picture; and `verdict_words`, a phrase for each verdict of the scorecard.
+    """
+    return {
+        "who": describe_recommenders(list(ranks_by_name), config),
+        "users": max(map(len, ranks_by_name.values())),
+        "slope": describe_slope(lens, compared),
+        "verdict_words": VERDICT_PHRASES,
+    }
+
+
+def _tables_section(results: Path, is_paper: bool, card: pd.DataFrame) -> dict[str, Any]:
+    """Collect the content of the section Tables.
+
+    Keys: `tables`, as `table_grid` lays them out; `exact`, the table of exact metrics by tie policy
+    as a download; the keys of `counts_of_cells`; and `is_reproduction`, whether every published
+    cell is compared.
+    """
+    counts = counts_of_cells(card)
+    return {
         "tables": [table_grid(n, results / f"tables/table{n}.csv", card) for n in TABLES[is_paper]],
-        "scores": read_figure(figures / "z") if "exact" in cells["cells"] else None,
         "exact": embed_file(results / "tables/exact.csv"),
-        "figures": [read_figure(figures / name) for name in FIGURES[is_paper]],
+        "is_reproduction": is_paper and not counts["not_comparable"],
+        **counts,
+    }
+
+
+def _figures_section(
+    results: Path, is_paper: bool, curves: pd.DataFrame, lens: Mapping[str, Any]
+) -> dict[str, Any]:
+    """Collect the content of the section Figures; `curves` is the table of Figure 6.
+
+    Keys: `figures`, drawings with their tables; `ordered`, the rows of `ordered_pairs`; and `grid`,
+    the smallest and the largest number of negatives in Figure 6, `min` and `max`.
+    """
+    grid = curves.loc[curves["kind"] == "curve", "n_negatives"].agg(["min", "max"]).to_dict()
+    return {
+        "figures": [read_figure(results / "figures" / name) for name in FIGURES[is_paper]],
+        "ordered": ordered_pairs(_ordered_rows(curves), grid["min"], lens),
+        "grid": grid,
+    }
+
+
+def _evidence_section(
+    results: Path, card: pd.DataFrame, lens: Mapping[str, Any], audit: Path | None
+) -> dict[str, Any]:
+    """Collect the content of the section Evidence.
+
+    Keys: `ranges`, bars of ranges by number of negatives; `scores`, the figure of z-scores, None
+    unless a cell of the scorecard is exact; `audit`, the rows of `agreeing_readings`; and
+    `audit_file`, all readings as a download.
+    """
+    has_exact_cell = bool((card["verdict"] == "exact").any())
+    return {
+        "ranges": _ranges_by_size(results / "ranges.csv", lens),
+        "scores": read_figure(results / "figures/z") if has_exact_cell else None,
         "audit": agreeing_readings(audit) if audit else [],
         "audit_file": embed_file(audit) if audit else None,
-        "provenance_file": embed_file(results / "provenance.json"),
+    }
+
+
+def _provenance_section(
+    path: Path, names: Sequence[str], stored_names: Sequence[str]
+) -> dict[str, Any]:
+    """Collect the content of the part Provenance from `provenance.json`.
+
+    Keys: `origin`, the content of the file; `run`, the provenance of the run that made the ranks,
+    which is `origin` itself unless the ranks are stored; `version`, of sampled-metrics in that run;
+    `dataset`, its title; `facts`, all entries of the file as names and values; `provenance_file`,
+    the file as a download; `trained`, the subject and verb of a sentence on the recommenders of the
+    study; and `stored`, a sentence on the others.
+    """
+    origin = read_json(path)
+    run = origin.get("provenance", origin)
+    return {
         "origin": origin,
         "run": run,
+        "version": run["versions"]["sampled-metrics"],
+        "dataset": title_of_dataset(run),
         "facts": list(pd.json_normalize(origin, sep=": ").iloc[0].items()),
+        "provenance_file": embed_file(path),
+        "trained": f"{join_names(names)} {'were' if len(names) > 1 else 'was'}",
+        "stored": describe_stored(stored_names),
     }
+
+
+def _ordered_rows(curves: pd.DataFrame) -> pd.DataFrame:
+    """Return the rows of Figure 6 with the fewest negatives that put a pair in its exact order."""
+    return curves[curves["kind"] == "ordered"]
 
 
 def _lens_of_study(
@@ -141,7 +228,7 @@ def _lens_of_study(
     compared: Sequence[Compared],
 ) -> dict[str, Any]:
     """Compute the lens of a study; its sizes include those at which an order becomes right."""
-    measures = settings.measures[:4]
+    measures = settings.measures[:LENS_METRICS]
     sizes = ordered.loc[ordered["estimator"] == SAMPLED, "n_negatives"]
     matrix = estimator_matrix_for(settings)
     return build_lens(
