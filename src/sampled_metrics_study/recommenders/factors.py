@@ -87,12 +87,18 @@ class ALS(Factors):
     def stages(
         self, train: scipy.sparse.csr_array, iterations: Sequence[int], threads: int = 1
     ) -> Iterator[tuple[Float, Float]]:
-        """Train like `fit`; yield the vectors after each of these increasing numbers of sweeps."""
+        """Train like `fit`; yield the vectors after each of these increasing numbers of sweeps.
+
+        A further call of `model.fit` continues from the vectors of the one before.
+        """
         from implicit.cpu.als import AlternatingLeastSquares
         from implicit.recommender_base import ModelFitError
 
         settings = self.settings
         alpha = settings.alpha
+        # The paper's loss: (y - 1)^2 + alpha y^2 on H, alpha y^2 elsewhere, and lambda ||V||^2.
+        # That of `implicit`: c (y' - 1)^2 on H, y'^2 elsewhere, and lambda' ||V'||^2. They are
+        # proportional if V' = sqrt(1 + alpha) V; c = 1 + 1/alpha are the values of its matrix.
         confidence = scipy.sparse.csr_matrix(train, dtype=np.float32)
         confidence.data[:] = 1 + 1 / alpha
         n_users, n_items = confidence.shape
