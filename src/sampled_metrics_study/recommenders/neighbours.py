@@ -63,8 +63,9 @@ class Neighbours(Recommender):
 class Tiles:
     """A function that scores all items for some users, with weights of a few items at a time.
 
-    `columns` yields tiles: the index of a first item, and the columns of the weights from this item
-    on. No weight is negative.
+    A tile is a slab of the matrix of weights, all rows of some neighbouring columns. `columns`
+    yields the index of its first item, and the tile, of shape (items, items of the tile). No weight
+    is negative.
     """
 
     histories: scipy.sparse.csr_array  # ones, shape (users, items)

@@ -19,6 +19,7 @@ from sampled_metrics._base.columns import id_column, require_unique
 from sampled_metrics._base.errors import reading
 from sampled_metrics._base.files import read_npz
 from sampled_metrics.inputs.arrow_columns import positions
+from sampled_metrics.inputs.counting import BLOCK_SIZE
 from sampled_metrics.inputs.products import ScoreFunction
 from sampled_metrics.inputs.roles import ITEM, USER
 from sampled_metrics.inputs.tables import read_table
@@ -35,16 +36,30 @@ Scores: TypeAlias = NDArray[np.floating[Any]]
 
 
 def users_of_piece(piece: str, size: int) -> Int:
-    """Return which of `size` users are in a piece such as `2-of-3`; there may be none."""
+    """Return which of `size` users are in a piece; there may be none.
+
+    A piece is a share of the users that one job ranks: `2-of-3` is the second third.
+    """
     number, count = map(int, piece.split("-of-"))
     return np.arange(size * (number - 1) // count, size * number // count)
 
 
-def rank_piece(score: Scorer, split: Split, piece: str = "1-of-1", **options: Any) -> Ranks:
+def rank_piece(
+    score: Scorer, split: Split, piece: str = "1-of-1", *, block_size: int = BLOCK_SIZE
+) -> Ranks:
     """Rank the held-out items of the users in a piece.
 
-    `score` scores all users of the split: it is a function, a pair of user vectors and item
-    vectors, or tiles. `options` are passed to `rank`.
+    Parameters
+    ----------
+    score
+        Scores all users of the split: a function, a pair of user vectors and item vectors, or
+        `Tiles`, which hold the weights of a few items at a time.
+    split
+        Training events and held-out items.
+    piece
+        Share of the users, see `users_of_piece`.
+    block_size
+        Users counted at a time, as in `rank`. Tiles do not use it: they bound the memory by items.
     """
     users = users_of_piece(piece, split.held_out.size)
     if isinstance(score, Tiles):
@@ -62,12 +77,16 @@ def rank_piece(score: Scorer, split: Split, piece: str = "1-of-1", **options: An
         split.held_out[users],
         users=split.evaluated_ids[users],
         items=split.item_ids,
-        **options,
+        block_size=block_size,
     )
 
 
 def rank_by_tiles(tiles: Tiles, split: Split, users: Int) -> Ranks:
-    """Rank the held-out items of some users by tiles, which score a few items at a time."""
+    """Rank the held-out items of some users by tiles, which score a few items at a time.
+
+    For each user, candidates that score higher than the held-out item, or the same, are counted
+    tile by tile, so the scores of all items are never in memory at once.
+    """
     histories = tiles.histories[users]
     held_out = split.held_out[users]
     own_scores = _scores_of_held_out(tiles, histories, held_out)[:, np.newaxis]
