@@ -3,7 +3,7 @@
 `python -m sampled_metrics_study.reference` with
 
 - `store FOLDER FILE...`: write ranks to a folder, without the ids of MovieLens;
-- `gallery FOLDER REFERENCE`: write what the notebook on Neural Collaborative Filtering reads;
+- `ncf-ranks FOLDER REFERENCE`: write what the notebook on Neural Collaborative Filtering reads;
 - `schema FILE`: write the JSON schema of the configuration;
 - `slope REFERENCE`: draw the slope chart of the README, slope.svg and slope-dark.svg;
 - `verify RUN REFERENCE`: compare the tables and figures of a run with those of the reference;
@@ -28,6 +28,9 @@ from sampled_metrics.ranks import Ranks, SampledRanks
 from sampled_metrics_study.program import program
 
 MEMBER = "ml-1m/ratings.dat"
+# Folders of the reference: recommenders of the paper are ranked in its study, those of Neural
+# Collaborative Filtering in a study of their own.
+FOLDERS_OF_FULL_RANKS = {"X": "ranks", "Y": "ranks", "Z": "ranks", "GMF": "ncf", "MLP": "ncf"}
 ACCURACY = 1e-6  # relative or absolute; another processor may round differently
 PARTS = {
     "Tables 1-4": [f"tables/table{number}.csv" for number in range(1, 5)],
@@ -118,14 +121,18 @@ def store(folder: Path, *paths: Path) -> None:
         records.replace(users=np.arange(len(records)), source=source).write(folder / path.name)
 
 
-def gallery(folder: Path, reference: Path) -> None:
-    """Write the ranks on Neural Collaborative Filtering as one table, and copy their checks."""
+def write_ncf_ranks(folder: Path, reference: Path) -> None:
+    """Write what the notebook on Neural Collaborative Filtering (NCF) reads.
+
+    `ranks.parquet` has a row for each recommender and user: counts among all candidates, and the
+    rank among the negatives that the authors of NCF published. `orders.csv` and `checks.csv` are
+    copied from the reference.
+    """
     import pandas as pd
 
     parts = []
-    for name in ("X", "Y", "Z", "GMF", "MLP"):
-        folder_of_full = reference / ("ranks" if len(name) == 1 else "ncf")
-        full = Ranks.read(folder_of_full / f"{name}.parquet")
+    for name, folder_of_full in FOLDERS_OF_FULL_RANKS.items():
+        full = Ranks.read(reference / folder_of_full / f"{name}.parquet")
         sampled = SampledRanks.read(reference / f"ncf/{name}.sampled.parquet")
         columns = {
             "n_candidates": full.n_candidates,
@@ -207,7 +214,7 @@ if __name__ == "__main__":
         else:
             commands: dict[str, Any] = {
                 "store": store,
-                "gallery": gallery,
+                "ncf-ranks": write_ncf_ranks,
                 "schema": schema,
                 "slope": slope,
                 "verify": verify,
