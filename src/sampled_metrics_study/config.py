@@ -198,7 +198,8 @@ class Study(Settings):
         return study.replaced(experiment=study.experiment.replaced(**papers_choices))
 
     @model_validator(mode="after")
-    def _check(self) -> Self:
+    def _check_settings_fit(self) -> Self:
+        """Raise InputError for a duplicate name, no data, or reference ranks of other data."""
         for name in self.names:
             if self.names.count(name) > 1:
                 raise InputError(f"recommenders: duplicate name {name}")

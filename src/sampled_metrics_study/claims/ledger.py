@@ -71,7 +71,20 @@ def claims() -> list[dict[str, str]]:
 def _judge_claim(
     claim: dict[str, str], run: Run, printed: Run, starts: Sequence[Run]
 ) -> dict[str, str]:
-    """Measure a claim, or return the result that `claims.csv` has."""
+    """Return the row of a claim, with what the runs say about it.
+
+    Parameters
+    ----------
+    claim
+        Row of `claims.csv`. If it names no measurement, it has its verdict and is returned as it
+        stands.
+    run
+        The run to judge. If any run lacks the numbers, the verdict is `not measured`.
+    printed
+        The published tables, from which comes the published outcome if the row has none.
+    starts
+        Runs from other random starts, for claims that vary with the start.
+    """
     if not claim["measurement"]:
         return claim
     try:

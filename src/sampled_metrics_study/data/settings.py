@@ -101,7 +101,8 @@ class DatasetSettings(Settings):
     """What to cite for the table, for the record."""
 
     @model_validator(mode="after")
-    def _check(self) -> Self:
+    def _check_format(self) -> Self:
+        """Raise InputError for settings of the other format, or a name that does not fit it."""
         if self.is_movielens:
             for key in ("path", "columns", "separator"):
                 if getattr(self, key) is not None:
@@ -168,7 +169,8 @@ class SplitSettings(Settings):
     """Seed of method random, tie_break random and users."""
 
     @model_validator(mode="after")
-    def _check(self) -> Self:
+    def _check_method(self) -> Self:
+        """Raise InputError if a setting is missing for its method, or set for another."""
         for key, method in (("cut", "global-time"), ("train", "given"), ("test", "given")):
             is_set = getattr(self, key) is not None
             is_used = self.method == method
