@@ -84,7 +84,9 @@ def _measured(setting: LensSetting) -> str:
 def describe_orders(orders: PairOrders, n_undecided: int = 0) -> str:
     """Say how many pairs are in the right order on average.
 
-    `orders` holds the pairs that full rankings decide, and `n_undecided` is the number of others.
+    The average is over draws of negatives. `orders` holds the pairs that full rankings decide: the
+    sign of a pair is 1 if its order is right on average, -1 if it is reversed, and 0 if the means
+    are equal. `n_undecided` is the number of pairs that full rankings leave undecided.
     """
     signs = [sign for sign, _ in orders.values()]
     n_right = f"{signs.count(1)} of {len(signs)}"
@@ -99,7 +101,8 @@ def describe_orders(orders: PairOrders, n_undecided: int = 0) -> str:
         (0,): "Nobody can be told apart.",
         (1,): "The order is right on average.",
     }
-    return sentences.get(tuple(set(signs)), f"{n_right} pairs are in the right order.")
+    different_signs = tuple(set(signs))
+    return sentences.get(different_signs, f"{n_right} pairs are in the right order.")
 
 
 def describe_pairs(

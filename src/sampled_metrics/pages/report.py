@@ -154,7 +154,7 @@ def sampled_content(
         results = _select_metric(measure, chain(*corrected.values()))
         quoted = [result.value for result in results if result.estimator == QUOTED_ESTIMATOR]
         sampled = [result for result in results if result.estimator == "sampled"]
-        group = _describe_orders(measure, _select_metric(measure, chain(*compared)))
+        group = _group_orders(measure, _select_metric(measure, chain(*compared)))
         group["open"] = len(group["open"])
         group["sampled"] = [result.value for result in sampled]
         ranges = [(result.range_low, result.range_high) for result in sampled]
@@ -204,7 +204,7 @@ def full_content(
     groups = []
     for measure in measures:
         results = _select_metric(measure, chain(*evaluated.values()))
-        group = _describe_orders(measure, _select_metric(measure, chain(*compared)))
+        group = _group_orders(measure, _select_metric(measure, chain(*compared)))
         intervals = [(result.ci_low, result.ci_high) for result in results]
         groups.append({**group, **range_bars(intervals, [result.value for result in results], m)})
     content = _common_content(evaluated, compared, lens)
@@ -225,10 +225,13 @@ def _select_metric(measure: Measure, results: Iterable[Any]) -> list[Any]:
     return [result for result in results if result.metric == str(measure)]
 
 
-def _describe_orders(measure: Measure, pairs: Iterable[Compared]) -> dict[str, Any]:
-    """Sort the pairs by what is known about their order by a metric, and describe them.
+def _group_orders(measure: Measure, pairs: Iterable[Compared]) -> dict[str, Any]:
+    """Group the pairs by what is known about their order by a metric, and describe them.
 
-    Orders are `decided`, `leaning` (they hold only up to a factor below 2) or `open`.
+    Keys: `label`, of the metric; `decided`, orders in words; `leaning`, orders that hold
+    only if no rank near the top is more than f times as likely as a better one, where f, which is
+    `Compared.holds_up_to`, is below `PROVES_LITTLE`; `open`, the pairs without a known order; and
+    `verdicts`, sentences on the decided and leaning pairs, in the order of `pairs`.
     """
     decided: list[str] = []
     leaning: list[str] = []
