@@ -58,6 +58,7 @@ for group in (rankings_app, draws_app):
 
 
 def _print_version(is_requested: bool) -> None:
+    """Print the version and exit, if the option is given."""
     if is_requested:
         typer.echo(f"sampled-metrics {sampled_metrics.__version__}")
         raise typer.Exit

@@ -219,7 +219,7 @@ def columns(
     Names may be in upper or lower case, with _, - or a blank between words. If a table has several
     names of a column, the first in this list is read. Results list the columns that were not read.
 
-    Keys: column, names, holds.
+    Keys: column, names (joined by commas), holds (what is in the column).
     """
     from sampled_metrics._base.text import Explanation
     from sampled_metrics.inputs.roles import ROLES

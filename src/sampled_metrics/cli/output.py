@@ -55,6 +55,7 @@ def check_output_files(app: typer.Typer) -> None:
 
 
 def _with_checked_output(command: Callable[..., None]) -> Callable[..., None]:
+    """Wrap a command: check the name of its output file before it runs."""
     suffixes = _SUFFIXES.get(command.__name__, _RESULT_SUFFIXES)
 
     @wraps(command)
@@ -106,6 +107,7 @@ def emit(rows: Sequence[Row], form: Format, output: Path | None) -> None:
 
 
 def _emit_csv(table: pd.DataFrame, output: Path | None) -> None:
+    """Print a table as CSV, or write it to a file."""
     emit_text(table.to_csv(index=False, lineterminator="\n"), output)
 
 
