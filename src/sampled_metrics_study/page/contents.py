@@ -90,8 +90,10 @@ def collect(
     Returns
     -------
     dict
-        The keys of all sections, `is_paper`, and `links`, names and addresses of the project's
-        pages.
+        The keys of all sections; `lens`, the content of the section Lens, see `build_lens`;
+        `board`, that of the Leaderboard, None if it cannot be made, see `build_board`; `numbers`,
+        the data of both for the scripts of the page; `is_paper`; and `links`, names and addresses
+        of the project's pages.
     """
     ranks_by_name = read_ranks_by_name(ranks)
     names = list(ranks_by_name)
@@ -145,8 +147,8 @@ def _tables_section(results: Path, is_paper: bool, card: pd.DataFrame) -> dict[s
     """Collect the content of the section Tables.
 
     Keys: `tables`, as `table_grid` lays them out; `exact`, the table of exact metrics by tie policy
-    as a download; the keys of `counts_of_cells`; and `is_reproduction`, whether every published
-    cell is compared.
+    as a download; the keys of `counts_of_cells`; and `is_reproduction`, whether the data
+    is the paper's and every published cell is compared.
     """
     counts = counts_of_cells(card)
     return {
