@@ -211,6 +211,10 @@ def _is_due_to_ties(cell: PublishedCell) -> bool:
 
 
 def _tolerance(cell: PublishedCell, spread: float = 0.0) -> Tolerance:
+    """Return how far a published cell may lie from its expectation.
+
+    `spread` is the standard deviation over choices that the paper leaves open.
+    """
     if cell.table == COUNTS:
         return count_tolerance(cell.expected, spread)
     if cell.repetitions or spread:

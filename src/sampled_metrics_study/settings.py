@@ -22,10 +22,12 @@ def _metric(name: str) -> str:
 
 
 def _estimator(name: str) -> str:
+    """Return the canonical spelling of an estimator."""
     return str(parse_estimator(name))
 
 
 def _no_duplicates(names: tuple[str, ...]) -> tuple[str, ...]:
+    """Return the entries of a list; raise InputError if one is repeated."""
     for name in names:
         if names.count(name) > 1:
             raise InputError(f"duplicate entry {name}")

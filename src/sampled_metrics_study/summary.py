@@ -32,6 +32,7 @@ def summary_line(results: Path) -> str:
 
 
 def _rows(path: Path) -> list[dict[str, str]]:
+    """Read the rows of a CSV file."""
     with path.open(encoding="utf-8", newline="") as file:
         return list(csv.DictReader(file))
 

@@ -50,6 +50,7 @@ class Settings(BaseModel):
 
     @model_validator(mode="after")
     def _refuse_unknown_keys(self) -> Self:
+        """Raise InputError for a key that is no setting, with the closest known key."""
         for key, value in (self.model_extra or {}).items():
             known_keys = [field.alias or name for name, field in type(self).model_fields.items()]
             message = f"unknown key, with the value {value!r}; "

@@ -107,26 +107,31 @@ class Run:
     # Section 6.1 and Figure 5.
 
     def number_of_ranks(self) -> Finding:
+        """Check that each recommender has ranks of 6040 users."""
         users = {len(self.ranks[name]) for name in NAMES}
         return users == {6040}, f"{max(users):,}"
 
     def users_in_the_worst_bucket(self) -> Finding:
+        """Check that Z ranks the items of over 1600 users in the last bucket of Figure 5."""
         random = count_in_worst_bucket(self.ranks["Z"], "random")
         last = count_in_worst_bucket(self.ranks["Z"], "pessimistic")
         return random > 1600, f"{random:,} with ties at random, {last:,} with ties ranked last"
 
     def users(self, which: str, low: str, high: str) -> Finding:
+        """Check that X ranks the items of `low` to `high` users in a part of the ranks, `which`."""
         users = int(self.cell("X", USERS[1], which, table=USERS[0]))
         return int(low) <= users <= int(high), f"{users:,} of X"
 
     # Section 6.2: sampled metrics.
 
     def order(self, column: str, best: str, *metrics: str) -> Finding:
+        """Check that the order of recommenders by each of some metrics starts with `best`."""
         values = [self.means(metric, column) for metric in metrics]
         holds = all(order_of(by_name).startswith(best) for by_name in values)
         return holds, _by_name(dict(zip(metrics, map(_values_in_order, values), strict=True)))
 
     def deviations_below_the_bias(self) -> Finding:
+        """Check that standard deviations of sampled metrics are below a tenth of their biases."""
         sd = self.sds(SAMPLED)
         bias = self.bias(SAMPLED)
         deviations = f"deviations {sd.min():.2f} to {sd.max():.2f}"
@@ -134,23 +139,27 @@ class Run:
         return (10 * sd < bias).all(), text
 
     def worst_becomes_the_best(self) -> Finding:
+        """Check that X is the best by sampled NDCG and AP, and the worst by exact ones."""
         metrics = ("NDCG@10", "AP")
         is_best, text = self.order(SAMPLED, "X", *metrics)
         is_worst = all(order_of(self.means(metric, EXACT)).endswith("X") for metric in metrics)
         return is_best and is_worst, text
 
     def order_of_y_and_z(self) -> Finding:
+        """Check that Z is better than Y by sampled NDCG and AP."""
         sampled = {metric: self.means(metric, SAMPLED) for metric in ("NDCG@10", "AP")}
         holds = all(by_name["Z"] > by_name["Y"] for by_name in sampled.values())
         return holds, _by_name(sampled, "Z {0[Z]:.2f}, Y {0[Y]:.2f}")
 
     def auc_is_consistent(self) -> Finding:
+        """Check that sampled and exact AUC give the same order."""
         exact = self.means("AUC", EXACT)
         sampled = self.means("AUC", SAMPLED)
         text = f"exact {_values_in_order(exact)}; sampled {_values_in_order(sampled)}"
         return order_of(exact) == order_of(sampled), text
 
     def metrics_that_change_the_order(self) -> Finding:
+        """Check that sampling changes the order by Recall, NDCG and AP, and not by AUC."""
         changed = []
         for metric in METRICS:
             if order_of(self.means(metric, EXACT)) != order_of(self.means(metric, SAMPLED)):
@@ -160,6 +169,7 @@ class Run:
     # Sections 5.3, 6.3 and 7: corrections.
 
     def variance_of_low_gamma(self) -> Finding:
+        """Check that deviations of BV grow as gamma falls, and at last exceed uncorrected ones."""
         sds = {column: self.sds(column) for column in (SAMPLED, *BV)}
         uncorrected, *by_gamma = sds.values()
         grows = (np.diff(by_gamma, axis=0) >= 0.0).all()
@@ -168,6 +178,7 @@ class Run:
         return grows and (by_gamma[-1] > uncorrected).all(), text
 
     def corrections_are_closer(self) -> Finding:
+        """Check that no correction is farther from an exact metric than the uncorrected one."""
         uncorrected = self.bias(SAMPLED, METRICS)
         differences = [self.bias(column, METRICS) - uncorrected for column in CORRECTIONS]
         farther = np.array(differences) > _EQUAL
@@ -176,10 +187,12 @@ class Run:
         return not farther.any(), f"farther in {cells}, in {top} of Recall, NDCG and AP"
 
     def close_to_the_exact_metric(self) -> Finding:
+        """Check that CLS and BV with low gamma leave at most 5 % of the uncorrected bias."""
         shares = {column: 100 * self.biases(column).max() for column in (CLS, *LOW_GAMMA)}
         return max(shares.values()) <= 5, "at most " + _by_name(shares, "{:.1f} %")
 
     def z_leads_by_all_corrections(self) -> Finding:
+        """Check that Z is the best by every correction of Recall, NDCG and AP."""
         leads = {}
         for metric, column in product(TOP_HEAVY, CORRECTIONS):
             x, y, z = self.means(metric, column).values()
@@ -190,6 +203,7 @@ class Run:
         return right == len(leads), text
 
     def corrections_that_order_x_and_y(self) -> Finding:
+        """Check that BV with low gamma puts Y above X by Recall, NDCG and AP."""
         metrics = np.array(TOP_HEAVY)
         right = {}
         for column in CORRECTIONS:
@@ -205,6 +219,7 @@ class Run:
         return float(low) <= m <= float(high), f"from m = {m:,.0f} on"
 
     def order_by_low_gamma(self) -> Finding:
+        """Check that BV with low gamma gives the exact order by every metric."""
         wrong = []
         for metric, column in product(METRICS, LOW_GAMMA):
             order = order_of(self.means(metric, column))
@@ -215,6 +230,10 @@ class Run:
         return not wrong, "; ".join([right, *wrong])
 
     def mistakes_resolved(self) -> Finding:
+        """Check that each correction puts right over half of the orders that sampling gets wrong.
+
+        An order is wrong if at most 50 of 100 draws give it as the exact metric does.
+        """
         mistakes = [key for key, count in self.counts(SAMPLED).items() if count <= 50]
         resolved = {}
         for column in CORRECTIONS:
@@ -224,6 +243,7 @@ class Run:
         return holds, f"of {len(mistakes)} {_by_name(resolved)}"
 
     def counts_up_to_90(self, exception: str = "") -> Finding:
+        """Check that BV 0.1 is right in at most 90 of 100 draws for one cell, `exception`."""
         few = {}
         for (pair, metric), count in self.counts(BEST).items():
             if count <= 90:
@@ -232,6 +252,7 @@ class Run:
         return len(few) == 1 and exception in ("", *few), f"90 or less: {text}"
 
     def better_than_uncorrected(self) -> Finding:
+        """Check that the rank estimate is right in more draws than no correction, in each cell."""
         ours = np.round([*self.counts(RANK_ESTIMATE).values()])  # as printed
         theirs = np.round([*self.counts(SAMPLED).values()])
         better = np.sum(ours > theirs)
@@ -239,6 +260,7 @@ class Run:
         return better == len(ours), f"better in {better} of {len(ours)}, equal in {equal}"
 
     def recall_equals_ndcg_by_rank_estimate(self) -> Finding:
+        """Check that the rank estimate gives the same Recall@10 and NDCG@10."""
         recall, ndcg = self.cells(RANK_ESTIMATE, ("Recall@10", "NDCG@10"))
         counts = self.counts(RANK_ESTIMATE)
         differences_of_counts = [
@@ -250,15 +272,18 @@ class Run:
         return holds, _by_name({name: f"{a:.2f} and {b:.2f}" for name, a, b in both})
 
     def rank_estimate_has_less_bias(self) -> Finding:
+        """Check that the rank estimate reduces the bias of Recall@10 and NDCG@10."""
         ratios = self.biases(RANK_ESTIMATE, TOP_HEAVY[:2])
         text = f"{ratios.min():.2f} to {ratios.max():.2f} of the uncorrected bias"
         return ratios.max() < 1, text
 
     def no_equal_recommenders(self) -> Finding:
+        """Check that the exact values of all recommenders differ by every metric."""
         distinct = {len(set(self.means(metric, EXACT).values())) for metric in METRICS}
         return distinct == {len(NAMES)}, "no two recommenders are equal by any metric"
 
     def bias_against_variance(self) -> Finding:
+        """Check that the smallest gamma has less bias and more variance than no correction."""
         bias = self.biases(BV[-1])
         sds = self.sds(BV[-1]) / self.sds(SAMPLED)
         text = f"bias times {bias.min():.3f} to {bias.max():.3f}"

@@ -52,6 +52,7 @@ def apply_filters(
 
 
 def _low_ratings(interactions: Interactions, filters: FilterSettings) -> LeftOut:
+    """Mark the events with a rating below `min_rating`, or without a rating."""
     lowest = filters.min_rating
     if lowest is None:
         return {}

@@ -52,6 +52,7 @@ def _parse_time(value: Any) -> float | str | None:
 
 
 def _is_date(text: str) -> bool:
+    """Return whether a text is a date or time in ISO format."""
     try:
         datetime.fromisoformat(text)
     except ValueError:

@@ -207,6 +207,7 @@ def read_scores(path: Path, split: Split) -> ScoreFunction:
 
 
 def _read_score_matrix(path: Path, split: Split) -> ScoreFunction:
+    """Read scores from arrays; return a function of users, with columns as in the split."""
     names = ("scores", "user_ids", "item_ids")
     arrays = read_npz(path, SCORES_DESCRIBED, names)
     scores, user_ids, item_ids = (arrays[name] for name in names)
@@ -228,6 +229,7 @@ def _read_score_matrix(path: Path, split: Split) -> ScoreFunction:
 
 
 def _read_score_table(path: Path, split: Split) -> ScoreFunction:
+    """Read scores from a table; return a function of users, with -inf for pairs without a score."""
     table = read_table(path, SCORES_DESCRIBED, (USER, ITEM, SCORE))
     table.require(USER, ITEM, SCORE)
     score = table.ordered_numbers(SCORE).astype(np.float64)
