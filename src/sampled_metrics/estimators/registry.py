@@ -301,8 +301,14 @@ def em_step(probabilities: Float, weights: Float, shares: Float) -> Float:
     fitted=True,
 )
 def _em(inputs: EstimatorInputs, iterations: float) -> Float:
-    """Mean metric under the distribution of true ranks after some steps from a uniform one."""
+    """Mean metric under the distribution of true ranks after some steps from a uniform one.
+
+    Like those of all estimators, the result is a vector over the sampled ranks for each metric,
+    shape (measures, m + 1). Its mean over users is the mean metric, see `_vectors_after_em`.
+    """
     n = inputs.n
+    # Sums over the ranks 1 ... n are taken at nodes, each of which stands for `counts` ranks. Under
+    # the uniform distribution a rank has probability 1 / n, so a node has counts / n.
     ranks, counts = rank_rule(inputs.measures, n, inputs.m)
     return _vectors_after_em(
         int(iterations),

@@ -119,10 +119,13 @@ _HIT_ALIASES = ["hr", "hits", "hit-rate", "hitrate", "hit-ratio", "hitratio", "s
 def _hit(levels: Levels, users: Ranks, measure: Measure) -> Float:
     """Probability that the best level has a relevant item among the first k places.
 
-    If m places of the level are among the first k, it is 1 - C(s - m, h)/C(s, h). The quotient is
-    the product over j = 0 ... h - 1 of 1 - m/(s - j).
+    A level is a group of candidates with the same score. Let the best one with a relevant item have
+    s candidates, h relevant ones among them, and p places among the first k. Its order is random,
+    so the probability is 1 - C(s - p, h)/C(s, h). The quotient is the product over
+    j = 0 ... h - 1 of 1 - p/(s - j).
     """
     best = levels.best_of_users()
+    # The factors of all products are in one array: one for each relevant item, j = 0 ... h - 1.
     level = best.level_of_item
     n_left = best.size[level] - concatenate_ranges(0, best.hits)  # s - j
     places = best.places(measure.cutoff)

@@ -115,7 +115,8 @@ def check_drawn_negatives(
     """Test whether negatives are distinct, unseen and uniform.
 
     They must be uniform among the items that a user has not seen, or among all items if seen items
-    were drawn too.
+    were drawn too. Draws of held-out items, seen items and repeated items pass only if there are
+    none of them. Uniformity passes if its p-value is not small.
 
     Parameters
     ----------
@@ -123,6 +124,13 @@ def check_drawn_negatives(
         Row and column of each negative in the two matrices.
     seen_items, held_out_items
         Nonzero at items seen in training and at held-out items, shape (users, items).
+
+    Returns
+    -------
+    list of Check
+        `held-out item` (users with such a draw), `seen items`, `duplicates` (draws) and
+        `uniformity`. If some seen items were drawn, that check fails, and the others take them as
+        candidates: the draws may be sound among all items.
 
     Examples
     --------
@@ -137,7 +145,7 @@ def check_drawn_negatives(
     held_out = indicator_matrix(held_out_items)
     is_held_out = _contains(held_out, user, item)
     is_seen = _contains(seen, user, item) & ~is_held_out
-    # If seen items were drawn too, they are candidates.
+    # If seen items were drawn too, they are candidates in the other checks.
     excluded = held_out
     if not is_seen.any():
         excluded = indicator_matrix(seen_items + held_out_items)
@@ -148,8 +156,10 @@ def check_drawn_negatives(
     n_candidates = n_items - np.diff(excluded.indptr)
     pairs = negative_user * n_items + negative_item
     n_repeated = negative_user.size - sorted_unique(pairs).size
+    # Duplicates are draws minus distinct items, which are the candidates except those missed. All c
+    # draws with replacement miss one of n candidates with probability (1 - 1/n)^c.
     log_missed = np.log1p(-1.0 / np.maximum(n_candidates, 2))
-    expected_missed = n_candidates * np.exp(counts * log_missed)  # in draws with replacement
+    expected_missed = n_candidates * np.exp(counts * log_missed)
     return [
         _check_count("held-out item", np.unique(user[is_held_out]).size),
         _check_count(

@@ -182,8 +182,20 @@ def sampled_rank_distribution(
 def top_rank_probabilities(ranks: Ranks, m: int, k: int, sampling: Sampling | str) -> Float:
     """Return the probability of the sampled ranks 1 ... k for each user, ties in random order.
 
-    These are the first columns of `sampled_rank_distribution`, at most m + 1. Without replacement
-    they take much less time than all columns.
+    Without replacement they take much less time than all m + 1 columns.
+
+    Parameters
+    ----------
+    ranks
+        Full rankings with one held-out item per user.
+    m, sampling
+        Number of negatives of each user, and how they are drawn from the candidates.
+    k
+        Number of sampled ranks.
+
+    Returns
+    -------
+    float64, shape (users, min(k, m + 1)): the first columns of `sampled_rank_distribution`.
 
     Examples
     --------
@@ -198,7 +210,12 @@ def top_rank_probabilities(ranks: Ranks, m: int, k: int, sampling: Sampling | st
     is_tied = ranks.n_tied > 0
     tied = ranks.take(is_tied)
     n = tied.n_candidates
-    # The sums of `_average_over_tied_ranks`, which need only the columns up to the last one.
+    # A held-out item at b + 1 with e ties is at each true rank r = b + 1 ... b + e + 1 with
+    # probability 1/(e + 1). Without replacement, as `_average_over_tied_ranks` shows,
+    #     sum over r <= R of p_m(i | r, n) = n/(m + 1) P(more than i of m + 1 draws are <= R).
+    # So the sum over r is a difference of two such probabilities, at R = b and R = b + e + 1. That
+    # of at most i of m + 1 draws being <= R is the sum of p_(m + 1)(j | R + 1, n + 1) over j <= i,
+    # hence rank R + 1, n + 1 and m + 1. It needs only the columns up to i.
     terms = _first_columns(tied.best_rank, n + 1, m + 1, n_columns)
     terms -= _first_columns(tied.worst_rank + 1, n + 1, m + 1, n_columns)
     sums = np.cumsum(terms, axis=0)
