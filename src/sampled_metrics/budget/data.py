@@ -131,38 +131,64 @@ def read_data(
         frames = [frame for frame in scores if isinstance(frame, pd.DataFrame)]
         if frames and items is None:
             items = frames[0].columns.to_frame(index=False, name=ITEM)
-        return _number_ids(tables, items)
+        return _data_from_tables(tables, items)
     if any(has_ids):
         raise InputError(f"one of {' and '.join(arguments)} has ids; give all as tables, or none")
-    return _number_positions(arguments, items, scores)
+    return _data_from_positions(arguments, items, scores)
 
 
-def _number_ids(tables: dict[str, Any], items: ItemsByUser | None) -> EvaluationData:
-    """Number the users with held-out items, and the items of all tables."""
+def _data_from_tables(tables: dict[str, Any], items: ItemsByUser | None) -> EvaluationData:
+    """Build the data from tables of ids, by name of argument.
+
+    Its users are those with held-out items, and its items those of all tables; both get running
+    numbers.
+    """
     listed = [tables[CANDIDATES]] if CANDIDATES in tables else []
     catalogue = read_catalogue(tables[RELEVANT], tables.get(SEEN), items, listed)
     seen = catalogue.seen.matrix()
     popularity = _count_users_of_items(seen) + _count_users_of_items(
         catalogue.seen_by_others.matrix()
     )
-    ids = (catalogue.user_ids, catalogue.item_ids)
-    data = EvaluationData(catalogue.held_out.matrix(), seen, popularity, *ids)
+    data = EvaluationData(
+        held_out=catalogue.held_out.matrix(),
+        seen=seen,
+        popularity=popularity,
+        user_ids=catalogue.user_ids,
+        item_ids=catalogue.item_ids,
+    )
     for table in listed:
-        data = data.with_candidates(items_by_id(table, CANDIDATES).restrict_to(*ids).matrix())
+        candidates = items_by_id(table, CANDIDATES).restrict_to(data.user_ids, data.item_ids)
+        data = data.with_candidates(candidates.matrix())
     return data
 
 
-def _number_positions(
+def _data_from_positions(
     arguments: dict[str, Any], items: Any, scores: Sequence[Any]
 ) -> EvaluationData:
-    """Number the users with held-out items by their rows, and items by columns."""
+    """Build the data from matrices and lists, where users are rows and items are columns.
+
+    Its users are those with held-out items, with their rows as ids; its items are all columns.
+
+    Parameters
+    ----------
+    arguments
+        Values of `relevant`, `seen` and `candidates`, as far as they are given.
+    items, scores
+        As in `read_data`; they say how many items there are if no argument does.
+
+    Raises
+    ------
+    InputError
+        If there is no held-out item, if one is seen, or if a user has no candidates.
+    """
     size = _infer_size(arguments, items, scores)
     by_name = {name: items_by_position(value, name, size) for name, value in arguments.items()}
     warn_about_unused_grades(by_name[RELEVANT].relevance)
     users = np.flatnonzero(by_name[RELEVANT].sizes)
     if not users.size:
         raise InputError("relevant has no items; expected at least one")
-    matrices = {name: value._replace(n_items=size[1]).matrix() for name, value in by_name.items()}
+    n_items = size[1]
+    matrices = {name: value._replace(n_items=n_items).matrix() for name, value in by_name.items()}
     all_seen = matrices.get(SEEN, csr_array(size, dtype=bool))
     held_out = matrices[RELEVANT][users]
     seen = all_seen[users]
@@ -172,8 +198,14 @@ def _number_positions(
             f"relevant: held-out item {item[0]} of user {users[user[0]]} is seen"
             f"{describe_seen_relevant(user)}"
         )
-    columns = np.arange(size[1])
-    data = EvaluationData(held_out, seen, _count_users_of_items(all_seen), users, columns, size)
+    data = EvaluationData(
+        held_out=held_out,
+        seen=seen,
+        popularity=_count_users_of_items(all_seen),
+        user_ids=users,
+        item_ids=np.arange(n_items),
+        size=size,
+    )
     if CANDIDATES in matrices:
         data = data.with_candidates(matrices[CANDIDATES][users])
     return data

@@ -266,7 +266,19 @@ def warn_if_ties_decide(counts: StratumCounts, measures: Sequence[Measure]) -> N
 
 
 def _limit_scores(strata: Strata, budget: float) -> int:
-    """Return how many pairs may be scored, without controls; log the interval to expect."""
+    """Return how many pairs of a user and a candidate may be scored; log the interval to expect.
+
+    The budget pays for three things. Controls are some pairs that are scored again. The model, with
+    `MODEL_SHARE` of the rest, scores one candidate of each user in each stratum (first round), and
+    then more in further rounds. The audit scores all candidates of some users. The result is
+    without the controls, except if the budget pays for all candidates: controls are then paid from
+    what is left.
+
+    Raises
+    ------
+    InputError
+        If the model's part does not pay for the first round.
+    """
     n_users = strata.n_candidates.size
     n_candidates = strata.n_candidates.sum()
     n_paid = int(budget * n_users)
@@ -278,11 +290,24 @@ def _limit_scores(strata: Strata, budget: float) -> int:
     if n_paid >= n_candidates:
         return n_paid
     limit = n_paid - CONTROLS
-    first_round = n_users * np.count_nonzero(strata.sizes.any(0))
+    is_stratum_used = strata.sizes.any(axis=0)  # strata with candidates of some user
+    first_round = n_users * np.count_nonzero(is_stratum_used)
     if MODEL_SHARE * limit < first_round:
         needed = np.ceil((first_round / MODEL_SHARE + CONTROLS) / n_users)
         raise InputError(f"budget is {budget:g}; the first round needs {needed:.0f}")
-    n_lists = float(f"{(1.0 - MODEL_SHARE) * n_paid * n_users / n_candidates:.2g}")
+    # A full list is n_candidates / n_users scores on average.
+    n_lists = (1.0 - MODEL_SHARE) * n_paid * n_users / n_candidates
+    _log_expected_interval(n_paid, n_lists)
+    return limit
+
+
+def _log_expected_interval(n_paid: int, n_lists: float) -> None:
+    """Log how wide intervals will be; warn if too few full lists are paid for.
+
+    `n_lists` is the number of users with all candidates scored that the audit's part of `n_paid`
+    scores pays for.
+    """
+    n_lists = float(f"{n_lists:.2g}")
     with_proxy = 100.0 * WIDTH_WITH_PROXY / np.sqrt(n_lists)
     without_proxy = 100.0 * WIDTH_WITHOUT_PROXY / np.sqrt(n_lists)
     text = (
@@ -294,7 +319,6 @@ def _limit_scores(strata: Strata, budget: float) -> int:
         _log.warning(f"{text}; with so few lists the result cannot tell which")
     else:
         _log.info(text)
-    return limit
 
 
 def _score_for_model(model: Model, recommender: TimedScorer, limit: int) -> None:
