@@ -114,7 +114,7 @@ def _read_grades(table: Table, name: str, min_relevance: float) -> Float | None:
     but a column called rating only if `min_relevance` is above 0.
     """
     if table.names == QRELS.columns:
-        _require_iterations(table)
+        _refuse_items_as_iterations(table)
     candidates = ["relevance", "label"]
     if name == RELEVANT and (min_relevance > 0.0 or not table.is_rating):
         candidates.append("score")
@@ -134,12 +134,18 @@ def _read_grades(table: Table, name: str, min_relevance: float) -> Float | None:
     return grades
 
 
-def _require_iterations(table: Table) -> None:
-    """Raise InputError if the second column of qrels seems to hold ids of items."""
-    iterations = {*table.unknown_columns["iter"].unique().to_pylist()} - {"0", "Q0"}
-    if len(iterations) > (_MAX_ITERATIONS if table.path.suffix == ".qrels" else 0):
+def _refuse_items_as_iterations(table: Table) -> None:
+    """Raise InputError if the second column of qrels seems to hold ids of items.
+
+    Lines of qrels, the judgements of TREC, are `query iteration document relevance`. The iteration
+    is 0 or Q0 in nearly all files, and a few small numbers in some. A file whose suffix is not
+    `.qrels` may be another table of four columns, so there it must be 0 or Q0.
+    """
+    others = {*table.unknown_columns["iter"].unique().to_pylist()} - {"0", "Q0"}
+    most = _MAX_ITERATIONS if table.path.suffix == ".qrels" else 0
+    if len(others) > most:
         raise InputError(
-            f"found {len(iterations)} values in the second column; expected {QRELS.noun}"
+            f"found {len(others)} values other than 0 in the second column; expected {QRELS.noun}"
             f"{suggest_reading(table.path)}",
             path=table.path,
         )

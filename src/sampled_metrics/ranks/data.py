@@ -233,10 +233,15 @@ def _ranks_from_pair(data: tuple[Any, Any], options: _RankingOptions) -> Ranks:
 
 
 def _are_vectors(arrays: tuple[Array, Array], relevant: ItemsByUser | None) -> bool:
-    """Return whether two arrays of numbers are vectors of users and of items.
+    """Return whether two arrays of floats are vectors of users and of items.
 
-    With as many users as items, they are vectors if the number of a relevant item is too high for a
-    column of the arrays.
+    Otherwise they are the columns and the scores of lists, one list per row. They are vectors if
+
+    1. their shapes differ, because each entry of a list has a score; or
+    2. neither has whole numbers only, as columns are, and some relevant item has the number d or
+       more, where d is the width: so it is not a column of an array of this width.
+
+    In all other cases, also if `relevant` cannot be read, they are not taken for vectors.
     """
     if arrays[0].shape != arrays[1].shape:
         return True

@@ -68,7 +68,7 @@ class LargeRankFile(NamedTuple):
         if other_kind or has_grades or has_role_twice or not (has_counts or has_ranks):
             return None
         file = cls(path, columns, (*schema.names,), parquet_file.metadata.num_rows, n_items)
-        return None if file._has_duplicate_users() else file
+        return None if file._needs_general_reader() else file
 
     def blocks(self) -> Iterator[Ranks]:
         """Yield the ranks of one block of rows after the other, without ids of users.
@@ -99,30 +99,31 @@ class LargeRankFile(NamedTuple):
             for batch in file.iter_batches(ROWS_AT_A_TIME, columns=list(names.values())):
                 yield {role: batch.column(name) for role, name in names.items()}
 
-    def _has_duplicate_users(self) -> bool:
-        """Return whether a user has several rows, or only the general reader can read the ids.
+    def _needs_general_reader(self) -> bool:
+        """Return whether a user has several rows, or some id cannot be read as a number here.
 
-        Ids in ascending order are compared with their neighbours only. Other ids are compared in
-        groups with the same remainder, so that memory is bounded; the column is read again for each
-        group.
+        Ids in ascending order are distinct. Other ids are compared in groups with the same
+        remainder, so that memory is bounded; the column is read again for each group.
         """
-        if USER not in self.columns:
+        if USER not in self.columns or self._are_ids_ascending():
             return False
+        n_groups = -(-self.n_rows // IDS_AT_A_TIME)
+        return any(self._is_group_unusable(group, n_groups) for group in range(n_groups))
+
+    def _are_ids_ascending(self) -> bool:
+        """Return whether each id can be read here and is higher than the one before it."""
         last = None
         for ids in self._id_blocks():
             if ids is None:
-                return True
+                return False
             with_last = ids if last is None else np.append(last, ids)
             if (with_last[1:] <= with_last[:-1]).any():
-                break
+                return False
             last = ids[-1:]
-        else:
-            return False
-        n_groups = -(-self.n_rows // IDS_AT_A_TIME)
-        return any(self._has_duplicates_in(group, n_groups) for group in range(n_groups))
+        return True
 
-    def _has_duplicates_in(self, group: int, n_groups: int) -> bool:
-        """Return whether ids with remainder `group` repeat, or cannot be read here."""
+    def _is_group_unusable(self, group: int, n_groups: int) -> bool:
+        """Return whether ids with remainder `group` repeat, or some id cannot be read here."""
         ids_of_group = []
         for ids in self._id_blocks():
             if ids is None:
@@ -132,6 +133,7 @@ class LargeRankFile(NamedTuple):
         return bool((ordered[1:] == ordered[:-1]).any())
 
     def _id_blocks(self) -> Iterator[Array | None]:
+        """Yield the ids of one block of rows after the other, see `_ids_as_numbers`."""
         return (_ids_as_numbers(columns[USER]) for columns in self._read_blocks(USER))
 
 

@@ -208,12 +208,38 @@ class SampledRanks:
             A table of user, item (optional), score (or rank) and label, 1 for held-out items; or
             lists or a TREC run, with `relevant`. If users have several visits, rows with the same
             `visit_id` belong together.
+        relevant
+            Held-out items, if `pairs` has no labels.
+        n_items
+            Number of candidates of a full ranking.
         candidates
             Items shown to each user, in the forms of `relevant`; other items in `pairs` are
             ignored.
         missing
-            `refuse` users whose held-out item is not among their candidates, or rank it behind all
-            of `n_negatives` (`last`), by default as many as the longest list has.
+            What to do if a held-out item is not among the candidates of its user:
+
+            - `refuse`: raise InputError for a user who has none there;
+            - `last`: rank it behind all negatives. Their number is `n_negatives`, or that of the
+              longest list if this is higher or `n_negatives` is left out.
+        columns
+            Names of columns of tables by role, see `evaluate`.
+        **options
+            `n_negatives`, `sampling`, `ties` and `seed`, as for `from_counts`.
+
+        Returns
+        -------
+        SampledRanks
+            One sampled rank for each held-out item.
+
+        Examples
+        --------
+        >>> pairs = {
+        ...     "user_id": [1, 1, 1, 2, 2, 2],
+        ...     "score": [0.9, 0.1, 0.2, 0.1, 0.5, 0.3],
+        ...     "label": [1, 0, 0, 1, 0, 0],
+        ... }
+        >>> SampledRanks.from_pairs(pairs, n_items=9).sampled_ranks
+        array([1, 3])
         """
         n_drawn = options.get("n_negatives")
         with naming(columns):
