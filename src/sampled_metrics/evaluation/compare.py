@@ -390,15 +390,23 @@ def _compare_rankings(
     seed: int,
     confidence: float,
 ) -> Iterator[Compared]:
-    """Compare pairs by their full rankings; orders and verdicts are still missing."""
+    """Compare pairs by their full rankings; orders and verdicts are still missing.
+
+    A measure is skipped if the lists of some recommender are too short for it, about which
+    `metric_values` warns.
+    """
     rankings = paired.evaluations
     values = {name: metric_values(measures, ranks, ties, seed) for name, ranks in rankings.items()}
     for name, ranks in rankings.items():
         with reading(name):
             warn_about_ties(ranks, values[name])
     priors = {name: prior_moments(values[name], ranks) for name, ranks in rankings.items()}
+    # `rows` are those of the common users in both rankings. Without any they are None, and means of
+    # all users are compared.
     for pair, rows in paired.common.items():
         a, b = (rankings[name] for name in pair)
+        # Numbers of candidates are equal, except where `warn_about_pairs` warns. The difference has
+        # one prior, then that of the ranking of more candidates.
         larger = max(pair, key=lambda name: rankings[name].mean_candidates)
         n_items = None
         if a.mean_candidates == b.mean_candidates > 0:
@@ -408,16 +416,13 @@ def _compare_rankings(
                 continue
             if rows is not None and measure.metric.pooled:
                 # A pooled metric of the common users has to be pooled over these users alone.
-                common = [ranks.take(rows_of) for ranks, rows_of in zip((a, b), rows, strict=True)]
-                values_a, values_b = (
-                    metric_values([measure], ranks, ties, seed)[measure] for ranks in common
+                common_values = (
+                    metric_values([measure], a.take(rows[0]), ties, seed)[measure],
+                    metric_values([measure], b.take(rows[1]), ties, seed)[measure],
                 )
             else:
-                values_a, values_b = (values[name][measure] for name in pair)
-                values_a, values_b = _common_values(values_a, values_b, rows)
-            values_a, values_b, n_visits = _mean_by_user(
-                (values_a, values_b), (a.user, b.user), rows
-            )
+                common_values = _common_values(*(values[name][measure] for name in pair), rows)
+            values_a, values_b, n_visits = _mean_by_user(common_values, (a.user, b.user), rows)
             yield _compare_means(
                 pair,
                 measure,
