@@ -196,7 +196,11 @@ def check(
     confidence: float = DEFAULT_CONFIDENCE,
     progress: bool | None = None,
 ) -> Checks:
-    """Check a table of printed sampled metrics.
+    """Check a table of printed sampled metrics for contradictions, and compute ranges and orders.
+
+    A row is flagged if its numbers do not fit together. If its sampled metrics do, it gets the
+    range of an exact metric that they allow. Rows of the same source and data set are ordered where
+    their ranges do not meet.
 
     Parameters
     ----------
@@ -209,15 +213,21 @@ def check(
         Exact metric whose range and orders are computed.
     n_items, n_negatives
         For rows without these columns.
-    shape, unscored, confidence
-        As for `reported`.
+    shape
+        Assumption about the distribution of true ranks, as for `correct`.
+    unscored
+        Largest share of users whose held-out item comes last because the recommender does not score
+        it; the shape holds for the others. See `reported`.
+    confidence
+        Nominal coverage of each range.
     progress
         Whether to show a progress bar; by default on a terminal, if tqdm is installed.
 
     Returns
     -------
     Checks
-        A list of `Checked`, with an attribute `orders`.
+        A list of `Checked`, one for each row, with its flags, range and number to quote. Its
+        attribute `orders` has the decided orders, an `Orders` for each source and data set.
 
     Raises
     ------

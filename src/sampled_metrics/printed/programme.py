@@ -38,11 +38,10 @@ from sampled_metrics.intervals.kernels import ExtremePoints, local_maxima, sprea
 # Which columns are tried, and when, changes the time and not the result.
 _START_COLUMNS, _MORE_START_COLUMNS = 40, 200  # more where the first allow no distribution
 _FIRST_COLUMNS = 9  # the first points are columns from the start
-_MOST_JOINING_COLUMNS, _MOST_PRICING_ROUNDS = (
-    20,
-    150,
-)  # best columns in each round at most, and rounds
-_NEIGHBOURS = 0.94, 0.98, 1.02, 1.06  # points next to a best one, which may join as well
+_MOST_JOINING_COLUMNS = 20  # best columns in each round, their neighbours not counted
+_MOST_PRICING_ROUNDS = 150
+# Neighbours of a best point k, which may join as well, are the points at these multiples of k.
+_NEIGHBOUR_FACTORS = 0.94, 0.98, 1.02, 1.06
 _PROGRAMME_ACCURACY = 1e-10
 _LEAST_REDUCED_COST = 1e-8  # smaller ones do not join; the bound allows for them
 _SOLVED = ("Solved", "AlmostSolved", "InsufficientProgress")
@@ -254,7 +253,7 @@ class _LeastMeanProgramme:
                 break
             gains = -(prices @ self._columns_of_points)
             reductions = self._points.weighted_means(gains, gains)
-            joining = _cheapest_points(reductions, self._points.points)
+            joining = _joining_rows(reductions, self._points.points)
             if self._points.is_complete:
                 joining = np.setdiff1d(joining, rows)
             if not joining.size:
@@ -322,16 +321,25 @@ def _printed_condition(
     return scales[:, None] * matrix[row, column]
 
 
-def _cheapest_points(reductions: Float, points: Int) -> Int:
-    """Return rows of the extreme points that lower the mean most, by reduced cost.
+def _joining_rows(reductions: Float, points: Int) -> Int:
+    """Return the rows of the extreme points whose columns join the programme; none at its solution.
 
-    Each is cheaper than both neighbours. The next solution has a point near each of them, so some
-    neighbours join as well, which spares a round.
+    These are the local maxima of `reductions`, at most `_MOST_JOINING_COLUMNS` of them. The next
+    solution has a point near each, so some neighbours join as well, which spares a round.
+
+    Parameters
+    ----------
+    reductions
+        By how much a unit of weight on each extreme point lowers the mean, the negative of its
+        reduced cost; shape (points,).
+    points
+        k of each extreme point, a distribution on the ranks 1 ... k, or on rank k alone; in
+        ascending order.
     """
     best = local_maxima(reductions, _LEAST_REDUCED_COST)
     best = best[np.argsort(-reductions[best])[:_MOST_JOINING_COLUMNS]]
     best_points = points[best]
-    near = np.outer(_NEIGHBOURS, best_points).round().astype(np.int64)
+    near = np.outer(_NEIGHBOUR_FACTORS, best_points).round().astype(np.int64)
     rows = np.searchsorted(points, [*near, best_points - 1, best_points + 1])
     rows = rows[rows < points.size]
     return np.union1d(best, rows[reductions[rows] > _LEAST_REDUCED_COST])
