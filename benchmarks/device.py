@@ -231,9 +231,9 @@ def main() -> None:
     name = torch.cuda.get_device_name() if machine.is_gpu else "main memory"
     print(f"{name}, torch {torch.__version__}, numpy {np.__version__}")
     if not machine.is_gpu:
-        real = comparisons.is_on_device
+        real = comparisons.keeps_own_library
         for module in (comparisons, meter, counting, products, scores):
-            module.is_on_device = lambda data: isinstance(data, torch.Tensor) or real(data)
+            module.keeps_own_library = lambda data: isinstance(data, torch.Tensor) or real(data)
     for kind in options.kinds:
         print(f"\n{kind}: {options.users:,} users x {options.items:,} items x {options.dimensions}")
         vectors = VectorMeasurement(machine, kind, options)

@@ -49,16 +49,18 @@ LIBRARIES = {
 def _on_device(request, monkeypatch):
     """Treat tensors of torch in main memory as tensors on a device."""
     monkeypatch.setattr(comparisons, "_DEVICE_ENTRIES", request.param)
-    real = comparisons.is_on_device
+    real = comparisons.keeps_own_library
 
-    def is_on_device(scores):
+    def keeps_own_library(scores):
         return real(scores) or type(scores).__module__.startswith("torch")
 
     for module in ("counting", "scores", "comparisons", "products"):
         monkeypatch.setattr(
-            f"sampled_metrics.inputs.{module}.is_on_device", is_on_device
+            f"sampled_metrics.inputs.{module}.keeps_own_library", keeps_own_library
         )
-    monkeypatch.setattr("sampled_metrics.evaluation.meter.is_on_device", is_on_device)
+    monkeypatch.setattr(
+        "sampled_metrics.evaluation.meter.keeps_own_library", keeps_own_library
+    )
 
 
 @pytest.fixture
@@ -250,10 +252,10 @@ def test_wrong_vectors_are_refused_as_in_numpy():
 
 
 def test_tensors_in_main_memory_are_left_to_numpy():
-    assert not comparisons.is_on_device(torch_tensor(SCORES))
-    assert not comparisons.is_on_device(SCORES)
-    assert not comparisons.is_on_device([[0.5]])
-    assert comparisons.is_on_device(strict_array(SCORES))
+    assert not comparisons.keeps_own_library(torch_tensor(SCORES))
+    assert not comparisons.keeps_own_library(SCORES)
+    assert not comparisons.keeps_own_library([[0.5]])
+    assert comparisons.keeps_own_library(strict_array(SCORES))
 
 
 class DeviceArray:

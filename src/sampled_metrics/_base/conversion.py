@@ -119,11 +119,19 @@ def arrow_column_to_array(data: Any) -> Any:
     return np.asarray(column)
 
 
-def is_on_device(scores: Any) -> bool:
-    """Return whether scores are an array of another library that is computed with where it is.
+def keeps_own_library(scores: Any) -> bool:
+    """Return whether scores are an array that its own library computes with, not numpy.
 
-    This holds for all arrays but those of numpy and tensors of torch in main memory: numpy takes
-    these without a copy, and counts three times as fast as torch.
+    This holds for arrays of all libraries of the array API, such as jax and cupy, on any device,
+    except
+
+    - arrays of numpy;
+    - tensors of torch in main memory: numpy takes these without a copy, and counts three times as
+      fast as torch;
+    - tensors of torch on the device "meta", which have no values;
+    - sparse arrays of pydata/sparse.
+
+    It does not hold for anything else, such as lists and DataFrames.
     """
     if isinstance(scores, np.ndarray) or not compat.is_array_api_obj(scores):
         return False
@@ -133,7 +141,11 @@ def is_on_device(scores: Any) -> bool:
 
 
 def to_numpy(values: Any) -> Any:
-    """Copy an array of any library and device to numpy; return other values unchanged."""
+    """Convert an array of any library and device to numpy; return other values unchanged.
+
+    The memory is shared where the library allows it. Sparse arrays of pydata/sparse count as other
+    values.
+    """
     if isinstance(values, np.ndarray) and values.dtype.kind != "V":  # the kind of bfloat16
         return values
     if hasattr(values, "detach"):  # a tensor of torch
@@ -145,7 +157,7 @@ def to_numpy(values: Any) -> Any:
         return values.get()
     if hasattr(values, "__dlpack__") and not hasattr(values, "__array__"):
         return np.from_dlpack(values)
-    if is_on_device(values) or compat.is_torch_array(values):
+    if keeps_own_library(values) or compat.is_torch_array(values):
         return np.asarray(values)
     return values
 

@@ -15,7 +15,7 @@ from sampled_metrics._base.arguments import ALL_CORES, check_arguments
 from sampled_metrics._base.array_types import Ids, Int
 from sampled_metrics._base.arrays import concatenate_ranges, first_duplicate, run_starts
 from sampled_metrics._base.columns import integer_array, require_all
-from sampled_metrics._base.conversion import is_on_device, numeric_array, to_numpy
+from sampled_metrics._base.conversion import keeps_own_library, numeric_array, to_numpy
 from sampled_metrics._base.defaults import DEFAULT_CONFIDENCE, DEFAULT_METRICS, Names
 from sampled_metrics._base.errors import InputError, warn_input
 from sampled_metrics._base.visits import row_unit_ids, unit_kind, users_and_visits
@@ -277,7 +277,7 @@ class RankMeter:
     def _count_scores(self, scores: ArrayLike, positive: ArrayLike) -> tuple[RowCounts, int | None]:
         """Count the ranks of scores; also return the number of negatives, None if full."""
         matrix: Any = scores
-        if not is_on_device(scores):
+        if not keeps_own_library(scores):
             matrix = numeric_array(scores, "scores")
         width = matrix.shape[-1]
         n = self.n_items

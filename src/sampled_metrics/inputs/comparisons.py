@@ -14,7 +14,7 @@ import numpy as np
 
 from sampled_metrics._base.array_types import Array, Floats, Int
 from sampled_metrics._base.arrays import CACHE_ENTRIES, blocks, concatenate_ranges
-from sampled_metrics._base.conversion import is_on_device, to_numpy
+from sampled_metrics._base.conversion import keeps_own_library, to_numpy
 from sampled_metrics._base.threads import map_in_threads
 
 Positions: TypeAlias = tuple[Int, Int]  # rows and columns
@@ -54,7 +54,7 @@ class BlockCounts(NamedTuple):
 def count_above(scores: Any, pairs: Positions, threads: int = 1) -> BlockCounts:
     """Count the scores of its row above each pair of a row and a column; rows ascend."""
     xp = compat.array_namespace(scores)
-    on_device = is_on_device(scores)
+    keeps_library = keeps_own_library(scores)
     row, column = pairs
     pair_score = take_scores(scores, row, column)
     n_rows, width = scores.shape
@@ -71,7 +71,7 @@ def count_above(scores: Any, pairs: Positions, threads: int = 1) -> BlockCounts:
         if is_floating and not xp.isfinite(xp.min(part)) & xp.isfinite(xp.max(part)):
             n_missing[block] = count_true(part == -xp.inf)
             n_invalid[block] = width - count_true(part < xp.inf)
-        if last - first > _PAIRS_TO_SORT_ROW * part.shape[0] and not on_device:
+        if last - first > _PAIRS_TO_SORT_ROW * part.shape[0] and not keeps_library:
             ascending = np.sort(part, axis=1)
             for pair in range(first, last):
                 values = ascending[row[pair] - block.start]
@@ -86,10 +86,10 @@ def count_above(scores: Any, pairs: Positions, threads: int = 1) -> BlockCounts:
         better[block_pairs] = count_true(part > limit)
         level[block_pairs] = count_true(part == limit)
 
-    entries = _DEVICE_ENTRIES if on_device else CACHE_ENTRIES
+    entries = _DEVICE_ENTRIES if keeps_library else CACHE_ENTRIES
     pairs_per_row = -(-row.size // max(1, n_rows))
     row_blocks = blocks(n_rows, width * pairs_per_row, entries)
-    for _ in map_in_threads(count_block, row_blocks, 1 if on_device else threads):
+    for _ in map_in_threads(count_block, row_blocks, 1 if keeps_library else threads):
         pass
     return BlockCounts(n_missing, n_invalid, to_numpy(pair_score), better, level - 1)
 
@@ -105,10 +105,10 @@ def count_around_limits(scores: Any, row: Int, low: Any, high: Any) -> CountPair
     above = np.empty(row.size, np.int64)
     between = np.empty(row.size, np.int64)
     by_search = np.bincount(row)[row] >= _PAIRS_TO_SEARCH_ROW
-    if is_on_device(scores):
+    if keeps_own_library(scores):
         by_search[:] = False
     compared = np.flatnonzero(~by_search)
-    entries = _DEVICE_ENTRIES if is_on_device(scores) else CACHE_ENTRIES
+    entries = _DEVICE_ENTRIES if keeps_own_library(scores) else CACHE_ENTRIES
     for block in blocks(compared.size, scores.shape[1], entries):
         pair = compared[block]
         some_rows = take_rows(scores, row[pair])
@@ -210,7 +210,7 @@ def input_rounding(vectors: Any) -> float:
     Torch may round float32 to shorter types, see `torch.set_float32_matmul_precision`: to TF32 with
     10 bits after the point for `high`, and to bfloat16 with 7 bits for `medium`.
     """
-    if not (is_on_device(vectors) and compat.is_torch_array(vectors)):
+    if not (keeps_own_library(vectors) and compat.is_torch_array(vectors)):
         return 0.0
     precision = sys.modules["torch"].get_float32_matmul_precision()
     return {"highest": 0.0, "high": 2.0**-10}.get(precision, 2.0**-7)
@@ -218,7 +218,7 @@ def input_rounding(vectors: Any) -> float:
 
 def count_true(mask: Any) -> Int:
     """Count the true values in each row, several times as fast as `numpy.count_nonzero`."""
-    if is_on_device(mask):
+    if keeps_own_library(mask):
         xp = compat.array_namespace(mask)
         ones = xp.astype(mask, xp.int32)  # half the memory of the int64 in count_nonzero
         counts = xp.sum(ones, axis=1, dtype=xp.int32)

@@ -12,7 +12,7 @@ from sampled_metrics._base.arguments import ALL_CORES, n_threads
 from sampled_metrics._base.array_types import Array, Bool, Float, Floats, Ids, Int
 from sampled_metrics._base.arrays import blocks, concatenate_ranges, pair_codes, sorted_unique
 from sampled_metrics._base.columns import require_all
-from sampled_metrics._base.conversion import is_on_device, to_array, to_numpy
+from sampled_metrics._base.conversion import keeps_own_library, to_array, to_numpy
 from sampled_metrics._base.errors import InputError
 from sampled_metrics._base.progress import progress_bar
 from sampled_metrics._base.threads import map_in_threads, one_thread
@@ -259,13 +259,13 @@ class _Counter:
     def _score_block(self, users: Int) -> Iterator[tuple[Floats, Int]]:
         """Call the score function in this thread; yield the checked scores of a few users."""
         scores = self.score(users)
-        on_device = is_on_device(scores)
-        if not on_device:
+        keeps_library = keeps_own_library(scores)
+        if not keeps_library:
             scores = to_array("scores", scores)
         shape = users.size, self.relevant.n_items
         if tuple(scores.shape) != shape:
             raise InputError(f"scores have shape {scores.shape}, expected {shape}")
-        if on_device:
+        if keeps_library:
             yield scores, users
             return
         if scores.dtype.kind not in "fiu":

@@ -23,7 +23,7 @@ from sampled_metrics._base.arrays import (
     concatenate_ranges,
     count_by_score,
 )
-from sampled_metrics._base.conversion import is_on_device, to_numpy
+from sampled_metrics._base.conversion import keeps_own_library, to_numpy
 from sampled_metrics.inputs.comparisons import (
     CountPair,
     Positions,
@@ -140,13 +140,14 @@ class InnerProducts:
     Parameters
     ----------
     users, items
-        Vectors, shapes (users, d) and (items, d), of numpy or on a device.
+        Vectors, shapes (users, d) and (items, d), of numpy or of a library that keeps them, see
+        `keeps_own_library`.
     """
 
     def __init__(self, users: Any, items: Any) -> None:
         self.users = users
         self.items = items
-        self.on_device = is_on_device(items)
+        self.keeps_library = keeps_own_library(items)
         self._dtype = np.dtype(to_numpy(items[:1, :]).dtype)
         self._user_lengths = _row_norms(users)
         item_lengths = _row_norms(items)
@@ -160,7 +161,7 @@ class InnerProducts:
             _sum_error(d, self._dtype) + _sum_error(d, np.float64) + 3.0 * input_rounding(items)
         )
         self._absolute_error = 4.0 * d * float(np.finfo(self._dtype).tiny)
-        max_items = TILE_ON_DEVICE if self.on_device else TILE_ITEMS
+        max_items = TILE_ON_DEVICE if self.keeps_library else TILE_ITEMS
         self._entries = PAIRS_AT_A_TIME * max_items
         longest_first = np.argsort(item_lengths)[::-1]
         sizes = _tile_sizes(longest_first.size, max_items)
@@ -190,7 +191,7 @@ class InnerProducts:
     def _copy_vectors(self, tile: _Tile) -> Any:
         vectors = self._divide(take_rows(self.items, tile.items), np.array([tile.exponent]))
         vectors = self._append_column(vectors, 1.0).T
-        return vectors if self.on_device else np.ascontiguousarray(vectors)
+        return vectors if self.keeps_library else np.ascontiguousarray(vectors)
 
     @_ignore_overflow()
     def __call__(self, rows: Int, items: Int | slice = slice(None)) -> Float:
@@ -209,7 +210,7 @@ class InnerProducts:
         """Return the same scores for single pairs."""
         scores = np.empty(rows.size)
         # Each block of vectors on a device is copied by itself, so that larger ones are faster.
-        entries = MEMORY_ENTRIES if self.on_device else CACHE_ENTRIES
+        entries = MEMORY_ENTRIES if self.keeps_library else CACHE_ENTRIES
         for block in blocks(rows.size, self.items.shape[1], entries):
             users = _float64_rows(self.users, rows[block])
             vectors = _float64_rows(self.items, items[block])
@@ -262,7 +263,7 @@ class InnerProducts:
             scaled_score=np.ldexp(score, -exponents[row]),
             max_better=max_better,
         )
-        buffer = np.empty(0 if self.on_device else self._entries, self._dtype)
+        buffer = np.empty(0 if self.keeps_library else self._entries, self._dtype)
         for number, tile in enumerate(self._tiles):
             is_open, centre, margin = self._settle_pairs(open_pairs, tile, better, n_left)
             if not is_open.any():
@@ -421,7 +422,7 @@ class InnerProducts:
         On a device columns of zeros follow, as it multiplies eight columns at a time.
         """
         width = 1
-        if self.on_device:
+        if self.keeps_library:
             width += -(vectors.shape[1] + 1) % 8
         columns = np.zeros((len(vectors), width), self._dtype)
         columns[:, 0] = value
@@ -453,7 +454,7 @@ def _row_norms(vectors: Any) -> Float:
     xp = compat.array_namespace(vectors)
     n, d = vectors.shape
     norms = np.empty(n)
-    for rows in blocks(n, d, 16 * MEMORY_ENTRIES if is_on_device(vectors) else CACHE_ENTRIES):
+    for rows in blocks(n, d, 16 * MEMORY_ENTRIES if keeps_own_library(vectors) else CACHE_ENTRIES):
         block = xp.astype(vectors[rows, :], xp.float64)
         largest = xp.ones_like(block[:, 0])
         if vectors.dtype == xp.float64:

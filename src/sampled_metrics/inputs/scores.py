@@ -20,7 +20,7 @@ from sampled_metrics._base.columns import unique_ids
 from sampled_metrics._base.conversion import (
     arrow_column_to_array,
     is_arrow_table,
-    is_on_device,
+    keeps_own_library,
     numeric_array,
     to_array,
     to_numpy,
@@ -90,7 +90,7 @@ def read_scores(data: Any) -> ScoreSource:
         _refuse_id_column(data, "scores", "users= or items=")
         matrix = numeric_array(data, "scores")
         return _scores_from_matrix(matrix, _axis_labels(data.index), _axis_labels(data.columns))
-    if is_on_device(data) and data.ndim == 2:
+    if keeps_own_library(data) and data.ndim == 2:
         return ScoreSource(partial(take_rows, data), tuple(data.shape))
     return _scores_from_matrix(numeric_array(data, "scores"))
 
@@ -157,7 +157,7 @@ def scores_from_vectors(users: ArrayLike, items: ArrayLike) -> ScoreSource:
     """
     user_ids = _vector_ids("users", users)
     item_ids = _vector_ids("items", items)
-    if all(is_on_device(data) and compat.is_torch_array(data) for data in (users, items)):
+    if all(keeps_own_library(data) and compat.is_torch_array(data) for data in (users, items)):
         user_vectors, item_vectors = users.detach(), items.detach()  # type: ignore[union-attr]
     else:
         user_vectors = np.atleast_1d(numeric_array(users, "users"))
