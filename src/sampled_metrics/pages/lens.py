@@ -314,7 +314,13 @@ def build_lens(
     Returns
     -------
     dict
-        `views` holds what changes with the metric, the estimator and m.
+        `views` holds what changes with the metric, the estimator and m, by these three: the window
+        and headline, and with recommenders the keys of `_order_view`. `start` is the view that is
+        shown first; `asked`, `estimators` and `sizes` are what can be chosen. By metric, `truth`
+        lists the recommenders, best first, and `exact` has their values. `names` are those of the
+        recommenders and `undecided` the pairs that full rankings leave undecided by the first
+        metric. `lines`, `ticks` and `last`, the last rank, belong to the chart. `fewest` and `n`
+        are the smallest and the mean number of candidates.
     """
     if candidates is None:
         candidates = np.concatenate([ranks.n_candidates for ranks in records.values()])
@@ -384,6 +390,11 @@ def _order_view(
     """Return values and orders of the recommenders in one setting.
 
     `undecided` are the pairs of names that full rankings leave undecided by this metric.
+
+    Keys: `read`, the recommenders with their mean estimates, best first; `verdict`, a sentence on
+    the number of right orders; `pairs`, sentences on single pairs; `right`, two numbers of
+    recommenders and the probability of their right order in one draw; and `noise`, the recommender
+    with the largest standard deviation, and this deviation in percent.
     """
     orders = order_pairs(exact, setting.mean, setting.sd)
     open_pairs = {(a, b) for a, b in orders if frozenset({names[a], names[b]}) in undecided}
