@@ -8,7 +8,7 @@ from sampled_metrics import Ranks, compare
 from sampled_metrics_study import reference
 from sampled_metrics_study.figures.slope import (
     THEMES,
-    describe_orders,
+    describe_decisions,
     headline,
     recall_by_candidates,
     write_slope,
@@ -44,19 +44,19 @@ def test_recall_by_candidates_of_reference(records, experiment):
     assert table["exact"].round(2).tolist() == [7.75, 8.84, 9.42]
 
 
-def test_describe_orders_names_undecided(records):
-    orders = describe_orders(compare(records, "recall@10"))
+def test_describe_decisions_names_undecided(records):
+    orders = describe_decisions(compare(records, "recall@10"))
     assert "Y above X" in orders
     assert "Z above X" in orders
     assert "Y against Z is undecided" in orders
 
 
-def test_describe_orders_of_few_users():
+def test_describe_decisions_of_few_users():
     rng = np.random.default_rng(0)
     pair = {
         name: Ranks([2000] * 50, rng.geometric(0.01, 50), [0] * 50) for name in "AB"
     }
-    assert "decide no order" in describe_orders(compare(pair, "recall@10"))
+    assert "decide no order" in describe_decisions(compare(pair, "recall@10"))
 
 
 @pytest.mark.parametrize(

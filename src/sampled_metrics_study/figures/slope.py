@@ -60,7 +60,7 @@ def recall_by_candidates(
     return pd.DataFrame(rows, columns=["recommender", "sampled", "exact"])
 
 
-def describe_orders(pairs: Iterable[Compared]) -> str:
+def describe_decisions(pairs: Iterable[Compared]) -> str:
     """Return a sentence: which orders full rankings decide, and which they do not."""
     decided = []
     undecided = []
@@ -164,7 +164,7 @@ def write_slope(records: Mapping[str, Ranks], settings: ExperimentSettings, fold
     users = len(next(iter(records.values())))
     note = (
         f"MovieLens 1M, {users:,} users. Values on the left are expected ones. "
-        f"Each side has its own scale.\n{describe_orders(compare(records, str(RECALL)))}"
+        f"Each side has its own scale.\n{describe_decisions(compare(records, str(RECALL)))}"
     )
     for suffix, theme in THEMES.items():
         style = matplotlib.rc_params_from_file(STYLE)

@@ -29,7 +29,7 @@ from sampled_metrics_study.experiment import (
     fewest_candidates,
     read_ranks_by_name,
 )
-from sampled_metrics_study.figures.slope import describe_orders, headline
+from sampled_metrics_study.figures.slope import describe_decisions, headline
 from sampled_metrics_study.files import read_json, read_table
 from sampled_metrics_study.scorecard import SCORECARD, z_scores
 from sampled_metrics_study.settings import ExperimentSettings
@@ -395,7 +395,7 @@ def describe_slope(lens: Mapping[str, Any], compared: Sequence[Compared]) -> dic
         [lens["names"][place] for place, _ in best_first]
         for best_first in (view["read"], lens["truth"][start["metric"]])
     )
-    verdict = describe_orders(pair for pair in compared if pair.metric == start["metric"])
+    verdict = describe_decisions(pair for pair in compared if pair.metric == start["metric"])
     return {"headline": headline(by_sampled, by_exact, start["m"]), "verdict": verdict}
 
 
