@@ -405,8 +405,8 @@ def _compare_rankings(
     # all users are compared.
     for pair, rows in paired.common.items():
         a, b = (rankings[name] for name in pair)
-        # Numbers of candidates are equal, except where `warn_about_pairs` warns. The difference has
-        # one prior, then that of the ranking of more candidates.
+        # Numbers of candidates are mostly equal; `warn_about_pairs` warns if not. The difference
+        # has a single prior, by the ranking of more candidates.
         larger = max(pair, key=lambda name: rankings[name].mean_candidates)
         n_items = None
         if a.mean_candidates == b.mean_candidates > 0:
@@ -415,13 +415,10 @@ def _compare_rankings(
             if not all(measure in by_measure for by_measure in values.values()):
                 continue
             if rows is not None and measure.metric.pooled:
-                # A pooled metric of the common users has to be pooled over these users alone.
-                common_values = (
-                    metric_values([measure], a.take(rows[0]), ties, seed)[measure],
-                    metric_values([measure], b.take(rows[1]), ties, seed)[measure],
-                )
+                common_values = _pooled_values(measure, a, b, rows=rows, ties=ties, seed=seed)
             else:
-                common_values = _common_values(*(values[name][measure] for name in pair), rows)
+                values_a, values_b = (values[name][measure] for name in pair)
+                common_values = _common_values(values_a, values_b, rows)
             values_a, values_b, n_visits = _mean_by_user(common_values, (a.user, b.user), rows)
             yield _compare_means(
                 pair,
@@ -535,6 +532,20 @@ def _compare_means(
         n_users=mean.n_users,
         n_items=n_items,
         n_visits=n_visits,
+    )
+
+
+def _pooled_values(
+    measure: Measure, a: Ranks, b: Ranks, *, rows: tuple[Int, Int], ties: str, seed: int
+) -> tuple[Float, Float]:
+    """Calculate the values of a pooled metric from the common users alone.
+
+    It cannot be selected from the values of all users, which depend on all of them.
+    """
+    rows_a, rows_b = rows
+    return (
+        metric_values([measure], a.take(rows_a), ties, seed)[measure],
+        metric_values([measure], b.take(rows_b), ties, seed)[measure],
     )
 
 
