@@ -268,11 +268,14 @@ def warn_if_ties_decide(counts: StratumCounts, measures: Sequence[Measure]) -> N
 def _limit_scores(strata: Strata, budget: float) -> int:
     """Return how many pairs of a user and a candidate may be scored; log the interval to expect.
 
-    The budget pays for three things. Controls are some pairs that are scored again. The model, with
-    `MODEL_SHARE` of the rest, scores one candidate of each user in each stratum (first round), and
-    then more in further rounds. The audit scores all candidates of some users. The result is
-    without the controls, except if the budget pays for all candidates: controls are then paid from
-    what is left.
+    A stratum is a part of the candidates of a user, by their places in the proxy's order. The
+    budget pays for three things: controls, which are some pairs that are scored again; the model,
+    which with `MODEL_SHARE` of the rest scores one candidate of each user in each stratum (first
+    round) and then more in further rounds; and the audit, which scores all candidates of a few
+    users.
+
+    The result is without the controls. If the budget pays for all candidates, it is the whole
+    budget: controls are then paid from what is left.
 
     Raises
     ------

@@ -29,12 +29,10 @@ if TYPE_CHECKING:
 # The model's part of the budget; the rest is the audit's. With 0.6 the intervals were a fifth
 # narrower, and close recommenders were ordered wrongly more often.
 MODEL_SHARE = 0.75
-LEAST_RANKED = (
-    15  # audited users with all candidates scored; fewer do not show how good the proxy is
-)
-BUDGET_MARGIN = (
-    1.3  # times the budget that pays for so many lists on average, as a budget to advise
-)
+# Audited users with all candidates scored; fewer do not show how good the proxy is.
+LEAST_RANKED = 15
+# The budget to advise, relative to the one that pays for so many full lists on average.
+BUDGET_MARGIN = 1.3
 
 
 @dataclass(frozen=True, eq=False)
