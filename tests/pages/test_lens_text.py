@@ -48,7 +48,7 @@ def test_describe_orders_counts_right_pairs(signs, undecided):
         ((0,), "told apart"),
         ((0, 0, 0), "told apart"),
         ((-1,), "reversed"),
-        ((-1, -1), "upside down"),
+        ((-1, -1), "reversed"),
         ((-1, 1), "1 of 2 pairs"),
         ((0, 1), "1 of 2 pairs"),
         ((0, -1), "0 of 2 pairs"),

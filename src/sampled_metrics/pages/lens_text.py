@@ -93,16 +93,16 @@ def describe_orders(orders: PairOrders, n_undecided: int = 0) -> str:
     if n_undecided:
         pairs = quantity(n_undecided, "pair")
         return f"{n_right} decided orders are right; full rankings leave {pairs} undecided."
-    if signs == [-1]:
-        return "The order is reversed."
-    sentences = {
-        (): "There is no order to get wrong.",
-        (-1,): "The order turns upside down.",
-        (0,): "Nobody can be told apart.",
-        (1,): "The order is right on average.",
+    if not signs:
+        return "There is no order to get wrong."
+    if len(set(signs)) > 1:
+        return f"{n_right} pairs are in the right order."
+    sentence_by_sign = {
+        -1: "The order is reversed.",
+        0: "No pair can be told apart.",
+        1: "The order is right on average.",
     }
-    different_signs = tuple(set(signs))
-    return sentences.get(different_signs, f"{n_right} pairs are in the right order.")
+    return sentence_by_sign[signs[0]]
 
 
 def describe_pairs(
