@@ -224,7 +224,7 @@ def _unique_unit_ids(
 
 
 def count_labelled_pairs(data: Any) -> RankCounts:
-    """Count candidates above items of label 1, in a table with all candidates of each user.
+    """Count candidates above items of a label above 0, in a table with all candidates of each user.
 
     Rows of one user, or of one visit of a user, belong together.
     """

@@ -409,7 +409,17 @@ class Ranks:
     def from_pairs(
         cls, pairs: Any, *, min_relevance: float = 0.0, columns: NamesByRole = None
     ) -> Self:
-        """Rank a table of user, item, score and label that holds all candidates of each user."""
+        """Rank a table of user, item, score and label that holds all candidates of each user.
+
+        Parameters
+        ----------
+        pairs
+            The table. A label above 0 is the grade of a relevant item, 0 is any other candidate.
+        min_relevance
+            Least grade of an item that is relevant for metrics other than NDCG.
+        columns
+            Names of columns of tables by role, see `evaluate`.
+        """
         with naming(columns):
             counts = lists.count_labelled_pairs(pairs)
         return cls.from_counts(counts, min_relevance)

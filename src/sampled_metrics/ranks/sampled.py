@@ -157,12 +157,19 @@ class SampledRanks:
             Column of the held-out item, one for all rows or one per row; or labels with the shape
             of the scores, 1 for held-out items.
         n_items
-            Number of candidates of a full ranking. Other options are those of `from_counts`.
+            Number of candidates of a full ranking.
         users, visits
             Ids of the users of rows, and of their visits if users have several.
         missing
             What to do with held-out items of score -inf, which the recommender has not scored:
             `refuse` them, or rank them behind all others (`last`).
+        **options
+            `n_negatives`, `sampling`, `ties` and `seed`, as for `from_counts`.
+
+        Returns
+        -------
+        SampledRanks
+            One sampled rank for each held-out item.
 
         Examples
         --------
