@@ -361,7 +361,8 @@ def _ndcg_by_k(levels: Levels, users: Ranks, measure: Measure) -> Float:
 def _auc(levels: Levels, users: Ranks, _: Measure) -> Float:
     """Share of (relevant, irrelevant) pairs in the right order; ties count as one half.
 
-    The value is nan for users with relevant candidates only, who have no such pair.
+    The value is nan for users with relevant candidates only, who have no such pair. If all users
+    are such, an InputError is raised.
     """
     irrelevant = users.n_candidates - users.n_relevant
     if irrelevant.size and not irrelevant.any():
@@ -371,7 +372,7 @@ def _auc(levels: Levels, users: Ranks, _: Measure) -> Float:
         )
     better = levels.above - levels.hits_above
     tied = levels.size - levels.hits
-    worse = irrelevant[levels.user] - better - tied / 2.0
+    worse = irrelevant[levels.user] - better - tied / 2.0  # half of the ties among them
     n_right = levels.per_user(users, levels.hits * worse)
     pairs = np.where(irrelevant > 0, users.n_relevant * irrelevant, np.nan)
     return n_right / pairs
