@@ -325,7 +325,11 @@ def _log_expected_interval(n_paid: int, n_lists: float) -> None:
 
 
 def _score_for_model(model: Model, recommender: TimedScorer, limit: int) -> None:
-    """Score all candidates if the limit allows it, else in rounds up to the model's part."""
+    """Score all candidates if the limit allows it, else in rounds up to the model's part.
+
+    Some of the first scores are controls: they are computed again and compared. For `limit` see
+    `_limit_scores`.
+    """
     counts = model.counts
     n_spare = limit - counts.n_left.sum()
     if n_spare >= 0:
@@ -333,6 +337,7 @@ def _score_for_model(model: Model, recommender: TimedScorer, limit: int) -> None
             recommender, *counts.score_next(counts.n_left), min(CONTROLS, n_spare)
         )
         return
+    # The first round: one candidate of each user in each stratum.
     _warn_if_scores_change(recommender, *counts.score_next(np.minimum(1, counts.n_left)), CONTROLS)
     model.fit(FIRST_STEPS)
     # If the orders of proxy and recommender are unrelated, the audit gets the rest of the budget.

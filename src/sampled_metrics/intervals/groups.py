@@ -1,9 +1,10 @@
 """Users of sampled ranks: their folds, groups of about as many candidates, and kinds.
 
-A unit is a user, or a visit where users have several visits. A kind is a set of units with equal
-values: those with the same sampled rank, fold and group. Everything about a range is computed for
-kinds instead of single units, because there are few different sampled ranks: a million users with
-100 negatives have at most 202 kinds in each group.
+A unit is a user, or a visit where users have several visits. Folds are two random halves of the
+users: the vectors of each are fitted to the sampled ranks of the other, see `ranges`. A kind is a
+set of units with equal values: those with the same sampled rank, fold and group. Everything about a
+range is computed for kinds instead of single units, because there are few different sampled ranks:
+a million users with 100 negatives have at most 202 kinds in each group.
 """
 
 from dataclasses import dataclass, field
