@@ -304,7 +304,8 @@ def with_numbers(values: Mapping[str, Any]) -> dict[str, Any]:
     """Convert texts to numbers where the settings do not accept a text; other texts stay texts.
 
     Snakemake passes numbers, true, false and null within the mappings of `--config` as texts. Other
-    texts, such as "2020" or "no", may be titles.
+    texts, such as "2020" or "no", may be titles. A number also replaces its text if it is out of
+    range, because the error then names the range. `values` are not changed.
     """
     settings = deepcopy(dict(values))
     for path in filter(None, _errors_by_path(settings)):
@@ -315,6 +316,8 @@ def with_numbers(values: Mapping[str, Any]) -> dict[str, Any]:
         text = parent[key]
         if isinstance(text, str):
             parent[key] = _parse_number(text)
+            # A number that is accepted has no error at its path. It stays, as one out of range
+            # does, so the default is one of the kinds of that error.
             if _errors_by_path(settings).get(path, _OUT_OF_RANGE[0]) not in _OUT_OF_RANGE:
                 parent[key] = text  # a number does not help; report the error of the text
     return settings
@@ -386,7 +389,10 @@ LIST_SETTINGS = {"metrics", "estimators"}  # a study may add entries to them
 
 
 def departures(study: Study, papers: Study) -> list[str]:
-    """Describe each setting that differs from the paper's, with both values."""
+    """Describe each setting that differs from the paper's, with both values.
+
+    `papers` is the paper's study.
+    """
     sentences = []
     if study.dataset.name != papers.dataset.name:
         sentences.append(f"dataset.name is {study.dataset.name}, the paper's {papers.dataset.name}")

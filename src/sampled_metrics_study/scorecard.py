@@ -153,18 +153,25 @@ def scorecard(
         One row for each published cell, in the same order, with the columns `SCORECARD`. Cells that
         this run did not compute are not comparable; with departures, no cell is.
     """
+    # `ours` are the cells of this run. Counts of Table 4 are published per 100 repetitions, and
+    # without a standard deviation. `uniform` is the expectation if all orders of tied samples are
+    # equally likely.
     ours = table.assign(
         expected=counts_per_100_repetitions(table),
         uniform=counts_per_100_repetitions(table, "uniform"),
         expected_std=table["expected_std"].where(table["table"] != COUNTS),
     )
+    # The columns `ours` and `ours_std` are expectations as texts with the published decimals.
     printed = as_printed(ours, "expected", "expected_std")
     ours = ours.assign(ours=printed["value"], ours_std=printed["std"])
+    # Both tables have columns `value` and `std`; the published ones get a suffix.
     cells = published.merge(ours, on=KEY, how="left", suffixes=("_published", ""), validate="1:1")
     cells = cells.merge(spread, on=KEY, how="left", validate="1:1").fillna({"spread": 0.0})
+    # With a departure no cell is comparable, so each one has them all.
     cells["departures"] = "; ".join(departures)
     difference = cells["expected"] - cells["value_published"].astype(float)
     cells["difference"] = difference.map("{:z.4f}".format)
+    # Cells that this run did not compute have no numbers of ours.
     cells.loc[difference.isna(), _OUR_COLUMNS] = ""
     rows = cells[[*PublishedCell._fields]].itertuples(index=False)
     judged = pd.DataFrame([_judge(PublishedCell(*row)) for row in rows], columns=Judgement._fields)

@@ -6,6 +6,11 @@ users drawn with known probabilities. The estimated error of the model,
     sum over phases and users drawn of (change of the user's value) / P(reaching the phase),
 
 is unbiased whatever the model says (Horvitz and Thompson, 1952), and so is its estimated variance.
+In each phase of an audit (`audit.Phase`), some of the users drawn in all phases before are drawn
+again, and more of their candidates are scored. `change` is how much that moves a user's metric, and
+0 for users who are not drawn. `reach_probability` is the probability of being drawn in a phase and
+in all before.
+
 To allow for rare errors that the audit missed, the variance is at least the variance that the
 model, with a floor, expects of the users drawn, and at least what one more user with the worst
 possible error would add. Quantiles are Student's, with Satterthwaite's degrees of freedom.
@@ -132,8 +137,11 @@ def covariance(a: Audit, b: Audit) -> Float:
 
     One random number per user and phase decides for both, so a user is drawn for both with the
     smaller of two probabilities. For changes c in phase i of one recommender and d in phase j >= i
-    of the other, c d (1 / (P_i P_j) - 1 / P_ij) is unbiased where both are observed, with P_ij the
-    probability of that.
+    of the other, the covariance of c / P_i and d / P_j, each 0 if the user is not drawn, is
+    c d (P_ij / (P_i P_j) - 1), with P_i and P_j the probabilities of reaching the phases and P_ij
+    that of reaching both. Both changes are only known with probability P_ij, so the estimate is
+    c d (1 / (P_i P_j) - 1 / P_ij) if they are, and 0 otherwise. It is summed over all pairs of
+    phases.
 
     Returns
     -------
@@ -145,13 +153,16 @@ def covariance(a: Audit, b: Audit) -> Float:
     phases = list(zip_longest(a.phases, b.phases, fillvalue=EMPTY_PHASE))
     for number, (phase_a, phase_b) in enumerate(phases):
         p_both = p_both * np.minimum(phase_a.draw_probability, phase_b.draw_probability)
+        # Each triple has a phase i of one audit, phase i of the other one, and a phase j >= i of
+        # that other one. The pair i = j occurs in the first list only.
         triples = [(phase_a, phase_b, later_b) for _, later_b in phases[number:]]
         triples += [(phase_b, phase_a, later_a) for later_a, _ in phases[number + 1 :]]
         for early, simultaneous, late in triples:
+            # P_ij: both audits reach phase i, and one goes on from there to phase j.
             p_further = late.reach_probability / simultaneous.reach_probability
             p_early_late = early.reach_probability * late.reach_probability
             weight = 1.0 / p_early_late - 1.0 / (p_both * p_further)
-            total += early.change * late.change * weight
+            total += early.change * late.change * weight  # a change is 0 unless the user is drawn
     return total
 
 

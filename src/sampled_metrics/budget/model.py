@@ -99,6 +99,8 @@ def average_over_ties(measures: Sequence[Measure], better: Int, tied: Int) -> Fl
     `better` and `tied` count candidates of each held-out row; the result has the shape
     (metrics, rows).
     """
+    # None of the metrics of `parse_metrics` depends on the number of candidates. So one number will
+    # do for all rows: the better and tied ones, the held-out item and one more.
     most = int((better + tied).max(initial=0))
     ranks = Ranks(np.full(better.size, most + 2), better, tied, is_checked=True)
     return np.stack([metrics.values(measure, ranks) for measure in measures])

@@ -117,6 +117,8 @@ def reduce_system(
             f"sampled rank {impossible[0] + 1} of {m + 1} has probability 0 with {n} candidates"
             f"{with_prior}"
         )
+    # With fewer possible ranks than unknowns the triangle has fewer rows; zeros complete it. Rows
+    # after the first m + 1 hold the part of the metrics that no vector can fit, a constant.
     square = np.zeros((m + 1, system.shape[1]))
     square[: len(system)] = system[: m + 1]
     return ReducedSystem(square[:, : m + 1], square[:, m + 1 :], marginal)

@@ -265,6 +265,8 @@ def likely_estimates(
 ) -> Float:
     """Estimate by `likely` from several samples of the same users, without computing vectors.
 
+    As in `likely_vectors`, the unbiased estimator takes its place for AUC.
+
     `histograms` counts the users at each sampled rank, shape (samples, m + 1). Returns float64 of
     shape (measures, samples).
     """

@@ -129,8 +129,9 @@ class RankMeter:
         ----------
         scores
             Array or tensor of any library, also on a device, with a row for each held-out item.
-            Among scores of all items, -inf marks an item that is not a candidate, such as a seen
-            item.
+            Scores are taken for those of sampled negatives if the meter has `n_negatives`, or if
+            they have fewer columns than its `n_items`, and else for those of all items. Among
+            scores of all items, -inf marks an item that is not a candidate, such as a seen item.
         positive
             Column of the held-out item, one for all rows or one per row; or labels with the shape
             of the scores, 1 for the held-out items of a row.

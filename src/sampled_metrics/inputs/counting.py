@@ -1,4 +1,8 @@
-"""Counts of better and tied candidates for each relevant item, one block of users at a time."""
+"""Counts of better and tied candidates for each relevant item, one block of users at a time.
+
+Users may be counted down to a depth only, as in a list of the top K: a relevant item with as many
+better candidates as the depth, or more, is cut off. Such an item counts as relevant but not found.
+"""
 
 from __future__ import annotations
 
@@ -202,7 +206,19 @@ class _Counter:
         return np.unique(owner[n_better >= self.depth[owner]])
 
     def counts(self, users: Int) -> RankCounts:
-        """Return the counts of some users, each user's items best first."""
+        """Return the counts of some users, each user's items best first.
+
+        Items that the depth of their user cuts off are dropped from `n_better` and `n_tied`. They
+        still count in `n_relevant`, and their grades come last in `relevance`, because the ideal
+        list of NDCG has them too.
+
+        Returns
+        -------
+        RankCounts
+            Its `depth` is the depth of the user if it cuts off an item, and else `n_candidates`,
+            because the ranking is then known as a whole. One held-out item per user, counted in
+            full, needs `n_candidates`, `n_better`, `n_tied` and `users` only.
+        """
         relevant = self.relevant
         sizes = self.sizes[users]
         items = self._positions_of_items(users)
@@ -213,10 +229,14 @@ class _Counter:
             self.n_tied[items],
             users=self.user_ids[users],
         )
+        # Items of this name are one per user, so there is nothing to sort; and in full rankings
+        # nothing is cut off.
         if relevant.name == HELD_OUT and (depth == relevant.n_items).all():
             return counts
         owner = np.repeat(np.arange(users.size), sizes)
         item_depth = depth[owner]
+        # Some scores are counted only down to the depth. Items beyond it therefore count as equal:
+        # they come last among the items of their user, in the order of `relevant`.
         n_better = np.minimum(counts.n_better, item_depth)
         order = np.argsort(pair_codes(owner, n_better, relevant.n_items + 1), kind="stable")
         found_items = order[(n_better < item_depth)[order]]

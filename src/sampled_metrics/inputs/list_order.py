@@ -203,7 +203,12 @@ def refuse_lists(table: Table, user: Codes | Int, rank: Int) -> None:
 
 
 def _warn_if_rows_are_mixed(user: Codes | Int) -> None:
-    """Warn about rows that are ordered neither by user nor by position in the lists."""
+    """Warn about rows that are ordered neither by user nor by position in the lists.
+
+    Call it only if the rows are not grouped by user: rows grouped by user are in order, but would
+    cause a warning. The position of a row is its place among the rows of its user, from 0; if all
+    first rows come first, then all second rows and so on, it never falls from a row to the next.
+    """
     order = np.argsort(user, kind="stable")
     position = np.empty(user.size, np.int64)
     position[order] = concatenate_ranges(0, np.bincount(user))

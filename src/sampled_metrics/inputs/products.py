@@ -60,11 +60,16 @@ class _Tile(NamedTuple):
 
 
 class _OpenPairs(NamedTuple):
-    """Pairs of a user and a relevant item whose counts are not settled; users ascend."""
+    """Pairs of a user and a relevant item whose counts are not settled; users ascend.
 
-    number: Int  # among all pairs
-    row: Int  # of the user, among all rows
-    place: Int  # of the user's vector, among the vectors that are still multiplied
+    A pair is settled if no further item can change its counts. `number` and `row` stay the same as
+    long as the pair is open. `place` changes, because the vectors of users without an open pair are
+    taken out of the matrix.
+    """
+
+    number: Int  # position of the pair among all pairs of a call of `InnerProducts.counts`
+    row: Int  # position of the user among all rows of the call
+    place: Int  # row of the user's vector in the matrix of vectors that are still multiplied
     user: Int
     score: Float
     length: Float  # of the user's vector, divided by a power of two
@@ -223,6 +228,11 @@ class InnerProducts:
     ) -> CountPair:
         """Count, for each pair, the candidates that score higher and those that score the same.
 
+        The relevant items of a user are compared with each other first. All other candidates follow
+        tile by tile. Before each tile the pairs that it and later ones cannot change are taken out,
+        and with them the vectors of users who have no other pair; for the three positions of a pair
+        see `_OpenPairs`.
+
         Parameters
         ----------
         rows
@@ -233,8 +243,13 @@ class InnerProducts:
         excluded
             Pairs that are not candidates, such as items that were seen; none of them is relevant.
         max_better
-            For each pair, the number of better candidates from which on it is settled: its counts
-            are then `max_better` and 0.
+            For each pair, a number of better candidates that settles it: with as many or more, its
+            counts are `max_better` and 0, whatever the exact number is.
+
+        Returns
+        -------
+        better, tied
+            Candidates with a higher score, and others with the same score; shape (pairs,).
         """
         row, item = pairs
         score = self.pair_scores(rows[row], item)
@@ -250,6 +265,8 @@ class InnerProducts:
         exponents = self._exponents(lengths)
         lengths = np.ldexp(lengths, -exponents)
         vectors = self._divide(take_rows(self.users, rows), exponents)
+        # One more column, which meets a column of ones in the vectors of items: a number in it is
+        # added to all products of the user.
         vectors = self._append_column(vectors, 0.0)
         open_vectors = vectors
         place = np.arange(rows.size)  # of each row among `open_vectors`, -1 if it is settled
@@ -263,12 +280,16 @@ class InnerProducts:
             scaled_score=np.ldexp(score, -exponents[row]),
             max_better=max_better,
         )
+        # Products on a device do not use the buffer.
         buffer = np.empty(0 if self.keeps_library else self._entries, self._dtype)
         for number, tile in enumerate(self._tiles):
+            # This also adds to `better` for pairs that all candidates left outrank. `centre` is the
+            # score of each pair in the scale of the products of this tile.
             is_open, centre, margin = self._settle_pairs(open_pairs, tile, better, n_left)
             if not is_open.any():
                 break
             if not is_open.all():
+                # Take out the settled pairs, and the vectors of users who have no other pair.
                 open_pairs = open_pairs.take(is_open)
                 centre = centre[is_open]
                 margin = margin[is_open]
@@ -278,13 +299,19 @@ class InnerProducts:
                 place[open_rows] = np.arange(open_rows.size)
                 open_pairs = open_pairs._replace(place=place[open_pairs.row])
 
-            # Relevant items are counted already, and excluded ones not at all.
+            # Relevant items are counted already, and excluded ones not at all. From here on
+            # `n_left` counts the candidates of later tiles.
             not_counted = pairs_by_tile[number], excluded_by_tile[number]
             n_left -= tile.items.size
             for tile_row, _ in not_counted:
                 n_left += np.bincount(tile_row, minlength=rows.size)
             limits = _Limits.around(centre, margin, self._dtype)
-            if centre.size == len(open_vectors):  # each user has one pair: subtract its score
+            # If each user has one open pair, its score is subtracted from all products by the extra
+            # column. One `low` and one `high` around 0 then serve all pairs, which is faster (see
+            # `_Limits`). The largest margin is safe: it only leaves more products to float64. Pairs
+            # never return, so the condition holds for all later tiles as well, and each of them
+            # overwrites the column.
+            if centre.size == len(open_vectors):
                 open_vectors[:, self.items.shape[1]] = to_device(-centre, open_vectors)
                 limits = _Limits.around(0.0, margin.max(), self._dtype)
             above, level = self._count_tile(
@@ -297,6 +324,7 @@ class InnerProducts:
             )
             better[open_pairs.number] += above
             tied[open_pairs.number] += level
+        # A pair with `max_better` or more may be settled at any tile, so its counts are incomplete.
         tied[better >= max_better] = 0
         return np.minimum(better, max_better), tied
 
@@ -305,9 +333,22 @@ class InnerProducts:
     ) -> tuple[Bool, Float, Float]:
         """Settle pairs whose score is beyond all products of a tile and of later ones.
 
-        Candidates left are added to `better` where all of them score higher. Return which pairs
-        stay open, and the scores of all pairs with their margins of error, in the scale of the
-        products of the tile.
+        This changes `better`: the candidates left are added to it where all of them score higher.
+        Where all of them score lower, nothing is added.
+
+        Parameters
+        ----------
+        better, n_left
+            Better candidates so far, by `number` of the pairs; and candidates in this and later
+            tiles, by `row`.
+
+        Returns
+        -------
+        is_open
+            Which of the pairs stay open.
+        centre, margin
+            Scores of the pairs in the scale of the products of the tile, and bounds of the rounding
+            errors of products minus these scores.
         """
         largest = tile.length * pairs.length
         centre = np.ldexp(1.0, -tile.exponent) * pairs.scaled_score

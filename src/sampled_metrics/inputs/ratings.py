@@ -104,7 +104,11 @@ def _read_ratings_by_user(name: str, data: Mapping[Any, Any]) -> Table:
 
 
 def _choose_column(name: str, columns: list[str], has_ids: bool) -> int:
-    """Return which of some columns of numbers holds ratings, or predictions."""
+    """Return which of some columns of numbers holds ratings, or predictions.
+
+    Of several columns one is chosen by its name, but only if the table has ids: columns without ids
+    are probably a matrix, users x items, for which an array is expected.
+    """
     if len(columns) == 1:
         return 0
     normalised = [normalise_name(column) for column in columns]

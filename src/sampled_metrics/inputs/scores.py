@@ -211,7 +211,12 @@ def _array_shape(data: Any) -> tuple[int, ...]:
 
 
 def _count_users(relevant: Any, users: ArrayLike | None = None) -> int:
-    """Return the number of users by relevant items by position, or else by ids of users."""
+    """Return the number of users.
+
+    It is the length of `relevant` if that has one entry or row for each user, as a list, an array
+    or a sparse matrix has, and else the length of `users`. A table or a dictionary of relevant
+    items does not tell the number, as it may lack users.
+    """
     if isinstance(relevant, Sequence) and not isinstance(relevant, str):
         return len(relevant)
     relevant = arrow_column_to_array(relevant)

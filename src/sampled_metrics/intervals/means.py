@@ -113,6 +113,7 @@ class Moments(NamedTuple):
         n = min(n_a, n_b)
         second = n * (b.second / n_b + a.second / n_a)
         third = n**2 * (b.third / n_b**2 - a.third / n_a**2)
+        # The fourth cumulant, which is 0 for a normal distribution.
         excess = n**3 * (
             (b.fourth - 3.0 * b.second**2) / n_b**3 + (a.fourth - 3.0 * a.second**2) / n_a**3
         )

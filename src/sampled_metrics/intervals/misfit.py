@@ -12,6 +12,10 @@ explains them. There are two tests:
   of extreme points;
 - `rising_p_value`: a normal test of means for low sampled ranks that are rarer than later ones.
 
+Each shape allows a class of distributions of true ranks. Extreme points are those of its
+distributions that are not mixtures of others, and a kernel lists such points with the distribution
+of the sampled rank under each (see `kernels`).
+
 No test can confirm an assumption: many distributions outside of a class, and many ways to draw
 negatives, give sampled ranks that a distribution inside explains.
 """
@@ -167,36 +171,46 @@ def _fit_mixture(
 ) -> tuple[Float, Float]:
     """Fit a mixture of extreme points to observed counts by least squares.
 
-    Weighted extreme points that bring the mixture closer join, for a factor above 1.
+    The kernel lists extreme points that are uniform on the ranks 1 ... k, or rank k alone. If the
+    class has a factor above 1, it has many more, which are not listed: on the ranks 1 ... k some
+    ranks have the factor as their weight, and the others 1. They are found one by one: after each
+    fit, one that improves it joins, until none does so noticeably.
 
     Parameters
     ----------
     observed, root
         Users in each cell, and the standard errors by which residuals are divided; shape (cells,).
     points
-        Expected users under the extreme points to begin with; shape (points, cells).
+        Expected users in each cell under the extreme points to begin with; shape (points, cells).
     listed
-        The same under all listed points of the kernel.
+        The same under all points that the kernel lists; shape (listed points, cells).
     table
-        The kernel.
+        The kernel. Its `weighted_means` turns means over the ranks 1 ... k into those under the
+        unlisted extreme points.
 
     Returns
     -------
     points, weights
-        Extreme points of the mixture, and their weights.
+        Expected users under the extreme points of the mixture, and the weights of these points,
+        which may be 0.
     """
+    # The last round only fits, so that each point that has joined has a weight.
     for n_left in reversed(range(_MOST_JOINING_POINTS + 1)):
-        turns = _TURNS_PER_POINT * len(points)
+        turns = _TURNS_PER_POINT * len(points)  # iterations at most
         weights = nonnegative_least_squares(points.T / root[:, None], observed / root, turns)
         if table.is_complete or not n_left:
             break
+        # Minus half the derivative of the squared residuals by the weight of each listed point:
+        # where it is positive, more of the point improves the fit.
         gains = listed @ ((observed - weights @ points) / root**2)
+        # The same for one unlisted point on the ranks 1 ... k, for each k: ranks with a positive
+        # gain have the factor as their weight. Its gain is positive if that of any such point is.
         weighted_gains = table.weighted_means(gains, gains)
         best = int(weighted_gains.argmax())
         if weighted_gains[best] <= _LEAST_FIT_GAIN:
             break
         joining = table.weighted_means(listed, gains)[best]
-        points = np.vstack([points[weights > 0.0], joining])
+        points = np.vstack([points[weights > 0.0], joining])  # points without weight leave
     return points, weights
 
 

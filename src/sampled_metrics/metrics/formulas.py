@@ -288,7 +288,8 @@ def gains(
     gain
         Gain as a function of the place.
     weight
-        Sum over each level of factors of the gains, such as grades; by default 1 for each item.
+        If gains are multiplied by a factor for each relevant item, such as its grade: the sum of
+        the factors in each level, shape (levels,). By default each factor is 1.
 
     Examples
     --------

@@ -163,10 +163,15 @@ def _order_at_random(levels: Levels, rng: np.random.Generator | None) -> Levels:
     """Give each relevant item a level of its own, at a random place."""
     if rng is None:
         raise InputError("tie policy 'random' needs a random generator")
+    # If each level has one relevant item, its place is uniform, and `hits`, all 1, are the sizes of
+    # the new levels.
     if levels.hits.max(initial=1) == 1:
         place = rng.integers(0, levels.size)
         return replace(levels, above=levels.above + place, size=levels.hits)
     level = levels.level_of_item
+    # `random_places` draws a uniform set of places for each level, but not in a uniform order. So
+    # places are sorted within each level, and grades are assigned to them in a random order, by
+    # `key`. Without grades the items of a level are alike, and `key` is not used.
     place = random_places(levels.size, levels.hits, rng)
     key = place
     if levels.relevance is not None:

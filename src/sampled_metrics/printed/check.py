@@ -273,7 +273,8 @@ HR@10 from 0.7885 to 1.0000, not 0.5538
 def _check_row(row: PrintedRow, options: _Options) -> tuple[Checked, Range | None]:
     """Test one row, and compute its range unless its numbers contradict each other.
 
-    Also returns a wider range, with half of the error: those of two rows hold together.
+    Also returns a wider range, for orders. It is wrong half as often, so that the ranges of two
+    rows are both right with the confidence (Bonferroni).
     """
     measure = options.measure
     flags = flag_arithmetic(row)

@@ -160,7 +160,7 @@ def reported(
             "n_users",
             f"{', '.join(shares.numbers)} cannot be a share of {users}; is n_users right?",
         )
-    low: list[str] = []
+    low: list[str] = []  # names of numbers that are not above those of a random order
     if not unscored and shape_name(shape) != NONE:
         low = not_above_random(numbers, setting.n_negatives)
     return Results(results, partial(_format_results, confidence=confidence, low=low))

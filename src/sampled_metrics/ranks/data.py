@@ -306,7 +306,10 @@ def _cut_is_enough(ranks: Ranks, cut: Cut) -> bool:
 
 
 def refuse_vectors(data: Data, remedy: str) -> None:
-    """Raise InputError for vectors of users and items, which need no sampling."""
+    """Raise InputError for vectors of users and items: sampling would save hardly any time.
+
+    These are two matrices of floats with the same number of columns.
+    """
     if not _is_pair_of_matrices(data):
         return
     users, items = (numeric_array(part) for part in data)

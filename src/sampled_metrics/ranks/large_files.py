@@ -103,7 +103,8 @@ class LargeRankFile(NamedTuple):
         """Return whether a user has several rows, or some id cannot be read as a number here.
 
         Ids in ascending order are distinct. Other ids are compared in groups with the same
-        remainder, so that memory is bounded; the column is read again for each group.
+        remainder modulo the number of groups, so that memory is bounded; the column is read again
+        for each group.
         """
         if USER not in self.columns or self._are_ids_ascending():
             return False

@@ -118,7 +118,16 @@ def warn_about_sampled_ranks(sampled: SampledRanks) -> None:
 def warn_about_equal_scores(tied: Int, n_others: Int, n_rows: int) -> None:
     """Warn about rows in which all scores are equal, such as those that fill up a batch.
 
-    `tied` and `n_others` count the tied and all other candidates of each row, of `n_rows` in all.
+    Parameters
+    ----------
+    tied
+        Other candidates with the score of the relevant item, for each row with a relevant item that
+        was found; shape (rows,).
+    n_others
+        All candidates of these rows but the relevant item, whatever their scores. All scores of a
+        row are equal if this is the number tied.
+    n_rows
+        Number of all rows, also of those whose relevant item was not found.
     """
     n_equal = np.count_nonzero((tied == n_others) & (n_others >= _LEAST_CANDIDATES))
     if n_rows >= _ROWS_OF_MEAN and n_equal >= _EQUAL_SCORES * n_rows:

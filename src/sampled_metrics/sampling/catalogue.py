@@ -47,6 +47,12 @@ def read_catalogue(
         All items, if some are in no table; see `item_ids_of`.
     others
         Further tables whose items belong to the catalogue.
+
+    Returns
+    -------
+    Catalogue
+        Ids of users and items in ascending order, and the held-out and seen items, in which users
+        and items are numbered by their positions among these ids.
     """
     held_out_items = items_by_id(held_out, RELEVANT)
     warn_about_unused_grades(held_out_items.relevance)

@@ -188,7 +188,23 @@ def check_pairs(pairs: ScoredPairs, n_items: int) -> list[Check]:
     """Test the negatives among pairs of users and items if seen items are not known.
 
     Users who have seen an item do not draw it. Therefore only items that were drawn too often fail
-    the test. `n_items` is the least number of candidates of a user.
+    the test.
+
+    Parameters
+    ----------
+    pairs
+        Held-out items and negatives.
+    n_items
+        Number of candidates of a user in a full ranking, the held-out item included. If users
+        differ, the least one, with which the tests are most lenient.
+
+    Returns
+    -------
+    list of Check
+        `held-out item` (users who have their held-out item among their negatives), `duplicates`
+        (negatives that repeat one of the same user), and one test of the draws: `shared` (users
+        who have the same set of negatives as another one) if it fails, and else `uniformity` (users
+        who have the item that was drawn most).
 
     Examples
     --------
@@ -201,6 +217,8 @@ def check_pairs(pairs: ScoredPairs, n_items: int) -> list[Check]:
     """
     width = pairs.item_ids.size
     key = pairs.user * width + pairs.item
+    # A held-out item is also a negative if another pair with it has the label of a negative; or, if
+    # pairs are marked as held out by their items and not by labels, if it occurs twice (`times`).
     held_out_keys, times = np.unique(key[pairs.held_out], return_counts=True)
     is_held_out_item = np.isin(key, held_out_keys) & ~pairs.held_out
     is_negative = ~pairs.held_out & ~is_held_out_item
@@ -210,6 +228,8 @@ def check_pairs(pairs: ScoredPairs, n_items: int) -> list[Check]:
     users_with_held_out_item = np.concatenate(
         [pairs.user[is_held_out_item], held_out_keys[times > 1] // width]
     )
+    # The test of the most drawn item takes users as independent. Those who share a set are not, so
+    # it is only made if no sets are shared.
     last_check = _check_count("shared", _count_shared(user, item, n_items - 1))
     if last_check.passed:
         last_check = _check_most_drawn(user, item, pairs, n_items)

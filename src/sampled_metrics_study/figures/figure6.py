@@ -152,9 +152,11 @@ def lead_in_sds(
     estimator: int,
     least: float = 0.0,
 ) -> float:
-    """Return by how many standard deviations the exactly better of a and b is ahead at m.
+    """Return by how many standard deviations the better of a and b is ahead at m.
 
-    The standard deviation is that of the difference of their estimates. `least` is subtracted.
+    The better one is that with the higher exact metric; it is behind where the lead is negative.
+    The standard deviation is that of the difference of their estimates. `least` is a lead that is
+    required: it is subtracted, so that the result is 0 where the lead is just enough.
     """
     moments_of_a = moments_at(a, estimator, m)
     moments_of_b = moments_at(b, estimator, m)

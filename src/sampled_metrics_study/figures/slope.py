@@ -49,9 +49,10 @@ def recall_by_candidates(
 ) -> pd.DataFrame:
     """Return Recall@10 in percent: expected against m random items, and over all items.
 
-    Each recommender has a row. `sampled` is the expectation over samples and over orders of ties.
+    Each recommender has a row. `sampled` is the expectation over samples and over orders of ties,
+    with m = `settings.n_negatives` only.
     """
-    expected = expected_recall(records, settings)
+    expected = expected_recall(records, settings)  # in percent
     place = [estimator.label for estimator in ESTIMATORS].index(SAMPLED)
     rows = []
     for name, ranks in records.items():
