@@ -32,6 +32,13 @@ def make_environment(folder, names):
             for file in package.files
             if not file.parts[0].startswith(".")
         }:
-            if name not in ("..", "__pycache__") and not (site / name).exists():
-                (site / name).symlink_to(package.locate_file(name))
+            # Old versions of pip list files of the source as well.
+            is_installed = package.locate_file(name).exists()
+            link = site / name
+            if (
+                name not in ("..", "__pycache__")
+                and is_installed
+                and not link.exists()
+            ):
+                link.symlink_to(package.locate_file(name))
     return folder / "bin/python"

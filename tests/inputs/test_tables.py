@@ -339,12 +339,12 @@ def test_error_names_the_row(tmp_path, row):
 
 @pytest.mark.parametrize("kind", [pa.string_view(), pa.large_string()])
 def test_string_views_and_large_strings_are_read(kind):
-    texts = pa.array(["a", "user", "a"]).cast(kind)
+    texts = pa.array(["a", "user", "a"], kind)
     for values in (texts, pa.array(["a", "user", "a"]).dictionary_encode()):
         table = read_table(pa.table({"user": values, "rank": [1, 2, 3]}), "ranks")
         assert table.ids("user_id").to_pylist() == ["a", "user", "a"]
     codes = pa.array([0, 1, 0], pa.uint32())
-    values = pa.DictionaryArray.from_arrays(codes, pa.array(["a", "user"]).cast(kind))
+    values = pa.DictionaryArray.from_arrays(codes, pa.array(["a", "user"], kind))
     table = read_table(pa.table({"user": values, "rank": [1, 2, 3]}), "ranks")
     assert table.ids("user_id").to_pylist() == ["a", "user", "a"]
 
