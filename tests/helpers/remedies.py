@@ -7,6 +7,7 @@ from typing import Any, NamedTuple
 import pytest
 
 import sampled_metrics as sm
+from tests.helpers.results import value_of
 
 
 class Remedy(NamedTuple):
@@ -24,3 +25,22 @@ def assert_remedy_works(remedy: Remedy) -> None:
         remedy.refused()
     assert re.search(remedy.words, str(caught.value)), str(caught.value)
     assert remedy.followed() == pytest.approx(remedy.right)
+
+
+def evaluation(data: Any, metrics: Any = "rr", **options: Any) -> Callable[[], float]:
+    """Return a call of `evaluate` that returns the first value."""
+    return lambda: value_of(sm.evaluate(data, metrics, **options))
+
+
+def meter_evaluation(
+    *batches: Any, metrics: str = "rr", **options: Any
+) -> Callable[[], float]:
+    """Return a call that updates a meter by batches and returns its first value."""
+
+    def run() -> float:
+        meter = sm.RankMeter(metrics, **options)
+        for batch in batches:
+            meter.update(**batch)
+        return value_of(meter.compute())
+
+    return run

@@ -14,12 +14,13 @@ from scipy import sparse
 from scipy.sparse import csr_array
 
 import sampled_metrics as sm
-from tests.helpers.remedies import Remedy, assert_remedy_works
+from tests.helpers.remedies import (
+    Remedy,
+    assert_remedy_works,
+    evaluation,
+    meter_evaluation,
+)
 from tests.helpers.results import value_of
-
-
-def evaluation(data: Any, metrics: str = "rr", **options: Any) -> Callable[[], float]:
-    return lambda: value_of(sm.evaluate(data, metrics, **options))
 
 
 def ranks_evaluation(
@@ -31,18 +32,6 @@ def ranks_evaluation(
 def correction(data: Any, **options: Any) -> Callable[[], float]:
     arguments = {"n_items": 90, **options}
     return lambda: value_of(sm.correct(data, "hr@1", "sampled", **arguments))
-
-
-def meter_evaluation(
-    *batches: Any, metrics: str = "rr", **options: Any
-) -> Callable[[], float]:
-    def run() -> float:
-        meter = sm.RankMeter(metrics, **options)
-        for batch in batches:
-            meter.update(**batch)
-        return value_of(meter.compute())
-
-    return run
 
 
 # Item 2 of user 0 is at rank 2, item 0 of user 1 at rank 3.

@@ -15,7 +15,12 @@ from scipy.stats import hypergeom
 
 import sampled_metrics as sm
 from sampled_metrics.budget.model import MOST_DEPTH
-from tests.helpers.remedies import Remedy, assert_remedy_works
+from tests.helpers.remedies import (
+    Remedy,
+    assert_remedy_works,
+    evaluation,
+    meter_evaluation,
+)
 from tests.helpers.results import value_of
 
 # Item 2 of user 0 is at rank 2, item 0 of user 1 at rank 3; in the other order at 2 and 1.
@@ -446,10 +451,6 @@ SHAPE_REMEDIES = {
 
 
 # Names of metrics, and lists that end early
-
-
-def evaluation(data: Any, metrics: Any, **options: Any) -> Callable[[], float]:
-    return lambda: value_of(sm.evaluate(data, metrics, **options))
 
 
 LISTS, OTHER_LISTS = (
@@ -1096,18 +1097,6 @@ RATING_REMEDIES = {
 # RankMeter
 
 
-def metered(
-    *batches: Any, metrics: str = "rr", **options: Any
-) -> Callable[[], float]:
-    def run() -> float:
-        meter = sm.RankMeter(metrics, **options)
-        for batch in batches:
-            meter.update(**batch)
-        return value_of(meter.compute())
-
-    return run
-
-
 def metered_sample(
     *batches: Any, metrics: str = "hr@1", **options: Any
 ) -> Callable[[], float]:
@@ -1156,9 +1145,9 @@ METER_REMEDIES = {
         1 / 2,
     ),
     "scores and ranks": Remedy(
-        metered({**BATCH, "ranks": [2, 3]}),
+        meter_evaluation({**BATCH, "ranks": [2, 3]}),
         "either scores or ranks",
-        metered(BATCH),
+        meter_evaluation(BATCH),
         RR,
     ),
     "different sizes": Remedy(
@@ -1196,18 +1185,26 @@ METER_REMEDIES = {
         1.0,
     ),
     "users in one batch, in all": Remedy(
-        metered(WITH_USERS[0], BATCHES[1]), "with all", metered(*WITH_USERS), RR
-    ),
-    "users in one batch, in none": Remedy(
-        metered(WITH_USERS[0], BATCHES[1]), "or none", metered(*BATCHES), RR
-    ),
-    "ids of two types": Remedy(
-        metered(WITH_USERS[0], {**BATCHES[1], "users": [2]}),
-        "ids of one type",
-        metered(WITH_USERS[0], {**BATCHES[1], "users": ["2"]}),
+        meter_evaluation(WITH_USERS[0], BATCHES[1]),
+        "with all",
+        meter_evaluation(*WITH_USERS),
         RR,
     ),
-    "no batch": Remedy(metered(), "call update", metered(BATCH), RR),
+    "users in one batch, in none": Remedy(
+        meter_evaluation(WITH_USERS[0], BATCHES[1]),
+        "or none",
+        meter_evaluation(*BATCHES),
+        RR,
+    ),
+    "ids of two types": Remedy(
+        meter_evaluation(WITH_USERS[0], {**BATCHES[1], "users": [2]}),
+        "ids of one type",
+        meter_evaluation(WITH_USERS[0], {**BATCHES[1], "users": ["2"]}),
+        RR,
+    ),
+    "no batch": Remedy(
+        meter_evaluation(), "call update", meter_evaluation(BATCH), RR
+    ),
     "other number of negatives": Remedy(
         metered_sample({"scores": SAMPLED_ROWS}, n_items=90, n_negatives=3),
         "1 . n_negatives",
@@ -1215,18 +1212,21 @@ METER_REMEDIES = {
         1 / 2,
     ),
     "more scores than items": Remedy(
-        metered(BATCH, n_items=2), "leave n_items out", metered(BATCH), RR
+        meter_evaluation(BATCH, n_items=2),
+        "leave n_items out",
+        meter_evaluation(BATCH),
+        RR,
     ),
     "user twice": Remedy(
-        metered({**BATCH, "users": ["a", "a"]}),
+        meter_evaluation({**BATCH, "users": ["a", "a"]}),
         "visits=",
-        metered({**BATCH, "users": ["a", "a"], "visits": [1, 2]}),
+        meter_evaluation({**BATCH, "users": ["a", "a"], "visits": [1, 2]}),
         RR,
     ),
     "visits without users": Remedy(
-        metered({**BATCH, "visits": [1, 2]}),
+        meter_evaluation({**BATCH, "visits": [1, 2]}),
         "need users",
-        metered({**BATCH, "users": ["a", "b"], "visits": [1, 2]}),
+        meter_evaluation({**BATCH, "users": ["a", "b"], "visits": [1, 2]}),
         RR,
     ),
     "ranks among negatives without sizes": Remedy(
@@ -1236,9 +1236,9 @@ METER_REMEDIES = {
         1 / 2,
     ),
     "item without a score": Remedy(
-        metered(WITHOUT_SCORE),
+        meter_evaluation(WITHOUT_SCORE),
         "missing='last'",
-        metered(WITHOUT_SCORE, missing="last"),
+        meter_evaluation(WITHOUT_SCORE, missing="last"),
         (1 / 3 + 1 / 3) / 2,  # the last of three
     ),
 }
