@@ -193,18 +193,18 @@ def test_absent_user_or_item_is_in_none_of_the_pairs():
 def test_items_seen_by_other_users_are_separate():
     held_out = {"cy": ["b"], "al": ["a"]}
     seen = {"al": ["b", "c"], "bo": ["a"], "cy": ["d"], "di": ["e", "b"]}
-    known = read_catalogue(held_out, seen)
-    assert known.user_ids.tolist() == ["al", "cy"]
-    assert known.item_ids.tolist() == list("abcde")
+    catalogue = read_catalogue(held_out, seen)
+    assert catalogue.user_ids.tolist() == ["al", "cy"]
+    assert catalogue.item_ids.tolist() == list("abcde")
 
     def listed(items):
         pairs = zip(items.user.tolist(), items.item.tolist(), strict=True)
-        return sorted((user, known.item_ids[item]) for user, item in pairs)
+        return sorted((user, catalogue.item_ids[item]) for user, item in pairs)
 
-    assert listed(known.held_out) == [(0, "a"), (1, "b")]
-    assert listed(known.seen) == [(0, "b"), (0, "c"), (1, "d")]
+    assert listed(catalogue.held_out) == [(0, "a"), (1, "b")]
+    assert listed(catalogue.seen) == [(0, "b"), (0, "c"), (1, "d")]
     # items of bo and di, in the order of the table
-    assert listed(known.seen_by_others) == [(0, "a"), (1, "b"), (1, "e")]
+    assert listed(catalogue.seen_by_others) == [(0, "a"), (1, "b"), (1, "e")]
 
 
 @pytest.mark.filterwarnings("ignore:seen. rows of label 0 do not count")

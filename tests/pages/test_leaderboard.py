@@ -27,12 +27,14 @@ REFERENCE = ROOT / "results/reference"
 
 @pytest.fixture(scope="module")
 def records():
-    own = {
+    trained_ranks = {
         name: Ranks.read(REFERENCE / f"ranks/{name}.parquet")
         for name in PAPERS_RECOMMENDERS
     }
     return leaderboard_ranks(
-        own, [REFERENCE / f"{name}.parquet" for name in STORED_RANKS], is_paper=True
+        trained_ranks,
+        [REFERENCE / f"{name}.parquet" for name in STORED_RANKS],
+        is_paper=True,
     )
 
 

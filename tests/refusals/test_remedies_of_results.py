@@ -32,8 +32,8 @@ RR, OTHER_RR = (1 / 2 + 1 / 3) / 2, (1 / 2 + 1) / 2
 
 def rank_by_hand(scores: np.ndarray, held: Any) -> np.ndarray:
     """Return the rank of the held-out item of each row."""
-    own = scores[np.arange(len(scores)), held]
-    return 1 + (scores > own[:, None]).sum(axis=1)
+    held_scores = scores[np.arange(len(scores)), held]
+    return 1 + (scores > held_scores[:, None]).sum(axis=1)
 
 
 # evaluate_on_budget: a budget for all candidates gives exact metrics.

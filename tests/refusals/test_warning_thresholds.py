@@ -399,10 +399,10 @@ def test_lists_that_hold_every_relevant_item_warn(hits, users, length, warns):
 def test_lists_with_hits_by_chance_warn(hits, warns):
     """60 lists of 60 of 401 items have 9.0 hits by chance, so 14 hits are no more than chance."""
     lists, relevant = lists_with(hits, 60, 60)
-    known = len(
+    n_known = len(
         {item for items in (*lists.values(), *relevant.values()) for item in items}
     )
-    expected = 60 * 60 / known
+    expected = 60 * 60 / n_known
     assert expected >= 8
     assert (hits <= expected + 2 * np.sqrt(expected)) == warns
     result = warnings_of(sm.evaluate, lists, "hr@10", relevant=relevant)

@@ -560,7 +560,7 @@ def test_other_studies_use_default_choices():
         chosen = study(changes).experiment
         assert (chosen.ties, chosen.divisor, chosen.assumed_sampling) == usual
         assert chosen.correction_sampling == chosen.sampling
-        given = study(
+        experiment = study(
             changes, {"experiment": {"ties": "paper", "divisor": "m+1"}}
         ).experiment
-        assert (given.ties, given.divisor) == ("paper", "m+1")
+        assert (experiment.ties, experiment.divisor) == ("paper", "m+1")

@@ -71,12 +71,12 @@ def exact_verdict(result: Compared) -> str:
     """Describe the order by full rankings, or how many users would decide it."""
     if result.order != UNDECIDED:
         return is_above(result, result.order)
-    words = f"undecided with {quantity(result.n_users, 'user')}"
+    undecided = f"undecided with {quantity(result.n_users, 'user')}"
     if result.users_needed is None:
-        return words
+        return undecided
     if result.users_needed > _MANY_USERS:
-        return f"{words}; more than {_MANY_USERS:,} would be needed"
-    return f"{words}; about {result.users_needed:,} would do"
+        return f"{undecided}; more than {_MANY_USERS:,} would be needed"
+    return f"{undecided}; about {result.users_needed:,} would do"
 
 
 def sampled_verdict(result: Compared, range_a: Range, range_b: Range) -> str:
