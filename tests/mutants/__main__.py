@@ -2,11 +2,11 @@
 
 `python -m tests.mutants PYTHON --sample 160 --seed 0`, where PYTHON is the Python that has
 cosmic-ray, chooses places at random, equally many in each subpackage; `--modules` limits them to
-some modules. For each change, tests run until one fails: the examples in the docstrings of the
-module, the test files that import it, those of its package, then all other short tests; `--tests`
-names test files instead. They run in a copy of the project, in forks of a process that has already
-imported the large libraries. A change that no test notices shows a gap in the tests, or makes no
-difference that a user could see; read each one to judge.
+some modules. A first run of all short tests shows which test files run each place. For each
+change, these run until a test fails: the examples in the docstrings of the module, the tests of its
+package, then all others; `--tests` names test files instead. They run in a copy of the project, in
+forks of a process that has already imported the large libraries. A change that no test notices
+shows a gap in the tests, or makes no difference that a user could see; read each one to judge.
 """
 
 import argparse
@@ -21,8 +21,10 @@ import subprocess
 import sys
 import tempfile
 import time
-from collections import Counter
+from collections import Counter, defaultdict
 from pathlib import Path
+
+from tests.mutants import reach
 
 os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
 
@@ -31,8 +33,7 @@ ROOT = HERE.parents[1]
 SOURCE = Path("src")
 PACKAGES = ("sampled_metrics", "sampled_metrics_study")
 TESTS = "tests"
-# These tests are long or need other environments.
-LEFT_OUT = ("acceptance", "browser", "recbole", "workflow")
+UNTIL_FAILURE = ("-n0", "-x")
 # Limits of the tests of one mutant; a mutant that exceeds them counts as noticed.
 CPU_SECONDS = 900
 WAIT_SECONDS = 1800  # for a mutant that sleeps
@@ -70,30 +71,46 @@ def subpackage_of(module):
     return f"{package}/{name}"
 
 
-def tests_of(module):
-    """Test files that may notice a change of a module; those that import it come first."""
-    dotted = module.removesuffix(".py").removesuffix("/__init__").replace("/", ".")
-    parent, _, name = dotted.rpartition(".")
-    imports = (
-        f"import {dotted}",
-        f"from {dotted} import",
-        f"from {parent} import {name}",
-    )
-    folder = (
-        "study" if module.startswith(PACKAGES[1]) else module.split("/")[1].strip("_")
-    )
-    closest, beside, others = [], [], []
-    for path in sorted((ROOT / TESTS).glob("*/test_*.py")):
-        if path.parent.name in LEFT_OUT:
-            continue
-        text = path.read_text("utf-8")
-        is_close = any(line in text for line in imports)
-        is_beside = path.parent.name == folder
-        files = closest if is_close else beside if is_beside else others
-        files.append(path.relative_to(ROOT).as_posix())
-    examples = SOURCE / module
-    has_examples = ">>> " in (ROOT / examples).read_text("utf-8")
-    return [str(examples)] * has_examples + closest + beside + others
+def files_reaching(mutants, folder, log):
+    """For each mutant the files of tests that run its line, from one run of all short tests.
+
+    Its own examples come first, then the tests of its package. A line that runs on import is
+    reached by all files.
+    """
+    record = folder / "record"
+    recorder = reach.SOURCE.format(record=str(record))
+    (SOURCE / f"{reach.MODULE}.py").write_text(recorder, "utf-8")
+    lines_of_module = defaultdict(dict)
+    for number, mutant in enumerate(mutants):
+        lines_of_module[mutant["module"]][number] = mutant["line"]
+    originals = {}
+    in_functions = set()
+    for module, lines in lines_of_module.items():
+        path = SOURCE / module
+        originals[path] = path.read_text("utf-8")
+        source, numbers = reach.add_calls(originals[path], lines)
+        path.write_text(source, "utf-8")
+        in_functions |= numbers
+    passes([TESTS, str(SOURCE)], log, options=["-n2"])
+    for path, source in originals.items():
+        path.write_text(source, "utf-8")
+    reached = reach.files_by_number(record)
+    all_files = set().union(*reached.values())
+    return [
+        sorted(
+            reached[number] if number in in_functions else all_files,
+            key=lambda path, module=mutant["module"]: order_of(path, module),
+        )
+        for number, mutant in enumerate(mutants)
+    ]
+
+
+def order_of(path, module):
+    """The place of a test file among those for a module."""
+    is_study = module.startswith(PACKAGES[1])
+    folder = "study" if is_study else module.split("/")[1].strip("_")
+    is_beside = path.startswith(f"{TESTS}/{folder}/")
+    return path != (SOURCE / module).as_posix(), not is_beside, path
 
 
 def request_for(modules, sample):
@@ -123,8 +140,8 @@ def copy_project(folder):
             shutil.copy2(ROOT / name, target)
 
 
-def run_tests(tests, log):
-    """Run tests within limits until one fails, and end this process with their status."""
+def run_tests(tests, log, options):
+    """Run tests within limits, and end this process with their status."""
     os.setsid()
     with log.open("w") as file:
         os.dup2(file.fileno(), 1)
@@ -133,27 +150,19 @@ def run_tests(tests, log):
     resource.setrlimit(resource.RLIMIT_AS, (MEMORY, MEMORY))
     import pytest
 
-    options = [
-        "-n0",
-        "-q",
-        "-x",
-        "-p",
-        "no:cacheprovider",
-        "--no-header",
-        "--tb=line",
-    ]
+    options = [*options, "-q", "-p", "no:cacheprovider", "--no-header", "--tb=line"]
     options += ["-m", "not long", "-W", "ignore::pytest.PytestAssertRewriteWarning"]
     status = pytest.main([*options, *tests])
     sys.stdout.flush()
     os._exit(int(status))
 
 
-def passes(tests, log):
+def passes(tests, log, options=UNTIL_FAILURE):
     """Whether the tests pass in a fork of this process."""
     child = os.fork()
     if child == 0:
         try:
-            run_tests(tests, log)
+            run_tests(tests, log, options)
         finally:
             os._exit(99)
     end = time.monotonic() + WAIT_SECONDS
@@ -169,14 +178,14 @@ def passes(tests, log):
     return os.waitstatus_to_exitcode(status) == 0
 
 
-def survivors_of(mutants, tests, log):
+def survivors_of(mutants, files, log):
     """Test each mutant in the working directory, and yield those that no test notices."""
-    for mutant in mutants:
+    for mutant, tests in zip(mutants, files, strict=True):
         path = SOURCE / mutant["module"]
         original = path.read_text("utf-8")
         path.write_text(mutant["source"], "utf-8")
         try:
-            survives = passes(tests or tests_of(mutant["module"]), log)
+            survives = not tests or passes(tests, log)
         finally:
             path.write_text(original, "utf-8")
         if survives:
@@ -224,13 +233,17 @@ def main():
         if not options.unchecked and not passes(options.tests or TESTS, log):
             print(log.read_text("utf-8"))
             sys.exit("the tests fail without a change")
-        report(mutants, options.tests, log)
+        if options.tests:
+            files = [options.tests] * len(mutants)
+        else:
+            files = files_reaching(mutants, Path(temporary), log)
+        report(mutants, files, log)
 
 
-def report(mutants, tests, log):
+def report(mutants, files, log):
     """Print each survivor immediately, then the number of noticed mutants by subpackage."""
     survivors = Counter()
-    for mutant in survivors_of(mutants, tests, log):
+    for mutant in survivors_of(mutants, files, log):
         survivors[mutant["subpackage"]] += 1
         place = f"{mutant['module']}:{mutant['line']}"
         print(f"{place}\n  - {mutant['before']}\n  + {mutant['after']}", flush=True)
