@@ -185,13 +185,13 @@ class InnerProducts:
         length = np.ldexp(longest, -exponent)
         return _Tile(items=items, exponent=int(exponent[0]), length=float(length[0]))
 
-    def _vectors_of_tile(self, number: int) -> Any:
+    def _vectors_of_tile(self, tile_number: int) -> Any:
         """Return the vectors of a tile, one column per item, copied when first needed."""
-        if self._tile_vectors[number] is None:
+        if self._tile_vectors[tile_number] is None:
             with self._copy_lock:  # else each thread would copy the same tile
-                if self._tile_vectors[number] is None:
-                    self._tile_vectors[number] = self._copy_vectors(self._tiles[number])
-        return self._tile_vectors[number]
+                if self._tile_vectors[tile_number] is None:
+                    self._tile_vectors[tile_number] = self._copy_vectors(self._tiles[tile_number])
+        return self._tile_vectors[tile_number]
 
     def _copy_vectors(self, tile: _Tile) -> Any:
         vectors = self._divide(take_rows(self.items, tile.items), np.array([tile.exponent]))
@@ -261,28 +261,12 @@ class InnerProducts:
         n_left = np.full(rows.size, len(self.items))  # candidates in this and later tiles
         n_left -= np.bincount(row, minlength=rows.size)
         n_left -= np.bincount(excluded[0], minlength=rows.size)
-        lengths = self._user_lengths[rows]
-        exponents = self._exponents(lengths)
-        lengths = np.ldexp(lengths, -exponents)
-        vectors = self._divide(take_rows(self.users, rows), exponents)
-        # One more column, which meets a column of ones in the vectors of items: a number in it is
-        # added to all products of the user.
-        vectors = self._append_column(vectors, 0.0)
+        vectors, open_pairs = self._open_pairs(rows, row, score, max_better)
         open_vectors = vectors
         place = np.arange(rows.size)  # of each row among `open_vectors`, -1 if it is settled
-        open_pairs = _OpenPairs(
-            number=np.arange(row.size),
-            row=row,
-            place=row,
-            user=rows[row],
-            score=score,
-            length=lengths[row],
-            scaled_score=np.ldexp(score, -exponents[row]),
-            max_better=max_better,
-        )
         # Products on a device do not use the buffer.
         buffer = np.empty(0 if self.keeps_library else self._entries, self._dtype)
-        for number, tile in enumerate(self._tiles):
+        for tile_number, tile in enumerate(self._tiles):
             # This also adds to `better` for pairs that all candidates left outrank. `centre` is the
             # score of each pair in the scale of the products of this tile.
             is_open, centre, margin = self._settle_pairs(open_pairs, tile, better, n_left)
@@ -301,7 +285,7 @@ class InnerProducts:
 
             # Relevant items are counted already, and excluded ones not at all. From here on
             # `n_left` counts the candidates of later tiles.
-            not_counted = pairs_by_tile[number], excluded_by_tile[number]
+            not_counted = pairs_by_tile[tile_number], excluded_by_tile[tile_number]
             n_left -= tile.items.size
             for tile_row, _ in not_counted:
                 n_left += np.bincount(tile_row, minlength=rows.size)
@@ -315,7 +299,7 @@ class InnerProducts:
                 open_vectors[:, self.items.shape[1]] = to_device(-centre, open_vectors)
                 limits = _Limits.around(0.0, margin.max(), self._dtype)
             above, level = self._count_tile(
-                number=number,
+                tile_number=tile_number,
                 vectors=open_vectors,
                 pairs=open_pairs,
                 limits=limits,
@@ -327,6 +311,30 @@ class InnerProducts:
         # A pair with `max_better` or more may be settled at any tile, so its counts are incomplete.
         tied[better >= max_better] = 0
         return np.minimum(better, max_better), tied
+
+    def _open_pairs(
+        self, rows: Int, row: Int, score: Float, max_better: Int
+    ) -> tuple[Any, _OpenPairs]:
+        """Return the scaled vectors of some users with one more column, and all pairs as open.
+
+        The column meets a column of ones in the vectors of items: a number in it is added to all
+        products of the user. It is 0 at first.
+        """
+        lengths = self._user_lengths[rows]
+        exponents = self._exponents(lengths)
+        lengths = np.ldexp(lengths, -exponents)
+        vectors = self._divide(take_rows(self.users, rows), exponents)
+        pairs = _OpenPairs(
+            number=np.arange(row.size),
+            row=row,
+            place=row,
+            user=rows[row],
+            score=score,
+            length=lengths[row],
+            scaled_score=np.ldexp(score, -exponents[row]),
+            max_better=max_better,
+        )
+        return self._append_column(vectors, 0.0), pairs
 
     def _settle_pairs(
         self, pairs: _OpenPairs, tile: _Tile, better: Int, n_left: Int
@@ -374,7 +382,7 @@ class InnerProducts:
     def _count_tile(
         self,
         *,
-        number: int,
+        tile_number: int,
         vectors: Any,
         pairs: _OpenPairs,
         limits: _Limits,
@@ -386,8 +394,8 @@ class InnerProducts:
         `not_counted` are places of users in `vectors`, ascending, or -1 for users who are settled,
         and columns of the tile.
         """
-        tile = self._tiles[number]
-        item_vectors = self._vectors_of_tile(number)
+        tile = self._tiles[tile_number]
+        item_vectors = self._vectors_of_tile(tile_number)
         n_items = tile.items.size
         above = np.empty(pairs.place.size, np.int64)
         level = np.zeros(pairs.place.size, np.int64)

@@ -52,7 +52,7 @@ _LEAST_USERS = 20  # for a mean that is nearly normal
 _PLAUSIBLE_FACTOR = 3.0  # above that of real recommenders, but for chance (docs/measured/shapes.md)
 _LEAST_EXPECTED = 5.0  # users in a cell, the usual rule for chi-square
 _REWEIGHTED_FITS = 3  # the weights of cells hardly change after
-_TURNS_PER_POINT = 30  # limit of the least squares
+_ITERATIONS_PER_POINT = 30  # limit of the least squares
 _MOST_JOINING_POINTS = 30  # extreme points that join a fit at most
 _LEAST_FIT_GAIN = 1e-3  # by which the next of them must improve the fit
 
@@ -196,8 +196,10 @@ def _fit_mixture(
     """
     # The last round only fits, so that each point that has joined has a weight.
     for n_left in reversed(range(_MOST_JOINING_POINTS + 1)):
-        turns = _TURNS_PER_POINT * len(points)  # iterations at most
-        weights = nonnegative_least_squares(points.T / root[:, None], observed / root, turns)
+        max_iterations = _ITERATIONS_PER_POINT * len(points)
+        weights = nonnegative_least_squares(
+            points.T / root[:, None], observed / root, max_iterations
+        )
         if table.is_complete or not n_left:
             break
         # Minus half the derivative of the squared residuals by the weight of each listed point:
