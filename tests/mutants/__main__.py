@@ -34,6 +34,7 @@ SOURCE = Path("src")
 PACKAGES = ("sampled_metrics", "sampled_metrics_study")
 TESTS = "tests"
 UNTIL_FAILURE = ("-n0", "-x")
+ALL = ("-n2",)
 # Limits of the tests of one mutant; a mutant that exceeds them counts as noticed.
 CPU_SECONDS = 900
 WAIT_SECONDS = 1800  # for a mutant that sleeps
@@ -78,8 +79,8 @@ def files_reaching(mutants, folder, log):
     reached by all files.
     """
     record = folder / "record"
-    recorder = reach.SOURCE.format(record=str(record))
-    (SOURCE / f"{reach.MODULE}.py").write_text(recorder, "utf-8")
+    recorder = SOURCE / f"{reach.MODULE}.py"
+    recorder.write_text(reach.SOURCE.format(record=str(record)), "utf-8")
     lines_of_module = defaultdict(dict)
     for number, mutant in enumerate(mutants):
         lines_of_module[mutant["module"]][number] = mutant["line"]
@@ -91,7 +92,8 @@ def files_reaching(mutants, folder, log):
         source, numbers = reach.add_calls(originals[path], lines)
         path.write_text(source, "utf-8")
         in_functions |= numbers
-    passes([TESTS, str(SOURCE)], log, options=["-n2"])
+    passes([], log, options=ALL)
+    recorder.unlink()
     for path, source in originals.items():
         path.write_text(source, "utf-8")
     reached = reach.files_by_number(record)
@@ -230,7 +232,9 @@ def main():
         os.environ["PYTHONPATH"] = str(copy / "src")
         os.environ["PYTHONDONTWRITEBYTECODE"] = "1"
         sys.dont_write_bytecode = True
-        if not options.unchecked and not passes(options.tests or TESTS, log):
+        if not options.unchecked and not passes(
+            options.tests or [], log, options=ALL
+        ):
             print(log.read_text("utf-8"))
             sys.exit("the tests fail without a change")
         if options.tests:
