@@ -1,11 +1,13 @@
 """Mistakes in well-formed data are refused, warned about, or give the right number.
 
-Each mistake is made in every form that its data can have. What no program can see is not among
-them: lists of two models that were joined without duplicates, and a softmax over users in the
-place of items.
+Each mistake is made in several of the forms that its data can have, and each form has a third of
+the mistakes; tests/inputs/test_forms.py compares all forms. What no program can see is not among
+the mistakes: lists of two models that were joined without duplicates, and a softmax over users in
+the place of items.
 """
 
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -14,529 +16,292 @@ import pytest
 from scipy.sparse import csr_array
 
 import sampled_metrics as sm
-from tests.helpers.mistakes import (
-    CUT,
-    ITEMS,
-    METRIC,
-    NEGATIVES,
-    SEEN,
-    USERS,
-    Attempts,
-    World,
-    make_world,
-    pairs_table,
-    silent_forms,
-)
+from tests.helpers.forms import Forms, matrix_forms, table_forms
+from tests.helpers.mistakes import Mistake, one_form, pairs_table, silent_forms
 
-MISTAKES: dict[str, Callable[[World], Attempts]] = {}
+USERS, ITEMS, SEEN, N_NEGATIVES, CUTOFF = 300, 400, 12, 50, 10
+N_CANDIDATES = ITEMS - SEEN
+METRIC = f"hit@{CUTOFF}"
+ALL_USERS = np.arange(USERS)
+
+# Users with seen and held-out items, and scores by which seen items are too high
+RNG = np.random.default_rng(11)
+POPULARITY = 1 / np.arange(10, ITEMS + 10)
+TASTE = RNG.normal(size=(USERS, 8)) @ RNG.normal(size=(8, ITEMS)) / 2
+ITEM_ORDER = RNG.permutation(ITEMS)
+TASTE = (TASTE + np.log(POPULARITY))[:, ITEM_ORDER]
+POPULARITY = POPULARITY[ITEM_ORDER]
+LIKED = np.argsort(-TASTE - RNG.gumbel(size=TASTE.shape), axis=1)[:, : SEEN + 1]
+HELD_OUT_PLACE = RNG.integers(SEEN + 1, size=USERS)
+HELD_OUT = LIKED[ALL_USERS, HELD_OUT_PLACE]
+IS_SEEN_PLACE = np.arange(SEEN + 1) != HELD_OUT_PLACE[:, None]
+SEEN_ITEMS = LIKED[IS_SEEN_PLACE].reshape(USERS, SEEN)
+IS_SEEN = np.zeros((USERS, ITEMS), bool)
+np.put_along_axis(IS_SEEN, SEEN_ITEMS, True, axis=1)
+SCORES = TASTE + RNG.normal(size=TASTE.shape) / 2 + 2 * IS_SEEN
+MASKED = np.where(IS_SEEN, -np.inf, SCORES)
+RANKS = 1 + (MASKED[ALL_USERS, HELD_OUT][:, None] < MASKED).sum(axis=1)
+HIT_RATE = float(np.mean(RANKS <= CUTOFF))
+
+SEEN_MATRIX = csr_array(IS_SEEN.astype(float))
+SEEN_TABLE = pairs_table(np.repeat(ALL_USERS, SEEN), SEEN_ITEMS.ravel())
+TEST_TABLE = pairs_table(ALL_USERS, HELD_OUT)
+LISTED_USERS = np.repeat(ALL_USERS, 20)
+TOP_ITEMS = np.argsort(-MASKED, axis=1, kind="stable")[:, :20]
+TOP_SCORES = np.take_along_axis(MASKED, TOP_ITEMS, axis=1)
+UNSCORED_LISTS = pairs_table(LISTED_USERS, TOP_ITEMS.ravel())
+LISTS = UNSCORED_LISTS.assign(score=TOP_SCORES.ravel())
 
 
-@pytest.fixture(scope="module")
-def world(tmp_path_factory: pytest.TempPathFactory) -> World:
-    return make_world(tmp_path_factory.mktemp("mistakes"))
+def draw_negatives(weights: Any = 1.0) -> np.ndarray:
+    """Draw items without replacement by weights, which are neither seen nor held out."""
+    keys = np.log(weights) + np.random.default_rng(7).gumbel(size=(USERS, ITEMS))
+    keys[IS_SEEN] = -np.inf
+    keys[ALL_USERS, HELD_OUT] = -np.inf
+    return np.argsort(-keys, axis=1)[:, :N_NEGATIVES]
 
 
-def mistake(make: Callable[[World], Attempts]) -> Callable[[World], Attempts]:
-    MISTAKES[make.__name__] = make
-    return make
+def sample_items(negatives: np.ndarray) -> np.ndarray:
+    return np.column_stack([HELD_OUT, negatives])
 
 
-def evaluation(data: Any, **options: Any) -> Callable[[], Any]:
-    return lambda: sm.evaluate(data, METRIC, **options)
+def sample_scores(negatives: np.ndarray) -> np.ndarray:
+    """Return scores of the held-out item and then of the negatives."""
+    return np.take_along_axis(SCORES, sample_items(negatives), axis=1)
 
 
-def correction(data: Any, **arguments: Any) -> Callable[[], Any]:
-    options = {"n_items": ITEMS - SEEN} | arguments
-    return lambda: sm.correct(data, METRIC, "cls", **options)
+def labelled_pairs(negatives: np.ndarray) -> pd.DataFrame:
+    items = sample_items(negatives)
+    labels = np.tile(np.arange(items.shape[1]) == 0, USERS).astype(int)
+    frame = pairs_table(np.repeat(ALL_USERS, items.shape[1]), items.ravel())
+    return frame.assign(score=sample_scores(negatives).ravel(), label=labels)
 
 
-def budget_evaluation(score: Any, w: World, **arguments: Any) -> Callable[[], Any]:
-    options = {
-        "relevant": w.held_out,
-        "seen": w.seen_matrix,
-        "budget": 60,
-    } | arguments
-    return lambda: sm.evaluate_on_budget(score, METRIC, **options)
+NEGATIVES = draw_negatives()
+SAMPLE = sample_scores(NEGATIVES)
+SAMPLED_RANKS = 1 + (SAMPLE[:, 1:] > SAMPLE[:, :1]).sum(axis=1)
+PAIRS = labelled_pairs(NEGATIVES)
+SHUFFLED_PAIRS = PAIRS.drop(columns="label").sample(frac=1, random_state=1)
+SHARED_NEGATIVES = np.random.default_rng(5).choice(ITEMS, N_NEGATIVES, replace=False)
+WITH_HELD_OUT = NEGATIVES.copy()
+WITH_HELD_OUT[:, 0] = HELD_OUT
 
+
+# Calls with data, and forms of the data
+
+
+def evaluation(metric: str = METRIC, **options: Any) -> Callable[[Any], Any]:
+    return lambda data: sm.evaluate(data, metric, **options)
+
+
+def correction(**options: Any) -> Callable[[Any], Any]:
+    arguments = {"n_items": N_CANDIDATES} | options
+    return lambda data: sm.correct(data, METRIC, "cls", **arguments)
+
+
+def evaluate_lists_with_relevant(relevant: Any) -> Any:
+    return sm.evaluate(LISTS, METRIC, relevant=relevant)
+
+
+def evaluate_scores_with_seen(seen: Any) -> Any:
+    return sm.evaluate(SCORES, METRIC, relevant=TEST_TABLE, seen=seen)
+
+
+def evaluate_on_budget(recommender: Any) -> Any:
+    options = {"relevant": HELD_OUT, "seen": SEEN_MATRIX, "budget": 60}
+    return sm.evaluate_on_budget(recommender, METRIC, **options)
+
+
+def compare_with_full_ranks(data: Any) -> Any:
+    rankings = {"A": pd.DataFrame({"rank": RANKS}), "B": data}
+    return sm.compare(rankings, METRIC, n_items=N_CANDIDATES)
+
+
+def report_printed(printed: Any) -> Any:
+    return sm.reported(printed, METRIC, n_items=N_CANDIDATES, n_negatives=N_NEGATIVES)
+
+
+def rank_forms(ranks: np.ndarray, folder: Path) -> Forms:
+    return {"array": ranks} | table_forms(pd.DataFrame({"rank": ranks}), folder)
+
+
+def sampled_rank_forms(ranks: np.ndarray, folder: Path) -> Forms:
+    frame = pd.DataFrame({"sampled_rank": ranks})
+    return {"array": ranks} | table_forms(frame, folder)
+
+
+def in_matrices(call: Any, data: Any, right: float = HIT_RATE) -> Mistake:
+    return Mistake(matrix_forms, call, data, right)
+
+
+def in_tables(call: Any, data: Any, right: float = HIT_RATE) -> Mistake:
+    return Mistake(table_forms, call, data, right)
+
+
+def in_one_form(call: Any, data: Any, right: float = HIT_RATE) -> Mistake:
+    return Mistake(one_form, call, data, right)
+
+
+with_seen = evaluation(relevant=HELD_OUT, seen=SEEN_MATRIX)
+without_seen = evaluation(relevant=HELD_OUT)
+of_lists = evaluation(relevant=TEST_TABLE)
+of_ranks = evaluation(n_items=N_CANDIDATES)
+of_sample = correction(positive=0)
+of_sampled_ranks = correction(n_negatives=N_NEGATIVES)
 
 # Scores of all items
 
+WITH_NAN = SCORES.copy()
+WITH_NAN[np.random.default_rng(1).random(SCORES.shape) < 0.1] = np.nan
+WITHOUT_HELD_OUT = MASKED.copy()
+WITHOUT_HELD_OUT[ALL_USERS, HELD_OUT] = -np.inf
+SEEN_WITH_HELD_OUT = IS_SEEN.copy()
+SEEN_WITH_HELD_OUT[ALL_USERS, HELD_OUT] = True
+SOFTMAX = np.exp(8 * (SCORES - SCORES.max(axis=1, keepdims=True)))
+SIGMOID = 1 / (1 + np.exp(-10 * (SCORES + 8)))
+RATINGS = np.clip(np.round(SCORES / 3 + 4), 1, 5)
+ORDER = np.argsort(-SCORES, axis=1)
+LEFT, SINGULAR_VALUES, RIGHT = np.linalg.svd(SCORES, full_matrices=False)
+ITEM_FACTORS = RIGHT.T * SINGULAR_VALUES
+OF_FIRST_ITEMS = np.where(HELD_OUT < USERS, HELD_OUT, -1)
+USER_NAMES = np.array([f"u{user}" for user in ALL_USERS])
 
-@mistake
-def seen_forgotten(w: World) -> Attempts:
-    for form, data in w.matrix_forms(w.scores).items():
-        yield form, evaluation(data, relevant=w.held_out), w.truth
-    yield (
-        "factors",
-        evaluation((w.scores, np.eye(ITEMS)), relevant=w.held_out),
-        w.truth,
-    )
-    yield (
-        "function",
-        evaluation(lambda users: w.scores[users], relevant=w.held_out),
-        w.truth,
-    )
-
-
-@mistake
-def distances_as_scores(w: World) -> Attempts:
-    far = 100 - w.scores
-    for form, data in w.matrix_forms(far).items():
-        options = {"relevant": w.held_out, "seen": w.seen_matrix}
-        yield form, evaluation(data, **options), w.truth
-    options = {"relevant": w.held_out, "seen": w.seen_matrix}
-    yield "function", evaluation(lambda users: far[users], **options), w.truth
-
-
-@mistake
-def scores_transposed(w: World) -> Attempts:
-    for form, data in w.matrix_forms(w.scores.T.copy()).items():
-        yield form, evaluation(data, relevant=w.held_out, seen=w.seen_matrix), w.truth
-
-
-@mistake
-def square_scores_transposed(w: World) -> Attempts:
-    square = w.scores[:, :USERS].copy()
-    held_out = np.where(w.held_out < USERS, w.held_out, -1)
-    for form, data in w.matrix_forms(square.T.copy()).items():
-        yield form, evaluation(data, relevant=held_out), np.nan
-
-
-@mistake
-def columns_from_1(w: World) -> Attempts:
-    held_out = np.minimum(w.held_out + 1, ITEMS - 1)
-    for form, data in w.matrix_forms(w.scores).items():
-        yield form, evaluation(data, relevant=held_out, seen=w.seen_matrix), w.truth
-
-
-@mistake
-def held_out_among_seen(w: World) -> Attempts:
-    both = pd.concat([w.seen_table, w.test_table])
-    for form, data in w.forms(both).items():
-        yield form, evaluation(w.scores, relevant=w.test_table, seen=data), w.truth
-    mask = w.mask.copy()
-    mask[np.arange(USERS), w.held_out] = True
-    yield (
-        "matrix",
-        evaluation(w.scores, relevant=w.held_out, seen=csr_array(mask)),
-        w.truth,
-    )
-
-
-@mistake
-def held_out_masked_as_seen(w: World) -> Attempts:
-    masked = w.masked.copy()
-    masked[np.arange(USERS), w.held_out] = -np.inf
-    for form, data in w.matrix_forms(masked).items():
-        yield form, evaluation(data, relevant=w.held_out), w.truth
-
-
-@mistake
-def not_a_number_among_scores(w: World) -> Attempts:
-    scores = w.scores.copy()
-    scores[np.random.default_rng(1).random(scores.shape) < 0.1] = np.nan
-    for form, data in w.matrix_forms(scores).items():
-        yield form, evaluation(data, relevant=w.held_out, seen=w.seen_matrix), w.truth
-
-
-@mistake
-def probabilities_in_half_precision(w: World) -> Attempts:
-    soft = np.exp(8 * (w.scores - w.scores.max(axis=1, keepdims=True)))
-    for form, data in w.matrix_forms(soft.astype(np.float16)).items():
-        yield form, evaluation(data, relevant=w.held_out, seen=w.seen_matrix), w.truth
-
-
-@mistake
-def rounded_ratings(w: World) -> Attempts:
-    ratings = np.clip(np.round(w.scores / 3 + 4), 1, 5)
-    for form, data in w.matrix_forms(ratings).items():
-        yield form, evaluation(data, relevant=w.held_out, seen=w.seen_matrix), w.truth
-
-
-@mistake
-def saturated_sigmoid(w: World) -> Attempts:
-    sigmoid = (1 / (1 + np.exp(-10 * (w.scores + 8)))).astype(np.float32)
-    for form, data in w.matrix_forms(sigmoid).items():
-        yield form, evaluation(data, relevant=w.held_out, seen=w.seen_matrix), w.truth
-
-
-@mistake
-def argsort_as_scores(w: World) -> Attempts:
-    for form, data in w.matrix_forms(np.argsort(-w.scores, axis=1)).items():
-        yield form, evaluation(data, relevant=w.held_out, seen=w.seen_matrix), w.truth
-
-
-@mistake
-def ranks_of_items_as_scores(w: World) -> Attempts:
-    ranks = np.argsort(np.argsort(-w.scores, axis=1), axis=1) + 1
-    for form, data in w.matrix_forms(ranks).items():
-        yield form, evaluation(data, relevant=w.held_out, seen=w.seen_matrix), w.truth
-
-
-@mistake
-def top_items_as_scores(w: World) -> Attempts:
-    for form, data in w.matrix_forms(w.top(20)).items():
-        yield form, evaluation(data, relevant=w.held_out), w.truth
-
-
-@mistake
-def factors_in_the_wrong_order(w: World) -> Attempts:
-    u, s, v = np.linalg.svd(w.scores, full_matrices=False)
-    options = {"relevant": w.held_out, "seen": w.seen_matrix}
-    yield "arrays", evaluation(((v.T * s), u), **options), w.truth
-    yield "lists", evaluation(((v.T * s).tolist(), u.tolist()), **options), w.truth
-
-
-@mistake
-def index_is_not_the_users(w: World) -> Attempts:
-    names = np.array([f"u{k}" for k in range(USERS)])
-    test = w.test_table.assign(user_id=names)
-    wide = pd.DataFrame(w.scores)
-    for form, data in w.forms(test).items():
-        yield form, evaluation(wide, relevant=data), w.truth
-
-
-@mistake
-def seen_with_other_ids(w: World) -> Attempts:
-    seen = w.seen_table
-    other = seen.assign(item_id=[f"item-{k}" for k in seen["item_id"]])
-    wide = pd.DataFrame(w.scores)
-    for form, data in w.forms(other).items():
-        yield form, evaluation(wide, relevant=w.test_table, seen=data), w.truth
-
+SCORE_MISTAKES = {
+    "seen items forgotten": in_matrices(without_seen, SCORES),
+    "seen items forgotten, factors": in_one_form(without_seen, (SCORES, np.eye(ITEMS))),
+    "seen items forgotten, function": in_one_form(without_seen, lambda users: SCORES[users]),
+    "distances as scores": in_matrices(with_seen, 100 - SCORES),
+    "distances from a function": in_one_form(with_seen, lambda users: 100 - SCORES[users]),
+    "scores transposed": in_matrices(with_seen, SCORES.T.copy()),
+    "square scores transposed": in_matrices(
+        evaluation(relevant=OF_FIRST_ITEMS), SCORES[:, :USERS].T.copy(), np.nan),
+    "columns from 1": in_matrices(
+        evaluation(relevant=np.minimum(HELD_OUT + 1, ITEMS - 1), seen=SEEN_MATRIX), SCORES),
+    "held-out items among seen ones": in_tables(
+        evaluate_scores_with_seen, pd.concat([SEEN_TABLE, TEST_TABLE])),
+    "held-out items among seen ones, matrix": in_one_form(
+        evaluation(relevant=HELD_OUT, seen=csr_array(SEEN_WITH_HELD_OUT)), SCORES),
+    "held-out items masked as seen": in_matrices(without_seen, WITHOUT_HELD_OUT),
+    "not a number among scores": in_matrices(with_seen, WITH_NAN),
+    "probabilities in half precision": in_matrices(with_seen, SOFTMAX.astype(np.float16)),
+    "rounded ratings": in_matrices(with_seen, RATINGS),
+    "saturated sigmoid": in_matrices(with_seen, SIGMOID.astype(np.float32)),
+    "argsort as scores": in_matrices(with_seen, ORDER),
+    "ranks of items as scores": in_matrices(with_seen, np.argsort(ORDER, axis=1) + 1),
+    "top items as scores": in_matrices(without_seen, TOP_ITEMS),
+    "factors in the wrong order": in_one_form(with_seen, (ITEM_FACTORS, LEFT)),
+    "lists of factors in the wrong order": in_one_form(
+        with_seen, (ITEM_FACTORS.tolist(), LEFT.tolist())),
+    "index is not the users": in_tables(
+        lambda relevant: sm.evaluate(pd.DataFrame(SCORES), METRIC, relevant=relevant),
+        TEST_TABLE.assign(user_id=USER_NAMES)),
+}  # fmt: skip
 
 # Lists
 
+PLACES_FROM_1 = np.tile(np.arange(1, 21), USERS)
+PLACES_FROM_0 = UNSCORED_LISTS.assign(rank=PLACES_FROM_1 - 1)
+HELD_OUT_LISTS = {user: [int(item)] for user, item in enumerate(HELD_OUT)}
 
-@mistake
-def worst_first_scores(w: World) -> Attempts:
-    lists = w.lists(20)
-    lists["score"] = 10 - lists["score"]
-    lists["rank"] = np.tile(np.arange(1, 21), USERS)
-    for form, data in w.forms(lists).items():
-        yield form, evaluation(data, relevant=w.test_table), w.truth
-
-
-@mistake
-def scores_by_another_name(w: World) -> Attempts:
-    lists = (
-        w.lists(20)
-        .sample(frac=1, random_state=0)
-        .rename(columns={"score": "affinity"})
-    )
-    for form, data in w.forms(lists).items():
-        yield form, evaluation(data, relevant=w.test_table), w.truth
-
-
-@mistake
-def places_from_0(w: World) -> Attempts:
-    lists = w.lists(20).drop(columns="score")
-    lists["rank"] = np.tile(np.arange(20), USERS)
-    for form, data in w.forms(lists.sample(frac=1, random_state=0)).items():
-        yield form, evaluation(data, relevant=w.test_table), w.truth
-
-
-@mistake
-def duplicates_in_lists(w: World) -> Attempts:
-    lists = w.lists(20).drop(columns="score")
-    lists = lists.loc[lists.index.repeat(2)]
-    for form, data in w.forms(lists).items():
-        yield form, evaluation(data, relevant=w.test_table), w.truth
-
-
-@mistake
-def numbers_as_text(w: World) -> Attempts:
-    lists = w.lists(20)
-    lists["item_id"] = [f"{k:05}" for k in lists["item_id"]]
-    for form, data in w.forms(lists).items():
-        yield form, evaluation(data, relevant=w.test_table), w.truth
-
-
-@mistake
-def ids_as_decimals(w: World) -> Attempts:
-    test = w.test_table.astype({"item_id": float})
-    for form, data in w.forms(test).items():
-        yield form, evaluation(w.lists(20), relevant=data), w.truth
-
-
-@mistake
-def dictionaries_of_sets(w: World) -> Attempts:
-    lists = {k: set(items) for k, items in enumerate(w.top(20).tolist())}
-    relevant = {k: [int(item)] for k, item in enumerate(w.held_out)}
-    yield "dictionary", evaluation(lists, relevant=relevant), w.truth
-
-
-@mistake
-def grades_of_0_are_relevant(w: World) -> Attempts:
-    items = np.column_stack([w.held_out, w.negatives()[:, :5]])
-    qrels = pairs_table(np.repeat(np.arange(USERS), 6), items.ravel())
-    qrels["relevance"] = np.tile([1, 0, 0, 0, 0, 0], USERS)
-    for form, data in w.forms(qrels).items():
-        yield form, evaluation(w.lists(20), relevant=data), w.truth
-    by_user = {
-        user: dict(zip(rows["item_id"], rows["relevance"], strict=True))
-        for user, rows in qrels.groupby("user_id")
-    }
-    yield "dictionary", evaluation(w.lists(20), relevant=by_user), w.truth
-
-
-@mistake
-def run_and_qrels_swapped(w: World) -> Attempts:
-    run, qrels = w.path("a.run"), w.path("b.qrels")
-    lists = w.lists(20)
-    place = np.tile(np.arange(1, 21), USERS)
-    rows = zip(lists["user_id"], lists["item_id"], place, lists["score"], strict=True)
-    run.write_text("".join(f"{u} Q0 {i} {r} {s} me\n" for u, i, r, s in rows))
-    qrels.write_text("".join(f"{u} 0 {i} 1\n" for u, i in enumerate(w.held_out)))
-    yield "files", evaluation(qrels, relevant=run), w.truth
-    yield "right way round", evaluation(run, relevant=qrels), w.truth
-
-
-@mistake
-def ids_and_scores_swapped(w: World) -> Attempts:
-    items = w.top(20)
-    scores = np.take_along_axis(w.scores, items, axis=1)
-    yield "arrays", evaluation((scores, items), relevant=w.held_out), w.truth
-
-
-@mistake
-def lists_of_other_users(w: World) -> Attempts:
-    lists = w.lists(20)
-    lists["user_id"] += 100_000
-    for form, data in w.forms(lists).items():
-        yield form, evaluation(data, relevant=w.test_table), w.truth
-
+LIST_MISTAKES = {
+    "worst first by scores": in_tables(
+        of_lists, LISTS.assign(score=10 - LISTS["score"], rank=PLACES_FROM_1)),
+    "places from 0": in_tables(of_lists, PLACES_FROM_0.sample(frac=1, random_state=0)),
+    "duplicates in lists": in_tables(
+        of_lists, UNSCORED_LISTS.loc[UNSCORED_LISTS.index.repeat(2)]),
+    "ids as decimals": in_tables(
+        evaluate_lists_with_relevant, TEST_TABLE.astype({"item_id": float})),
+    "ids and scores swapped": in_one_form(without_seen, (TOP_SCORES, TOP_ITEMS)),
+}  # fmt: skip
 
 # Exact ranks
 
+RANK_MISTAKES = {
+    "exact ranks from 0": Mistake(rank_forms, of_ranks, RANKS - 1, HIT_RATE),
+    "not found is 0": Mistake(rank_forms, of_ranks, np.where(RANKS <= 20, RANKS, 0), HIT_RATE),
+    "not found is one more": Mistake(
+        rank_forms, evaluation("auc", n_items=N_CANDIDATES), np.minimum(RANKS, 101), np.nan),
+    "sampled ranks as exact ones": Mistake(rank_forms, of_ranks, SAMPLED_RANKS, HIT_RATE),
+    "percentiles as ranks": Mistake(rank_forms, of_ranks, RANKS / N_CANDIDATES, HIT_RATE),
+}  # fmt: skip
 
-@mistake
-def exact_ranks_from_0(w: World) -> Attempts:
-    n_items = ITEMS - SEEN
-    for form, data in w.forms(pd.DataFrame({"rank": w.ranks - 1})).items():
-        yield form, evaluation(data, n_items=n_items), w.truth
-    yield "array", evaluation(w.ranks - 1, n_items=n_items), w.truth
+# Samples
 
+ONES = np.ones(USERS, int)
+RETRIEVER_WEIGHTS = np.exp(4 * (SCORES - SCORES.mean(axis=0)))
+ROW_LENGTHS = np.random.default_rng(2).integers(
+    N_NEGATIVES // 2, N_NEGATIVES + 1, size=USERS
+)
+IS_PADDING = np.arange(N_NEGATIVES + 1) > ROW_LENGTHS[:, None]
+ALL_IN_SAMPLE = {"n_items": N_NEGATIVES + 1}
 
-@mistake
-def not_found_is_0(w: World) -> Attempts:
-    ranks = np.where(w.ranks <= 20, w.ranks, 0)
-    for form, data in w.forms(pd.DataFrame({"rank": ranks})).items():
-        yield form, evaluation(data, n_items=ITEMS - SEEN), w.truth
-    yield "array", evaluation(ranks, n_items=ITEMS - SEEN), w.truth
-
-
-@mistake
-def not_found_is_one_more(w: World) -> Attempts:
-    ranks = np.minimum(w.ranks, 101)
-    for form, data in w.forms(pd.DataFrame({"rank": ranks})).items():
-        yield (
-            form,
-            lambda data=data: sm.evaluate(data, "auc", n_items=ITEMS - SEEN),
-            np.nan,
-        )
-    yield "array", lambda: sm.evaluate(ranks, "auc", n_items=ITEMS - SEEN), np.nan
-
-
-@mistake
-def sampled_ranks_as_exact(w: World) -> Attempts:
-    for form, data in w.forms(pd.DataFrame({"rank": w.sampled()})).items():
-        yield form, evaluation(data, n_items=ITEMS - SEEN), w.truth
-    yield "array", evaluation(w.sampled(), n_items=ITEMS - SEEN), w.truth
-
-
-@mistake
-def percentiles_as_ranks(w: World) -> Attempts:
-    share = w.ranks / (ITEMS - SEEN)
-    for form, data in w.forms(pd.DataFrame({"rank": share})).items():
-        yield form, evaluation(data, n_items=ITEMS - SEEN), w.truth
-    yield "array", evaluation(share, n_items=ITEMS - SEEN), w.truth
-
-
-# Sampled
-
-
-@mistake
-def positive_at_the_other_end(w: World) -> Attempts:
-    rows = w.among(w.negatives())
-    for form, data in w.matrix_forms(rows).items():
-        yield form, correction(data, positive=-1), w.truth
-
-
-@mistake
-def sorted_before_the_cut(w: World) -> Attempts:
-    rows = -np.sort(-w.among(w.negatives()), axis=1)
-    for form, data in w.matrix_forms(rows).items():
-        yield form, correction(data, positive=0), w.truth
-    ones = np.ones(USERS, dtype=int)
-    yield "ranks", correction(ones, n_negatives=NEGATIVES), w.truth
-    frame = pd.DataFrame({"sampled_rank": ones})
-    for form, data in w.forms(frame).items():
-        yield form, correction(data, n_negatives=NEGATIVES), w.truth
-
-
-@mistake
-def candidates_are_the_sample(w: World) -> Attempts:
-    rows = w.among(w.negatives())
-    for form, data in w.matrix_forms(rows).items():
-        yield form, correction(data, positive=0, n_items=NEGATIVES + 1), w.truth
-    for form, data in w.forms(w.pairs(w.negatives())).items():
-        yield f"pairs, {form}", correction(data, n_items=NEGATIVES + 1), w.truth
-
-
-@mistake
-def labels_inverted(w: World) -> Attempts:
-    pairs = w.pairs(w.negatives())
-    pairs["label"] = 1 - pairs["label"]
-    for form, data in w.forms(pairs).items():
-        yield form, correction(data), w.truth
-
-
-@mistake
-def sampled_ranks_from_0(w: World) -> Attempts:
-    ranks = w.sampled() - 1
-    yield "array", correction(ranks, n_negatives=NEGATIVES), w.truth
-    for form, data in w.forms(pd.DataFrame({"sampled_rank": ranks})).items():
-        yield form, correction(data, n_negatives=NEGATIVES), w.truth
-
-
-@mistake
-def popular_negatives(w: World) -> Attempts:
-    for form, data in w.forms(w.pairs(w.negatives(w.popularity))).items():
-        yield form, correction(data), w.truth
-
-
-@mistake
-def top_of_a_retriever(w: World) -> Attempts:
-    utility = np.exp(4 * (w.scores - w.scores.mean(axis=0)))
-    for form, data in w.forms(w.pairs(w.negatives(utility))).items():
-        yield form, correction(data), w.truth
-
-
-@mistake
-def negatives_shared_by_all(w: World) -> Attempts:
-    one = np.random.default_rng(5).choice(ITEMS, NEGATIVES, replace=False)
-    pairs = w.pairs(np.tile(one, (USERS, 1)))
-    for form, data in w.forms(pairs).items():
-        yield form, correction(data), np.nan
-
-
-@mistake
-def held_out_among_its_negatives(w: World) -> Attempts:
-    negatives = w.negatives()
-    negatives[:, 0] = w.held_out
-    for form, data in w.matrix_forms(w.among(negatives)).items():
-        yield form, correction(data, positive=0), np.nan
-    for form, data in w.forms(w.pairs(negatives)).items():
-        yield f"pairs, {form}", correction(data), np.nan
-
-
-@mistake
-def rows_padded_with_0(w: World) -> Attempts:
-    rows = w.among(w.negatives()) + 15
-    short = np.random.default_rng(2).integers(
-        NEGATIVES // 2, NEGATIVES + 1, size=USERS
-    )
-    rows[np.arange(NEGATIVES + 1) > short[:, None]] = 0
-    for form, data in w.matrix_forms(rows).items():
-        yield form, correction(data, positive=0), w.truth
-
-
-@mistake
-def sampled_scores_are_distances(w: World) -> Attempts:
-    rows = 100 - w.among(w.negatives())
-    for form, data in w.matrix_forms(rows).items():
-        yield form, correction(data, positive=0), w.truth
-    pairs = w.pairs(w.negatives())
-    for form, data in w.forms(pairs.assign(score=100 - pairs["score"])).items():
-        yield f"pairs, {form}", correction(data), w.truth
-
+SAMPLE_MISTAKES = {
+    "positive at the other end": in_matrices(correction(positive=-1), SAMPLE),
+    "sorted before the cut": in_matrices(of_sample, -np.sort(-SAMPLE, axis=1)),
+    "sorted before the cut, ranks": Mistake(sampled_rank_forms, of_sampled_ranks, ONES, HIT_RATE),
+    "candidates are the sample": in_matrices(correction(positive=0, **ALL_IN_SAMPLE), SAMPLE),
+    "candidates are the sample, pairs": in_tables(correction(**ALL_IN_SAMPLE), PAIRS),
+    "labels inverted": in_tables(correction(), PAIRS.assign(label=1 - PAIRS["label"])),
+    "sampled ranks from 0": Mistake(
+        sampled_rank_forms, of_sampled_ranks, SAMPLED_RANKS - 1, HIT_RATE),
+    "popular negatives": in_tables(correction(), labelled_pairs(draw_negatives(POPULARITY))),
+    "top of a retriever": in_tables(
+        correction(), labelled_pairs(draw_negatives(RETRIEVER_WEIGHTS))),
+    "negatives shared by all": in_tables(
+        correction(), labelled_pairs(np.tile(SHARED_NEGATIVES, (USERS, 1))), np.nan),
+    "held-out item among its negatives": in_matrices(
+        of_sample, sample_scores(WITH_HELD_OUT), np.nan),
+    "held-out item among its negatives, pairs": in_tables(
+        correction(), labelled_pairs(WITH_HELD_OUT), np.nan),
+    "rows padded with 0": in_matrices(of_sample, np.where(IS_PADDING, 0, SAMPLE + 15)),
+    "distances of a sample": in_matrices(of_sample, 100 - SAMPLE),
+    "distances of a sample, pairs": in_tables(
+        correction(), PAIRS.assign(score=100 - PAIRS["score"])),
+}  # fmt: skip
 
 # Two recommenders, printed numbers, and budgets
 
-
-@mistake
-def full_against_sampled(w: World) -> Attempts:
-    full = pd.DataFrame({"rank": w.ranks})
-    sampled = pd.DataFrame({"sampled_rank": w.sampled()})
-    for form, data in w.forms(sampled).items():
-        two = {"A": full, "B": data}
-        n_items = ITEMS - SEEN
-        yield (
-            form,
-            lambda two=two, n=n_items: sm.compare(two, METRIC, n_items=n),
-            np.nan,
-        )
+HR = np.mean(SAMPLED_RANKS <= CUTOFF)
+NDCG = np.mean((SAMPLED_RANKS <= CUTOFF) / np.log2(1 + SAMPLED_RANKS))
+WITH_INFINITY = SCORES.copy()
+WITH_INFINITY[:, ::7] = np.inf
 
 
-@mistake
-def printed_in_percent(w: World) -> Attempts:
-    sampled = w.sampled()
-    hit = np.mean(sampled <= CUT)
-    ndcg = np.mean((sampled <= CUT) / np.log2(1 + sampled))
-    options = {"n_items": ITEMS - SEEN, "n_negatives": NEGATIVES}
-    percent = {METRIC: round(100 * hit, 2), f"ndcg@{CUT}": round(100 * ndcg, 2)}
-    yield "both", lambda: sm.reported(percent, METRIC, **options), w.truth
-    mixed = {METRIC: round(100 * hit, 2), f"ndcg@{CUT}": round(ndcg, 4)}
-    yield "one", lambda: sm.reported(mixed, METRIC, **options), w.truth
-    swapped = {METRIC: round(ndcg, 4), f"ndcg@{CUT}": round(hit, 4)}
-    yield "swapped", lambda: sm.reported(swapped, METRIC, **options), w.truth
+def normalised_in_a_call(users: np.ndarray, items: np.ndarray) -> np.ndarray:
+    """Return scores as rerankers that normalise the scores of a call."""
+    odds = np.exp(SCORES[users, items])
+    return odds / odds.sum()
 
 
-@mistake
-def budget_of_a_constant(w: World) -> Attempts:
-    yield (
-        "function",
-        budget_evaluation(lambda users, _: np.zeros(len(users)), w),
-        w.truth,
-    )
-    yield "matrix", budget_evaluation(np.zeros((USERS, ITEMS)), w), w.truth
+def sorted_in_a_call(users: np.ndarray, items: np.ndarray) -> np.ndarray:
+    """Return scores in the order of a merge, which sorts its rows."""
+    return SCORES[users, items][np.lexsort((items, users))]
 
 
-@mistake
-def budget_of_distances(w: World) -> Attempts:
-    yield (
-        "function",
-        budget_evaluation(lambda users, items: -w.scores[users, items], w),
-        w.truth,
-    )
-    yield "matrix", budget_evaluation(-w.scores, w), w.truth
-
-
-@mistake
-def budget_with_swapped_arguments(w: World) -> Attempts:
-    def swapped(items: np.ndarray, users: np.ndarray) -> np.ndarray:
-        return w.scores[users % USERS, items]
-
-    yield "function", budget_evaluation(swapped, w), w.truth
-
-
-@mistake
-def budget_of_infinite_scores(w: World) -> Attempts:
-    scores = w.scores.copy()
-    scores[:, ::7] = np.inf
-    yield (
-        "function",
-        budget_evaluation(lambda users, items: scores[users, items], w),
-        w.truth,
-    )
-    yield "matrix", budget_evaluation(scores, w), w.truth
-
-
-@mistake
-def budget_of_scores_that_depend_on_the_call(w: World) -> Attempts:
-    """Rerankers normalise the scores of a call; a merge sorts its rows."""
-
-    def softmax(users: np.ndarray, items: np.ndarray) -> np.ndarray:
-        odds = np.exp(w.scores[users, items])
-        return odds / odds.sum()
-
-    def ordered(users: np.ndarray, items: np.ndarray) -> np.ndarray:
-        return w.scores[users, items][np.lexsort((items, users))]
-
-    yield "softmax", budget_evaluation(softmax, w), w.truth
-    yield "sorted", budget_evaluation(ordered, w), w.truth
-
+OTHER_MISTAKES = {
+    "full ranks against sampled ones": in_tables(
+        compare_with_full_ranks, pd.DataFrame({"sampled_rank": SAMPLED_RANKS}), np.nan),
+    "printed in percent": in_one_form(
+        report_printed, {METRIC: round(100 * HR, 2), f"ndcg@{CUTOFF}": round(100 * NDCG, 2)}),
+    "one printed in percent": in_one_form(
+        report_printed, {METRIC: round(100 * HR, 2), f"ndcg@{CUTOFF}": round(NDCG, 4)}),
+    "printed numbers swapped": in_one_form(
+        report_printed, {METRIC: round(NDCG, 4), f"ndcg@{CUTOFF}": round(HR, 4)}),
+    "budget, constant": in_one_form(evaluate_on_budget, np.zeros((USERS, ITEMS))),
+    "budget, constant function": in_one_form(
+        evaluate_on_budget, lambda users, _: np.zeros(len(users))),
+    "budget, distances": in_one_form(evaluate_on_budget, -SCORES),
+    "budget, function of distances": in_one_form(
+        evaluate_on_budget, lambda users, items: -SCORES[users, items]),
+    "budget, arguments swapped": in_one_form(
+        evaluate_on_budget, lambda items, users: SCORES[users % USERS, items]),
+    "budget, infinite scores": in_one_form(evaluate_on_budget, WITH_INFINITY),
+    "budget, function of infinite scores": in_one_form(
+        evaluate_on_budget, lambda users, items: WITH_INFINITY[users, items]),
+    "budget, scores of a call are normalised": in_one_form(
+        evaluate_on_budget, normalised_in_a_call),
+    "budget, scores of a call are sorted": in_one_form(evaluate_on_budget, sorted_in_a_call),
+}  # fmt: skip
 
 # LensKit, RecBole, PyTorch, implicit and rerankers
 
@@ -551,166 +316,108 @@ def lists_by_user(items: np.ndarray) -> dict[int, list[int]]:
     return {user: [int(item) for item in row] for user, row in enumerate(items)}
 
 
-@mistake
-def lenskit_two_models_in_one_frame(w: World) -> Attempts:
-    noise = np.random.default_rng(1).normal(size=w.masked.shape)
-    other = np.argsort(-w.masked - noise, axis=1)[:, :20]
-    second = pairs_table(np.repeat(np.arange(USERS), 20), other.ravel())
-    both = pd.concat(
-        [w.lists(20), second.assign(score=np.tile(np.arange(20.0, 0, -1), USERS))]
-    )
-    for form, data in w.forms(both).items():
-        yield form, evaluation(data, relevant=w.test_table), np.nan
+def by_key(lists: dict[int, list[int]]) -> dict[UserKey, list[int]]:
+    return {UserKey(user): items for user, items in lists.items()}
 
 
-@mistake
-def lenskit_keys_are_tuples(w: World) -> Attempts:
-    lists = {UserKey(user): items for user, items in lists_by_user(w.top(20)).items()}
-    relevant = lists_by_user(w.held_out[:, np.newaxis])
-    named = {UserKey(user): items for user, items in relevant.items()}
-    yield "lists", evaluation(lists, relevant=relevant), w.truth
-    yield "both", evaluation(lists, relevant=named), w.truth
+NOISE = np.random.default_rng(1).normal(size=MASKED.shape)
+OTHER_TOP = np.argsort(-MASKED - NOISE, axis=1)[:, :20]
+TWO_MODELS = pd.concat(
+    [
+        LISTS,
+        pairs_table(
+            LISTED_USERS,
+            OTHER_TOP.ravel(),
+            score=np.tile(np.arange(20.0, 0, -1), USERS),
+        ),
+    ]
+)
+HITS = LISTS.merge(TEST_TABLE, on=["user_id", "item_id"])
+SAMPLE_IN_MATRIX = np.full(SCORES.shape, -np.inf)
+np.put_along_axis(SAMPLE_IN_MATRIX, sample_items(NEGATIVES), SAMPLE, axis=1)
+HIT_MARKS = np.column_stack([HELD_OUT[:, None] == TOP_ITEMS, ONES]).astype(int)
+THIRD_OF_ROWS_0 = np.where(ALL_USERS[:, None] % 3 == 0, 0.0, SCORES)
+THIRD_OF_SAMPLES_0 = np.where(ALL_USERS[:, None] % 3 == 0, 0.0, SAMPLE)
+LIST_LENGTHS = np.random.default_rng(3).integers(5, 21, USERS)
+IS_FILLED = np.arange(20) >= LIST_LENGTHS[:, None]
+FILLED_ITEMS = np.where(IS_FILLED, -1, TOP_ITEMS)
+FILLED_SCORES = np.where(IS_FILLED, np.finfo(np.float32).min, TOP_SCORES)
+FILLED_LISTS = pairs_table(
+    LISTED_USERS, FILLED_ITEMS.ravel(), score=FILLED_SCORES.ravel()
+)
+ITEM_NUMBERS = np.random.default_rng(4).permutation(ITEMS)[TOP_ITEMS]
+MARKS_1_TO_5 = np.clip(np.round(SAMPLE / 2 + 5), 1, 5)
+ORDERED_PAIRS = SHUFFLED_PAIRS.sort_values(
+    ["user_id", "score"], ascending=[True, False]
+)
+whole_lists = evaluation(relevant=TEST_TABLE, complete=True)
+
+LIBRARY_MISTAKES = {
+    "lenskit, two models in one frame": in_tables(of_lists, TWO_MODELS, np.nan),
+    "lenskit, keys of lists are tuples": in_one_form(
+        evaluation(relevant=HELD_OUT_LISTS), by_key(lists_by_user(TOP_ITEMS))),
+    "lenskit, all keys are tuples": in_one_form(
+        evaluation(relevant=by_key(HELD_OUT_LISTS)), by_key(lists_by_user(TOP_ITEMS))),
+    "lenskit, joined with the test": in_tables(of_lists, HITS),
+    "lenskit, only users with a hit": in_tables(
+        evaluation(relevant=TEST_TABLE[TEST_TABLE["user_id"].isin(HITS["user_id"])]),
+        LISTS[LISTS["user_id"].isin(HITS["user_id"])]),
+    "recbole, sample in a matrix": in_matrices(without_seen, SAMPLE_IN_MATRIX),
+    "recbole, sample in a matrix beside seen items": in_matrices(with_seen, SAMPLE_IN_MATRIX),
+    "recbole, hits as scores": in_matrices(evaluation(relevant=np.zeros(USERS, int)), HIT_MARKS),
+    "recbole, hits as scores of a sample": in_matrices(correction(positive=-1), HIT_MARKS),
+    "pytorch, rows of nan filled with 0": in_matrices(with_seen, THIRD_OF_ROWS_0),
+    "pytorch, rows of nan filled with 0 in a sample": in_matrices(of_sample, THIRD_OF_SAMPLES_0),
+    "pytorch, positive at varying places": in_matrices(
+        of_sample, np.random.default_rng(2).permuted(SAMPLE, axis=1)),
+    "implicit, lists filled up with -1": in_tables(of_lists, FILLED_LISTS, np.nan),
+    "implicit, arrays filled up with -1": in_one_form(
+        without_seen, (FILLED_ITEMS, FILLED_SCORES), np.nan),
+    "implicit, items filled up with -1": in_one_form(without_seen, FILLED_ITEMS, np.nan),
+    "implicit, dictionary filled up with -1": in_one_form(
+        of_lists, lists_by_user(FILLED_ITEMS), np.nan),
+    "implicit, seen items masked by 0": in_matrices(
+        evaluation("auc", relevant=HELD_OUT), np.where(IS_SEEN, 0.0, SCORES - 12), np.nan),
+    "implicit, seen items masked by the least number": in_matrices(
+        evaluation("auc", relevant=HELD_OUT),
+        np.where(IS_SEEN, float(np.finfo(np.float32).min), SCORES - 12), np.nan),
+    "implicit, numbers of items as ids": in_tables(
+        of_lists, pairs_table(LISTED_USERS, ITEM_NUMBERS.ravel())),
+    "implicit, numbers of items as ids, dictionary": in_one_form(
+        of_lists, lists_by_user(ITEM_NUMBERS)),
+    "reranker, order as scores": in_matrices(of_sample, np.argsort(-SAMPLE, axis=1)),
+    "reranker, marks from 1 to 5": in_matrices(of_sample, MARKS_1_TO_5),
+    "reranker, marks from 1 to 5, pairs": in_tables(
+        correction(), PAIRS.assign(score=MARKS_1_TO_5.ravel())),
+    "reranker, candidates as a full ranking": in_tables(of_lists, SHUFFLED_PAIRS),
+    "reranker, candidates as a complete ranking": in_tables(whole_lists, SHUFFLED_PAIRS),
+    "reranker, candidates in order as a full ranking": in_tables(
+        of_lists, ORDERED_PAIRS[["user_id", "item_id"]]),
+    "reranker, candidates in order as a complete ranking": in_tables(
+        whole_lists, ORDERED_PAIRS[["user_id", "item_id"]]),
+}  # fmt: skip
+
+MISTAKES = [
+    *SCORE_MISTAKES.items(),
+    *LIST_MISTAKES.items(),
+    *RANK_MISTAKES.items(),
+    *SAMPLE_MISTAKES.items(),
+    *OTHER_MISTAKES.items(),
+    *LIBRARY_MISTAKES.items(),
+]
 
 
-@mistake
-def lenskit_joined_with_the_test(w: World) -> Attempts:
-    hits = w.lists(20).merge(w.test_table, on=["user_id", "item_id"])
-    for form, data in w.forms(hits).items():
-        yield form, evaluation(data, relevant=w.test_table), w.truth
+@pytest.mark.parametrize("number", range(len(MISTAKES)), ids=[n for n, _ in MISTAKES])
+def test_mistake_is_not_silent(number: int, tmp_path: Path) -> None:
+    _, mistake = MISTAKES[number]
+    assert not silent_forms(mistake, tmp_path, number, step=3)
 
 
-@mistake
-def only_users_with_a_hit(w: World) -> Attempts:
-    lists = w.lists(20)
-    users = lists.merge(w.test_table, on=["user_id", "item_id"])["user_id"]
-    relevant = w.test_table[w.test_table["user_id"].isin(users)]
-    for form, data in w.forms(lists[lists["user_id"].isin(users)]).items():
-        yield form, evaluation(data, relevant=relevant), w.truth
-
-
-@mistake
-def recbole_sampled_candidates_in_a_matrix(w: World) -> Attempts:
-    items = np.column_stack([w.held_out, w.negatives()])
-    scores = np.full(w.scores.shape, -np.inf)
-    np.put_along_axis(
-        scores, items, np.take_along_axis(w.scores, items, axis=1), axis=1
-    )
-    for form, data in w.matrix_forms(scores).items():
-        yield form, evaluation(data, relevant=w.held_out), w.truth
-        yield (
-            f"{form}, seen",
-            evaluation(data, relevant=w.held_out, seen=w.seen_matrix),
-            w.truth,
-        )
-
-
-@mistake
-def recbole_hits_as_scores(w: World) -> Attempts:
-    hits = np.column_stack(
-        [w.top(20) == w.held_out[:, np.newaxis], np.ones(USERS)]
-    ).astype(int)
-    for form, data in w.matrix_forms(hits).items():
-        yield form, evaluation(data, relevant=np.zeros(USERS, int)), w.truth
-        yield f"{form}, sampled", correction(data, positive=-1), w.truth
-
-
-@mistake
-def pytorch_rows_of_nan_filled_with_0(w: World) -> Attempts:
-    full, rows = w.scores.copy(), w.among(w.negatives())
-    full[::3] = 0.0
-    rows[::3] = 0.0
-    for form, data in w.matrix_forms(full).items():
-        yield form, evaluation(data, relevant=w.held_out, seen=w.seen_matrix), w.truth
-    for form, data in w.matrix_forms(rows).items():
-        yield f"{form}, sampled", correction(data, positive=0), w.truth
-
-
-@mistake
-def pytorch_positive_at_varying_places(w: World) -> Attempts:
-    rows = np.random.default_rng(2).permuted(w.among(w.negatives()), axis=1)
-    for form, data in w.matrix_forms(rows).items():
-        yield form, correction(data, positive=0), w.truth
-
-
-@mistake
-def implicit_lists_filled_up_with_minus_1(w: World) -> Attempts:
-    items = w.top(20)
-    scores = np.take_along_axis(w.scores, items, axis=1)
-    length = np.random.default_rng(3).integers(5, 21, USERS)
-    is_filled = np.arange(20) >= length[:, np.newaxis]
-    items[is_filled] = -1
-    scores[is_filled] = np.finfo(np.float32).min
-    lists = pairs_table(np.repeat(np.arange(USERS), 20), items.ravel()).assign(
-        score=scores.ravel()
-    )
-    yield "both", evaluation((items, scores), relevant=w.held_out), np.nan
-    yield "items", evaluation(items, relevant=w.held_out), np.nan
-    yield (
-        "dictionary",
-        evaluation(lists_by_user(items), relevant=w.test_table),
-        np.nan,
-    )
-    for form, data in w.forms(lists).items():
-        yield form, evaluation(data, relevant=w.test_table), np.nan
-
-
-@mistake
-def implicit_seen_items_masked_by_a_number(w: World) -> Attempts:
-    for number in (0.0, float(np.finfo(np.float32).min)):
-        scores = np.where(w.mask, number, w.scores - 12)
-        for form, data in w.matrix_forms(scores).items():
-            call = lambda data=data: sm.evaluate(data, "auc", relevant=w.held_out)  # noqa: E731
-            yield f"{form}, {number}", call, np.nan
-
-
-@mistake
-def implicit_numbers_of_items_in_the_place_of_ids(w: World) -> Attempts:
-    numbers = np.random.default_rng(4).permutation(ITEMS)[w.top(20)]
-    lists = pairs_table(np.repeat(np.arange(USERS), 20), numbers.ravel())
-    yield (
-        "dictionary",
-        evaluation(lists_by_user(numbers), relevant=w.test_table),
-        w.truth,
-    )
-    for form, data in w.forms(lists).items():
-        yield form, evaluation(data, relevant=w.test_table), w.truth
-
-
-@mistake
-def reranker_order_as_scores(w: World) -> Attempts:
-    order = np.argsort(-w.among(w.negatives()), axis=1)
-    for form, data in w.matrix_forms(order).items():
-        yield form, correction(data, positive=0), w.truth
-
-
-@mistake
-def reranker_marks_from_1_to_5(w: World) -> Attempts:
-    marks = np.clip(np.round(w.among(w.negatives()) / 2 + 5), 1, 5)
-    for form, data in w.matrix_forms(marks).items():
-        yield form, correction(data, positive=0), w.truth
-    pairs = w.pairs(w.negatives()).assign(score=marks.ravel())
-    for form, data in w.forms(pairs).items():
-        yield f"{form}, pairs", correction(data), w.truth
-
-
-@mistake
-def reranker_candidates_as_a_full_ranking(w: World) -> Attempts:
-    pairs = (
-        w.pairs(w.negatives()).drop(columns="label").sample(frac=1, random_state=1)
-    )
-    ordered = pairs.sort_values(["user_id", "score"], ascending=[True, False])
-    for complete in (False, True):
-        options = {"relevant": w.test_table, "complete": complete}
-        for form, data in w.forms(pairs).items():
-            yield f"{form}, {complete}", evaluation(data, **options), w.truth
-        for form, data in w.forms(ordered[["user_id", "item_id"]]).items():
-            yield f"{form} in order, {complete}", evaluation(data, **options), w.truth
-
-
-@pytest.mark.parametrize("name", MISTAKES)
-def test_mistake_is_not_silent(name: str, world: World) -> None:
-    assert not silent_forms(MISTAKES[name](world))
-
-
-def test_mistakes_are_at_least_65() -> None:
-    assert len(MISTAKES) >= 65
+def test_run_and_qrels_swapped_are_not_silent(tmp_path: Path) -> None:
+    run, qrels = tmp_path / "a.run", tmp_path / "b.qrels"
+    rows = zip(LISTED_USERS, LISTS["item_id"], LISTS["score"], strict=True)
+    run.write_text("".join(f"{user} Q0 {item} 1 {s} me\n" for user, item, s in rows))
+    qrels.write_text("".join(f"{u} 0 {item} 1\n" for u, item in enumerate(HELD_OUT)))
+    for data, relevant in ((run, qrels), (qrels, run)):
+        mistake = in_one_form(evaluation(relevant=relevant), data)
+        assert not silent_forms(mistake, tmp_path, 0, step=1)

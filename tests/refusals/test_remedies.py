@@ -4,14 +4,12 @@ import json
 import pathlib
 import re
 from collections.abc import Callable
-from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
 import pandas as pd
 import pytest
 from scipy import sparse
-from scipy.sparse import csr_array
 
 import sampled_metrics as sm
 from tests.helpers.remedies import (
@@ -24,9 +22,10 @@ from tests.helpers.results import value_of
 
 
 def ranks_evaluation(
-    make: Callable[[], Any], metrics: str = "rr"
+    make: Callable[..., Any], *arguments: Any, metrics: str = "rr", **options: Any
 ) -> Callable[[], float]:
-    return lambda: value_of(sm.evaluate(make(), metrics))
+    """Return the evaluation of ranks that a constructor makes."""
+    return lambda: value_of(sm.evaluate(make(*arguments, **options), metrics))
 
 
 def correction(data: Any, **options: Any) -> Callable[[], float]:
@@ -46,6 +45,11 @@ TEST = {"a": ["y"], "b": ["z"]}
 FRAME = pd.DataFrame(
     {"user_id": list("aaabbb"), "item_id": list("xyzyxz"), "score": [3.0, 2, 1] * 2}
 )
+MARKED = FRAME.assign(rank=[1, 2, 3] * 2, label=[0, 1, 0, 0, 0, 1])
+ITEMS_IN_CELLS = FRAME.groupby("user_id", as_index=False)["item_id"].agg(list)
+USERS_IN_COLUMN = pd.DataFrame(SCORES).assign(user_id=["a", "b"])
+USERS_IN_INDEX = pd.DataFrame(SCORES, index=["a", "b"])
+HELD_BY_ID = {"a": [2], "b": [0]}
 PREDICTIONS = np.array([0.2, 0.3, 0.1])
 TARGET = np.array([1, 0, 1])
 AMONG = np.array([[0.9, 0.1, 0.4], [0.2, 0.1, 0.4]])  # sampled ranks 1 and 2
@@ -54,12 +58,22 @@ LABELLED = pd.DataFrame(
 )
 RANKS = pd.DataFrame({"user_id": ["a", "b"], "rank": [2, 4]})
 GAPS = np.array([[1, 2, np.nan], [1, 2, 0]])
+TEXT_IDS = [["x", "y"], ["y", "x"]]
 SEEN = [[2], []]
+WITHOUT_RELEVANT_SCORE = np.where(SCORES == 0.5, -np.inf, SCORES)
 RATED = pd.DataFrame({"user_id": [1, 1], "item_id": [5, 6], "rating": [5.0, 3.0]})
 SAMPLED = pd.DataFrame({"user_id": [1, 2], "sampled_rank": [1, 2]})
 PREDICT_RANK = sparse.csr_array(
     np.eye(12, 15) * np.arange(12)[:, None] + np.eye(12, 15)
 )
+
+
+def score_pairs(users: np.ndarray, items: np.ndarray) -> np.ndarray:
+    return SCORES[users, items]
+
+
+def score_users(users: np.ndarray) -> np.ndarray:
+    return SCORES[users]
 
 
 def padded_scores(end: float) -> np.ndarray:
@@ -69,619 +83,414 @@ def padded_scores(end: float) -> np.ndarray:
     return scores
 
 
-def drop_columns(frame: pd.DataFrame, *columns: str) -> pd.DataFrame:
-    return frame.drop(columns=[*columns])
-
-
-REMEDIES = {
+DATA_REMEDIES = {
     "scores of one query": Remedy(
         evaluation(PREDICTIONS, "precision@2", relevant=TARGET),
-        r"data\[None\] and relevant\[None\]",
-        evaluation(PREDICTIONS[None], "precision@2", relevant=TARGET[None]),
-        1 / 2,
-    ),
+            r"data\[None\] and relevant\[None\]",
+        evaluation(PREDICTIONS[None], "precision@2", relevant=TARGET[None]), 1 / 2),
     "f1 without a cut-off": Remedy(
-        evaluation(PREDICTIONS[None], "f1", relevant=TARGET[None]),
-        "f1@10",
-        evaluation(PREDICTIONS[None], "f1@2", relevant=TARGET[None]),
-        1 / 2,
-    ),
+        evaluation(PREDICTIONS[None], "f1", relevant=TARGET[None]), "f1@10",
+        evaluation(PREDICTIONS[None], "f1@2", relevant=TARGET[None]), 1 / 2),
     "pairs of item and score": Remedy(
-        evaluation({1: PAIRS}, "rr@2", relevant={1: [6]}),
-        r"dict\(pairs\)",
-        evaluation({1: dict(PAIRS)}, "rr@2", relevant={1: [6]}),
-        1 / 2,
-    ),
+        evaluation({1: PAIRS}, "rr@2", relevant={1: [6]}), r"dict\(pairs\)",
+        evaluation({1: dict(PAIRS)}, "rr@2", relevant={1: [6]}), 1 / 2),
     "codes of an item": Remedy(
-        evaluation({1: [(5, 1, 2), (5, 1, 3)]}, "rr@2", relevant={1: ["5-1-3"]}),
-        "one text",
-        evaluation({1: ["5-1-2", "5-1-3"]}, "rr@2", relevant={1: ["5-1-3"]}),
-        1 / 2,
-    ),
+        evaluation({1: [(5, 1, 2), (5, 1, 3)]}, "rr@2", relevant={1: ["5-1-3"]}), "one text",
+        evaluation({1: ["5-1-2", "5-1-3"]}, "rr@2", relevant={1: ["5-1-3"]}), 1 / 2),
     "lists in cells": Remedy(
-        evaluation(
-            FRAME.groupby("user_id", as_index=False)["item_id"].agg(list),
-            relevant=TEST,
-        ),
-        r"DataFrame.explode\('item_id'\)",
-        evaluation(
-            FRAME.groupby("user_id", as_index=False)["item_id"]
-            .agg(list)
-            .explode("item_id"),
-            "rr@3",
-            relevant=TEST,
-        ),
-        RR,
-    ),
+        evaluation(ITEMS_IN_CELLS, relevant=TEST), r"DataFrame.explode\('item_id'\)",
+        evaluation(ITEMS_IN_CELLS.explode("item_id"), "rr@3", relevant=TEST), RR),
     "grades in a meter": Remedy(
-        meter_evaluation(
-            {"scores": SCORES[:1], "positive": [[2, 0, 1]]}, metrics="ndcg@3"
-        ),
-        "from_scores.*concatenate",
-        ranks_evaluation(
-            lambda: sm.Ranks.concatenate(
-                [sm.Ranks.from_scores(SCORES[:1], np.array([[2, 0, 1]]))]
-            ),
-            "ndcg@3",
-        ),
-        (1 / np.log2(3) + 2 / 2) / (2 + 1 / np.log2(3)),
-    ),
+        meter_evaluation({"scores": SCORES[:1], "positive": [[2, 0, 1]]}, metrics="ndcg@3"),
+            "from_scores.*concatenate",
+        ranks_evaluation(sm.Ranks.concatenate,
+            [sm.Ranks.from_scores(SCORES[:1], np.array([[2, 0, 1]]))], metrics="ndcg@3"),
+            (1 / np.log2(3) + 2 / 2) / (2 + 1 / np.log2(3))),
     "a third axis": Remedy(
-        evaluation(SCORES[:, None], relevant=HELD),
-        r"scores.reshape\(-1, scores.shape\[-1\]\)",
-        evaluation(SCORES[:, None].reshape(-1, 3), relevant=HELD),
-        RR,
-    ),
+        evaluation(SCORES[:, None], relevant=HELD), r"scores.reshape\(-1, scores.shape\[-1\]\)",
+        evaluation(SCORES[:, None].reshape(-1, 3), relevant=HELD), RR),
     "ranks with gaps": Remedy(
-        evaluation(
-            pd.DataFrame({"user_id": 1, "item_id": [5, 6], "rank": [1, 3]}),
-            "rr@3",
-            relevant={1: [6]},
-        ),
-        "add a row",
-        evaluation(
-            pd.DataFrame({"user_id": 1, "item_id": [5, 6, -7], "rank": [1, 3, 2]}),
-            "rr@3",
-            relevant={1: [6]},
-        ),
-        1 / 3,
-    ),
+        evaluation(pd.DataFrame({"user_id": 1, "item_id": [5, 6], "rank": [1, 3]}), "rr@3",
+            relevant={1: [6]}), "add a row",
+        evaluation(pd.DataFrame({"user_id": 1, "item_id": [5, 6, -7], "rank": [1, 3, 2]}), "rr@3",
+            relevant={1: [6]}), 1 / 3),
     "relevance in lists": Remedy(
-        evaluation(
-            FRAME.rename(columns={"score": "relevance"}), "rr@3", relevant=TEST
-        ),
-        "call the scores score",
-        evaluation(FRAME, "rr@3", relevant=TEST),
-        RR,
-    ),
+        evaluation(FRAME.rename(columns={"score": "relevance"}), "rr@3", relevant=TEST),
+            "call the scores score",
+        evaluation(FRAME, "rr@3", relevant=TEST), RR),
     "unknown name of scores": Remedy(
-        evaluation(
-            FRAME.rename(columns={"score": "strength"})[::-1], "rr@3", relevant=TEST
-        ),
-        "name it score",
-        evaluation(FRAME[::-1], "rr@3", relevant=TEST),
-        RR,
-    ),
+        evaluation(FRAME.rename(columns={"score": "strength"})[::-1], "rr@3", relevant=TEST),
+            "name it score",
+        evaluation(FRAME[::-1], "rr@3", relevant=TEST), RR),
     "relevant item without a score": Remedy(
-        evaluation(np.where(SCORES == 0.5, -np.inf, SCORES), relevant=HELD),
-        "leave it out of relevant",
-        evaluation(np.where(SCORES == 0.5, -np.inf, SCORES), relevant=[-1, 0]),
-        1 / 3,
-    ),
+        evaluation(WITHOUT_RELEVANT_SCORE, relevant=HELD), "leave it out of relevant",
+        evaluation(WITHOUT_RELEVANT_SCORE, relevant=[-1, 0]), 1 / 3),
     "relevant item that is seen, of repeats": Remedy(
-        evaluation(SCORES, relevant=HELD, seen=SEEN),
-        "leave these pairs out of seen",
-        evaluation(SCORES, relevant=HELD, seen=[[], []]),
-        RR,
-    ),
+        evaluation(SCORES, relevant=HELD, seen=SEEN), "leave these pairs out of seen",
+        evaluation(SCORES, relevant=HELD, seen=[[], []]), RR),
     "relevant item that is seen, of new items": Remedy(
-        evaluation(SCORES, relevant=HELD, seen=SEEN),
-        "or out of relevant",
-        evaluation(SCORES, relevant=[-1, 0], seen=SEEN),
-        1 / 3,
-    ),
+        evaluation(SCORES, relevant=HELD, seen=SEEN), "or out of relevant",
+        evaluation(SCORES, relevant=[-1, 0], seen=SEEN), 1 / 3),
     "relevant item that is seen, of lists": Remedy(
-        evaluation(LISTS, "rr@2", relevant=TEST, seen={"a": ["y"]}),
-        "or out of relevant",
-        evaluation(LISTS, "rr@3", relevant={"b": ["z"]}, seen={"a": ["y"]}),
-        1 / 3,
-    ),
+        evaluation(LISTS, "rr@2", relevant=TEST, seen={"a": ["y"]}), "or out of relevant",
+        evaluation(LISTS, "rr@3", relevant={"b": ["z"]}, seen={"a": ["y"]}), 1 / 3),
     "user without a list": Remedy(
-        evaluation(LISTS, "rr@3", relevant={**TEST, "c": ["x"]}),
-        "missing='last'",
-        evaluation(LISTS, "rr@3", relevant={**TEST, "c": ["x"]}, missing="last"),
-        2 / 3 * RR,
-    ),
+        evaluation(LISTS, "rr@3", relevant={**TEST, "c": ["x"]}), "missing='last'",
+        evaluation(LISTS, "rr@3", relevant={**TEST, "c": ["x"]}, missing="last"), 2 / 3 * RR),
     "whole metric of lists": Remedy(
-        evaluation(LISTS, "auc", relevant=TEST),
-        "complete=True",
-        evaluation(LISTS, "auc", relevant=TEST, complete=True),
-        (1 / 2 + 0) / 2,
-    ),
+        evaluation(LISTS, "auc", relevant=TEST), "complete=True",
+        evaluation(LISTS, "auc", relevant=TEST, complete=True), (1 / 2 + 0) / 2),
     "cut-off below the end of a list": Remedy(
-        evaluation({"a": ["x"], "b": ["z"]}, "rr@3", relevant=TEST),
-        "missing='last'",
-        evaluation({"a": ["x"], "b": ["z"]}, "rr@3", relevant=TEST, missing="last"),
-        1 / 2,
-    ),
+        evaluation({"a": ["x"], "b": ["z"]}, "rr@3", relevant=TEST), "missing='last'",
+        evaluation({"a": ["x"], "b": ["z"]}, "rr@3", relevant=TEST, missing="last"), 1 / 2),
     "lists without relevant items": Remedy(
-        evaluation(LISTS),
-        "give relevant",
-        evaluation(LISTS, "rr@3", relevant=TEST),
-        RR,
-    ),
+        evaluation(LISTS), "give relevant", evaluation(LISTS, "rr@3", relevant=TEST), RR),
     "scores without relevant items": Remedy(
-        evaluation(SCORES), "give relevant", evaluation(SCORES, relevant=HELD), RR
-    ),
+        evaluation(SCORES), "give relevant", evaluation(SCORES, relevant=HELD), RR),
     "scores of a sample": Remedy(
-        evaluation(AMONG),
-        "`correct` with positive",
-        correction(AMONG, positive=0),
-        1 / 2,
-    ),
+        evaluation(AMONG), "`correct` with positive", correction(AMONG, positive=0), 1 / 2),
     "ranks without a size": Remedy(
-        evaluation([2, 3]), "give n_items", evaluation([2, 3], n_items=3), RR
-    ),
+        evaluation([2, 3]), "give n_items", evaluation([2, 3], n_items=3), RR),
     "ranks in a table without a size": Remedy(
-        evaluation(RANKS),
-        "column n_candidates",
-        evaluation(RANKS.assign(n_candidates=9)),
-        3 / 8,
-    ),
+        evaluation(RANKS), "column n_candidates", evaluation(RANKS.assign(n_candidates=9)), 3 / 8),
     "complete beside ranks": Remedy(
-        evaluation(RANKS, n_items=9, complete=True),
-        "leave it out",
-        evaluation(RANKS, n_items=9),
-        3 / 8,
-    ),
+        evaluation(RANKS, n_items=9, complete=True), "leave it out",
+        evaluation(RANKS, n_items=9), 3 / 8),
     "relevant beside records": Remedy(
-        evaluation(RANKS, n_items=9, relevant=TEST),
-        "leave it out",
-        evaluation(RANKS, n_items=9),
-        3 / 8,
-    ),
+        evaluation(RANKS, n_items=9, relevant=TEST), "leave it out",
+        evaluation(RANKS, n_items=9), 3 / 8),
     "sizes of complete lists": Remedy(
-        evaluation(LISTS, relevant=TEST, complete=True, n_items=3),
-        "leave n_items out",
-        evaluation(LISTS, relevant=TEST, complete=True),
-        RR,
-    ),
+        evaluation(LISTS, relevant=TEST, complete=True, n_items=3), "leave n_items out",
+        evaluation(LISTS, relevant=TEST, complete=True), RR),
     "labelled pairs of all candidates": Remedy(
-        evaluation(LABELLED),
-        "complete=True",
-        evaluation(LABELLED, complete=True),
-        3 / 4,
-    ),
+        evaluation(LABELLED), "complete=True", evaluation(LABELLED, complete=True), 3 / 4),
     "labelled pairs by their constructor": Remedy(
-        evaluation(LABELLED),
-        "Ranks.from_pairs",
-        ranks_evaluation(lambda: sm.Ranks.from_pairs(LABELLED)),
-        3 / 4,
-    ),
+        evaluation(LABELLED), "Ranks.from_pairs",
+        ranks_evaluation(sm.Ranks.from_pairs, LABELLED), 3 / 4),
     "labelled pairs of a sample": Remedy(
-        evaluation(LABELLED), "`correct`", correction(LABELLED), 1 / 2
-    ),
+        evaluation(LABELLED), "`correct`", correction(LABELLED), 1 / 2),
     "sampled ranks": Remedy(
-        evaluation(SAMPLED), "correct", correction(SAMPLED, n_negatives=2), 1 / 2
-    ),
+        evaluation(SAMPLED), "correct", correction(SAMPLED, n_negatives=2), 1 / 2),
     "full rankings": Remedy(
-        correction(sm.Ranks([3, 3], [1, 2], [0, 0])),
-        "`evaluate`",
-        evaluation(sm.Ranks([3, 3], [1, 2], [0, 0])),
-        RR,
-    ),
+        correction(sm.Ranks([3, 3], [1, 2], [0, 0])), "`evaluate`",
+        evaluation(sm.Ranks([3, 3], [1, 2], [0, 0])), RR),
     "lists with labels": Remedy(
-        evaluation(
-            FRAME.assign(label=[0, 1, 0, 0, 0, 1]).assign(rank=[1, 2, 3] * 2)[
-                ["user_id", "item_id", "rank", "label"]
-            ]
-        ),
-        "give relevant",
-        evaluation(
-            FRAME.assign(rank=[1, 2, 3] * 2),
-            "rr@3",
-            relevant=FRAME.assign(label=[0, 1, 0, 0, 0, 1]).drop(columns="score"),
-        ),
-        RR,
-    ),
+        evaluation(MARKED.drop(columns="score")), "give relevant",
+        evaluation(MARKED.drop(columns="label"), "rr@3",
+            relevant=MARKED[["user_id", "item_id", "label"]]), RR),
     "ids as scores": Remedy(
-        evaluation(IDS, relevant=HELD),
-        r"Ranks.from_top_k\(ids, relevant\)",
-        ranks_evaluation(lambda: sm.Ranks.from_top_k(IDS, HELD), "rr@3"),
-        RR,
-    ),
+        evaluation(IDS, relevant=HELD), r"Ranks.from_top_k\(ids, relevant\)",
+        ranks_evaluation(sm.Ranks.from_top_k, IDS, HELD, metrics="rr@3"), RR),
     "text ids as scores": Remedy(
-        evaluation([["x", "y"], ["y", "x"]], relevant=[["y"], ["x"]]),
-        r"Ranks.from_top_k\(ids, relevant\)",
-        ranks_evaluation(
-            lambda: sm.Ranks.from_top_k([["x", "y"], ["y", "x"]], [["y"], ["x"]]),
-            "rr@2",
-        ),
-        1 / 2,
-    ),
+        evaluation(TEXT_IDS, relevant=[["y"], ["x"]]), r"Ranks.from_top_k\(ids, relevant\)",
+        ranks_evaluation(sm.Ranks.from_top_k, TEXT_IDS, [["y"], ["x"]], metrics="rr@2"), 1 / 2),
     "two arrays of whole numbers": Remedy(
-        evaluation((IDS, IDS[:, ::-1]), relevant=HELD),
-        "from_top_k",
-        ranks_evaluation(
-            lambda: sm.Ranks.from_top_k(IDS, HELD, scores=[[3, 2, 1]] * 2), "rr@3"
-        ),
-        RR,
-    ),
+        evaluation((IDS, IDS[:, ::-1]), relevant=HELD), "from_top_k",
+        ranks_evaluation(sm.Ranks.from_top_k, IDS, HELD, scores=[[3, 2, 1]] * 2, metrics="rr@3"),
+            RR),
     "rows without ids beside lists of users": Remedy(
-        evaluation(LISTS, "rr@3", relevant=[["y"], ["z"]]),
-        "dictionary of lists by user",
-        evaluation(LISTS, "rr@3", relevant=TEST),
-        RR,
-    ),
+        evaluation(LISTS, "rr@3", relevant=[["y"], ["z"]]), "dictionary of lists by user",
+        evaluation(LISTS, "rr@3", relevant=TEST), RR),
     "item twice in a list": Remedy(
-        ranks_evaluation(lambda: sm.Ranks.from_top_k([[1, 1, 2]], [2]), "rr@3"),
-        "keep its first place",
-        ranks_evaluation(lambda: sm.Ranks.from_top_k([[1, 2]], [2]), "rr@2"),
-        1 / 2,
-    ),
+        ranks_evaluation(sm.Ranks.from_top_k, [[1, 1, 2]], [2], metrics="rr@3"),
+            "keep its first place",
+        ranks_evaluation(sm.Ranks.from_top_k, [[1, 2]], [2], metrics="rr@2"), 1 / 2),
     "relevant filled with an item": Remedy(
-        evaluation(WIDER, "recall@2", relevant=[[2, 0, 0], [1, 0, 0]]),
-        "each item once",
-        evaluation(WIDER, "recall@2", relevant=[[2, 0], [1, 0]]),
-        1 / 2,
-    ),
+        evaluation(WIDER, "recall@2", relevant=[[2, 0, 0], [1, 0, 0]]), "each item once",
+        evaluation(WIDER, "recall@2", relevant=[[2, 0], [1, 0]]), 1 / 2),
     "columns or grades, as columns": Remedy(
-        evaluation([[3.0, 1.0, 2.0]], "ap", relevant=[[0, 2, -1]]),
-        "leave -1 out",
-        evaluation([[3.0, 1.0, 2.0]], "ap", relevant=[[0, 2]]),
-        1.0,
-    ),
+        evaluation([[3.0, 1.0, 2.0]], "ap", relevant=[[0, 2, -1]]), "leave -1 out",
+        evaluation([[3.0, 1.0, 2.0]], "ap", relevant=[[0, 2]]), 1.0),
     "columns or grades, as a dictionary": Remedy(
-        evaluation([[3.0, 1.0, 2.0]], "ap", relevant=[[0, 1, 2]]),
-        "dictionary of lists by row",
-        evaluation([[3.0, 1.0, 2.0]], "ap", relevant={0: [0, 1, 2]}),
-        1.0,
-    ),
+        evaluation([[3.0, 1.0, 2.0]], "ap", relevant=[[0, 1, 2]]), "dictionary of lists by row",
+        evaluation([[3.0, 1.0, 2.0]], "ap", relevant={0: [0, 1, 2]}), 1.0),
     "columns or grades, as grades": Remedy(
-        evaluation([[3.0, 1.0, 2.0]], "ap", relevant=[[0, 1, 2]]),
-        "as grades give an array",
-        evaluation([[3.0, 1.0, 2.0]], "ap", relevant=np.array([[0, 1, 2]])),
-        (1 / 2 + 2 / 3) / 2,
-    ),
+        evaluation([[3.0, 1.0, 2.0]], "ap", relevant=[[0, 1, 2]]), "as grades give an array",
+        evaluation([[3.0, 1.0, 2.0]], "ap", relevant=np.array([[0, 1, 2]])), (1 / 2 + 2 / 3) / 2),
     "several columns in an array": Remedy(
         evaluation(SCORES, "recall@2", relevant=np.array([[2, 0], [1, -1]])),
-        r"\[row\[row >= 0\].tolist\(\)",
-        evaluation(
-            SCORES,
-            "recall@2",
-            relevant=[row[row >= 0].tolist() for row in np.array([[2, 0], [1, -1]])],
-        ),
-        3 / 4,
-    ),
+            r"\[row\[row >= 0\].tolist\(\)",
+        evaluation(SCORES, "recall@2",
+            relevant=[row[row >= 0].tolist() for row in np.array([[2, 0], [1, -1]])]), 3 / 4),
     "marks beside lists": Remedy(
-        ranks_evaluation(
-            lambda: sm.Ranks.from_top_k(IDS, np.array([[0, 0, 1], [1, 0, 0]]))
-        ),
-        "scipy.sparse.csr_array",
-        ranks_evaluation(
-            lambda: sm.Ranks.from_top_k(
-                IDS, sparse.csr_array(np.array([[0, 0, 1], [1, 0, 0]]))
-            ),
-            "rr@3",
-        ),
-        RR,
-    ),
+        ranks_evaluation(sm.Ranks.from_top_k, IDS, np.array([[0, 0, 1], [1, 0, 0]])),
+            "scipy.sparse.csr_array",
+        ranks_evaluation(sm.Ranks.from_top_k, IDS,
+            sparse.csr_array(np.array([[0, 0, 1], [1, 0, 0]])), metrics="rr@3"), RR),
     "ids with gaps": Remedy(
-        ranks_evaluation(lambda: sm.Ranks.from_top_k(GAPS, [2, 0])),
-        r"np.nan_to_num\(ids, nan=-1\)",
-        ranks_evaluation(
-            lambda: sm.Ranks.from_top_k(
-                np.nan_to_num(GAPS, nan=-1).astype(int), [2, 0]
-            ),
-            "rr@2",
-        ),
-        (1 / 2 + 0) / 2,
-    ),
+        ranks_evaluation(sm.Ranks.from_top_k, GAPS, [2, 0]), r"np.nan_to_num\(ids, nan=-1\)",
+        ranks_evaluation(sm.Ranks.from_top_k, np.nan_to_num(GAPS, nan=-1).astype(int), [2, 0],
+            metrics="rr@2"), (1 / 2 + 0) / 2),
     "relevant ids with gaps": Remedy(
-        ranks_evaluation(
-            lambda: sm.Ranks.from_top_k(IDS, np.array([[2, np.nan], [1, 0]]))
-        ),
-        r"np.nan_to_num\(ids, nan=-1\)",
-        ranks_evaluation(
-            lambda: sm.Ranks.from_top_k(IDS, np.array([[2, -1], [1, 0]])), "recall@2"
-        ),
-        (1 + 1 / 2) / 2,
-    ),
+        ranks_evaluation(sm.Ranks.from_top_k, IDS, np.array([[2, np.nan], [1, 0]])),
+            r"np.nan_to_num\(ids, nan=-1\)",
+        ranks_evaluation(sm.Ranks.from_top_k, IDS, np.array([[2, -1], [1, 0]]), metrics="recall@2"),
+            (1 + 1 / 2) / 2),
     "relevant columns with gaps": Remedy(
-        evaluation(SCORES, relevant=np.array([2, np.nan])),
-        r"np.nan_to_num\(ids, nan=-1\)",
-        evaluation(
-            SCORES, relevant=np.nan_to_num(np.array([2, np.nan]), nan=-1).astype(int)
-        ),
-        1 / 2,
-    ),
+        evaluation(SCORES, relevant=np.array([2, np.nan])), r"np.nan_to_num\(ids, nan=-1\)",
+        evaluation(SCORES, relevant=np.nan_to_num(np.array([2, np.nan]), nan=-1).astype(int)),
+            1 / 2),
     "negatives with gaps": Remedy(
-        correction(padded_scores(np.nan), positive=0),
-        "-inf at their end",
-        correction(padded_scores(-np.inf), positive=0),
-        1 / 2,
-    ),
+        correction(padded_scores(np.nan), positive=0), "-inf at their end",
+        correction(padded_scores(-np.inf), positive=0), 1 / 2),
     "candidate without a score": Remedy(
-        evaluation(np.where(SCORES == 0.1, np.nan, SCORES), relevant=HELD),
-        "-inf for no candidate",
-        evaluation(np.where(SCORES == 0.1, -np.inf, SCORES), relevant=HELD),
-        RR,
-    ),
+        evaluation(np.where(SCORES == 0.1, np.nan, SCORES), relevant=HELD), "-inf for no candidate",
+        evaluation(np.where(SCORES == 0.1, -np.inf, SCORES), relevant=HELD), RR),
     "item that an answer leaves out": Remedy(
-        correction(np.where(AMONG == 0.2, -np.inf, AMONG), positive=0),
-        "missing='last'",
-        correction(
-            np.where(AMONG == 0.9, -np.inf, AMONG), positive=0, missing="last"
-        ),
-        0.0,
-    ),
+        correction(np.where(AMONG == 0.2, -np.inf, AMONG), positive=0), "missing='last'",
+        correction(np.where(AMONG == 0.9, -np.inf, AMONG), positive=0, missing="last"), 0.0),
     "scores without a held-out column": Remedy(
-        correction(AMONG), "give positive", correction(AMONG, positive=0), 1 / 2
-    ),
+        correction(AMONG), "give positive", correction(AMONG, positive=0), 1 / 2),
     "held-out column beside ranks": Remedy(
-        correction(AMONG.ravel(), positive=0),
-        r"scores.reshape\(-1, 1 \+ n_negatives\)",
-        correction(AMONG.ravel().reshape(-1, 1 + 2), positive=0),
-        1 / 2,
-    ),
+        correction(AMONG.ravel(), positive=0), r"scores.reshape\(-1, 1 \+ n_negatives\)",
+        correction(AMONG.ravel().reshape(-1, 1 + 2), positive=0), 1 / 2),
     "candidates and their scores": Remedy(
         correction((IDS, SCORES), relevant=[1, 2]),
-        r"positive, such as 0, or \(ids == held_out\[:, None\]\).argmax\(axis=1\)",
-        correction(
-            SCORES, positive=(np.array([1, 2])[:, None] == IDS).argmax(axis=1)
-        ),
-        1 / 2,
-    ),
+            r"positive, such as 0, or \(ids == held_out\[:, None\]\).argmax\(axis=1\)",
+        correction(SCORES, positive=(np.array([1, 2])[:, None] == IDS).argmax(axis=1)), 1 / 2),
     "held-out items beside a matrix": Remedy(
-        correction(AMONG, relevant=[0, 0]),
-        "columns of held-out items by positive",
-        correction(AMONG, positive=[0, 0]),
-        1 / 2,
-    ),
+        correction(AMONG, relevant=[0, 0]), "columns of held-out items by positive",
+        correction(AMONG, positive=[0, 0]), 1 / 2),
     "sampled ranks without negatives": Remedy(
-        correction([1, 2]),
-        "give n_negatives",
-        correction([1, 2], n_negatives=2),
-        1 / 2,
-    ),
+        correction([1, 2]), "give n_negatives", correction([1, 2], n_negatives=2), 1 / 2),
     "sampled ranks without a size": Remedy(
-        correction([1, 2], n_negatives=2, n_items=None),
-        "give n_items",
-        correction([1, 2], n_negatives=2),
-        1 / 2,
-    ),
+        correction([1, 2], n_negatives=2, n_items=None), "give n_items",
+        correction([1, 2], n_negatives=2), 1 / 2),
     "candidates without labels": Remedy(
-        correction(drop_columns(LABELLED, "label")),
-        "column label",
-        correction(LABELLED),
-        1 / 2,
-    ),
+        correction(LABELLED.drop(columns="label")), "column label", correction(LABELLED), 1 / 2),
     "ranks among negatives called rank": Remedy(
         correction(SAMPLED.rename(columns={"sampled_rank": "rank"}), n_negatives=2),
-        "call ranks among negatives sampled_rank",
-        correction(SAMPLED, n_negatives=2),
-        1 / 2,
-    ),
+            "call ranks among negatives sampled_rank",
+        correction(SAMPLED, n_negatives=2), 1 / 2),
     "index of scores in a column": Remedy(
-        ranks_evaluation(
-            lambda: sm.Ranks.from_scores(
-                pd.DataFrame(SCORES).assign(user_id=["a", "b"]), {"a": [2], "b": [0]}
-            )
-        ),
-        r"set_index\('user_id'\)",
-        ranks_evaluation(
-            lambda: sm.Ranks.from_scores(
-                pd.DataFrame(SCORES).assign(user_id=["a", "b"]).set_index("user_id"),
-                {"a": [2], "b": [0]},
-            )
-        ),
-        RR,
-    ),
+        ranks_evaluation(sm.Ranks.from_scores, USERS_IN_COLUMN, HELD_BY_ID),
+            r"set_index\('user_id'\)",
+        ranks_evaluation(sm.Ranks.from_scores, USERS_IN_COLUMN.set_index("user_id"), HELD_BY_ID),
+            RR),
     "index of scores by an option": Remedy(
-        ranks_evaluation(
-            lambda: sm.Ranks.from_scores(
-                pd.DataFrame(SCORES).assign(user_id=["a", "b"]), {"a": [2], "b": [0]}
-            )
-        ),
-        "users=",
-        ranks_evaluation(
-            lambda: sm.Ranks.from_scores(
-                SCORES, {"a": [2], "b": [0]}, users=["a", "b"]
-            )
-        ),
-        RR,
-    ),
+        ranks_evaluation(sm.Ranks.from_scores, USERS_IN_COLUMN, HELD_BY_ID), "users=",
+        ranks_evaluation(sm.Ranks.from_scores, SCORES, HELD_BY_ID, users=["a", "b"]), RR),
     "other ids than those of the index": Remedy(
-        ranks_evaluation(
-            lambda: sm.Ranks.from_scores(
-                pd.DataFrame(SCORES, index=["a", "b"]),
-                {"a": [2], "b": [0]},
-                users=["b", "a"],
-            )
-        ),
-        "leave users out",
-        ranks_evaluation(
-            lambda: sm.Ranks.from_scores(
-                pd.DataFrame(SCORES, index=["a", "b"]), {"a": [2], "b": [0]}
-            )
-        ),
-        RR,
-    ),
+        ranks_evaluation(sm.Ranks.from_scores, USERS_IN_INDEX, HELD_BY_ID, users=["b", "a"]),
+            "leave users out",
+        ranks_evaluation(sm.Ranks.from_scores, USERS_IN_INDEX, HELD_BY_ID), RR),
     "scores of relevant items alone": Remedy(
-        evaluation(PREDICT_RANK, relevant=np.arange(12)),
-        r"Ranks.from_ranks\(ranks.data \+ 1",
-        ranks_evaluation(
-            lambda: sm.Ranks.from_ranks(
-                (PREDICT_RANK.data - 1).astype(int) + 1,
-                15,
-                users=PREDICT_RANK.tocoo().row,
-            )
-        ),
-        float(np.mean(1 / np.arange(1, 13))),
-    ),
+        evaluation(PREDICT_RANK, relevant=np.arange(12)), r"Ranks.from_ranks\(ranks.data \+ 1",
+        ranks_evaluation(sm.Ranks.from_ranks, (PREDICT_RANK.data - 1).astype(int) + 1, 15,
+            users=PREDICT_RANK.tocoo().row), float(np.mean(1 / np.arange(1, 13)))),
     "function of pairs without a size": Remedy(
-        ranks_evaluation(
-            lambda: sm.Ranks.from_function(lambda u, i: SCORES[u, i], HELD)
-        ),
-        "needs n_items",
-        ranks_evaluation(
-            lambda: sm.Ranks.from_function(lambda u, i: SCORES[u, i], HELD, n_items=3)
-        ),
-        RR,
-    ),
+        ranks_evaluation(sm.Ranks.from_function, score_pairs, HELD), "needs n_items",
+        ranks_evaluation(sm.Ranks.from_function, score_pairs, HELD, n_items=3), RR),
     "function without users": Remedy(
-        ranks_evaluation(
-            lambda: sm.Ranks.from_function(lambda u: SCORES[u], {0: [2], 1: [0]})
-        ),
-        "users, their ids",
-        ranks_evaluation(
-            lambda: sm.Ranks.from_function(
-                lambda u: SCORES[u], {0: [2], 1: [0]}, users=[0, 1]
-            )
-        ),
-        RR,
-    ),
+        ranks_evaluation(sm.Ranks.from_function, score_users, {0: [2], 1: [0]}), "users, their ids",
+        ranks_evaluation(sm.Ranks.from_function, score_users, {0: [2], 1: [0]}, users=[0, 1]), RR),
     "users beside a table of ranks": Remedy(
-        ranks_evaluation(
-            lambda: sm.Ranks.from_ranks(
-                drop_columns(RANKS, "user_id"), 9, users=["a", "b"]
-            )
-        ),
-        "columns user_id",
-        ranks_evaluation(lambda: sm.Ranks.from_ranks(RANKS, 9)),
-        3 / 8,
-    ),
+        ranks_evaluation(sm.Ranks.from_ranks, RANKS.drop(columns="user_id"), 9, users=["a", "b"]),
+            "columns user_id",
+        ranks_evaluation(sm.Ranks.from_ranks, RANKS, 9), 3 / 8),
     "least grade without grades": Remedy(
-        evaluation(SCORES, relevant=HELD, min_relevance=2),
-        "matrix with grades",
-        evaluation(
-            SCORES, relevant=np.array([[1, 0, 3], [4, 0, 0]]), min_relevance=2
-        ),
-        RR,
-    ),
+        evaluation(SCORES, relevant=HELD, min_relevance=2), "matrix with grades",
+        evaluation(SCORES, relevant=np.array([[1, 0, 3], [4, 0, 0]]), min_relevance=2), RR),
     "masked scores": Remedy(
         evaluation(np.ma.masked_equal(SCORES, 0.9), relevant=HELD),
-        "scores.data and seen=scores.mask",
-        evaluation(SCORES, relevant=HELD, seen=SCORES == 0.9),
-        (1 + 1 / 3) / 2,
-    ),
+            "scores.data and seen=scores.mask",
+        evaluation(SCORES, relevant=HELD, seen=SCORES == 0.9), (1 + 1 / 3) / 2),
     "meter without scores": Remedy(
-        meter_evaluation({}),
-        "scores or ranks",
-        meter_evaluation({"ranks": [2, 3]}, n_items=3),
-        RR,
-    ),
+        meter_evaluation({}), "scores or ranks",
+        meter_evaluation({"ranks": [2, 3]}, n_items=3), RR),
     "ranks in a meter without a size": Remedy(
-        meter_evaluation({"ranks": [2, 3]}),
-        "n_items",
-        meter_evaluation({"ranks": [2, 3]}, n_items=3),
-        RR,
-    ),
+        meter_evaluation({"ranks": [2, 3]}), "n_items",
+        meter_evaluation({"ranks": [2, 3]}, n_items=3), RR),
     "rows without an item in a meter": Remedy(
-        meter_evaluation({"scores": SCORES, "positive": [[0, 0, 1], [0, 0, 0]]}),
-        "leave out rows",
-        meter_evaluation({"scores": SCORES[:1], "positive": [[0, 0, 1]]}),
-        1 / 2,
-    ),
+        meter_evaluation({"scores": SCORES, "positive": [[0, 0, 1], [0, 0, 0]]}), "leave out rows",
+        meter_evaluation({"scores": SCORES[:1], "positive": [[0, 0, 1]]}), 1 / 2),
     "ratings without ids": Remedy(
-        lambda: sm.rmse(
-            RATED.assign(prediction=4.0), RATED.assign(est=4.0, prediction=4.0)
-        ),
-        "expected one",
-        lambda: sm.rmse(RATED["rating"], RATED.assign(est=4.0)["est"]),
-        1.0,
-    ),
+        lambda: sm.rmse(RATED.assign(prediction=4.0), RATED.assign(est=4.0, prediction=4.0)),
+            "expected one",
+        lambda: sm.rmse(RATED["rating"], RATED.assign(est=4.0)["est"]), 1.0),
     "metric of ratings": Remedy(
-        evaluation(SCORES, "rmse", relevant=HELD),
-        r"sampled_metrics.rmse\(true, predicted\)",
-        lambda: sm.rmse([5.0, 3.0], [4.0, 4.0]),
-        1.0,
-    ),
+        evaluation(SCORES, "rmse", relevant=HELD), r"sampled_metrics.rmse\(true, predicted\)",
+        lambda: sm.rmse([5.0, 3.0], [4.0, 4.0]), 1.0),
     "pooled metric by user": Remedy(
-        lambda: (
-            sm.values_by_user(SCORES, "recall-micro@2", relevant=HELD).mean().item()
-        ),
-        "use recall@2",
-        lambda: sm.values_by_user(SCORES, "recall@2", relevant=HELD).mean().item(),
-        1 / 2,
-    ),
-}
+        lambda: sm.values_by_user(SCORES, "recall-micro@2", relevant=HELD).mean().item(),
+            "use recall@2",
+        lambda: sm.values_by_user(SCORES, "recall@2", relevant=HELD).mean().item(), 1 / 2),
+}  # fmt: skip
+
+
+# Names of metrics, and lists that end early
+
+
+CUT_RANKS = sm.Ranks.from_scores(SCORES, HELD, up_to=2)
+
+METRIC_REMEDIES = {
+    "cut-off alone": Remedy(
+        evaluation(SCORES, "2", relevant=HELD), "as in hr@2",
+        evaluation(SCORES, "hr@2", relevant=HELD), 1 / 2),
+    "no cut-off": Remedy(
+        evaluation(SCORES, "hr", relevant=HELD), "as in hit@10",
+        evaluation(SCORES, "hit@2", relevant=HELD), 1 / 2),
+    "cut-off of a whole metric": Remedy(
+        evaluation(SCORES, "auc@2", relevant=HELD), "has no cut-off",
+        evaluation(SCORES, "auc", relevant=HELD), (1 / 2 + 0) / 2),
+    "cut-off 0": Remedy(
+        evaluation(SCORES, "hr@0", relevant=HELD), "at least 1",
+        evaluation(SCORES, "hr@1", relevant=HELD), 0.0),
+    "misspelt name": Remedy(
+        evaluation(SCORES, "mpa@2", relevant=HELD), "did you mean map@2",
+        evaluation(SCORES, "map@2", relevant=HELD), (1 / 2 + 0) / 2),
+    "rank below the end, by a cut-off": Remedy(
+        evaluation(CUT_RANKS, "rr"), "use rr@2", evaluation(CUT_RANKS, "rr@2"), (1 / 2 + 0) / 2),
+    "rank below the end, by full rankings": Remedy(
+        evaluation(CUT_RANKS, "rr"), "without up_to",
+        evaluation(sm.Ranks.from_scores(SCORES, HELD), "rr"), RR),
+    "cut-off below the end, by a later end": Remedy(
+        evaluation(CUT_RANKS, "rr@3"), "up_to=3",
+        evaluation(sm.Ranks.from_scores(SCORES, HELD, up_to=3), "rr@3"), RR),
+    "whole metric of lists that end": Remedy(
+        evaluation(CUT_RANKS, "auc"), "without up_to",
+        evaluation(sm.Ranks.from_scores(SCORES, HELD), "auc"), (1 / 2 + 0) / 2),
+    "lists that may be complete": Remedy(
+        evaluation(sm.Ranks.from_lists(LISTS, TEST), "auc"), "complete=True",
+        evaluation(sm.Ranks.from_lists(LISTS, TEST, complete=True), "auc"), (1 / 2 + 0) / 2),
+    "users with relevant candidates only, without AUC": Remedy(
+        evaluation(SCORES[:, :2], "rr, auc", relevant=np.ones((2, 2))), "leave auc out",
+        evaluation(SCORES[:, :2], "rr", relevant=np.ones((2, 2))), 1.0),
+    "users with relevant candidates only, with others": Remedy(
+        evaluation(SCORES[:, :2], "auc", relevant=np.ones((2, 2))), "other candidates",
+        evaluation(SCORES, "auc", relevant=np.array([[1, 1, 0], [1, 1, 0]])), 1 / 2),
+}  # fmt: skip
+
+
+# RankMeter
+
+
+def metered_sample(
+    *batches: Any, metrics: str = "hr@1", **options: Any
+) -> Callable[[], float]:
+    """Return the evaluation of the sampled ranks of a meter."""
+
+    def run() -> float:
+        meter = sm.RankMeter(metrics, **options)
+        for batch in batches:
+            meter.update(**batch)
+        return value_of(sm.correct(meter.ranks(), metrics, "sampled"))
+
+    return run
+
+
+def merged(*options_by_meter: dict[str, Any]) -> Callable[[], float]:
+    """Return the merging of meters of one row each."""
+
+    def run() -> float:
+        meters = [sm.RankMeter("rr", **options) for options in options_by_meter]
+        for meter, scores, item in zip(meters, SCORES, HELD, strict=True):
+            meter.update(scores[None], [item])
+        return value_of(meters[0].merge(*meters[1:]).compute())
+
+    return run
+
+
+# Held-out items at rank 7 of 13 and of 12.
+LONG_ROW = np.append(0.5, np.linspace(0.0, 1.0, 12))
+SHORT_ROW = LONG_ROW[:-1]
+PADDED_ROW = np.append(SHORT_ROW, -np.inf)
+UNEVEN_ROWS = np.array([LONG_ROW, np.append(LONG_ROW[:-3], [-np.inf] * 3)])
+BATCH = {"scores": SCORES, "positive": HELD}
+BATCHES = [
+    {"scores": SCORES[:1], "positive": [2]},
+    {"scores": SCORES[1:], "positive": [0]},
+]
+WITH_USERS = [{**BATCHES[0], "users": ["a"]}, {**BATCHES[1], "users": ["b"]}]
+WITHOUT_SCORE = {**BATCH, "scores": np.where(SCORES == 0.5, -np.inf, SCORES)}
+SAMPLED_ROWS = [[0.9, 0.1, 0.4], [0.2, 0.1, 0.4]]  # ranks 1 and 2
+
+METER_REMEDIES = {
+    "negatives without a size": Remedy(
+        metered_sample({"ranks": [1, 2]}, n_negatives=2), "needs n_items",
+        metered_sample({"ranks": [1, 2]}, n_negatives=2, n_items=90), 1 / 2),
+    "scores and ranks": Remedy(
+        meter_evaluation({**BATCH, "ranks": [2, 3]}), "either scores or ranks",
+        meter_evaluation(BATCH), RR),
+    "different sizes": Remedy(
+        merged({}, {"n_items": 3}), "differ in n_items",
+        merged({"n_items": 3}, {"n_items": 3}), RR),
+    "rows of fewer negatives": Remedy(
+        metered_sample({"scores": LONG_ROW[None]}, {"scores": SHORT_ROW[None]}, metrics="hr@7",
+            n_items=90), "pad rows.* with -inf",
+        metered_sample({"scores": LONG_ROW[None]}, {"scores": PADDED_ROW[None]}, metrics="hr@7",
+            n_items=90), 1.0),
+    "rows of far fewer negatives": Remedy(
+        metered_sample({"scores": UNEVEN_ROWS}, metrics="hr@7", n_items=90),
+            "sampling='distinct' with n_negatives",
+        metered_sample({"scores": UNEVEN_ROWS}, metrics="hr@7", n_items=90, sampling="distinct",
+            n_negatives=12), 1.0),
+    "users in one batch, in all": Remedy(
+        meter_evaluation(WITH_USERS[0], BATCHES[1]), "with all", meter_evaluation(*WITH_USERS), RR),
+    "users in one batch, in none": Remedy(
+        meter_evaluation(WITH_USERS[0], BATCHES[1]), "or none", meter_evaluation(*BATCHES), RR),
+    "ids of two types": Remedy(
+        meter_evaluation(WITH_USERS[0], {**BATCHES[1], "users": [2]}), "ids of one type",
+        meter_evaluation(WITH_USERS[0], {**BATCHES[1], "users": ["2"]}), RR),
+    "no batch": Remedy(meter_evaluation(), "call update", meter_evaluation(BATCH), RR),
+    "other number of negatives": Remedy(
+        metered_sample({"scores": SAMPLED_ROWS}, n_items=90, n_negatives=3), "1 . n_negatives",
+        metered_sample({"scores": SAMPLED_ROWS}, n_items=90, n_negatives=2), 1 / 2),
+    "more scores than items": Remedy(
+        meter_evaluation(BATCH, n_items=2), "leave n_items out", meter_evaluation(BATCH), RR),
+    "user twice": Remedy(
+        meter_evaluation({**BATCH, "users": ["a", "a"]}), "visits=",
+        meter_evaluation({**BATCH, "users": ["a", "a"], "visits": [1, 2]}), RR),
+    "visits without users": Remedy(
+        meter_evaluation({**BATCH, "visits": [1, 2]}), "need users",
+        meter_evaluation({**BATCH, "users": ["a", "b"], "visits": [1, 2]}), RR),
+    "ranks among negatives without sizes": Remedy(
+        metered_sample({"ranks": [1, 2]}), "n_negatives if",
+        metered_sample({"ranks": [1, 2]}, n_items=90, n_negatives=2), 1 / 2),
+    "item without a score": Remedy(
+        meter_evaluation(WITHOUT_SCORE), "missing='last'",
+        meter_evaluation(WITHOUT_SCORE, missing="last"), (1 / 3 + 1 / 3) / 2),  # the last of three
+}  # fmt: skip
+
+REMEDIES = DATA_REMEDIES | METRIC_REMEDIES | METER_REMEDIES
 
 
 @pytest.mark.filterwarnings("ignore::sampled_metrics.InputWarning")
 @pytest.mark.parametrize("name", REMEDIES)
-def test_remedy_gives_the_right_number(name: str) -> None:
+def test_remedy_is_followed_gives_the_right_number(name: str) -> None:
     assert_remedy_works(REMEDIES[name])
 
 
-@pytest.mark.filterwarnings("ignore::sampled_metrics.InputWarning")
-def test_remedy_for_a_run_in_json_is_right(tmp_path: Any) -> None:
+# Data whose remedy is an expression, which is run as the message shows it
+
+
+@pytest.mark.parametrize("indent", [None, 1])
+def test_run_in_json_is_read_as_suggested(indent: int | None, tmp_path: Any) -> None:
     path = tmp_path / "run.json"
-    run = {"q1": {"d1": 0.9, "d2": 0.3}}
-    for indent in (None, 1):
-        path.write_text(json.dumps(run, indent=indent))
-        with pytest.raises(sm.InputError, match=r"run.json: found JSON.*json.load"):
-            sm.evaluate(path, "rr@2", relevant={"q1": ["d2"]})
-    assert (
-        evaluation(json.loads(path.read_text()), "rr@2", relevant={"q1": ["d2"]})()
-        == 1 / 2
-    )
-
-
-# Files without a header, and flat scores
-
-ROW_RNG = np.random.default_rng(22)
-ROWS = ROW_RNG.normal([2.0] + 99 * [0.0], size=(200, 100))
-ROW_HIT_RATE = np.mean((ROWS[:, 1:] > ROWS[:, :1]).sum(axis=1) < 10)
-
-
-def test_remedy_for_flat_scores_with_labels_is_right():
-    flat, labels = ROWS.ravel(), np.tile([1] + 99 * [0], 200)
-    with pytest.raises(
-        sm.InputError, match=r"positive.*reshape\(-1, 1 \+ n_negatives\)"
-    ):
-        sm.correct(flat, "HR@10", "sampled", positive=labels, n_items=3706)
-    rows, marks = flat.reshape(-1, 100), labels.reshape(-1, 100)
-    results = sm.correct(rows, "HR@10", "sampled", positive=marks, n_items=3706)
-    assert value_of(results) == ROW_HIT_RATE
+    path.write_text(json.dumps({"q1": {"d1": 0.9, "d2": 0.3}}, indent=indent))
+    with pytest.raises(sm.InputError, match=r"run.json: found JSON.*json.load"):
+        sm.evaluate(path, "rr@2", relevant={"q1": ["d2"]})
+    run = json.loads(path.read_text())
+    assert evaluation(run, "rr@2", relevant={"q1": ["d2"]})() == 1 / 2
 
 
 RNG = np.random.default_rng(21)
 LISTS_BY_USER = {user: RNG.permutation(40)[:10].tolist() for user in range(30)}
 HELD_BY_USER = {user: RNG.permutation(40)[:3].tolist() for user in range(30)}
-RECALL = np.mean(
-    [
-        np.isin(HELD_BY_USER[user], LISTS_BY_USER[user]).mean()
-        for user in LISTS_BY_USER
-    ]
-)
+FEWER_HELD = {user: items[: 1 + user % 3] for user, items in HELD_BY_USER.items()}
 SCORED = pd.DataFrame(
     [(u, i, -k) for u, items in LISTS_BY_USER.items() for k, i in enumerate(items)],
     columns=["user_id", "item_id", "score"],
 )
 HELD_PAIRS = [(user, item) for user, items in HELD_BY_USER.items() for item in items]
-FILES_WITHOUT_HEADER = {
-    "test.tsv": ("".join(f"{u}\t{i}\t1.0\n" for u, i in HELD_PAIRS), "read_csv"),
-    "times.tsv": (
-        "".join(f"{u}\t{i}\t5.0\t9783\n" for u, i in HELD_PAIRS),
-        "read_csv",
-    ),
-    "pairs.csv": ("".join(f"{u},{i}\n" for u, i in HELD_PAIRS), "read_csv"),
-    "sasrec.txt": ("".join(f"{u} {i}\n" for u, i in HELD_PAIRS), "read_csv"),
-    "lightgcn.txt": (
-        "".join(
-            f"{u} {' '.join(map(str, items))}\n" for u, items in HELD_BY_USER.items()
-        ),
-        "str.split",
-    ),
-    "lengths.txt": (
-        "".join(
-            f"{u} {' '.join(map(str, items[: 1 + u % 3]))}\n"
-            for u, items in HELD_BY_USER.items()
-        ),
-        "str.split",
-    ),
-}
+
+
+def mean_recall(held_out):
+    return np.mean([np.isin(held_out[u], LISTS_BY_USER[u]).mean() for u in held_out])
+
+
+def lines_by_user(held_out):
+    return [f"{user} {' '.join(map(str, items))}" for user, items in held_out.items()]
 
 
 def suggested_data(message):
@@ -696,153 +505,81 @@ def suggested_data(message):
 
 
 @pytest.mark.filterwarnings("ignore:relevant. rating is not read")
-@pytest.mark.parametrize("name", FILES_WITHOUT_HEADER)
-def test_remedy_for_relevant_items_without_header_is_right(name, tmp_path):
-    text, how = FILES_WITHOUT_HEADER[name]
+@pytest.mark.parametrize(
+    ("name", "lines", "function", "held_out"),
+    [
+        ("test.tsv", [f"{u}\t{i}\t1.0" for u, i in HELD_PAIRS], "read_csv", HELD_BY_USER),
+        ("times.tsv", [f"{u}\t{i}\t5.0\t9783" for u, i in HELD_PAIRS], "read_csv", HELD_BY_USER),
+        ("pairs.csv", [f"{u},{i}" for u, i in HELD_PAIRS], "read_csv", HELD_BY_USER),
+        ("sasrec.txt", [f"{u} {i}" for u, i in HELD_PAIRS], "read_csv", HELD_BY_USER),
+        ("lightgcn.txt", lines_by_user(HELD_BY_USER), "str.split", HELD_BY_USER),
+        ("lengths.txt", lines_by_user(FEWER_HELD), "str.split", FEWER_HELD),
+    ],
+)  # fmt: skip
+def test_relevant_items_without_header_are_read_as_suggested(
+    name, lines, function, held_out, tmp_path
+):
     path = tmp_path / name
-    path.write_text(text)
+    path.write_text("\n".join(lines) + "\n")
     with pytest.raises(sm.InputError, match=name) as caught:
         sm.evaluate(SCORED, "recall@10", relevant=path)
-    relevant = suggested_data(caught.value)[how]
-    right = RECALL
-    if name == "lengths.txt":
-        held_out = {
-            user: items[: 1 + user % 3] for user, items in HELD_BY_USER.items()
-        }
-        right = np.mean(
-            [np.isin(held_out[u], LISTS_BY_USER[u]).mean() for u in LISTS_BY_USER]
-        )
+    relevant = suggested_data(caught.value)[function]
     (result,) = sm.evaluate(SCORED, "recall@10", relevant=relevant)
-    assert result.value == pytest.approx(right)
+    assert result.value == pytest.approx(mean_recall(held_out))
 
 
-def test_remedy_for_lists_without_header_is_right(tmp_path):
+def test_lists_without_header_are_read_as_suggested(tmp_path):
     path = tmp_path / "recs.tsv"
     SCORED.to_csv(path, sep="\t", header=False, index=False)
     with pytest.raises(sm.InputError, match="no header") as caught:
         sm.evaluate(path, "recall@10", relevant=HELD_BY_USER)
     lists = suggested_data(caught.value)["read_csv"]
     (result,) = sm.evaluate(lists, "recall@10", relevant=HELD_BY_USER)
-    assert result.value == pytest.approx(RECALL)
+    assert result.value == pytest.approx(mean_recall(HELD_BY_USER))
 
 
-def test_remedy_for_flat_scores_is_right():
-    scores = RNG.normal([2.0] + 99 * [0], size=(200, 100))
-    label = np.tile([1] + 99 * [0], 200)
-    right = np.mean((scores[:, 1:] > scores[:, :1]).sum(1) < 10)
-
-    def hit_rate(data, positive=0):
-        options = {"positive": positive, "n_items": 3706}
-        return sm.correct(data, "HR@10", "sampled", **options)[0].value
-
-    names = {"n_negatives": 99, "numpy": np}
-    for data, positive, expected in (
-        (scores[..., None], 0, "scores[..., 0]"),
-        (scores[None], 0, "scores.reshape(-1, scores.shape[-1])"),
-        (scores.reshape(-1, 1), 0, "scores.reshape(-1, 1 + n_negatives)"),
-        (scores.ravel(), label, "scores.reshape(-1, 1 + n_negatives)"),
-    ):
-        with pytest.raises(sm.InputError, match=re.escape(expected)):
-            hit_rate(data, positive)
-        assert hit_rate(eval(expected, {**names, "scores": data})) == right  # noqa: S307
-    table = pd.DataFrame({"score": scores.ravel(), "label": label})
-    expected = "numpy.arange(len(table)) // (1 + n_negatives)"
-    with pytest.raises(sm.InputError, match=re.escape(expected)):
-        hit_rate(table, None)
-    table["user_id"] = eval(expected, {**names, "table": table})  # noqa: S307
-    assert hit_rate(table, None) == right
-
-
-def test_remedy_for_results_of_a_vector_store_is_right():
-    """Chroma returns a dictionary of lists of lists."""
-    result = {"ids": [["a", "b"], ["c", "d"]], "distances": [[0.1, 0.4], [0.2, 0.3]]}
-    expected = "Ranks.from_top_k(data['ids'], relevant)"
-    with pytest.raises(sm.InputError, match=re.escape(expected)):
-        sm.evaluate(result, "mrr@2", relevant=[["b"], ["x"]])
-    names = {"Ranks": sm.Ranks, "data": result, "relevant": [["b"], ["x"]]}
-    ranks = eval(expected, names)  # noqa: S307
-    assert sm.evaluate(ranks, "mrr@2")[0].value == 0.25
-
-
-# What a refusal names
-
-RANDOM_SCORES = np.random.default_rng(0).random((6, 9))
-FIRST_ITEMS = list(range(6))
-UNSEEN = np.zeros(RANDOM_SCORES.shape)
-SHORT_LISTS = {"ann": ["a", "b"], "bob": ["b", "c"]}
-
-
-def damaged_matrix(values: np.ndarray) -> Any:
-    matrix = csr_array(values)
-    matrix.indices = matrix.indices + 99
-    return matrix
-
-
-def object_with(**attributes: Any) -> Any:
-    return SimpleNamespace(shape=(6, 9), **attributes)
-
-
-def auc_evaluation(data: Any, **options: Any) -> Callable[[], Any]:
-    return lambda: sm.evaluate(data, "auc", **{"relevant": FIRST_ITEMS, **options})
-
-
-def auc_correction(data: Any, **options: Any) -> Callable[[], Any]:
-    return lambda: sm.correct(data, "auc", n_items=9, **options)
-
-
-def budget_evaluation(**options: Any) -> Callable[[], Any]:
-    return lambda: sm.evaluate_on_budget(
-        RANDOM_SCORES, "hr@1", relevant=FIRST_ITEMS, seen=UNSEEN, **options
-    )
+ROWS = RNG.normal([2.0] + 99 * [0], size=(200, 100))
+ROW_LABELS = np.tile([1] + 99 * [0], 200)
 
 
 @pytest.mark.parametrize(
-    ("call", "pattern"),
+    ("data", "positive", "expression"),
     [
-        (auc_evaluation(damaged_matrix(RANDOM_SCORES)), "scores: damaged"),
-        (
-            auc_evaluation(RANDOM_SCORES, seen=damaged_matrix(RANDOM_SCORES)),
-            "seen: damaged",
-        ),
-        (
-            auc_evaluation(RANDOM_SCORES, relevant=damaged_matrix(RANDOM_SCORES)),
-            "relevant: damaged",
-        ),
-        (auc_evaluation(SHORT_LISTS, relevant={"1.0": ["a"]}), "no list .*user ann"),
-        (
-            auc_evaluation(
-                SHORT_LISTS,
-                relevant={"ann": ["a"], "bob": ["c"]},
-                seen=np.array([1, 3]),
-            ),
-            "grades, users x items",
-        ),
-        (auc_evaluation(SHORT_LISTS, relevant={"ann": ["a"]}), "give complete=True"),
-        (
-            auc_correction(
-                pd.DataFrame(
-                    {"user_id": [1, 1], "weight": [0.3, 0.2], "label": [1, 0]}
-                )
-            ),
-            "column score; .*user_id, weight, label",
-        ),
-        (auc_correction([1, 2, 3], n_negatives=5, ties="odd"), "tie policy 'odd'"),
-        (
-            budget_evaluation(items="items.csv"),
-            "items is 'items.csv', .*whole number",
-        ),
-        (budget_evaluation(items=8), "items is 8; expected 9"),
-        (lambda: sm.check(object_with(collect=0)), "SimpleNamespace; .*table"),
-        (
-            lambda: sm.check_negatives(
-                object_with(collect=0, lazy=0), {1: [2]}, {1: [3]}
-            ),
-            "negatives: .*SimpleNamespace",
-        ),
+        (ROWS[..., None], 0, "scores[..., 0]"),
+        (ROWS[None], 0, "scores.reshape(-1, scores.shape[-1])"),
+        (ROWS.reshape(-1, 1), 0, "scores.reshape(-1, 1 + n_negatives)"),
+        (ROWS.ravel(), ROW_LABELS, "scores.reshape(-1, 1 + n_negatives)"),
     ],
 )
-def test_refusal_names_argument_and_remedy(
-    call: Callable[[], Any], pattern: str
-) -> None:
-    with pytest.raises(sm.InputError, match=pattern):
-        call()
+def test_flat_scores_are_shaped_as_suggested(data, positive, expression):
+    with pytest.raises(sm.InputError, match=re.escape(expression)):
+        sm.correct(data, "HR@10", "sampled", positive=positive, n_items=3706)
+    names = {"n_negatives": 99, "numpy": np, "scores": data}
+    rows = eval(expression, names)  # noqa: S307
+    marks = 0
+    if np.ndim(positive):
+        marks = positive.reshape(rows.shape)
+    results = sm.correct(rows, "HR@10", "sampled", positive=marks, n_items=3706)
+    assert value_of(results) == np.mean((ROWS[:, 1:] > ROWS[:, :1]).sum(1) < 10)
+
+
+def test_flat_table_gets_users_as_suggested():
+    table = pd.DataFrame({"score": ROWS.ravel(), "label": ROW_LABELS})
+    expression = "numpy.arange(len(table)) // (1 + n_negatives)"
+    with pytest.raises(sm.InputError, match=re.escape(expression)):
+        sm.correct(table, "HR@10", "sampled", n_items=3706)
+    names = {"n_negatives": 99, "numpy": np, "table": table}
+    table["user_id"] = eval(expression, names)  # noqa: S307
+    results = sm.correct(table, "HR@10", "sampled", n_items=3706)
+    assert value_of(results) == np.mean((ROWS[:, 1:] > ROWS[:, :1]).sum(1) < 10)
+
+
+def test_results_of_a_vector_store_are_read_as_suggested():
+    """Chroma returns a dictionary of lists of lists."""
+    result = {"ids": [["a", "b"], ["c", "d"]], "distances": [[0.1, 0.4], [0.2, 0.3]]}
+    expression = "Ranks.from_top_k(data['ids'], relevant)"
+    with pytest.raises(sm.InputError, match=re.escape(expression)):
+        sm.evaluate(result, "mrr@2", relevant=[["b"], ["x"]])
+    names = {"Ranks": sm.Ranks, "data": result, "relevant": [["b"], ["x"]]}
+    ranks = eval(expression, names)  # noqa: S307
+    assert sm.evaluate(ranks, "mrr@2")[0].value == 0.25
