@@ -86,7 +86,7 @@ def padded_scores(end: float) -> np.ndarray:
 DATA_REMEDIES = {
     "scores of one query": Remedy(
         evaluation(PREDICTIONS, "precision@2", relevant=TARGET),
-            r"data\[None\] and relevant\[None\]",
+        r"data\[None\] and relevant\[None\]",
         evaluation(PREDICTIONS[None], "precision@2", relevant=TARGET[None]), 1 / 2),
     "f1 without a cut-off": Remedy(
         evaluation(PREDICTIONS[None], "f1", relevant=TARGET[None]), "f1@10",
@@ -102,25 +102,27 @@ DATA_REMEDIES = {
         evaluation(ITEMS_IN_CELLS.explode("item_id"), "rr@3", relevant=TEST), RR),
     "grades in a meter": Remedy(
         meter_evaluation({"scores": SCORES[:1], "positive": [[2, 0, 1]]}, metrics="ndcg@3"),
-            "from_scores.*concatenate",
+        "from_scores.*concatenate",
         ranks_evaluation(sm.Ranks.concatenate,
             [sm.Ranks.from_scores(SCORES[:1], np.array([[2, 0, 1]]))], metrics="ndcg@3"),
-            (1 / np.log2(3) + 2 / 2) / (2 + 1 / np.log2(3))),
+        (1 / np.log2(3) + 2 / 2) / (2 + 1 / np.log2(3))),
     "a third axis": Remedy(
         evaluation(SCORES[:, None], relevant=HELD), r"scores.reshape\(-1, scores.shape\[-1\]\)",
         evaluation(SCORES[:, None].reshape(-1, 3), relevant=HELD), RR),
     "ranks with gaps": Remedy(
         evaluation(pd.DataFrame({"user_id": 1, "item_id": [5, 6], "rank": [1, 3]}), "rr@3",
-            relevant={1: [6]}), "add a row",
+            relevant={1: [6]}),
+        "add a row",
         evaluation(pd.DataFrame({"user_id": 1, "item_id": [5, 6, -7], "rank": [1, 3, 2]}), "rr@3",
-            relevant={1: [6]}), 1 / 3),
+            relevant={1: [6]}),
+        1 / 3),
     "relevance in lists": Remedy(
         evaluation(FRAME.rename(columns={"score": "relevance"}), "rr@3", relevant=TEST),
-            "call the scores score",
+        "call the scores score",
         evaluation(FRAME, "rr@3", relevant=TEST), RR),
     "unknown name of scores": Remedy(
         evaluation(FRAME.rename(columns={"score": "strength"})[::-1], "rr@3", relevant=TEST),
-            "name it score",
+        "name it score",
         evaluation(FRAME[::-1], "rr@3", relevant=TEST), RR),
     "relevant item without a score": Remedy(
         evaluation(WITHOUT_RELEVANT_SCORE, relevant=HELD), "leave it out of relevant",
@@ -177,7 +179,8 @@ DATA_REMEDIES = {
     "lists with labels": Remedy(
         evaluation(MARKED.drop(columns="score")), "give relevant",
         evaluation(MARKED.drop(columns="label"), "rr@3",
-            relevant=MARKED[["user_id", "item_id", "label"]]), RR),
+            relevant=MARKED[["user_id", "item_id", "label"]]),
+        RR),
     "ids as scores": Remedy(
         evaluation(IDS, relevant=HELD), r"Ranks.from_top_k\(ids, relevant\)",
         ranks_evaluation(sm.Ranks.from_top_k, IDS, HELD, metrics="rr@3"), RR),
@@ -187,13 +190,13 @@ DATA_REMEDIES = {
     "two arrays of whole numbers": Remedy(
         evaluation((IDS, IDS[:, ::-1]), relevant=HELD), "from_top_k",
         ranks_evaluation(sm.Ranks.from_top_k, IDS, HELD, scores=[[3, 2, 1]] * 2, metrics="rr@3"),
-            RR),
+        RR),
     "rows without ids beside lists of users": Remedy(
         evaluation(LISTS, "rr@3", relevant=[["y"], ["z"]]), "dictionary of lists by user",
         evaluation(LISTS, "rr@3", relevant=TEST), RR),
     "item twice in a list": Remedy(
         ranks_evaluation(sm.Ranks.from_top_k, [[1, 1, 2]], [2], metrics="rr@3"),
-            "keep its first place",
+        "keep its first place",
         ranks_evaluation(sm.Ranks.from_top_k, [[1, 2]], [2], metrics="rr@2"), 1 / 2),
     "relevant filled with an item": Remedy(
         evaluation(WIDER, "recall@2", relevant=[[2, 0, 0], [1, 0, 0]]), "each item once",
@@ -209,27 +212,30 @@ DATA_REMEDIES = {
         evaluation([[3.0, 1.0, 2.0]], "ap", relevant=np.array([[0, 1, 2]])), (1 / 2 + 2 / 3) / 2),
     "several columns in an array": Remedy(
         evaluation(SCORES, "recall@2", relevant=np.array([[2, 0], [1, -1]])),
-            r"\[row\[row >= 0\].tolist\(\)",
+        r"\[row\[row >= 0\].tolist\(\)",
         evaluation(SCORES, "recall@2",
-            relevant=[row[row >= 0].tolist() for row in np.array([[2, 0], [1, -1]])]), 3 / 4),
+            relevant=[row[row >= 0].tolist() for row in np.array([[2, 0], [1, -1]])]),
+        3 / 4),
     "marks beside lists": Remedy(
         ranks_evaluation(sm.Ranks.from_top_k, IDS, np.array([[0, 0, 1], [1, 0, 0]])),
-            "scipy.sparse.csr_array",
+        "scipy.sparse.csr_array",
         ranks_evaluation(sm.Ranks.from_top_k, IDS,
-            sparse.csr_array(np.array([[0, 0, 1], [1, 0, 0]])), metrics="rr@3"), RR),
+            sparse.csr_array(np.array([[0, 0, 1], [1, 0, 0]])), metrics="rr@3"),
+        RR),
     "ids with gaps": Remedy(
         ranks_evaluation(sm.Ranks.from_top_k, GAPS, [2, 0]), r"np.nan_to_num\(ids, nan=-1\)",
         ranks_evaluation(sm.Ranks.from_top_k, np.nan_to_num(GAPS, nan=-1).astype(int), [2, 0],
-            metrics="rr@2"), (1 / 2 + 0) / 2),
+            metrics="rr@2"),
+        (1 / 2 + 0) / 2),
     "relevant ids with gaps": Remedy(
         ranks_evaluation(sm.Ranks.from_top_k, IDS, np.array([[2, np.nan], [1, 0]])),
-            r"np.nan_to_num\(ids, nan=-1\)",
+        r"np.nan_to_num\(ids, nan=-1\)",
         ranks_evaluation(sm.Ranks.from_top_k, IDS, np.array([[2, -1], [1, 0]]), metrics="recall@2"),
-            (1 + 1 / 2) / 2),
+        (1 + 1 / 2) / 2),
     "relevant columns with gaps": Remedy(
         evaluation(SCORES, relevant=np.array([2, np.nan])), r"np.nan_to_num\(ids, nan=-1\)",
         evaluation(SCORES, relevant=np.nan_to_num(np.array([2, np.nan]), nan=-1).astype(int)),
-            1 / 2),
+        1 / 2),
     "negatives with gaps": Remedy(
         correction(padded_scores(np.nan), positive=0), "-inf at their end",
         correction(padded_scores(-np.inf), positive=0), 1 / 2),
@@ -246,7 +252,7 @@ DATA_REMEDIES = {
         correction(AMONG.ravel().reshape(-1, 1 + 2), positive=0), 1 / 2),
     "candidates and their scores": Remedy(
         correction((IDS, SCORES), relevant=[1, 2]),
-            r"positive, such as 0, or \(ids == held_out\[:, None\]\).argmax\(axis=1\)",
+        r"positive, such as 0, or \(ids == held_out\[:, None\]\).argmax\(axis=1\)",
         correction(SCORES, positive=(np.array([1, 2])[:, None] == IDS).argmax(axis=1)), 1 / 2),
     "held-out items beside a matrix": Remedy(
         correction(AMONG, relevant=[0, 0]), "columns of held-out items by positive",
@@ -260,24 +266,25 @@ DATA_REMEDIES = {
         correction(LABELLED.drop(columns="label")), "column label", correction(LABELLED), 1 / 2),
     "ranks among negatives called rank": Remedy(
         correction(SAMPLED.rename(columns={"sampled_rank": "rank"}), n_negatives=2),
-            "call ranks among negatives sampled_rank",
+        "call ranks among negatives sampled_rank",
         correction(SAMPLED, n_negatives=2), 1 / 2),
     "index of scores in a column": Remedy(
         ranks_evaluation(sm.Ranks.from_scores, USERS_IN_COLUMN, HELD_BY_ID),
-            r"set_index\('user_id'\)",
+        r"set_index\('user_id'\)",
         ranks_evaluation(sm.Ranks.from_scores, USERS_IN_COLUMN.set_index("user_id"), HELD_BY_ID),
-            RR),
+        RR),
     "index of scores by an option": Remedy(
         ranks_evaluation(sm.Ranks.from_scores, USERS_IN_COLUMN, HELD_BY_ID), "users=",
         ranks_evaluation(sm.Ranks.from_scores, SCORES, HELD_BY_ID, users=["a", "b"]), RR),
     "other ids than those of the index": Remedy(
         ranks_evaluation(sm.Ranks.from_scores, USERS_IN_INDEX, HELD_BY_ID, users=["b", "a"]),
-            "leave users out",
+        "leave users out",
         ranks_evaluation(sm.Ranks.from_scores, USERS_IN_INDEX, HELD_BY_ID), RR),
     "scores of relevant items alone": Remedy(
         evaluation(PREDICT_RANK, relevant=np.arange(12)), r"Ranks.from_ranks\(ranks.data \+ 1",
         ranks_evaluation(sm.Ranks.from_ranks, (PREDICT_RANK.data - 1).astype(int) + 1, 15,
-            users=PREDICT_RANK.tocoo().row), float(np.mean(1 / np.arange(1, 13)))),
+            users=PREDICT_RANK.tocoo().row),
+        float(np.mean(1 / np.arange(1, 13)))),
     "function of pairs without a size": Remedy(
         ranks_evaluation(sm.Ranks.from_function, score_pairs, HELD), "needs n_items",
         ranks_evaluation(sm.Ranks.from_function, score_pairs, HELD, n_items=3), RR),
@@ -286,14 +293,14 @@ DATA_REMEDIES = {
         ranks_evaluation(sm.Ranks.from_function, score_users, {0: [2], 1: [0]}, users=[0, 1]), RR),
     "users beside a table of ranks": Remedy(
         ranks_evaluation(sm.Ranks.from_ranks, RANKS.drop(columns="user_id"), 9, users=["a", "b"]),
-            "columns user_id",
+        "columns user_id",
         ranks_evaluation(sm.Ranks.from_ranks, RANKS, 9), 3 / 8),
     "least grade without grades": Remedy(
         evaluation(SCORES, relevant=HELD, min_relevance=2), "matrix with grades",
         evaluation(SCORES, relevant=np.array([[1, 0, 3], [4, 0, 0]]), min_relevance=2), RR),
     "masked scores": Remedy(
         evaluation(np.ma.masked_equal(SCORES, 0.9), relevant=HELD),
-            "scores.data and seen=scores.mask",
+        "scores.data and seen=scores.mask",
         evaluation(SCORES, relevant=HELD, seen=SCORES == 0.9), (1 + 1 / 3) / 2),
     "meter without scores": Remedy(
         meter_evaluation({}), "scores or ranks",
@@ -306,14 +313,14 @@ DATA_REMEDIES = {
         meter_evaluation({"scores": SCORES[:1], "positive": [[0, 0, 1]]}), 1 / 2),
     "ratings without ids": Remedy(
         lambda: sm.rmse(RATED.assign(prediction=4.0), RATED.assign(est=4.0, prediction=4.0)),
-            "expected one",
+        "expected one",
         lambda: sm.rmse(RATED["rating"], RATED.assign(est=4.0)["est"]), 1.0),
     "metric of ratings": Remedy(
         evaluation(SCORES, "rmse", relevant=HELD), r"sampled_metrics.rmse\(true, predicted\)",
         lambda: sm.rmse([5.0, 3.0], [4.0, 4.0]), 1.0),
     "pooled metric by user": Remedy(
         lambda: sm.values_by_user(SCORES, "recall-micro@2", relevant=HELD).mean().item(),
-            "use recall@2",
+        "use recall@2",
         lambda: sm.values_by_user(SCORES, "recall@2", relevant=HELD).mean().item(), 1 / 2),
 }  # fmt: skip
 
@@ -417,14 +424,17 @@ METER_REMEDIES = {
         merged({"n_items": 3}, {"n_items": 3}), RR),
     "rows of fewer negatives": Remedy(
         metered_sample({"scores": LONG_ROW[None]}, {"scores": SHORT_ROW[None]}, metrics="hr@7",
-            n_items=90), "pad rows.* with -inf",
+            n_items=90),
+        "pad rows.* with -inf",
         metered_sample({"scores": LONG_ROW[None]}, {"scores": PADDED_ROW[None]}, metrics="hr@7",
-            n_items=90), 1.0),
+            n_items=90),
+        1.0),
     "rows of far fewer negatives": Remedy(
         metered_sample({"scores": UNEVEN_ROWS}, metrics="hr@7", n_items=90),
-            "sampling='distinct' with n_negatives",
+        "sampling='distinct' with n_negatives",
         metered_sample({"scores": UNEVEN_ROWS}, metrics="hr@7", n_items=90, sampling="distinct",
-            n_negatives=12), 1.0),
+            n_negatives=12),
+        1.0),
     "users in one batch, in all": Remedy(
         meter_evaluation(WITH_USERS[0], BATCHES[1]), "with all", meter_evaluation(*WITH_USERS), RR),
     "users in one batch, in none": Remedy(

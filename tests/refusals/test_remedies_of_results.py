@@ -106,9 +106,11 @@ BUDGET_REMEDIES = {
         lambda: budget_interval_holds(9, MANY_HIT_RATE), True),
     "deep cut-off": Remedy(
         budget_value(LONG_SCORES, f"hr@{LONG_CUTOFF}", relevant=[0, 0],
-            seen=np.zeros(LONG_SCORES.shape), budget=MOST_DEPTH + 9), "rank fully",
+            seen=np.zeros(LONG_SCORES.shape), budget=MOST_DEPTH + 9),
+        "rank fully",
         lambda: value_of(sm.evaluate(sm.rank(LONG_SCORES, seen=[[], []], relevant=[0, 0]),
-            f"hr@{LONG_CUTOFF}")), 1 / 2),  # the item of user 1 has the last rank
+            f"hr@{LONG_CUTOFF}")),
+        1 / 2),  # the item of user 1 has the last rank
     "metric that has no estimate": Remedy(
         budget_value(metrics="rr-by-relevant"), "known:.*mrr", budget_value(), RR),
     "several held-out items": Remedy(
@@ -209,37 +211,37 @@ COMPARE_REMEDIES = {
         sampled_comparison(TRUE_RANKS, "sampled"), (1 / 2, 1 / 4)),
     "sampling beside full rankings": Remedy(
         comparison(TRUE_RANKS, n_items=3, sampling="with-replacement"), "leave it out",
-        comparison(TRUE_RANKS, n_items=3), ((1 + 1 / 2 + 1 / 3 + 1) / 4,
-            (1 / 2 + 1 / 3 + 1 / 3 + 1) / 4)),
+        comparison(TRUE_RANKS, n_items=3),
+        ((1 + 1 / 2 + 1 / 3 + 1) / 4, (1 / 2 + 1 / 3 + 1 / 3 + 1) / 4)),
     "complete beside sampled ranks": Remedy(
         sampled_comparison(TRUE_RANKS, complete=True), "complete does not.*leave it out",
         sampled_comparison(TRUE_RANKS), (1 / 2, 1 / 4)),
     "relevant beside scores of samples": Remedy(
         sampled_comparison(BOTH, relevant=HELD, positive=[2, 0], n_negatives=None),
-            "leave it out.*positive",
+        "leave it out.*positive",
         sampled_comparison(BOTH, positive=[2, 0], n_negatives=None), (0.0, 1 / 2)),
     "scores without relevant items": Remedy(
         comparison(BOTH), "give relevant", comparison(BOTH, relevant=HELD), BOTH_RR),
     "different numbers of negatives": Remedy(
         comparison({"a": sampled_ranks([1, 2, 3, 1], 2), "b": sampled_ranks([1] * 4, 3)}),
-            "in the same way",
+        "in the same way",
         sampled_comparison(TRUE_RANKS), (1 / 2, 1 / 4)),
     "full and sampled ranks": Remedy(
         comparison({"a": full_ranks([1, 2]), "b": sampled_ranks([1, 2], 2)}),
-            "rankings of one kind",
+        "rankings of one kind",
         comparison({"a": full_ranks([1, 2]), "b": full_ranks([2, 2])}), (3 / 4, 1 / 2)),
     "name of a recommender": Remedy(
         comparison({("a", 1): SCORES, "b": -SCORES}, relevant=HELD), "expected text",
         comparison({"a, 1": SCORES, "b": -SCORES}, relevant=HELD), BOTH_RR),
     "relevant beside Ranks of one recommender": Remedy(
         comparison({"a": SCORES, "b": FULL_RANKS["b"]}, relevant=HELD),
-            "give a as Ranks as well.*leave it out",
+        "give a as Ranks as well.*leave it out",
         comparison({"a": sm.Ranks.from_scores(SCORES, HELD), "b": FULL_RANKS["b"]}), BOTH_RR),
     "relevant beside Ranks of both": Remedy(
         comparison(FULL_RANKS, relevant=HELD), "leave it out", comparison(FULL_RANKS), BOTH_RR),
     "relevant beside ranks of one recommender": Remedy(
         comparison({"a": SCORES, "b": [2, 1]}, relevant=HELD),
-            "leave it out, and compare with Ranks.from_scores",
+        "leave it out, and compare with Ranks.from_scores",
         comparison({"a": sm.Ranks.from_scores(SCORES, HELD), "b": FULL_RANKS["b"]}), BOTH_RR),
     "size beside scores and ranks": Remedy(
         comparison({"a": FULL_RANKS["a"], "b": [2, 1]}, n_items=3), "leave it out",
@@ -271,7 +273,8 @@ COMPARE_REMEDIES = {
     "users without ids, by users": Remedy(
         comparison({"a": full_ranks([1, 2, 3]), "b": full_ranks([2, 3])}), "users=",
         comparison({"a": full_ranks([1, 2, 3], users=[1, 2, 3]),
-            "b": full_ranks([2, 3], users=[1, 3])}), COMMON_RR),
+            "b": full_ranks([2, 3], users=[1, 3])}),
+        COMMON_RR),
     "users without ids, by a column": Remedy(
         comparison({"a": full_ranks([1, 2, 3]), "b": full_ranks([2, 3])}), "column user_id",
         comparison({"a": USERS_A, "b": USERS_B}, n_items=3), COMMON_RR),
@@ -370,24 +373,27 @@ PLAN_REMEDIES = {
     "vectors": Remedy(
         planned(VECTORS, OTHER_VECTORS), "`compare` takes them, with relevant",
         comparison({"a": VECTORS, "b": OTHER_VECTORS}, metrics="hr@1", relevant=[0, 0]),
-            (1 / 2, 1 / 2)),
+        (1 / 2, 1 / 2)),
     "scores": Remedy(
         planned(SCORES, -SCORES), r"Ranks.from_scores\(scores, relevant\)",
         planned(sm.Ranks.from_scores(SCORES, HELD), sm.Ranks.from_scores(-SCORES, HELD)),
-            (0.0, 1 / 2)),
+        (0.0, 1 / 2)),
     "lists": Remedy(
         planned(LISTS, OTHER_LISTS), r"Ranks.from_lists\(lists, relevant, complete=True\)",
         planned(sm.Ranks.from_lists(LISTS, LISTS_TEST, complete=True),
-            sm.Ranks.from_lists(OTHER_LISTS, LISTS_TEST, complete=True)), (1 / 2, 1 / 2)),
+            sm.Ranks.from_lists(OTHER_LISTS, LISTS_TEST, complete=True)),
+        (1 / 2, 1 / 2)),
     "functions": Remedy(
         planned(lambda users: SCORES[users], lambda users: -SCORES[users]),
-            r"Ranks.from_function\(score, relevant\)",
+        r"Ranks.from_function\(score, relevant\)",
         planned(sm.Ranks.from_function(lambda users: SCORES[users], HELD),
-            sm.Ranks.from_function(lambda users: -SCORES[users], HELD)), (0.0, 1 / 2)),
+            sm.Ranks.from_function(lambda users: -SCORES[users], HELD)),
+        (0.0, 1 / 2)),
     "scores, by a table of ranks": Remedy(
         planned(SCORES, -SCORES), "a table of user_id and rank",
         planned(pd.DataFrame({"user_id": [1, 2], "rank": [2, 3]}),
-            pd.DataFrame({"user_id": [1, 2], "rank": [2, 1]}), n_items=3), (0.0, 1 / 2)),
+            pd.DataFrame({"user_id": [1, 2], "rank": [2, 1]}), n_items=3),
+        (0.0, 1 / 2)),
     "labelled pairs": Remedy(
         planned(LABELLED, LABELLED), "Ranks.from_pairs",
         planned(sm.Ranks.from_pairs(LABELLED), sm.Ranks.from_pairs(LABELLED)), (1 / 2, 1 / 2)),
@@ -504,7 +510,7 @@ CHECK_REMEDIES = {
     "second rank much likelier than the first": Remedy(
         reported_range({"HR@1": "0.01", "HR@2": "0.28"}, **ALL_OTHERS, shape=2), "try shape='none'",
         reported_range({"HR@1": "0.01", "HR@2": "0.28"}, **ALL_OTHERS, shape="none"),
-            [0.005, 0.015]),
+        [0.005, 0.015]),
     "metric of ratings": Remedy(
         reported_range({"rmse": "0.7"}), r"sampled_metrics.rmse\(true, predicted\)",
         lambda: sm.rmse([5.0, 3.0], [4.0, 4.0]), 1.0),
@@ -582,9 +588,10 @@ RATING_REMEDIES = {
         error([5, 3], [4]), "for each rating", error([5, 3], [4, 5]), np.sqrt(5 / 2)),
     "indexes in another order": Remedy(
         error(TRUE["rating"], pd.Series([4.0, 5, 4], [2, 1, 0]), function=sm.mae),
-            "sort both alike",
+        "sort both alike",
         error(TRUE["rating"].sort_index(), pd.Series([4.0, 5, 4], [2, 1, 0]).sort_index(),
-            function=sm.mae), MEAN_ERROR),
+            function=sm.mae),
+        MEAN_ERROR),
     "index of a split": Remedy(
         error(SPLIT, pd.Series([4.0, 5, 4])), r"to_numpy\(\)",
         error(SPLIT.to_numpy(), pd.Series([4.0, 5, 4]).to_numpy()), ERROR),
@@ -602,10 +609,11 @@ RATING_REMEDIES = {
     "matrix in a DataFrame": Remedy(
         error(pd.DataFrame([[5.0, 3]]), pd.DataFrame([[4.0, 5]])), "give the array",
         error(pd.DataFrame([[5.0, 3]]).to_numpy(), pd.DataFrame([[4.0, 5]]).to_numpy()),
-            np.sqrt(5 / 2)),
+        np.sqrt(5 / 2)),
     "tuples": Remedy(
         error([(1, 5, 5.0), (1, 6, 3.0), (2, 5, 4.0)], [(2, 5, 4.0), (1, 5, 4.0), (1, 6, 5.0)],
-            function=sm.mae), "a table of user_id, item_id",
+            function=sm.mae),
+        "a table of user_id, item_id",
         error(TRUE, PREDICTED, function=sm.mae), MEAN_ERROR),
     "ids in one table": Remedy(
         error(TRUE, PREDICTED.drop(columns="user_id")), "user_id and item_id in both",
@@ -613,7 +621,8 @@ RATING_REMEDIES = {
     "rows of ids": Remedy(
         error(RATING_ROWS, PREDICTED_ROWS), "give a table of user_id",
         error(pd.DataFrame(RATING_ROWS, columns=[*TRUE]),
-            pd.DataFrame(PREDICTED_ROWS, columns=[*PREDICTED])), ERROR),
+            pd.DataFrame(PREDICTED_ROWS, columns=[*PREDICTED])),
+        ERROR),
     "dictionary of numbers": Remedy(
         error(TRUE, {1: [4.0, 5.0], 2: [4.0]}), "numbers by item for each user",
         error(TRUE, BY_PAIR), ERROR),

@@ -250,24 +250,12 @@ def test_random_order_warns(ranks, warns):
     ("ranks", "warns"),
     [
         (full_ranks(repeat_ranks((100, 30), (1, 30)), 1000), True),
-        (
-            full_ranks(repeat_ranks((100, 30), (1, 30)), 105),
-            False,
-        ),  # at the end of all candidates
-        (
-            full_ranks(repeat_ranks((100, 6), (1, 54)), 400),
-            False,
-        ),  # chance explains as many
-        (
-            full_ranks(repeat_ranks((100, 6), (1, 54)), 1000),
-            True,
-        ),  # none in the other nine tenths
-        (
-            full_ranks(repeat_ranks((4, 30), (1, 30)), 1000),
-            False,
-        ),  # low ranks are frequent anyway
+        (full_ranks(repeat_ranks((100, 30), (1, 30)), 105), False),  # at the end of all candidates
+        (full_ranks(repeat_ranks((100, 6), (1, 54)), 400), False),  # chance explains as many
+        (full_ranks(repeat_ranks((100, 6), (1, 54)), 1000), True),  # none in the other nine tenths
+        (full_ranks(repeat_ranks((4, 30), (1, 30)), 1000), False),  # low ranks are frequent anyway
     ],
-)
+)  # fmt: skip
 def test_full_ranks_that_end_early_warn(ranks, warns):
     assert ("largest" in warning_text(warn_about_ranks, ranks)) == warns
 

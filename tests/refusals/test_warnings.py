@@ -259,27 +259,16 @@ def sampled(ranks, **columns):
         (SAMPLE_SCORES.T, {}, "above 52.1 %"),
         (0 * SAMPLE_SCORES, {"shape": "none"}, "a tenth of their negatives"),
         (SAMPLE_SCORES, {"n_items": N_NEGATIVES + 1}, "n_items is 101"),
+        (sampled(SAMPLE_RANKS, user_id=np.arange(N_ROWS) % 900), {}, "40 of 900 users"),
         (
-            sampled(SAMPLE_RANKS, user_id=np.arange(N_ROWS) % 900),
-            {},
-            "40 of 900 users",
-        ),
+            sampled(SAMPLE_RANKS, user_id=np.arange(N_ROWS) % 470, repetition=np.arange(N_ROWS)),
+                {},
+            None),
         (
-            sampled(
-                SAMPLE_RANKS,
-                user_id=np.arange(N_ROWS) % 470,
-                repetition=np.arange(N_ROWS),
-            ),
-            {},
-            None,
-        ),
-        (
-            sampled(SAMPLE_RANKS, n_negatives=N_NEGATIVES - (SAMPLE_RANKS < 9)),
-            {},
-            "more than 99 negatives",
-        ),
+            sampled(SAMPLE_RANKS, n_negatives=N_NEGATIVES - (SAMPLE_RANKS < 9)), {},
+            "more than 99 negatives"),
     ],
-)
+)  # fmt: skip
 def test_unlikely_negatives_warn(data, options, message, recwarn):
     options = {
         "positive": None if isinstance(data, pd.DataFrame) else 0,

@@ -166,21 +166,12 @@ def scores_of_wrong_width(users):
         (lambda: sm.Ranks.from_top_k([[1]], [1], users=[0.5]), "users"),
         (lambda: sm.Ranks.from_top_k([[1]], [1], users=[1, 2]), r"\(2,\)"),
         (lambda: sm.Ranks.from_top_k([[-1, 1]], [1]), "row 1"),
-        (
-            lambda: sm.Ranks.from_function(scores_of_wrong_width, [0, 1, 0]),
-            r"\(3, 5\)",
-        ),
+        (lambda: sm.Ranks.from_function(scores_of_wrong_width, [0, 1, 0]), r"\(3, 5\)"),
         (lambda: sm.SampledRanks.from_pairs(5, n_items=9), "int"),
-        (
-            lambda: sm.negatives({"u": [1]}, None, 1, items=np.ones((2, 2), int)),
-            r"\(2, 2\)",
-        ),
-        (
-            lambda: sm.evaluate({"user_id": [1], "sampled_rank": [1]}, "auc"),
-            "correct",
-        ),
+        (lambda: sm.negatives({"u": [1]}, None, 1, items=np.ones((2, 2), int)), r"\(2, 2\)"),
+        (lambda: sm.evaluate({"user_id": [1], "sampled_rank": [1]}, "auc"), "correct"),
     ],
-)
+)  # fmt: skip
 def test_constructor_refuses_wrong_arrays(call, word):
     with pytest.raises(sm.InputError, match=word):
         call()
@@ -214,16 +205,8 @@ def test_wrong_scores_among_negatives_are_refused(data, options, message):
 @pytest.mark.parametrize(
     ("data", "options", "message"),
     [
-        (
-            TWO_USERS,
-            {"relevant": [0]},
-            r"relevant items are int64 of shape \(1,\); expected",
-        ),
-        (
-            TWO_USERS,
-            {"relevant": [0, 2], "seen": csr_array((2, 2))},
-            "seen items are float64 of",
-        ),
+        (TWO_USERS, {"relevant": [0]}, r"relevant items are int64 of shape \(1,\); expected"),
+        (TWO_USERS, {"relevant": [0, 2], "seen": csr_array((2, 2))}, "seen items are float64 of"),
         ([2, 4], {"n_items": 3}, "row 2, column rank: found 4; .*1 to 3"),
         ([2.5, 1], {"n_items": 3}, "found 2.5; expected whole numbers"),
         (["u", "v"], {}, "found list of <U1"),
@@ -233,7 +216,7 @@ def test_wrong_scores_among_negatives_are_refused(data, options, message):
         (sm.Ranks([9], [0], [0]), {"n_items": 10}, "does not go with Ranks"),
         (pd.DataFrame({"rank": ["x"]}), {"n_items": 3}, "row 1, column rank"),
     ],
-)
+)  # fmt: skip
 def test_wrong_full_ranking_is_refused(data, options, message):
     with pytest.raises(sm.InputError, match=message) as caught:
         sm.evaluate(data, "mrr", **options)
@@ -268,34 +251,19 @@ FULL_OPTIONS = {"relevant": HELD, "seen": FULL_SCORES < -9}
     [
         (lambda _: sm.correct(MASKED_SCORES, "auc", **SAMPLE_OPTIONS), "mask"),
         (lambda _: sm.evaluate(MASKED_SCORES, "auc", relevant=HELD % 11), "mask"),
-        (
-            lambda _: sm.rank(lambda rows: MASKED_SCORES[rows], None, HELD % 11),
-            "mask",
-        ),
+        (lambda _: sm.rank(lambda rows: MASKED_SCORES[rows], None, HELD % 11), "mask"),
         (lambda _: sm.SampledRanks(np.ma.array([1, 2], mask=[0, 1]), 9, 2), "mask"),
-        (
-            lambda path: sm.correct(SAMPLE_SCORES, relevant=path, **SAMPLE_OPTIONS),
-            "relevant",
-        ),
+        (lambda path: sm.correct(SAMPLE_SCORES, relevant=path, **SAMPLE_OPTIONS), "relevant"),
         (lambda _: sm.correct(SAMPLE_TABLE, **SAMPLE_OPTIONS), "positive"),
+        (lambda path: sm.correct(SAMPLE_TABLE, n_items=3541, relevant=path), "relevant"),
         (
-            lambda path: sm.correct(SAMPLE_TABLE, n_items=3541, relevant=path),
-            "relevant",
-        ),
+            lambda path: sm.compare(dict.fromkeys("ab", SAMPLE_SCORES), seen=path,
+                **SAMPLE_OPTIONS), "seen"),
         (
-            lambda path: sm.compare(
-                dict.fromkeys("ab", SAMPLE_SCORES), seen=path, **SAMPLE_OPTIONS
-            ),
-            "seen",
-        ),
-        (
-            lambda _: sm.compare(
-                dict.fromkeys("ab", FULL_SCORES), sampling="distinct", **FULL_OPTIONS
-            ),
-            "sampling",
-        ),
+            lambda _: sm.compare(dict.fromkeys("ab", FULL_SCORES), sampling="distinct",
+                **FULL_OPTIONS), "sampling"),
     ],
-)
+)  # fmt: skip
 def test_masked_array_or_wrong_option_is_refused(call, message, tmp_path):
     (tmp_path / "t.csv").write_text("user_id,item_id\n1,2\n3,4\n")
     with pytest.raises(sm.InputError, match=message):
