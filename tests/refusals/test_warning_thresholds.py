@@ -17,13 +17,22 @@ from sampled_metrics.ranks.warnings import (
     warn_about_seen_items,
 )
 from tests.helpers.caught_warnings import (
-    full_messages,
-    messages_with,
     warnings_of,
     warns_about,
 )
 
 M, N = 100, 3541
+
+
+def warning_text(warn, *arguments, **options):
+    """Return what a function warns of, or an empty text."""
+    return "\n".join(warnings_of(warn, *arguments, **options))
+
+
+def full_ranks(ranks, n_candidates, tied=0):
+    """Return full rankings with one item per user, by its best rank."""
+    count = np.size(ranks)
+    return Ranks([n_candidates] * count, np.asarray(ranks) - 1, [tied] * count)
 
 
 def low_ranks(rows):
@@ -42,16 +51,11 @@ def scores_with_equal_rows(equal, rows, width=20):
     ("equal", "rows", "warns"),
     [(1, 50, True), (1, 100, True), (1, 101, False), (2, 200, True), (49, 49, False)],
 )
-def test_hundredth_of_rows_without_order_warns(equal, rows, warns, recwarn):
-    sm.correct(
-        scores_with_equal_rows(equal, rows),
-        "hr@1",
-        "sampled",
-        positive=0,
-        n_items=N,
-        shape="none",
-    )
-    assert bool(messages_with(recwarn, "rows are equal")) == warns
+def test_hundredth_of_rows_without_order_warns(equal, rows, warns):
+    options = {"positive": 0, "n_items": N, "shape": "none"}
+    scores = scores_with_equal_rows(equal, rows)
+    text = warning_text(sm.correct, scores, "hr@1", "sampled", **options)
+    assert ("rows are equal" in text) == warns
 
 
 @pytest.mark.parametrize(
@@ -64,13 +68,13 @@ def test_hundredth_of_rows_without_order_warns(equal, rows, warns, recwarn):
         (500, 44, False),
     ],
 )
-def test_held_out_items_near_the_middle_warn(rows, low, warns, recwarn, tmp_path):
+def test_held_out_items_near_the_middle_warn(rows, low, warns, tmp_path):
     """Each rank is `low` + 1 of 101: the item is above 100 - `low` percent of its negatives."""
     path = tmp_path / "ranks.csv"
     pd.DataFrame({"sampled_rank": np.full(rows, low + 1)}).to_csv(path, index=False)
-    as_sampled_ranks(path, n_negatives=M, n_items=N)
+    text = warning_text(as_sampled_ranks, path, n_negatives=M, n_items=N)
     message = f"above {100 - 100 * low / M:.1f} % of their negatives"
-    assert bool(messages_with(recwarn, message)) == warns
+    assert (message in text) == warns
 
 
 @pytest.mark.parametrize(
@@ -82,12 +86,12 @@ def test_held_out_items_near_the_middle_warn(rows, low, warns, recwarn, tmp_path
         (101, 9, False),  # the last place
     ],
 )
-def test_table_of_ranks_that_end_early_warns(largest, near, warns, recwarn):
+def test_table_of_ranks_that_end_early_warns(largest, near, warns):
     rows = np.append(np.ones(400, np.int64), np.full(near, largest))
     table = pd.DataFrame({"sampled_rank": rows, "n_negatives": M})
-    sm.correct(table, "auc", "sampled", n_items=N, shape="none")
+    text = warning_text(sm.correct, table, "auc", "sampled", n_items=N, shape="none")
     message = f"the largest rank is {largest} of 101, and {near} of {rows.size} rows are near it"
-    assert bool(messages_with(recwarn, message)) == warns
+    assert (message in text) == warns
 
 
 @pytest.mark.parametrize(("least", "is_taken"), [(90, True), (89, False), (99, True)])
@@ -105,89 +109,56 @@ def test_up_to_a_tenth_fewer_negatives_are_thinned(least, is_taken):
 
 
 @pytest.mark.filterwarnings("ignore:.*the largest rank")
-@pytest.mark.parametrize(
-    "metric", ["ndcg@10", "ap", "rr@5", "hit@3", "f1@4", "precision@2"]
-)
-def test_ranks_of_single_items_give_no_metric_of_all_items(metric):
+def test_ranks_of_single_items_give_no_metric_of_all_items():
     ranks = [1, 2, 5, 30] * 20
     users = np.repeat(np.arange(40), 2)
     several = sm.SampledRanks(ranks, 200, 50, users=users, several_items=True)
-    with pytest.raises(sm.InputError, match="held-out"):
-        sm.correct(several, metric, "cls")
-    for taken in ("recall@10", "auc"):
-        assert sm.correct(several, taken, "cls", shape="none")[0].n_users == 40
+    for metric in ("ndcg@10", "ap", "rr@5", "hit@3", "f1@4", "precision@2"):
+        with pytest.raises(sm.InputError, match="held-out"):
+            sm.correct(several, metric, "cls")
+    for metric in ("recall@10", "auc"):
+        assert sm.correct(several, metric, "cls", shape="none")[0].n_users == 40
+
+
+@pytest.mark.parametrize("m", [20, 50, 99, 100, 200, 500, 999, 1000])
+def test_ten_users_with_usual_number_of_candidates_warn(m):
+    """They may be a held-out item and its negatives; the item may be counted or not."""
+    for n_candidates in (m, m + 1):
+        ranks = full_ranks(np.ones(10, int), n_candidates)
+        message = f"all 10 users have {n_candidates} candidates"
+        assert message in warning_text(sm.evaluate, ranks, "recall@1")
 
 
 @pytest.mark.parametrize(
-    ("candidates", "users", "warns"),
-    [
-        (m + more, 10, True)
-        for m in (20, 50, 99, 100, 200, 500, 999, 1000)
-        for more in (0, 1)
-    ]
-    + [
-        (100, 9, False),
-        (19, 10, False),
-        (22, 10, False),
-        (300, 10, False),
-        (1002, 10, False),
-    ],
+    ("n_candidates", "users"), [(100, 9), (19, 10), (22, 10), (300, 10), (1002, 10)]
 )
-def test_ten_users_with_usual_number_of_candidates_warn(
-    candidates, users, warns, recwarn
-):
-    """They may be a held-out item and its negatives; the item may be counted or not."""
-    none = np.zeros(users, np.int64)
-    sm.evaluate(sm.Ranks(np.full(users, candidates), none, none), "recall@1")
-    message = f"all {users} users have {candidates} candidates"
-    assert bool(messages_with(recwarn, message)) == warns
+def test_other_number_of_candidates_or_users_does_not_warn(n_candidates, users):
+    ranks = full_ranks(np.ones(users, int), n_candidates)
+    assert "candidates" not in warning_text(sm.evaluate, ranks, "recall@1")
 
 
-def test_different_numbers_of_candidates_do_not_warn(recwarn):
-    sm.evaluate(sm.Ranks([100] * 10 + [101], [0] * 11, [0] * 11), "recall@1")
-    assert full_messages(recwarn) == []
+def test_different_numbers_of_candidates_do_not_warn():
+    ranks = sm.Ranks([100] * 10 + [101], [0] * 11, [0] * 11)
+    assert not warnings_of(sm.evaluate, ranks, "recall@1")
 
 
 def test_min_relevance_above_one_needs_grades():
     ranks = sm.Ranks([9, 9], [0, 4], [0, 0])
     for least in (0, 0.5, 1):
         assert ranks.at_least(least).n_better.tolist() == [0, 4]
-    with pytest.raises(
-        sm.InputError, match=r"min_relevance is 1\.5, but there are no grades"
-    ):
+    with pytest.raises(sm.InputError, match=r"min_relevance is 1\.5.*no grades"):
         ranks.at_least(1.5)
 
 
-@pytest.mark.parametrize("share", [0.02, 0.05, 0.2, 0.5])
-@pytest.mark.parametrize("m", [5, 100])
-def test_ties_by_chance_do_not_warn(share, m, recwarn):
-    """Negatives tie independently, so that some rows have several ties."""
-    rng = np.random.default_rng(0)
-    probability = 1 - (1 - share) ** (1 / m)
-    tied = rng.binomial(m, probability, 3000)
-    warn_about_sampled_ranks(sm.SampledRanks(np.ones(3000, int), N, m, tied=tied))
-    assert not messages_with(recwarn, "itself")
-
-
 @pytest.mark.parametrize(
-    ("rows", "alone", "warns"), [(2000, 600, True), (2000, 190, False), (40, 12, False),
-                                (200, 60, True)],
-)  # fmt: skip
-def test_held_out_item_among_its_negatives_warns(rows, alone, warns, recwarn):
-    """Many rows with one tie and none with two: the held-out item is among its negatives.
-
-    By chance, 30 % of rows with a tie among 100 would give 5 % with two, which is 2 of 40 rows.
-    """
-    tied = np.zeros(rows, np.int64)
-    tied[:alone] = 1
-    warn_about_sampled_ranks(sm.SampledRanks(low_ranks(rows), N, 100, tied=tied))
-    assert (
-        any(
-            "is it the held-out item itself" in text
-            for text in full_messages(recwarn)
-        )
-        == warns
-    )
+    ("share", "m"), [(0.02, 100), (0.05, 5), (0.2, 100), (0.5, 5)]
+)
+def test_ties_by_chance_do_not_warn(share, m):
+    """Negatives tie independently, so that some rows have several ties."""
+    probability = 1 - (1 - share) ** (1 / m)
+    tied = np.random.default_rng(0).binomial(m, probability, 3000)
+    sample = SampledRanks(np.ones(3000, int), N, m, tied=tied)
+    assert "itself" not in warning_text(warn_about_sampled_ranks, sample)
 
 
 @pytest.mark.parametrize(
@@ -200,9 +171,8 @@ def test_held_out_item_among_its_negatives_warns(rows, alone, warns, recwarn):
         (warn_about_unused_grades, (None,), False),
     ],
 )
-def test_ten_users_or_unused_grades_warn(warn, arguments, warns, recwarn):
-    warn(*arguments)
-    assert len(full_messages(recwarn)) == warns
+def test_ten_users_or_unused_grades_warn(warn, arguments, warns):
+    assert len(warnings_of(warn, *arguments)) == warns
 
 
 # Ranks
@@ -213,140 +183,92 @@ def repeat_ranks(*parts):
     return np.concatenate([np.full(count, number) for number, count in parts])
 
 
-def warning_text(warn, *arguments):
-    """Return what a function warns of, or an empty text."""
-    return "\n".join(warnings_of(warn, *arguments))
-
-
-def full_ranks(ranks, n_candidates, tied=0):
-    """Return full rankings with one item per user, by its best rank."""
-    ranks = np.asarray(ranks)
-    return Ranks(
-        np.broadcast_to(n_candidates, ranks.shape),
-        ranks - 1,
-        np.full(ranks.size, tied),
-    )
+FIRST_OR_100 = repeat_ranks((100, 30), (1, 30))
+FEW_AT_100 = repeat_ranks((100, 6), (1, 54))
 
 
 @pytest.mark.parametrize(
-    ("ranks", "warns"),
+    ("ranks", "n_candidates", "tied", "message", "warns"),
     [
-        (full_ranks(repeat_ranks((52, 60)), 101), True),  # in the middle
-        (full_ranks(repeat_ranks((52, 25)), 101), False),  # too few users
-        (
-            full_ranks(repeat_ranks((1, 30), (80, 30)), 101),
-            False,
-        ),  # half of them first
-        (full_ranks(repeat_ranks((26, 60)), 101), False),  # above three quarters
-        (full_ranks(repeat_ranks((2, 60)), 101, 98), True),  # ties count half
-        (full_ranks(repeat_ranks((2, 60)), 101, 40), False),
-    ],
-)
-def test_random_order_warns(ranks, warns):
-    assert ("random order" in warning_text(warn_about_ranks, ranks)) == warns
-
-
-@pytest.mark.parametrize(
-    ("ranks", "warns"),
-    [
-        (full_ranks(repeat_ranks((100, 30), (1, 30)), 1000), True),
-        (full_ranks(repeat_ranks((100, 30), (1, 30)), 105), False),  # at the end of all candidates
-        (full_ranks(repeat_ranks((100, 6), (1, 54)), 400), False),  # chance explains as many
-        (full_ranks(repeat_ranks((100, 6), (1, 54)), 1000), True),  # none in the other nine tenths
-        (full_ranks(repeat_ranks((4, 30), (1, 30)), 1000), False),  # low ranks are frequent anyway
+        (repeat_ranks((52, 60)), 101, 0, "random order", True),  # in the middle
+        (repeat_ranks((52, 25)), 101, 0, "random order", False),  # too few users
+        (repeat_ranks((1, 30), (80, 30)), 101, 0, "random order", False),  # half of them first
+        (repeat_ranks((26, 60)), 101, 0, "random order", False),  # above three quarters
+        (repeat_ranks((2, 60)), 101, 98, "random order", True),  # ties count half
+        (repeat_ranks((2, 60)), 101, 40, "random order", False),
+        (FIRST_OR_100, 1000, 0, "largest", True),
+        (FIRST_OR_100, 105, 0, "largest", False),  # at the end of all candidates
+        (FEW_AT_100, 400, 0, "largest", False),  # chance explains as many
+        (FEW_AT_100, 1000, 0, "largest", True),  # none in the other nine tenths
+        (repeat_ranks((4, 30), (1, 30)), 1000, 0, "largest", False),  # low ranks are frequent
+        # a tie counts as the worse rank
+        (repeat_ranks((100, 30), (2, 30)), 1000, 9, "the largest rank is 109 of 1,000", True),
+        (repeat_ranks((1, 60)), 101, 0, "above all of their other", True),
+        (repeat_ranks((1, 60)), 101, 1, "above all of their other", False),
     ],
 )  # fmt: skip
-def test_full_ranks_that_end_early_warn(ranks, warns):
-    assert ("largest" in warning_text(warn_about_ranks, ranks)) == warns
+def test_full_ranks_warn(ranks, n_candidates, tied, message, warns):
+    text = warning_text(warn_about_ranks, full_ranks(ranks, n_candidates, tied))
+    assert (message in text) == warns
 
 
 @pytest.mark.parametrize(
-    ("near", "m", "warns"),
-    [
-        (repeat_ranks((11, 30)), 100, True),
-        (repeat_ranks((11, 6)), 100, False),
-        (repeat_ranks((100, 30)), 100, False),
-        (repeat_ranks((4, 30)), 100, False),
-    ],
+    ("last", "count", "warns"),
+    [(11, 30, True), (11, 6, False), (100, 30, False), (4, 30, False)],
 )
-def test_sampled_ranks_that_end_early_warn(near, m, warns):
-    ranks = np.append(repeat_ranks((1, 400)), near)
-    result = warning_text(warn_about_sampled_ranks, SampledRanks(ranks, 3000, m))
-    assert ("the largest rank is" in result) == warns
-    distinct = SampledRanks(ranks, 3000, m, "distinct")
-    assert "the largest rank is" not in warning_text(
-        warn_about_sampled_ranks, distinct
-    )
+def test_sampled_ranks_that_end_early_warn(last, count, warns):
+    ranks = repeat_ranks((1, 400), (last, count))
+    text = warning_text(warn_about_sampled_ranks, SampledRanks(ranks, 3000, 100))
+    assert ("the largest rank is" in text) == warns
+    distinct = SampledRanks(ranks, 3000, 100, "distinct")
+    assert "the largest" not in warning_text(warn_about_sampled_ranks, distinct)
 
 
 @pytest.mark.parametrize(("n_items", "warns"), [(101, True), (102, False)])
 def test_sample_of_all_candidates_warns(n_items, warns):
-    result = warning_text(
-        warn_about_sampled_ranks,
-        SampledRanks(repeat_ranks((1, 4), (2, 1)), n_items, 100),
-    )
-    assert ("n_items is" in result) == warns
+    sample = SampledRanks(repeat_ranks((1, 4), (2, 1)), n_items, 100)
+    assert ("n_items is" in warning_text(warn_about_sampled_ranks, sample)) == warns
+
+
+ITSELF = "is it the held-out item itself"
 
 
 @pytest.mark.parametrize(
-    ("tied", "m", "warns"),
+    ("tied", "m", "message", "warns"),
     [
-        (
-            repeat_ranks((1, 90), (0, 210)),
-            20,
-            True,
-        ),  # chance would give about 13 rows with two ties
-        (repeat_ranks((1, 40), (0, 60)), 20, True),
-        (repeat_ranks((1, 40), (2, 8), (0, 52)), 20, False),
-        (repeat_ranks((1, 9), (0, 91)), 20, False),
-        (repeat_ranks((1, 40), (0, 60)), 1, False),  # one negative is tied once
+        # Many rows with one tie and none with two: the held-out item is among its negatives. By
+        # chance, 30 % of rows with a tie among 100 give 5 % with two, which is 2 of 40 rows.
+        (repeat_ranks((1, 600), (0, 1400)), 100, ITSELF, True),
+        (repeat_ranks((1, 190), (0, 1810)), 100, ITSELF, False),
+        (repeat_ranks((1, 12), (0, 28)), 100, ITSELF, False),
+        (repeat_ranks((1, 60), (0, 140)), 100, ITSELF, True),
+        # By chance about 13 rows have two ties.
+        (repeat_ranks((1, 90), (0, 210)), 20, "check-negatives", True),
+        (repeat_ranks((1, 40), (0, 60)), 20, "check-negatives", True),
+        (repeat_ranks((1, 40), (2, 8), (0, 52)), 20, "check-negatives", False),
+        (repeat_ranks((1, 9), (0, 91)), 20, "check-negatives", False),
+        (repeat_ranks((1, 40), (0, 60)), 1, "check-negatives", False),  # tied once
+        (repeat_ranks((20, 40), (0, 20)), 100, "a tenth of their negatives", True),
+        (repeat_ranks((20, 20), (0, 40)), 100, "a tenth of their negatives", False),
+        (repeat_ranks((5, 40), (0, 20)), 100, "a tenth of their negatives", False),  # 5 of 100
+        (repeat_ranks((20, 20), (0, 10)), 100, "a tenth of their negatives", False),
     ],
-)
-def test_single_ties_warn(tied, m, warns):
+)  # fmt: skip
+def test_ties_of_sampled_ranks_warn(tied, m, message, warns):
     ranks = repeat_ranks((1, tied.size - 1), (2, 1))
-    result = warning_text(
-        warn_about_sampled_ranks, SampledRanks(ranks, 3000, m, tied=tied)
+    text = warning_text(
+        warn_about_sampled_ranks, SampledRanks(ranks, N, m, tied=tied)
     )
-    assert ("check-negatives" in result) == warns
-
-
-@pytest.mark.parametrize(
-    ("tied", "warns"),
-    [
-        (repeat_ranks((20, 40), (0, 20)), True),
-        (repeat_ranks((20, 20), (0, 40)), False),
-        (repeat_ranks((5, 40), (0, 20)), False),  # only 5 of 100 negatives
-        (repeat_ranks((20, 20), (0, 10)), False),
-    ],
-)
-def test_large_ties_warn(tied, warns):
-    ranks = repeat_ranks((1, tied.size - 1), (2, 1))
-    result = warning_text(
-        warn_about_sampled_ranks, SampledRanks(ranks, 3000, 100, tied=tied)
-    )
-    assert ("a tenth of their negatives" in result) == warns
+    assert (message in text) == warns
 
 
 @pytest.mark.parametrize(
     ("users", "items", "warns"), [(20, 40, True), (5, 40, False)]
 )
 def test_all_items_of_all_users_warn(users, items, warns):
-    ranks = full_ranks(repeat_ranks((1, users)), items)
+    ranks = full_ranks(np.ones(users, int), items)
     assert bool(warning_text(warn_about_seen_items, ranks, items)) == warns
     assert not warning_text(warn_about_seen_items, ranks, items + 1)
-
-
-def test_tie_counts_as_worse_rank():
-    assert "above" in warning_text(
-        warn_about_ranks, full_ranks(repeat_ranks((1, 60)), 101)
-    )
-    assert "above all of their other" not in warning_text(
-        warn_about_ranks, full_ranks(repeat_ranks((1, 60)), 101, 1)
-    )
-    result = warning_text(
-        warn_about_ranks, full_ranks(repeat_ranks((100, 30), (2, 30)), 1000, 9)
-    )
-    assert "the largest rank is 109 of 1,000" in result
 
 
 # Coincidences
@@ -424,7 +346,7 @@ def random_seen_items(held_out, seed=0):
     return seen
 
 
-@pytest.mark.parametrize("seed", range(5))
+@pytest.mark.parametrize("seed", range(3))
 @pytest.mark.parametrize("low", [-9.0, 0.0])
 def test_recommender_that_scores_60_percent_does_not_warn(seed, low):
     """Items that are not scored share one score, below all others or among them."""
@@ -449,7 +371,7 @@ def test_recommender_that_scores_60_percent_does_not_warn(seed, low):
     assert not warnings_of(sm.correct, rows, "auc", "sampled", **options)
 
 
-@pytest.mark.parametrize("seed", range(5))
+@pytest.mark.parametrize("seed", range(3))
 def test_ranks_of_40_percent_unscored_items_do_not_warn(seed):
     """These items are spread over the last third of the candidates, or in the last place."""
     rng = np.random.default_rng(seed)
