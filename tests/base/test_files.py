@@ -17,6 +17,7 @@ from threading import Thread
 import numpy as np
 import pandas as pd
 import pytest
+from scipy.sparse import csr_array
 
 import sampled_metrics as sm
 from sampled_metrics._base import files
@@ -28,7 +29,14 @@ from sampled_metrics._base.files import (
     replace_file,
     write_text,
 )
-from sampled_metrics_study.files import read_json, read_table, write_json, write_table
+from sampled_metrics_study.files import (
+    read_json,
+    read_table,
+    sparse_from_arrays,
+    sparse_to_arrays,
+    write_json,
+    write_table,
+)
 
 
 @contextmanager
@@ -45,22 +53,9 @@ def full_after(size):
 
 
 SAMPLED = "user_id,sampled_rank\nanna,1\nbert,3\n"
-
-
 RANKS = "user_id,rank,n_candidates\nanna,1,50\nbert,3,50\n"
-
-
-CORRECT = [
-    "correct",
-    "--n-negatives",
-    10,
-    "--n-items",
-    100,
-    "--metric",
-    "ap",
-    "--format",
-    "csv",
-]
+OPTIONS = "--n-negatives 10 --n-items 100 --metric ap --format csv"
+CORRECT = ["correct", *OPTIONS.split()]
 
 
 @pytest.fixture
@@ -90,11 +85,8 @@ def test_write_text_keeps_links(tmp_path):
 
 
 def test_write_text_keeps_permissions(tmp_path):
-    private, plain, new = (
-        tmp_path / "private",
-        tmp_path / "plain",
-        tmp_path / "a/b/new.json",
-    )
+    private, plain = tmp_path / "private", tmp_path / "plain"
+    new = tmp_path / "a/b/new.json"
     private.touch(0o600)
     write_text(private, "new\n")
     assert stat.S_IMODE(private.stat().st_mode) == 0o600
@@ -179,7 +171,7 @@ def test_write_text_failed_flush_leaves_old_file(tmp_path, monkeypatch):
 
 
 def test_write_text_works_as_on_windows(tmp_path, monkeypatch):
-    """As on Windows."""
+    """There is no fcntl, and folders cannot be opened."""
     monkeypatch.setitem(sys.modules, "fcntl", None)
     spec = importlib.util.spec_from_file_location("files_of_windows", files.__file__)
     of_windows = importlib.util.module_from_spec(spec)
@@ -277,14 +269,10 @@ def test_command_writes_new_file_and_device(sampled, run):
 
 
 @pytest.mark.parametrize("name", ["a", "a.json", "a.csv.gz", "a.npz", "a.xlsx"])
-@pytest.mark.parametrize(
-    "ranks",
-    [sm.Ranks([9], [0], [0]), sm.SampledRanks([1], 9, 3)],
-    ids=["full", "sampled"],
-)
-def test_ranks_write_unknown_suffix_is_refused(ranks, name, tmp_path):
-    with pytest.raises(InputError, match=r"suffix.*known: .*\.parquet.*\.csv"):
-        ranks.write(tmp_path / name)
+def test_ranks_write_unknown_suffix_is_refused(name, tmp_path):
+    for ranks in (sm.Ranks([9], [0], [0]), sm.SampledRanks([1], 9, 3)):
+        with pytest.raises(InputError, match=r"suffix.*known: .*\.parquet.*\.csv"):
+            ranks.write(tmp_path / name)
     assert [*tmp_path.iterdir()] == []
 
 
@@ -355,3 +343,14 @@ def test_tables_and_json_are_read_as_written(tmp_path):
     path.write_text("{")
     with pytest.raises(InputError, match=r"x\.csv: not JSON \("):
         read_json(path)
+
+
+def test_sparse_matrix_is_read_as_stored():
+    table = csr_array(np.array([[0.0, 2.0], [3.0, 0.0]]))
+    arrays = sparse_to_arrays(table, "seen_")
+    assert sorted(arrays) == ["seen_indices", "seen_indptr", "seen_shape"]
+    again = sparse_from_arrays(arrays, "seen_", table.data)
+    assert again.toarray().tolist() == [[0, 2], [3, 0]]
+    assert sparse_from_arrays(arrays, "seen_").toarray().tolist() == [[0, 1], [1, 0]]
+    with pytest.raises(InputError, match="damaged sparse matrix"):
+        sparse_from_arrays(arrays | {"seen_shape": np.array([2.0, 2.0])}, "seen_")

@@ -10,17 +10,9 @@ import sampled_metrics as sm
 from sampled_metrics.ranks import large_files
 
 VECTORS = np.eye(3)[[0, 1, 2, 0]], np.eye(3)
-
-
 HELD_OUT = [0, 1, 2, 1]
-
-
 PRINTED = [{"HR@5": "0.41", "HR@10": "0.52", "n_items": 3000, "n_negatives": 99}]
-
-
 SCORES = np.random.default_rng(0).random((40, 30))
-
-
 LONG_CALLS = {
     "rank": lambda **o: len(sm.rank(VECTORS, None, HELD_OUT, **o)) == 4,
     "evaluate": lambda **o: (
@@ -35,20 +27,25 @@ LONG_CALLS = {
     ),
 }
 
-
 pytestmark = pytest.mark.filterwarnings("ignore::sampled_metrics.InputWarning")
 
 
-@pytest.mark.parametrize("is_terminal", [False, True])
-@pytest.mark.parametrize("progress", [None, False, True])
+@pytest.mark.parametrize(
+    ("is_terminal", "progress", "is_shown"),
+    [
+        (False, None, False),
+        (True, None, True),
+        (True, False, False),
+        (False, True, True),
+    ],
+)
 @pytest.mark.parametrize("name", LONG_CALLS)
 def test_progress_bar_on_terminal_or_on_request(
-    capsys, monkeypatch, name, is_terminal, progress
+    capsys, monkeypatch, name, is_terminal, progress, is_shown
 ):
     pytest.importorskip("tqdm")
     monkeypatch.setattr(sys.stderr, "isatty", lambda: is_terminal)
     assert LONG_CALLS[name](progress=progress)
-    is_shown = is_terminal if progress is None else progress
     shown = capsys.readouterr()
     assert ("it/s]" in shown.err) == is_shown
     assert shown.out == ""

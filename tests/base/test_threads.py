@@ -7,7 +7,7 @@ import sys
 import numpy as np
 import pandas as pd
 import pytest
-from threadpoolctl import ThreadpoolController, threadpool_info, threadpool_limits
+from threadpoolctl import ThreadpoolController
 
 import sampled_metrics as sm
 from sampled_metrics._base.threads import one_thread
@@ -24,8 +24,6 @@ from sampled_metrics_study.figures.figure6 import recall_against_samples
 from sampled_metrics_study.settings import ExactSettings, ExperimentSettings
 
 LIBRARIES = ThreadpoolController().select(user_api="blas")
-
-
 N = 200
 
 
@@ -80,70 +78,43 @@ class Watched(dict):
         return super().items()
 
 
-def threads_of_linear_algebra():
-    return {
-        each["num_threads"]
-        for each in threadpool_info()
-        if each["user_api"] == "blas"
-    }
-
-
 def test_one_thread_limits_linear_algebra():
-    with threadpool_limits(limits=2, user_api="blas"):
-        before = threads_of_linear_algebra()
+    with LIBRARIES.limit(limits=2):
+        assert threads() == {2}
         with one_thread():
-            assert threads_of_linear_algebra() == {1}
-        assert threads_of_linear_algebra() == before
+            assert threads() == {1}
+        assert threads() == {2}
+
+
+A, B = ranked(0, 5, 9), ranked(1, 2, 3)
+SAMPLED = {"n_items": N, "n_negatives": 10}
+PRINTED = {"model": ["A"], "HR@10": [0.5], "n_items": [N], "n_negatives": [99]}
+
+
+def exact_settings():
+    return ExactSettings(metrics=("watched@8",), ties=("expected",))
 
 
 @pytest.mark.parametrize(
     "call",
     [
-        lambda _: sm.evaluate(ranked(0, 5, 9, 2), "watched@4"),
-        lambda _: sm.correct(
-            [1, 1, 5, 9],
-            "watched@5",
-            "sampled",
-            n_items=N,
-            n_negatives=10,
-            shape="none",
-        ),
-        lambda _: sm.compare(
-            {"a": ranked(0, 5, 9), "b": ranked(1, 2, 3)}, "watched@6"
-        ),
-        lambda _: sm.plan(ranked(0, 5, 9), ranked(1, 2, 3), "watched@7", sizes=[5]),
-        lambda _: sm.reported(
-            {"watched@3": 0.5}, "watched@8", n_items=N, n_negatives=10
-        ),
-        lambda _: sm.check(
-            pd.DataFrame(
-                {"model": ["A"], "HR@10": [0.5], "n_items": [N], "n_negatives": [99]}
-            ),
-            "watched@9",
-        ),
-        lambda _: run_experiment("X", ranked(0, 5, 9), study_settings()),
-        lambda _: exact_table(
-            {"X": ranked(0, 5, 9)},
-            ExactSettings(metrics=("watched@8",), ties=("expected",)),
-        ),
-        lambda _: spread(),
-        lambda thread_counts: recall_against_samples(
-            Watched(thread_counts), study_settings()
-        ),
+        pytest.param(lambda _: sm.evaluate(ranked(0, 5, 9, 2), "watched@4"), id="evaluate"),
+        pytest.param(
+            lambda _: sm.correct([1, 1, 5, 9], "watched@5", "sampled", **SAMPLED, shape="none"),
+            id="correct"),
+        pytest.param(lambda _: sm.compare({"a": A, "b": B}, "watched@6"), id="compare"),
+        pytest.param(lambda _: sm.plan(A, B, "watched@7", sizes=[5]), id="plan"),
+        pytest.param(
+            lambda _: sm.reported({"watched@3": 0.5}, "watched@8", **SAMPLED), id="reported"),
+        pytest.param(lambda _: sm.check(pd.DataFrame(PRINTED), "watched@9"), id="check"),
+        pytest.param(lambda _: run_experiment("X", A, study_settings()), id="experiment"),
+        pytest.param(lambda _: exact_table({"X": A}, exact_settings()), id="exact"),
+        pytest.param(lambda _: spread(), id="spread"),
+        pytest.param(
+            lambda counts: recall_against_samples(Watched(counts), study_settings()),
+            id="figure"),
     ],
-    ids=[
-        "evaluate",
-        "correct",
-        "compare",
-        "plan",
-        "reported",
-        "check",
-        "experiment",
-        "exact",
-        "spread",
-        "figure",
-    ],
-)
+)  # fmt: skip
 def test_metrics_are_computed_on_one_thread(seen_threads, call):
     call(seen_threads)
     assert seen_threads == {1}
@@ -232,6 +203,7 @@ print(calls.hexdigest(), result.n_asked, result.estimates[0][0])
 """
 
 
+@pytest.mark.long
 def test_evaluate_on_budget_calls_do_not_depend_on_threads():
     """With these kernels, sums of matrices of this size do."""
     lines = set()
