@@ -1,12 +1,14 @@
 """Commands: keys, formats, and invalid use, which ends with one line and status 2."""
 
 import csv
+import errno
 import io
 import json
 import re
 import shlex
 import subprocess
 import sys
+from unittest.mock import Mock
 
 import numpy as np
 import pandas as pd
@@ -15,6 +17,7 @@ import typer
 
 from sampled_metrics import cli
 from sampled_metrics._base.errors import InputError
+from sampled_metrics.cli import output
 from sampled_metrics.metrics import parse_measure
 
 RANKS = "user_id,rank\nanna,1\nbert,3\ncora,11\n"
@@ -29,10 +32,8 @@ FILES = {
     "relevant.csv": "user_id,item_id\nanna,8\n",
     "q.qrels": "anna 0 7 1\nanna 0 8 1\n",
 }
-EVALUATE, CORRECT = (
-    "evaluate r.csv --n-items 100",
-    "correct s.csv --n-negatives 10 --n-items 100",
-)
+EVALUATE = "evaluate r.csv --n-items 100"
+CORRECT = "correct s.csv --n-negatives 10 --n-items 100"
 COMPARE = "compare r.csv r2.csv --n-items 100"
 PLAN = "plan --ranks r.csv r2.csv --n-items 100"
 EFFECT = "plan --effect 0.3 --value 0.2 --metric hit@10 --n-items 100 --n-users 40"
@@ -51,13 +52,9 @@ def folder(tmp_path, monkeypatch):
 
 
 def as_csv(value):
-    return (
-        "; ".join(value)
-        if isinstance(value, list)
-        else ""
-        if value is None
-        else str(value)
-    )
+    if isinstance(value, list):
+        return "; ".join(value)
+    return "" if value is None else str(value)
 
 
 @pytest.fixture
@@ -125,10 +122,10 @@ def test_metric_names(rows):
 
 
 def test_listed_synonyms_are_parsed(rows):
-    own = [row for row in rows("metrics") if row["library"] == "sampled-metrics"]
+    listed = [row for row in rows("metrics") if row["library"] == "sampled-metrics"]
     places = {"k": "3", "BETA": "2", "K": "3"}
     compared = set()
-    for row in own:
+    for row in listed:
         ours = re.sub("BETA|k$", lambda match: places[match[0]], row["ours"])
         measure = parse_measure(ours)
         for name in filter(None, row["theirs"].split(", ")):
@@ -138,45 +135,41 @@ def test_listed_synonyms_are_parsed(rows):
             assert parse_measure(same) == measure
             compared.add(name)
     assert {"hr", "mrr", "accuracy"} <= compared
-    assert len({row["ours"] for row in own}) > 10
+    assert len({row["ours"] for row in listed}) > 10
 
 
 def test_sample_then_correct(rows, run):
     table = rows(f"{DRAW} --repetitions 2")
     ids = [(r, name, 100) for r in (0, 1) for name in ("anna", "bert", "cora")]
     assert column(table, "repetition", "user_id", "n_candidates") == ids
-    few, many = (
-        run(*shlex.split(f"{DRAW} --repetitions {n}")).stdout for n in (2, 4)
-    )
+    few = run(*shlex.split(f"{DRAW} --repetitions 2")).stdout
+    many = run(*shlex.split(f"{DRAW} --repetitions 4")).stdout
     assert many.startswith(few)
     for seed, path in ((1, "a.parquet"), (1, "b.csv"), (2, "c.csv")):
         run(*shlex.split(f"{DRAW} --repetitions 5 --seed {seed} --output {path}"))
-    table = [
+    first, again, other = (
         rows(f"correct {name} --n-negatives 9")
         for name in ("a.parquet", "b.csv", "c.csv")
-    ]
-    assert table[0] == table[1] != table[2]
-    assert (table[0][0]["n_users"], table[0][0]["n_items"]) == (3, 100)
-    # Users without ids get numbers, so that repetitions do not count as more users.
-    run(
-        *shlex.split(
-            "sample records.csv --n-negatives 5 --repetitions 2 --output o.csv"
-        )
     )
+    assert first == again != other
+    assert (first[0]["n_users"], first[0]["n_items"]) == (3, 100)
+    # Users without ids get numbers, so that repetitions do not count as more users.
+    line = "sample records.csv --n-negatives 5 --repetitions 2 --output o.csv"
+    run(*line.split())
     assert pd.read_csv("o.csv")["user_id"].tolist() == [1, 2, 1, 2]
     assert set(column(rows("correct o.csv --n-negatives 5"), "n_users")) == {2}
 
 
 def test_sample_from_scores(rows, folder):
     """The rank of b is 2 of 4 for anna, and 1 of 3 for bert, who has seen c."""
-    scores = [("anna", "abcd", (9, 8, 7, 6)), ("bert", "abcd", (1, 3, 5, 2))]
-    lines = ["user_id,item_id,score"]
-    for user, items, values in scores:
-        lines += [
-            f"{user},{item},{value}"
-            for item, value in zip(items, values, strict=True)
-        ]
-    (folder / "scores.csv").write_text("\n".join(lines))
+    scores = {"anna": (9, 8, 7, 6), "bert": (1, 3, 5, 2)}
+    lines = [
+        f"{user},{item},{score}"
+        for user, scores_of_user in scores.items()
+        for item, score in zip("abcd", scores_of_user, strict=True)
+    ]
+    text = "\n".join(["user_id,item_id,score", *lines])
+    (folder / "scores.csv").write_text(text)
     (folder / "rel.csv").write_text("user_id,item_id\nanna,b\nbert,b\n")
     (folder / "seen.csv").write_text("user_id,item_id\nbert,c\n")
     line = "sample scores.csv --relevant rel.csv --seen seen.csv --complete --n-negatives 2"
@@ -190,15 +183,9 @@ def test_sample_from_scores(rows, folder):
 
 def test_sample_several_held_out_items(rows, folder):
     """All of the 9 candidates are drawn, so that sampled ranks are exact ranks."""
-    lines = [
-        "user_id,n_candidates,n_better,n_tied",
-        "anna,9,0,0",
-        "anna,9,4,0",
-        "bert,8,2,0",
-    ]
-    (folder / "several.csv").write_text(
-        "\n".join([*lines, "cora,8,3,0", "cora,8,5,0"])
-    )
+    records = "anna,9,0,0\nanna,9,4,0\nbert,8,2,0\ncora,8,3,0\ncora,8,5,0\n"
+    header = "user_id,n_candidates,n_better,n_tied\n"
+    (folder / "several.csv").write_text(header + records)
     table = rows("sample several.csv --n-negatives 7 --repetitions 2 --seed 3")
     users = ["anna", "anna", "bert", "cora", "cora"]
     ids = [(time, user, item) for time in (0, 1)
@@ -206,33 +193,31 @@ def test_sample_several_held_out_items(rows, folder):
     assert column(table, "repetition", "user_id", "item_id") == ids
     assert column(table, "n_candidates") == [9, 9, 8, 8, 8] * 2
     for time in (0, 1):
-        drawn = column(table, "sampled_rank")[5 * time : 5 * time + 5]
-        assert drawn[2:] == [3, 4, 6]
-        assert (drawn[0], drawn[1]) in ((1, 4), (1, 5))
+        first, second, *others = column(table, "sampled_rank")[
+            5 * time : 5 * time + 5
+        ]
+        assert others == [3, 4, 6]
+        assert (first, second) in ((1, 4), (1, 5))
     table = rows("sample r.csv --n-items 100 --n-negatives 99 --repetitions 1")
     assert column(table, "repetition", "sampled_rank") == [(0, 1), (0, 3), (0, 11)]
     assert "item_id" not in table[0]
 
 
 @pytest.mark.parametrize("files", ["graded.csv plain.csv", "plain.csv graded.csv"])
-@pytest.mark.parametrize(("options", "words"), [("", "above 0"), ("--min-relevance 1", "above 0"),
-                                                ("--min-relevance 2", None)])  # fmt: skip
-def test_grades_are_noted_once(run, folder, files, options, words):
-    record = "user_id,n_candidates,n_better,n_tied"
-    (folder / "plain.csv").write_text(f"{record}\nanna,9,0,0\n")
-    (folder / "graded.csv").write_text(
-        f"{record},relevance\nanna,9,0,0,2\nanna,9,4,0,1\n"
-    )
-    done = run(
-        "evaluate", *files.split(), *options.split(), "--metric", "ndcg@3,recall@1"
-    )
-    if words is None:
+@pytest.mark.parametrize(("least", "is_noted"), [(None, True), (1, True), (2, False)])
+def test_grades_are_noted_once(run, folder, files, least, is_noted):
+    header = "user_id,n_candidates,n_better,n_tied"
+    (folder / "plain.csv").write_text(f"{header}\nanna,9,0,0\n")
+    grades = f"{header},relevance\nanna,9,0,0,2\nanna,9,4,0,1\n"
+    (folder / "graded.csv").write_text(grades)
+    options = [] if least is None else ["--min-relevance", least]
+    done = run("evaluate", *files.split(), *options, "--metric", "ndcg@3,recall@1")
+    if is_noted:
+        text = " ".join(done.stdout.split())
+        assert text.count("ndcg uses grades as gains") == 1
+    else:
         assert "no grades" in done.stderr
-        return
-    text = " ".join(done.stdout.split())
-    assert text.count("ndcg uses grades as gains") == 1
-    done = run("evaluate", "plain.csv", "--metric", "ndcg@3")
-    assert "grades" not in done.stdout
+    assert "grades" not in run("evaluate", "plain.csv", "--metric", "ndcg@3").stdout
 
 
 def test_cut_lists_are_refused(refusal_line, folder):
@@ -262,28 +247,26 @@ def test_few_effective_users_are_noted(run, folder):
     assert named == [("ndcg@10", "2", "95"), ("ap", "2", "95")]
 
 
-def test_output_file_equals_printed_text(run, folder):
-    forms = ("table", "json", "csv")
-    cases = {EVALUATE: forms, CORRECT: forms[1:2], COMPARE: forms[2:], DRAW: forms}
-    cases[PLAN] = forms[:1]
-    for number, line in enumerate(cases):
-        for form in cases[line]:
-            path = folder / "new" / f"{number}.{form}"
-            printed = run(*shlex.split(line), "--format", form).stdout
-            done = run(
-                *shlex.split(line),
-                "--output",
-                path,
-                *["--format", form] * (form == "table"),
-            )
-            said = f"Wrote {path} " if line == DRAW else ""
-            assert (done.returncode, done.stdout[: len(said)], done.stderr) == (
-                0,
-                said,
-                "",
-            )
-            assert done.stdout.count("\n") == bool(said)
-            assert path.read_text() == printed
+@pytest.mark.parametrize(
+    ("line", "forms", "is_announced"),
+    [
+        (EVALUATE, ["table", "json", "csv"], False),
+        (CORRECT, ["json"], False),
+        (COMPARE, ["csv"], False),
+        (PLAN, ["table"], False),
+        (DRAW, ["table", "json", "csv"], True),
+    ],
+)
+def test_output_file_equals_printed_text(run, folder, line, forms, is_announced):
+    for form in forms:
+        path = folder / "new" / f"a.{form}"
+        printed = run(*shlex.split(line), "--format", form).stdout
+        options = ["--format", "table"] if form == "table" else []
+        done = run(*shlex.split(line), "--output", path, *options)
+        assert (done.returncode, done.stderr) == (0, "")
+        assert done.stdout.startswith(f"Wrote {path} " if is_announced else "")
+        assert done.stdout.count("\n") == is_announced
+        assert path.read_text() == printed
 
 
 # Invalid calls, and parts of their messages.
@@ -321,15 +304,10 @@ plan --ranks r.csv | --ranks
 sample r.csv --n-items 100 --n-negatives 100 | r.csv: n is 100
 sample list.csv --relevant relevant.csv --n-negatives 1 | list.csv: & --complete
 """
-WRONG_FILES = {
-    "last.csv": "sampled_rank\n" + "101\n" * 300,
-}
 
 
 @pytest.mark.parametrize("case", WRONG_USE.strip().splitlines())
 def test_invalid_use_exits_2_with_one_line(refusal_line, folder, case):
-    for name, content in WRONG_FILES.items():
-        (folder / name).write_text(content)
     np.save(folder / "scores.npy", np.arange(12.0).reshape(3, 4))
     before = {path.name: path.read_bytes() for path in folder.iterdir()}
     command, text = case.split(" | ")
@@ -340,13 +318,10 @@ def test_invalid_use_exits_2_with_one_line(refusal_line, folder, case):
 
 def test_memory_error_is_one_line(refusal_line, folder, monkeypatch):
     del folder
-
-    def greedy(*_, **__):
-        raise MemoryError("Unable to allocate 7.28 TiB")
-
+    greedy = Mock(side_effect=MemoryError("Unable to allocate 7.28 TiB"))
     monkeypatch.setattr("sampled_metrics.evaluation.correct.correct", greedy)
-    assert refusal_line(*shlex.split(CORRECT)).startswith(
-        "not enough memory: Unable to allocate"
+    assert refusal_line(*CORRECT.split()) == (
+        "not enough memory: Unable to allocate 7.28 TiB"
     )
 
 
@@ -358,37 +333,18 @@ def test_help_and_version(run):
     assert run("--version").stdout.startswith("sampled-metrics ")
 
 
-def test_file_names_are_kept(rows, folder):
+def test_file_names_are_kept(run, rows, folder):
     for name in ("Gr\u00f6\u00dfe.csv", "k=v.csv", "HR@10=0.8"):
         (folder / name).write_text(RANKS)
         assert set(column(rows(f"evaluate {name} --n-items 100"), "file")) == {name}
-
-
-def test_json_keeps_unicode(run, folder):
-    (folder / "Gr\u00f6\u00dfe.csv").write_text(RANKS)
-    arguments = [
-        "evaluate",
-        "Gr\u00f6\u00dfe.csv",
-        "--n-items",
-        "100",
-        "--format",
-        "json",
-    ]
-    text = run(*arguments).stdout
-    assert '"Gr\u00f6\u00dfe.csv"' in text
-    assert text.startswith('[\n  {\n    "file": ')
+    line = "evaluate Gr\u00f6\u00dfe.csv --n-items 100 --format json"
+    text = run(*line.split()).stdout
+    assert text.startswith('[\n  {\n    "file": "Gr\u00f6\u00dfe.csv"')
     assert text.endswith("\n  }\n]\n")
 
 
 def test_module_runs_as_program(folder):
-    command = [
-        sys.executable,
-        "-m",
-        "sampled_metrics",
-        *shlex.split(CORRECT),
-        "--n-items",
-        "10",
-    ]
+    command = [sys.executable, "-m", "sampled_metrics", "evaluate", "--n-items", "1"]
     done = subprocess.run(command, cwd=folder, capture_output=True, check=False)
     assert (done.returncode, done.stdout, done.stderr.count(b"\n")) == (2, b"", 1)
 
@@ -429,18 +385,6 @@ def test_help_imports_no_slow_packages():
     subprocess.run([sys.executable, "-c", code], check=True, capture_output=True)
 
 
-def test_missing_package_is_named():
-    message, status = cli._describe_error(ModuleNotFoundError("no", name="implicit"))
-    assert (message, status) == (
-        "this needs implicit: pip install implicit",
-        2,
-    )
-    message, _ = cli._describe_error(ModuleNotFoundError("no"))
-    assert message.startswith("this needs ")
-    with pytest.raises(ModuleNotFoundError):  # a missing module of this package
-        cli._describe_error(ModuleNotFoundError("no", name="sampled_metrics.nothing"))
-
-
 @pytest.mark.parametrize(
     ("error", "message", "status"),
     [
@@ -450,25 +394,99 @@ def test_missing_package_is_named():
         (MemoryError("1 GB"), "not enough memory: 1 GB", 2),
         (typer.Abort(), "interrupted", 130),
         (typer.BadParameter("Value error, a\n  b"), "a b", 2),
+        (ModuleNotFoundError("no", name="implicit"), "this needs implicit: pip install implicit",
+         2),
     ],
-)
+)  # fmt: skip
 def test_error_has_message_and_status(error, message, status):
     text, code = cli._describe_error(error)
     assert (text.removeprefix("Invalid value: "), code) == (message, status)
 
 
+def test_missing_module_without_name_or_of_this_package():
+    message, _ = cli._describe_error(ModuleNotFoundError("no"))
+    assert message.startswith("this needs ")
+    with pytest.raises(ModuleNotFoundError):
+        cli._describe_error(ModuleNotFoundError("no", name="sampled_metrics.nothing"))
+
+
 def test_metrics_formats(run):
     table = run("metrics").stdout
     assert table.splitlines()[0].split() == ["library", "theirs", "ours"]
-    assert run("metrics", "--format", "table").stdout == table
-    assert run("metrics", "--format", "csv").stdout.startswith(
-        "library,theirs,ours,note\n"
-    )
-    assert run("metrics", "--format", "json").stdout.startswith(
-        '[\n  {\n    "library": '
-    )
-    assert (
-        "LensKit NDCG(K): " in run("metrics", "--explain").stdout.partition("\n\n")[2]
-    )
-    assert "LensKit NDCG(K): " not in table
     assert max(map(len, table.splitlines())) <= 80
+    assert run("metrics", "--format", "table").stdout == table
+    csv_text = run("metrics", "--format", "csv").stdout
+    assert csv_text.startswith("library,theirs,ours,note\n")
+    json_text = run("metrics", "--format", "json").stdout
+    assert json_text.startswith('[\n  {\n    "library": ')
+    _, _, explained = run("metrics", "--explain").stdout.partition("\n\n")
+    assert "LensKit NDCG(K): " in explained
+    assert "LensKit NDCG(K): " not in table
+
+
+@pytest.mark.parametrize(
+    ("suffix", "form"),
+    [(".csv", "json"), (".json", "table"), (".txt", "csv"), ("", "json")],
+)
+def test_format_overrides_suffix(run, folder, suffix, form):
+    printed = run("metrics", "--format", form).stdout
+    options = ("--format", form), ("--output", f"m{suffix}")
+    for first, second in (options, reversed(options)):
+        assert run("metrics", *first, *second).returncode == 0
+        assert (folder / f"m{suffix}").read_text() == printed
+
+
+@pytest.mark.parametrize(
+    ("error", "status", "message"),
+    [
+        # the reader has closed the pipe
+        (BrokenPipeError(errno.EPIPE, "Broken pipe"), 1, ""),
+        (OSError(errno.EIO, "broken"), 2, "standard output: cannot be written (broken)\n"),
+    ],
+)  # fmt: skip
+def test_broken_output_sets_status(run, monkeypatch, error, status, message):
+    monkeypatch.setattr(output.typer, "echo", Mock(side_effect=error))
+    done = run("metrics")
+    assert (done.returncode, done.stderr) == (status, message)
+
+
+# Negatives
+
+TABLES = ["--relevant", "held.csv", "--seen", "seen.csv", "--items", "items.csv"]
+
+
+@pytest.fixture
+def tables(tmp_path, monkeypatch):
+    """Write held-out and seen items of 60 users, of 100 items in all."""
+    monkeypatch.chdir(tmp_path)
+    users = np.arange(60)
+    held_out = pd.DataFrame({"user_id": users, "item_id": users % 30})
+    seen = pd.DataFrame({"user_id": users, "item_id": 30 + users % 9})
+    held_out.to_csv("held.csv", index=False)
+    seen.to_csv("seen.csv", index=False)
+    pd.DataFrame({"item_id": range(100)}).to_csv("items.csv", index=False)
+
+
+@pytest.mark.usefixtures("tables")
+def test_unsound_negatives_exit_1(run):
+    line = ("negatives", *TABLES, "--n-negatives", 20, "--output", "drawn.csv")
+    assert run(*line).stdout == "Wrote drawn.csv (1,200 negatives).\n"
+    negatives = pd.read_csv("drawn.csv")
+    assert len(negatives) == 1200
+    negatives.loc[0, ["user_id", "item_id"]] = (0, 30)  # a seen item
+    negatives.to_csv("wrong.csv", index=False)
+    for form in ("table", "json", "csv"):
+        sound = run("check-negatives", "drawn.csv", *TABLES, "--format", form)
+        assert sound.returncode == 0
+        wrong = run("check-negatives", "wrong.csv", *TABLES, "--format", form)
+        assert (wrong.returncode, wrong.stderr) == (1, "")
+        assert "seen" in wrong.stdout
+        assert wrong.stdout != sound.stdout
+
+
+@pytest.mark.usefixtures("tables")
+def test_single_written_row_is_counted(run):
+    pd.read_csv("held.csv").head(1).to_csv("held.csv", index=False)
+    done = run("negatives", *TABLES, "--n-negatives", 1, "--output", "n.csv")
+    assert done.stdout == "Wrote n.csv (1 negative).\n"
+    assert len(pd.read_csv("n.csv")) == 1
