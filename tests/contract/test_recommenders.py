@@ -22,15 +22,9 @@ SETTINGS = {
     "itemknn, few neighbours": {"k_prime": 3, "neighbour_axis": "row"},
     "bm25": {"k": 12},
     "bm25, all neighbours": {"k": 100, "k1": 2, "b": 0},
-    "bpr": {
-        "d": 4,
-        "learning_rate": 0.1,
-        "regularization": 0,
-        "iterations": 200,
-        "seed": 1,
-    },
+    "bpr": {"d": 4, "learning_rate": 0.1, "regularization": 0, "iterations": 200, "seed": 1},
     "random": {"seed": 7},
-}
+}  # fmt: skip
 SETTINGS.update({kind: {} for kind in KINDS if kind not in SETTINGS})
 SEEDED = [kind for kind in KINDS if "seed" in KINDS[kind].Settings.model_fields]
 ALL, SCATTERED = np.arange(33), np.random.default_rng(5).random((33, 17)) < 0.3
@@ -66,9 +60,13 @@ def test_ranks_match_scores(case, evaluated):
     np.testing.assert_array_equal(ranks.users, ALL[:evaluated])
     np.testing.assert_array_equal(ranks.n_candidates, (~shown).sum(axis=1))
     scores = np.where(shown, -np.inf, model.score(ALL[:evaluated]))
-    own_score = scores[np.arange(evaluated), held_out, np.newaxis]
-    np.testing.assert_array_equal(ranks.n_better, (scores > own_score).sum(axis=1))
-    np.testing.assert_array_equal(ranks.n_tied, (scores == own_score).sum(axis=1) - 1)
+    held_out_score = scores[np.arange(evaluated), held_out, np.newaxis]
+    np.testing.assert_array_equal(
+        ranks.n_better, (scores > held_out_score).sum(axis=1)
+    )
+    np.testing.assert_array_equal(
+        ranks.n_tied, (scores == held_out_score).sum(axis=1) - 1
+    )
 
 
 def test_good_data_raises_no_warning(case, recwarn):
@@ -105,9 +103,8 @@ def test_scores_follow_the_seed(kind):
 )
 def test_withheld_item_of_checkerboard_ranks_first(case):
     """Users like items of their own colour, one of which is withheld from each."""
-    board = np.equal.outer(np.arange(20) % 2, np.arange(20) % 2) & ~np.eye(
-        20, dtype=bool
-    )
+    colour = np.arange(20) % 2
+    board = np.equal.outer(colour, colour) & ~np.eye(20, dtype=bool)
     scores = np.where(board, -np.inf, make(case, board).score(np.arange(20)))
     np.testing.assert_array_equal(scores.argmax(axis=1), np.arange(20))
 
@@ -159,16 +156,8 @@ def test_fit_prints_nothing_and_does_not_change_data(case, capfd):
     ("kind", "settings", "message"),
     [
         ("svd", {}, "'svd'.* als, bm25"),
-        (
-            "als",
-            {"factors": 3},
-            "factors: unknown .* 3; .* d, lambda",
-        ),
-        (
-            "popularity",
-            {"k": 3},
-            "k: unknown .* no settings",
-        ),
+        ("als", {"factors": 3}, "factors: unknown .* 3; .* d, lambda"),
+        ("popularity", {"k": 3}, "k: unknown .* no settings"),
         ("itemknn", {"k": 0}, "k: .* greater than or equal to 1"),
     ],
 )

@@ -65,16 +65,13 @@ def write_inputs(folder: Path) -> None:
     seen = rng.random_sample((USERS, ITEMS)) < 0.3 * np.exp(appeal)[None] ** 0.3
     seen[np.arange(USERS), held] = False
     users = np.arange(USERS)
-    pd.DataFrame({"user_id": users, "item_id": held}).to_csv(
-        folder / "held.csv", index=False
-    )
-    rows = np.argwhere(seen)
-    pd.DataFrame(rows, columns=["user_id", "item_id"]).to_csv(
-        folder / "seen.csv", index=False
-    )
-    pd.DataFrame({"item_id": np.arange(ITEMS)}).to_csv(
-        folder / "items.csv", index=False
-    )
+    tables = {
+        "held.csv": pd.DataFrame({"user_id": users, "item_id": held}),
+        "seen.csv": pd.DataFrame(np.argwhere(seen), columns=["user_id", "item_id"]),
+        "items.csv": pd.DataFrame({"item_id": np.arange(ITEMS)}),
+    }
+    for name, table in tables.items():
+        table.to_csv(folder / name, index=False)
     others = np.array([rng.choice(np.flatnonzero(~s & (np.arange(ITEMS) != h)), 2, False)
                        for s, h in zip(seen, held, strict=True)])  # fmt: skip
     several = pd.DataFrame({"user_id": np.repeat(users, 3),
@@ -87,23 +84,19 @@ def write_inputs(folder: Path) -> None:
         negatives += [(user, item) for item in rng.choice(free, M, replace=False)]
     table = pd.DataFrame(negatives, columns=["user_id", "item_id"])
     table.to_csv(folder / "negatives.csv", index=False)
-    drawn = table["item_id"].to_numpy().reshape(USERS, M)
+    negative_items = table["item_id"].to_numpy().reshape(USERS, M)
     for name, noise in zip(NAMES, (0.6, 1.2, 2.5), strict=True):
         scores = np.round(8 * (truth + noise * rng.normal(size=(USERS, ITEMS)))) / 8
-        own = scores[users, held][:, None]
+        held_scores = scores[users, held][:, None]
         candidate = ~seen
-        better = ((scores > own) & candidate).sum(1)
-        tied = ((scores == own) & candidate).sum(1) - 1
+        better = ((scores > held_scores) & candidate).sum(1)
+        tied = ((scores == held_scores) & candidate).sum(1) - 1
         n = candidate.sum(1)
-        records = {
-            "user_id": users,
-            "n_candidates": n,
-            "n_better": better,
-            "n_tied": tied,
-        }
-        pd.DataFrame(records).to_csv(folder / f"{name}.csv", index=False)
-        among = np.take_along_axis(scores, drawn, 1)
-        rank = 1 + (among > own).sum(1)
+        records = pd.DataFrame({"user_id": users, "n_candidates": n})
+        records = records.assign(n_better=better, n_tied=tied)
+        records.to_csv(folder / f"{name}.csv", index=False)
+        among = np.take_along_axis(scores, negative_items, 1)
+        rank = 1 + (among > held_scores).sum(1)
         sampled = {"user_id": users, "n_candidates": n, "n_negatives": M}
         for letter, kind in (
             ("s", "without-replacement"),
@@ -116,7 +109,7 @@ def write_inputs(folder: Path) -> None:
             user, item = np.nonzero(candidate)
             long = {"user_id": user, "item_id": item, "score": scores[user, item]}
             pd.DataFrame(long).to_csv(folder / "scores.csv", index=False)
-            np.save(folder / "positives.npy", np.hstack([own, among]))
+            np.save(folder / "positives.npy", np.hstack([held_scores, among]))
             np.savez(folder / "truth.npz", scores=scores)
     large = 1 + rng.binomial(100, np.minimum(1, 0.5 * rng.random_sample(500) ** 3))
     pd.DataFrame({"sampled_rank": large}).to_csv(folder / "large.csv", index=False)

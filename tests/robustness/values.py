@@ -79,32 +79,12 @@ def frames():
 
 def arrays():
     yield from (
-        SCORES,
-        HELD_OUT,
-        SEEN,
-        RANKS,
-        CANDIDATE_SCORES,
-        SAMPLED,
-        SCORES.T,
-        SCORES[0],
-        SCORES[:1],
-    )
+        SCORES, HELD_OUT, SEEN, RANKS, CANDIDATE_SCORES, SAMPLED, SCORES.T, SCORES[0], SCORES[:1],
+    )  # fmt: skip
     yield from (SCORES[:0], SCORES[:, :0], SCORES[:, :1], SCORES[..., None])
     for kind in (
-        "f2",
-        "f4",
-        ">f8",
-        "i1",
-        "u8",
-        ">i4",
-        "c16",
-        "O",
-        "U",
-        "S",
-        "M8[s]",
-        "m8[s]",
-        "?",
-    ):
+        "f2", "f4", ">f8", "i1", "u8", ">i4", "c16", "O", "U", "S", "M8[s]", "m8[s]", "?",
+    ):  # fmt: skip
         with contextlib.suppress(TypeError, ValueError):
             yield (100 * SCORES).astype("i8").astype(kind)
             yield HELD_OUT.astype(kind)
@@ -126,13 +106,8 @@ def arrays():
 
 def sparse_matrices():
     for make in (
-        sp.csr_array,
-        sp.csc_array,
-        sp.coo_array,
-        sp.lil_array,
-        sp.dok_array,
-        sp.csr_matrix,
-    ):
+        sp.csr_array, sp.csc_array, sp.coo_array, sp.lil_array, sp.dok_array, sp.csr_matrix,
+    ):  # fmt: skip
         yield make(SEEN)
         yield make(SCORES)
     yield sp.csr_array((USERS, ITEMS))
@@ -146,86 +121,31 @@ def sparse_matrices():
 
 def others():
     yield from (
-        None,
-        True,
-        False,
-        0,
-        1,
-        -1,
-        3,
-        1.5,
-        np.nan,
-        np.inf,
-        10**30,
-        1j,
-        "",
-        "x",
-        "recall@3",
-    )
+        None, True, False, 0, 1, -1, 3, 1.5, np.nan, np.inf, 10**30, 1j, "", "x", "recall@3",
+    )  # fmt: skip
     yield from (
-        "auc, ap",
-        "hr@0",
-        "recall@",
-        "ndcg@-1",
-        "@",
-        "bv:0.1",
-        "em:0",
-        "none",
-        "holm",
-        "\0",
-    )
+        "auc, ap", "hr@0", "recall@", "ndcg@-1", "@", "bv:0.1", "em:0", "none", "holm", "\0",
+    )  # fmt: skip
     yield from (
-        "x" * 5000,
-        "missing.csv",
-        "missing.npy",
-        "/",
-        "\ud800",
-        b"x",
-        Path("gone.parquet"),
-    )
+        "x" * 5000, "missing.csv", "missing.npy", "/", "\ud800", b"x", Path("gone.parquet"),
+    )  # fmt: skip
     yield from (
-        [],
-        [[]],
-        {},
-        set(),
-        (),
-        range(3),
-        [1, 2, 3],
-        ["a"],
-        [None],
-        [1, "a"],
-        [[1], [2, 3]],
-    )
+        [], [[]], {}, set(), (), range(3), [1, 2, 3], ["a"], [None], [1, "a"], [[1], [2, 3]],
+    )  # fmt: skip
     yield from (
-        {"a": [1]},
-        {"a": 1},
-        {"a": {"b": 1}},
-        {"a": {1}},
-        {1: [2]},
-        {None: [1]},
-        {"a": None},
-    )
+        {"a": [1]}, {"a": 1}, {"a": {"b": 1}}, {"a": {1}}, {1: [2]}, {None: [1]}, {"a": None},
+    )  # fmt: skip
     yield from (
-        {"a": [1], "b": {"c": 2}},
-        {"A": RANKS},
-        {"A": SCORES},
-        TWO_MODELS,
-        {"HR@10": 0.4},
-    )
+        {"a": [1], "b": {"c": 2}}, {"A": RANKS}, {"A": SCORES}, TWO_MODELS, {"HR@10": 0.4},
+    )  # fmt: skip
     yield {"user_id": [1, 2], "item_id": [3]}
     yield {"user_id": [1], "item_id": [3], "score": ["x"]}
     yield {user: [int(item)] for user, item in enumerate(HELD_OUT)}
     yield {user: set(range(3)) for user in range(USERS)}
     yield {user: {1: 0.5, "a": 1} for user in range(USERS)}
     yield from (
-        Odd(),
-        Odd,
-        len,
-        lambda: None,
-        lambda _: 0.5,
-        lambda _: None,
-        lambda *_: SCORES,
-    )
+        Odd(), Odd, len, lambda: None, lambda _: 0.5, lambda _: None, lambda *_: SCORES,
+    )  # fmt: skip
     yield lambda users: SCORES[users]
     yield lambda users, items: SCORES[users, items]
     yield lambda users, items: np.full(len(users), np.nan)  # noqa: ARG005
@@ -247,13 +167,8 @@ def others():
 
 def polars_values(polars):
     for frame in (
-        TEST,
-        TRAIN,
-        LISTS,
-        PAIRS,
-        NEGATIVES,
-        pd.DataFrame(SCORES).add_prefix("c"),
-    ):
+        TEST, TRAIN, LISTS, PAIRS, NEGATIVES, pd.DataFrame(SCORES).add_prefix("c"),
+    ):  # fmt: skip
         yield polars.from_pandas(frame)
     yield polars.from_pandas(TEST).lazy()
     yield polars.from_pandas(TEST.astype(str))
@@ -285,14 +200,8 @@ def sparse_values(sparse):
 
 def torch_values(torch):
     for values in (
-        SCORES,
-        HELD_OUT,
-        SEEN,
-        RANKS,
-        CANDIDATE_SCORES,
-        SAMPLED,
-        SCORES[0],
-    ):
+        SCORES, HELD_OUT, SEEN, RANKS, CANDIDATE_SCORES, SAMPLED, SCORES[0],
+    ):  # fmt: skip
         yield torch.as_tensor(values.copy())
     yield torch.as_tensor(SCORES.copy()).requires_grad_()
     for kind in ("bfloat16", "float16", "complex64", "int8", "uint8"):
