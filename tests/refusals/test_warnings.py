@@ -9,7 +9,12 @@ import pandas as pd
 import pytest
 
 import sampled_metrics as sm
-from tests.helpers.caught_warnings import full_messages, warns_about, with_warnings
+from tests.helpers.caught_warnings import (
+    full_messages,
+    warnings_of,
+    warns_about,
+    with_warnings,
+)
 from tests.helpers.labelled_lists import LABELS, SCORED_LISTS
 from tests.helpers.results import values, values_and_warnings
 
@@ -32,13 +37,8 @@ def rank_forms(name, ranks, folder):
     frame = pd.DataFrame({name: ranks})
     frame.to_csv(folder / "r.csv", index=False)
     frame.to_parquet(folder / "r.parquet")
-    return (
-        ranks,
-        frame,
-        folder / "r.csv",
-        folder / "r.parquet",
-        {name: ranks.tolist()},
-    )
+    paths = folder / "r.csv", folder / "r.parquet"
+    return ranks, frame, *paths, {name: ranks.tolist()}
 
 
 @pytest.mark.parametrize(
@@ -59,15 +59,13 @@ def test_unlikely_exact_ranks_warn(ranks, message, tmp_path):
         assert message in notes if message else not notes
 
 
-@pytest.mark.parametrize(("ranks", "warns"), [(TRUE, False), (N + 1 - TRUE, True)])
-def test_every_result_of_the_same_ranks_has_the_note(ranks, warns):
-    held_out = sm.Ranks(np.full(USERS, N), ranks - 1, np.zeros(USERS, int))
-    results = [
-        notes_of(sm.evaluate, held_out, metric)
-        for metric in ("recall@10", "auc", "auc")
-    ]
-    assert results == [results[0]] * 3
-    assert ("are higher scores better" in results[0]) == warns
+def test_every_result_of_the_same_ranks_has_the_note():
+    for ranks, warns in ((TRUE, False), (N + 1 - TRUE, True)):
+        full = sm.Ranks(np.full(USERS, N), ranks - 1, np.zeros(USERS, int))
+        metrics = ("recall@10", "auc", "auc")
+        results = [notes_of(sm.evaluate, full, metric) for metric in metrics]
+        assert results == [results[0]] * 3
+        assert ("are higher scores better" in results[0]) == warns
 
 
 @pytest.mark.parametrize(
@@ -158,85 +156,66 @@ def test_few_common_ids_warn():
     assert "2 of 30" in notes_of(sm.evaluate, lists, "recall@10", **options)
 
 
-class TestNotes:
-    """Warnings stay in the notes of results, in each form."""
+def test_notes_of_a_comparison_name_the_recommender(recwarn):
+    data = {"good": AMONG, "bad": -AMONG}
+    options = {"n_items": N, "positive": 0, "shape": "none"}
+    results = sm.compare(data, "auc", "sampled", **options)
+    assert full_messages(recwarn) == results.notes
+    (note,) = results.notes
+    assert note.startswith("bad, positive: held-out items are above")
+    assert f"warning: {note}" in str(results).replace("\n  ", " ")
 
-    def test_comparison_names_the_recommender(self, recwarn):
-        data = {"good": AMONG, "bad": -AMONG}
-        options = {"n_items": N, "positive": 0, "shape": "none"}
-        results = sm.compare(data, "auc", "sampled", **options)
-        assert full_messages(recwarn) == results.notes
-        (note,) = results.notes
-        assert note.startswith("bad, positive: held-out items are above")
-        assert f"warning: {note}" in str(results).replace("\n  ", " ")
 
-    @pytest.mark.filterwarnings("ignore::sampled_metrics.InputWarning")
-    def test_command_prints_and_stores_notes(self, run, tmp_path):
-        for name, ranks in (("good", TRUE), ("bad", N + 1 - TRUE)):
-            pd.DataFrame({"rank": ranks}).to_csv(
-                tmp_path / f"{name}.csv", index=False
-            )
-        files = (tmp_path / "good.csv", tmp_path / "bad.csv")
-        options = ("--n-items", N, "--metric", "auc")
-        done = run("evaluate", *files, *options, "--format", "json")
-        of_good, of_bad = json.loads(done.stdout)
-        assert of_good["notes"] == []
-        (note,) = of_bad["notes"]
-        assert note.startswith(f"{files[1]}, relevant: ")
-        assert done.stderr.strip() == note
-        assert note in run("evaluate", *files, *options, "--format", "csv").stdout
-        table = " ".join(run("evaluate", *files, *options).stdout.split())
-        assert "warning: " in table
-        (row,) = json.loads(
-            run("compare", *files, *options, "--format", "json").stdout
-        )
-        assert [note.partition(":")[0] for note in row["notes"]] == ["bad, relevant"]
+@pytest.mark.filterwarnings("ignore::sampled_metrics.InputWarning")
+def test_command_prints_and_stores_notes(run, tmp_path):
+    files = (tmp_path / "good.csv", tmp_path / "bad.csv")
+    for path, ranks in zip(files, (TRUE, N + 1 - TRUE), strict=True):
+        pd.DataFrame({"rank": ranks}).to_csv(path, index=False)
+    line = (*files, "--n-items", N, "--metric", "auc", "--format")
+    done = run("evaluate", *line, "json")
+    good, bad = json.loads(done.stdout)
+    assert good["notes"] == []
+    (note,) = bad["notes"]
+    assert note.startswith(f"{files[1]}, relevant: ")
+    assert done.stderr.strip() == note
+    assert note in run("evaluate", *line, "csv").stdout
+    assert "warning: " in " ".join(run("evaluate", *line, "table").stdout.split())
+    (row,) = json.loads(run("compare", *line, "json").stdout)
+    assert [note.partition(":")[0] for note in row["notes"]] == ["bad, relevant"]
 
-    @pytest.mark.long
-    @pytest.mark.filterwarnings("ignore::sampled_metrics.InputWarning")
-    def test_page_shows_notes(self, tmp_path):
-        options = {"n_items": N, "positive": 0}
-        pages = {}
-        for name, b in (("open", -AMONG), ("none", AMONG[::-1])):
-            sm.report({"A": AMONG, "B": b}, tmp_path / "p.html", **options)
-            pages[name] = (tmp_path / "p.html").read_text()
-        assert "This sample" not in pages["open"]
-        assert "B, positive: held-out items are above" in pages["open"]
-        assert pages["open"].index("B, positive:") < pages["open"].index("<h1")
-        assert "This sample" in pages["none"]
-        assert "Warnings about the data" not in pages["none"]
-        full = {}
-        for name, of_a in (("open", N + 1 - TRUE), ("none", TRUE)):
-            for others in ({}, {"B": SAMPLED}):
-                sm.report({"A": of_a, **others}, tmp_path / "p.html", n_items=N)
-                page = (tmp_path / "p.html").read_text()
-                full[name, len(others)] = page.split("<h1")[1].split("</h1>")[0]
-        sm.report(
-            {"A": TRUE, "B": np.sort(TRUE) + 1}, tmp_path / "p.html", n_items=N + 1
+
+@pytest.mark.long
+@pytest.mark.filterwarnings("ignore::sampled_metrics.InputWarning")
+def test_page_shows_notes(tmp_path):
+    def page(data, **options):
+        sm.report(data, tmp_path / "p.html", **({"n_items": N} | options))
+        return (tmp_path / "p.html").read_text()
+
+    warned = page({"A": AMONG, "B": -AMONG}, positive=0)
+    assert "This sample" not in warned
+    assert warned.index("B, positive: held-out items are above") < warned.index("<h1")
+    sound = page({"A": AMONG, "B": AMONG[::-1]}, positive=0)
+    assert "This sample" in sound
+    assert "Warnings about the data" not in sound
+    for others in ({}, {"B": SAMPLED}):
+        heading = (
+            page({"A": N + 1 - TRUE, **others}).split("<h1")[1].split("</h1>")[0]
         )
-        assert "warnings above" not in (tmp_path / "p.html").read_text()
-        assert "warnings above" not in full["none", 0]
-        assert all("warnings above" in full["open", n] for n in (0, 1))
-        sm.report({"A": N + 1 - TRUE}, tmp_path / "p.html", n_items=N)
-        assert (
-            "A, relevant: held-out items are above"
-            in (tmp_path / "p.html").read_text()
-        )
+        assert "warnings above" in heading
+    assert "warnings above" not in page({"A": TRUE}).split("<h1")[1].split("</h1>")[0]
+    both = {"A": TRUE, "B": np.sort(TRUE) + 1}
+    assert "warnings above" not in page(both, n_items=N + 1)
+    alone = page({"A": N + 1 - TRUE})
+    assert "A, relevant: held-out items are above" in alone
 
 
 # Negatives and full rankings
 
 N_NEGATIVES, N_ROWS, CATALOGUE = 100, 940, 3541
 SAMPLE_RNG = np.random.default_rng(0)
-SAMPLE_SCORES = SAMPLE_RNG.normal(
-    [1] + N_NEGATIVES * [0], size=(N_ROWS, N_NEGATIVES + 1)
-)
-CONFUSED_COLUMN = np.where(
-    np.arange(N_ROWS) < 450, SAMPLE_SCORES[:, 0], SAMPLE_SCORES[:, 5]
-)
-CONFUSED_SCORES = np.column_stack(
-    [SAMPLE_SCORES[:, :5], CONFUSED_COLUMN, SAMPLE_SCORES[:, 6:]]
-)  # of 450 users, a wrong column
+SAMPLE_SCORES = SAMPLE_RNG.normal([1] + 100 * [0], size=(N_ROWS, 101))
+CONFUSED_SCORES = SAMPLE_SCORES.copy()  # of 450 users, a wrong column
+CONFUSED_SCORES[:450, 5] = SAMPLE_SCORES[:450, 0]
 SAMPLE_RANKS = 1 + (SAMPLE_SCORES[:, 1:] > SAMPLE_SCORES[:, :1]).sum(axis=1)
 FULL_SCORES = SAMPLE_RNG.normal(size=(N_ROWS, 60))
 PLACES = (60 * SAMPLE_RNG.random(N_ROWS) ** 3).astype(int)
@@ -260,20 +239,15 @@ def sampled(ranks, **columns):
         (0 * SAMPLE_SCORES, {"shape": "none"}, "a tenth of their negatives"),
         (SAMPLE_SCORES, {"n_items": N_NEGATIVES + 1}, "n_items is 101"),
         (sampled(SAMPLE_RANKS, user_id=np.arange(N_ROWS) % 900), {}, "40 of 900 users"),
-        (
-            sampled(SAMPLE_RANKS, user_id=np.arange(N_ROWS) % 470, repetition=np.arange(N_ROWS)),
-                {},
-            None),
-        (
-            sampled(SAMPLE_RANKS, n_negatives=N_NEGATIVES - (SAMPLE_RANKS < 9)), {},
-            "more than 99 negatives"),
+        (sampled(SAMPLE_RANKS, user_id=np.arange(N_ROWS) % 470, repetition=np.arange(N_ROWS)),
+         {}, None),
+        (sampled(SAMPLE_RANKS, n_negatives=N_NEGATIVES - (SAMPLE_RANKS < 9)), {},
+         "more than 99 negatives"),
     ],
 )  # fmt: skip
 def test_unlikely_negatives_warn(data, options, message, recwarn):
-    options = {
-        "positive": None if isinstance(data, pd.DataFrame) else 0,
-        "n_items": CATALOGUE,
-    } | options
+    positive = None if isinstance(data, pd.DataFrame) else 0
+    options = {"positive": positive, "n_items": CATALOGUE} | options
     sm.correct(data, "hr@10", "cls", **options)
     messages = full_messages(recwarn)
     assert any(message in text for text in messages) if message else not messages
@@ -341,24 +315,25 @@ def test_report_warns_once(tmp_path):
     assert "the page" in str(warning.message)
 
 
-@pytest.mark.parametrize("form", ["table", "json", "csv"])
-@pytest.mark.parametrize("to_file", [True, False])
+@pytest.mark.parametrize(
+    ("form", "to_file"),
+    [("table", False), ("table", True), ("json", False), ("csv", True)],
+)
 def test_command_writes_each_warning_once(run, form, to_file, tmp_path):
     """Warnings are below a printed table, or else on standard error, each in full."""
-    path = tmp_path / "scores.npy"
-    np.save(path, -RANDOM_SCORES)
+    np.save(tmp_path / "scores.npy", -RANDOM_SCORES)
     held_out = tmp_path / "test.csv"
-    held_out.write_text(
-        "user_id,item_id\n" + "".join(f"{user},0\n" for user in range(60))
-    )
-    output = ["--output", str(tmp_path / "out.txt")] if to_file else []
-    arguments = ["evaluate", str(path), "--relevant", str(held_out), "--format", form]
-    done = run(*arguments, *output)
+    pairs = pd.DataFrame({"user_id": range(60), "item_id": 0})
+    pairs.to_csv(held_out, index=False)
+    output = ["--output", tmp_path / "out.txt"] if to_file else []
+    line = (tmp_path / "scores.npy", "--relevant", held_out, "--format", form)
+    done = run("evaluate", *line, *output)
     assert not done.returncode
     printed = " ".join(done.stdout.split())
     message = "look like sampled candidates"
-    assert done.stderr.count(message) == (form != "table" or to_file)
-    if form == "table" and not to_file:
+    is_below_table = form == "table" and not to_file
+    assert done.stderr.count(message) == (not is_below_table)
+    if is_below_table:
         assert printed.count(message) == 1
     assert "warnings about" not in printed + done.stderr
 
@@ -369,14 +344,12 @@ def test_command_writes_each_warning_once(run, form, to_file, tmp_path):
 def test_unknown_column_of_zeros_and_ones_warns():
     for marks in (LABELS, LABELS.astype(bool), 2.0 * LABELS - 1):
         relevant = SCORED_LISTS[["user_id", "item_id"]].assign(bought=marks)
-        _, messages = values_and_warnings(
+        messages = warnings_of(
             sm.evaluate, SCORED_LISTS, "recall@1", relevant=relevant
         )
-        assert "column bought" in messages
+        assert "column bought" in " ".join(messages)
     days = SCORED_LISTS[["user_id", "item_id"]].assign(day=np.arange(7))
-    assert not values_and_warnings(
-        sm.evaluate, SCORED_LISTS, "recall@1", relevant=days
-    )[1]
+    assert not warnings_of(sm.evaluate, SCORED_LISTS, "recall@1", relevant=days)
 
 
 @pytest.mark.parametrize(
@@ -405,22 +378,24 @@ def good_ranks(users=30):
     return sm.Ranks(np.full(users, 40), np.arange(users) % 7, np.zeros(users, int))
 
 
-def test_odd_options_warn():
-    ranks = good_ranks()
-    assert (
-        "0.95" in values_and_warnings(sm.evaluate, ranks, "hit@5", confidence=0.05)[1]
-    )
-    assert "all 40 candidates" in values_and_warnings(sm.evaluate, ranks, "hit@40")[1]
-    assert (
-        "all 40 candidates"
-        in values_and_warnings(sm.evaluate, ranks, "recall@5000")[1]
-    )
-    assert not values_and_warnings(sm.evaluate, ranks, "hit@39, ndcg@40")[1]
-    same = {"A": ranks, "B": good_ranks()}
-    assert (
-        "A and B have the same ranks"
-        in values_and_warnings(sm.compare, same, "hit@5")[1]
-    )
+@pytest.mark.parametrize(
+    ("metrics", "options", "message"),
+    [
+        ("hit@5", {"confidence": 0.05}, "0.95"),
+        ("hit@40", {}, "all 40 candidates"),
+        ("recall@5000", {}, "all 40 candidates"),
+        ("hit@39, ndcg@40", {}, None),
+    ],
+)
+def test_odd_options_warn(metrics, options, message):
+    messages = warnings_of(sm.evaluate, good_ranks(), metrics, **options)
+    assert message in " ".join(messages) if message else not messages
+
+
+def test_recommenders_with_the_same_ranks_warn():
+    same = {"A": good_ranks(), "B": good_ranks()}
+    messages = " ".join(warnings_of(sm.compare, same, "hit@5"))
+    assert "A and B have the same ranks" in messages
 
 
 def test_printed_number_that_is_not_a_share_of_users_warns():
