@@ -227,40 +227,15 @@ def test_wrong_matrix_is_refused(
 )
 def test_missing_file_is_named(tmp_path, suffix):
     path = tmp_path / f"missing.{suffix}"
-    for reader, what in (
-        (lambda path: as_ranks(path), "ranks, lists or scores"),
-        (lambda path: items_by_id(path, "relevant"), "relevant items"),
-        (lambda path: as_sampled_ranks(path, n_negatives=9), "sampled ranks"),
+    for message, content in (
+        (refusal_message(as_ranks, path), "ranks, lists or scores"),
+        (refusal_message(items_by_id, path, "relevant"), "relevant items"),
+        (refusal_message(as_sampled_ranks, path, n_negatives=9), "sampled ranks"),
     ):
-        message = str(refusal(reader, path))
         assert message.startswith(f"{path}: no such file")
-        assert what in message
+        assert content in message
     path.mkdir()
     assert "a folder" in str(refusal(as_ranks, path))
-
-
-@pytest.mark.parametrize(
-    ("content", "relevant", "options", "message"),
-    [
-        ("user_id,item_id,rank|1,7,1", None, {}, "relevant"),
-        ("user_id,item_id,rank|1,7,1", None, {"n_items": 1}, "n_items is 1, expected at least 2"),
-        ("user_id,item_id,rank|1,7,1|1,8,2|1,9,3", "1,7", {"n_items": 2}, "user 1 has 3 items"),
-        ("rank|3", None, {}, "give n_items"),
-        ("rank|3", None, {"n_items": 9, "complete": True}, "complete does not go with ranks"),
-        ("rank,n_candidates|3,9|1,3", None, {"n_items": 9}, "found n_candidates 3 to 9"),
-        (SCORES, "0,0", {"n_items": 5}, "found number of items 4, but n_items is 5"),
-        ("user_id,item_id,rank|1,7,1", "1,8", {"complete": True}, "leave complete out"),
-        ("user_id,item_id,rank|1,7,1", "1,7", {"complete": True, "n_items": 9}, "leave n_items"),
-    ],
-)  # fmt: skip
-def test_option_that_contradicts_the_file_is_refused(
-    tmp_path, content, relevant, options, message
-):
-    path = write_content(tmp_path, "r.csv", content)
-    if relevant:
-        table = write_content(tmp_path, "t.csv", f"user_id,item_id|{relevant}")
-        options = options | {"relevant": table}
-    assert message in str(refusal(as_ranks, path, **options))
 
 
 def test_message_is_one_short_line(tmp_path):
@@ -386,6 +361,13 @@ FAULTS = {
         evaluation(np.eye(2), TWICE.assign(user_id=7)),
         "^relevant, row 1, column user_id: found 7"),
     "ids without overlap": (evaluation(TWELVE_IDS, TWELVE_NAMES), "such as 'film 0' and 'i0'"),
+    "sizes in the table and by n_items": (
+        lambda: sm.evaluate(pd.DataFrame({"rank": [3, 1], "n_candidates": [9, 3]}), n_items=9),
+        "found n_candidates 3 to 9"),
+    "number of columns and n_items": (
+        evaluation(RISING_SCORES, [0, 1, 2], n_items=5), "number of items 4, but n_items is 5"),
+    "complete list without its relevant item": (
+        evaluation(USER_LISTS, {"ann": ["z"]}, complete=True), "leave complete out"),
     "column twice": (lambda: sm.evaluate(TWO_RANKS, "auc", n_items=90), "rank"),
     "user without negatives": (
         lambda: sm.negatives({"anna": ["y"], "bert": ["x"]}, {"anna": ["x"], "bert": ["y"]}, 1),
@@ -428,16 +410,16 @@ def test_ten_ids_without_overlap_are_refused(listed, relevant, is_refused):
     ],
 )
 def test_error_names_relevant_or_seen(name, table):
-    for data, held_out in (({1: [1, 0]}, {1: [1]}), (np.eye(2), [0, 1])):
-        options = {"relevant": held_out} | {name: table}
-        for function, argument in (
-            (sm.evaluate, data),
-            (sm.compare, {"a": data, "b": data}),
-        ):
-            with pytest.raises(sm.InputError) as caught:
-                function(argument, "hit@1", **options)
-            assert name in str(caught.value)
-            assert "data" not in str(caught.value)
+    lists, of_lists = {1: [1, 0]}, {"relevant": {1: [1]}} | {name: table}
+    scores, of_scores = np.eye(2), {"relevant": [0, 1]} | {name: table}
+    for call in (
+        lambda: sm.evaluate(lists, "hit@1", **of_lists),
+        lambda: sm.evaluate(scores, "hit@1", **of_scores),
+        lambda: sm.compare({"a": lists, "b": lists}, "hit@1", **of_lists),
+    ):
+        message = refusal_message(call)
+        assert name in message
+        assert "data" not in message
 
 
 @pytest.mark.parametrize(
