@@ -130,7 +130,7 @@ def unordered_forms(lists: pd.DataFrame, folder: Path) -> Forms:
 
 def unordered_series_forms(lists: pd.DataFrame, folder: Path) -> Forms:
     return {
-        form: pd.Series(data).set_axis(list("ab") * 60)
+        form: pd.Series(data).set_axis(list("ab") * (USERS // 2))
         for form, data in unordered_forms(lists, folder).items()
     }
 
@@ -161,8 +161,8 @@ DICTIONARY_MISTAKES = {
         one_form, correction(relevant=TEST), CANDIDATES, HIT_RATE),
 }  # fmt: skip
 
-# Ids that match no other table. Of each change of ids, a third of the forms are made, beginning
-# with another one: each form then has three of the eight changes.
+# Ids that match no other table. Of each change of ids, a quarter of the forms are used, beginning
+# with another one: each form then has two of the eight changes.
 
 ID_CHANGES = {
     "text of decimals": lambda ids: ids.astype(float).astype(str),
@@ -183,7 +183,7 @@ def change_ids(
             for place, column in enumerate(("user_id", "item_id")):
                 frame = pairs.assign(**{column: change(pairs[column])})
                 forms = list(make_forms(frame, folder).items())
-                for form, data in forms[(2 * number + place) % 3 :: 3]:
+                for form, data in forms[(2 * number + place) % 4 :: 4]:
                     changed[f"{kind} of {column}, {form}"] = data
         return changed
 

@@ -235,7 +235,7 @@ def sampled(ranks, **columns):
         (1.0 * (SAMPLE_SCORES > 1), {"shape": "none"}, "a tenth of their negatives"),
         (CONFUSED_SCORES, {}, "of one of their negatives"),
         (SAMPLE_SCORES, {"positive": -1}, "above 49.5 %"),
-        (SAMPLE_SCORES.T, {}, "above 52.1 %"),
+        (SAMPLE_SCORES[:300].T, {}, "above 51.7 %"),
         (0 * SAMPLE_SCORES, {"shape": "none"}, "a tenth of their negatives"),
         (SAMPLE_SCORES, {"n_items": N_NEGATIVES + 1}, "n_items is 101"),
         (sampled(SAMPLE_RANKS, user_id=np.arange(N_ROWS) % 900), {}, "40 of 900 users"),
