@@ -467,7 +467,7 @@ REMEDIES = DATA_REMEDIES | METRIC_REMEDIES | METER_REMEDIES
 
 @pytest.mark.filterwarnings("ignore::sampled_metrics.InputWarning")
 @pytest.mark.parametrize("name", REMEDIES)
-def test_remedy_is_followed_gives_the_right_number(name: str) -> None:
+def test_followed_remedy_gives_the_right_number(name: str) -> None:
     assert_remedy_works(REMEDIES[name])
 
 

@@ -646,7 +646,7 @@ REMEDIES = {
 
 @pytest.mark.filterwarnings("ignore::sampled_metrics.InputWarning")
 @pytest.mark.parametrize("name", REMEDIES)
-def test_remedy_is_followed_gives_the_right_number(name: str) -> None:
+def test_followed_remedy_gives_the_right_number(name: str) -> None:
     assert_remedy_works(REMEDIES[name])
 
 
@@ -663,7 +663,7 @@ def test_remedy_is_followed_gives_the_right_number(name: str) -> None:
          "known: .html", {"a": SCORES}, {"relevant": HELD}),
     ],
 )  # fmt: skip
-def test_remedy_for_a_report_is_followed_gives_the_right_number(
+def test_followed_remedy_of_a_report_gives_the_right_number(
     data, options, page, remedy, followed_data, followed_options, tmp_path
 ):
     with pytest.raises(sm.InputError, match=remedy):
