@@ -49,13 +49,9 @@ SAMPLE_DATA: dict[str, Any] = {
     "n_items": 9, "n_negatives": 4, "sampling": "distinct", "positive": None, "shape": "none",
     "confidence": 0.9,
 }  # fmt: skip
-UNUSED = {
-    "sampling": None,
-    "relevant": None,
-    "positive": None,
-    "ties": "random",
-    "seed": 0,
-}
+UNUSED: dict[str, Any] = {
+    "sampling": None, "relevant": None, "positive": None, "ties": "random", "seed": 0,
+}  # fmt: skip
 PAIRS = {"relevant": {"a": [1], "b": [2]}, "seen": {"a": [3], "b": [3]}}
 METRIC, ESTIMATOR = {"metrics": "hr@1"}, {"estimators": "sampled"}
 # Functions with valid arguments; a test replaces each argument in turn.
@@ -154,7 +150,6 @@ RANDOM_SCORES = RNG.random((40, 30))
 RANDOM_ITEMS = RNG.integers(0, 30, 40)
 RANDOM_RANKS = RNG.integers(1, 11, 40)
 NINE_NEGATIVES = {"n_items": 30, "n_negatives": 9}
-MILLION = 10**6
 USER_IDS = range(5)
 RUN = pd.DataFrame(
     {
@@ -271,31 +266,29 @@ def test_wrong_value_is_named_in_a_short_line(call, pattern):
     assert not re.search(r"docs/|\.md\b|^:", message)
 
 
+LONG_TEXT, LONG_LIST = "x" * 10**6, list(range(10**6))
+MANY_COLUMNS = pd.DataFrame({f"user {number}": ["a"] for number in range(1_000)})
+
+
+def correction(*arguments, **options):
+    return lambda: sm.correct(RANDOM_RANKS, *arguments, **NINE_NEGATIVES, **options)
+
+
 LONG_VALUES = {
-    "list": lambda: sm.evaluate(RANDOM_ITEMS + 1, n_items=list(range(MILLION))),
+    "list": lambda: sm.evaluate(RANDOM_ITEMS + 1, n_items=LONG_LIST),
     "page": lambda: sm.report({"A": SCORES}, "x" * 5000, relevant=HELD),
-    "seed": lambda: sm.correct(
-        RANDOM_RANKS, seed=list(range(MILLION)), **NINE_NEGATIVES
-    ),
-    "metric": lambda: sm.evaluate(RANDOM_ITEMS + 1, "x" * MILLION, n_items=30),
-    "estimator": lambda: sm.correct(
-        RANDOM_RANKS, "hit@5", "x" * MILLION, **NINE_NEGATIVES
-    ),
-    "ties": lambda: sm.evaluate(RANDOM_ITEMS + 1, n_items=30, ties="x" * MILLION),
-    "sampling": lambda: sm.correct(
-        RANDOM_RANKS, sampling="x" * MILLION, **NINE_NEGATIVES
-    ),
-    "shape": lambda: sm.correct(RANDOM_RANKS, shape="x" * MILLION, **NINE_NEGATIVES),
-    "file": lambda: sm.evaluate("x" * MILLION),
-    "digits": lambda: sm.correct(RANDOM_RANKS, seed=-(10**5000), **NINE_NEGATIVES),
-    "confidence": lambda: sm.correct(
-        RANDOM_RANKS, confidence=10**5000, **NINE_NEGATIVES
-    ),
-    "printed": lambda: sm.reported({"hit@1": "x" * MILLION}, **NINE_NEGATIVES),
-    "columns": lambda: sm.Ranks.from_table(
-        pd.DataFrame({f"user {i}": ["a"] for i in range(1_000)})
-    ),
-}  # fmt: skip
+    "seed": correction(seed=LONG_LIST),
+    "metric": lambda: sm.evaluate(RANDOM_ITEMS + 1, LONG_TEXT, n_items=30),
+    "estimator": correction("hit@5", LONG_TEXT),
+    "ties": lambda: sm.evaluate(RANDOM_ITEMS + 1, n_items=30, ties=LONG_TEXT),
+    "sampling": correction(sampling=LONG_TEXT),
+    "shape": correction(shape=LONG_TEXT),
+    "file": lambda: sm.evaluate(LONG_TEXT),
+    "digits": correction(seed=-(10**5000)),
+    "confidence": correction(confidence=10**5000),
+    "printed": lambda: sm.reported({"hit@1": LONG_TEXT}, **NINE_NEGATIVES),
+    "columns": lambda: sm.Ranks.from_table(MANY_COLUMNS),
+}
 
 
 @pytest.mark.filterwarnings("ignore::sampled_metrics.InputWarning")
@@ -348,16 +341,11 @@ def test_half_precision_seen_items_on_a_budget_are_exact():
 
 def test_signatures_and_reprs_are_short():
     for public, _ in CALLS[:-2]:  # `parts` takes further options
-        parameters = inspect.signature(public).parameters.values()
-        assert all(
-            parameter.kind is not parameter.VAR_KEYWORD for parameter in parameters
-        )
-        assert all(
-            parameter.default == 0
-            for parameter in parameters
-            if parameter.name == "seed"
-        )
-        assert len(str(inspect.signature(public))) <= 600
+        signature = inspect.signature(public)
+        for parameter in signature.parameters.values():
+            assert parameter.kind is not parameter.VAR_KEYWORD
+            assert parameter.name != "seed" or parameter.default == 0
+        assert len(str(signature)) <= 600
     ones, ids = np.ones(6000, int), np.arange(6000).astype(str)
     assert len(repr(sm.SampledRanks(ones, 9, 2, users=ids))) < 300
     assert len(repr(sm.Ranks(8 + ones, ones, 0 * ones))) < 300
@@ -416,16 +404,11 @@ def test_report_command_writes_what_function_writes(run):
         ("evaluate", "held.csv", "--output=x.xlsx"),
         ("report", "held.csv", "--output=x.csv"),
         ("evaluate", "h.csv", "--n-items=9"),
-        (
-            "evaluate",
-            "e\x1b[31m.csv",
-            "--n-items=9",
-            "--output=/proc/no/folder/x.csv",
-        ),
+        ("evaluate", "e\x1b[31m.csv", "--n-items=9", "--output=/proc/no/folder/x.csv"),
         ("sample", "h.csv", "--n-negatives=1", "--repetitions=100000000"),
         ("sample", "e\x1b[31m.csv", "--n-items=999999999", "--n-negatives=99999999"),
     ],
-)
+)  # fmt: skip
 def test_wrong_file_is_refused_without_output(refusal_line, arguments):
     assert "\x1b" not in refusal_line(*arguments)
     assert not list(Path().glob("x.*"))
