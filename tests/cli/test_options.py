@@ -1,5 +1,6 @@
 """Each option of a command reaches the function that the command calls."""
 
+import importlib
 import inspect
 import re
 from pathlib import Path
@@ -121,6 +122,22 @@ def test_option_reaches_function(command, monkeypatch, tmp_path):
         equal = [passed for passed in different if passed == value]
         assert [type(passed) for passed in equal] == [type(value)], option
         assert len(different) == 1 + (option == "ranks"), option  # there are two
+
+
+@pytest.mark.parametrize("command", CALLS)
+def test_option_that_is_left_out_has_the_default_of_the_function(
+    command, monkeypatch, tmp_path
+):
+    monkeypatch.chdir(tmp_path)
+    module, _, name = CALLS[command][1].rpartition(".")
+    function = getattr(importlib.import_module(f"sampled_metrics.{module}"), name)
+    parameters = inspect.signature(function).parameters
+    values = arguments_of_call(command, "", monkeypatch)
+    places = {place[0]: value for place, value in values.items() if len(place) == 1}
+    for place, value in places.items():
+        argument = place if isinstance(place, str) else list(parameters)[place]
+        default = parameters[argument].default
+        assert default is inspect.Parameter.empty or value == default, argument
 
 
 @pytest.mark.parametrize("option", LIMITS)
