@@ -364,9 +364,8 @@ def test_recommender_that_scores_60_percent_does_not_warn(seed, low):
     )
     negatives = np.random.default_rng(seed).integers(0, ITEMS, (USERS, 50))
     rows = np.take_along_axis(scores, np.column_stack([held_out, negatives]), axis=1)
-    rows += 1e-9 * np.random.default_rng(seed).random(
-        rows.shape
-    )  # ties are in random order
+    # ties are in random order
+    rows += 1e-9 * np.random.default_rng(seed).random(rows.shape)
     options = {"n_items": ITEMS, "positive": 0, "shape": "none"}
     assert not warnings_of(sm.correct, rows, "auc", "sampled", **options)
 
@@ -376,10 +375,8 @@ def test_ranks_of_40_percent_unscored_items_do_not_warn(seed):
     """These items are spread over the last third of the candidates, or in the last place."""
     rng = np.random.default_rng(seed)
     ranks = np.ceil(ITEMS * rng.beta(0.4, 5, USERS)).astype(int)
-    for places in (
-        rng.integers(ITEMS * 2 // 3, ITEMS + 1, USERS),
-        np.full(USERS, ITEMS),
-    ):
+    spread = rng.integers(ITEMS * 2 // 3, ITEMS + 1, USERS)
+    for places in (spread, np.full(USERS, ITEMS)):
         ranks[: USERS * 2 // 5] = places[: USERS * 2 // 5]
         assert not warnings_of(sm.evaluate, ranks, "recall@10", n_items=ITEMS)
         sample = 1 + rng.hypergeometric(ranks - 1, ITEMS - ranks, 50)

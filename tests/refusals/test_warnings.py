@@ -73,10 +73,8 @@ def test_every_result_of_the_same_ranks_has_the_note():
     [
         (SAMPLED, None),
         (np.ones(USERS, int), "above all of their negatives"),
-        (
-            np.where(SAMPLED > 30, M + 1, SAMPLED),
-            None,
-        ),  # items that were not found are last
+        # items that were not found are last
+        (np.where(SAMPLED > 30, M + 1, SAMPLED), None),
         (M + 2 - SAMPLED, "are higher scores better"),
     ],
 )
