@@ -2,6 +2,7 @@
 
 import copy
 import importlib
+import json
 import pkgutil
 import re
 from inspect import isclass
@@ -13,7 +14,13 @@ import yaml
 
 import sampled_metrics_study
 from sampled_metrics._base.errors import InputError
-from sampled_metrics_study.config import Entry, Study, departures, with_numbers
+from sampled_metrics_study.config import (
+    Entry,
+    Study,
+    departures,
+    refuse_other_results,
+    with_numbers,
+)
 from sampled_metrics_study.recommenders import create
 from sampled_metrics_study.validation import Settings
 from tests.conftest import ROOT
@@ -41,17 +48,21 @@ def study(*changes):
     return Study.of(config, "config")
 
 
-def study_with(place, value):
-    """The paper's study with one value replaced, or removed if `value` is KeyError."""
+def config_with(place, value):
+    """The paper's configuration with one value replaced, or removed if `value` is KeyError."""
     config = copy.deepcopy(STUDY)
     *path, last = (int(step) if step.isdigit() else step for step in place.split("."))
     inner = config
     for step in path:
-        inner = inner[step]
+        inner = inner.setdefault(step, {}) if isinstance(inner, dict) else inner[step]
     inner[last] = value
     if value is KeyError:
         del inner[last]
-    return Study.of(config, "config")
+    return config
+
+
+def study_with(place, value):
+    return Study.of(config_with(place, value), "config")
 
 
 def problem_of(make, *arguments):
@@ -100,6 +111,9 @@ def test_papers_study_values():
     assert (identity["ranks"], len(identity["config_sha256"])) == ("trained", 64)
 
 
+SETTINGS_OF_X = "recommenders.0.settings"
+
+
 @pytest.mark.parametrize(
     ("place", "value", "keyword"),
     [
@@ -107,11 +121,7 @@ def test_papers_study_values():
         ("ranks", KeyError, "Field required"),
         ("colour", 1, "unknown key, with the value 1; known keys: ranks, results"),
         ("dataset", None, "valid dictionary"),
-        (
-            "dataset.url",
-            "ftp://x",
-            "'ftp://x' must be an address that begins with https://",
-        ),
+        ("dataset.url", "ftp://x", "'ftp://x' must be an address that begins with https://"),
         ("dataset.timeout", float("inf"), "finite number"),
         ("results", "results/reference/", "reference run"),
         ("results", "results/../../x", "not below the current"),
@@ -132,31 +142,15 @@ def test_papers_study_values():
         ("recommenders", [], "at least 1 item"),
         ("recommenders.0.kind", "svd", "'als', 'bm25'"),
         ("recommenders.0.kind", KeyError, "discriminator 'kind'"),
-        (
-            "recommenders.0.kind",
-            "random",
-            "settings.d: unknown key, with the value 16; known",
-        ),
+        ("recommenders.0.kind", "random", "settings.d: unknown key, with the value 16; known"),
         ("recommenders.0.name", "X\n", "als.name: 'X\\n' must be a name of letters"),
         ("recommenders.0.name", "X/Y", "single spaces"),
         ("recommenders.0.name", "X vs Y", "reads like a pair"),
-        (
-            "recommenders.0.settings.alpha",
-            -1,
-            "als.settings.alpha: Input should be greater than 0",
-        ),
-        (
-            "recommenders.0.settings.lamda",
-            1,
-            "did you mean lambda? known keys: d, lambda",
-        ),
+        (f"{SETTINGS_OF_X}.alpha", -1, "als.settings.alpha: Input should be greater than 0"),
+        (f"{SETTINGS_OF_X}.lamda", 1, "did you mean lambda? known keys: d, lambda"),
         ("experiment.n_negative", 1, "did you mean n_negatives? known keys"),
         ("recommenders.1.settings.self_similarity", "no", "valid boolean"),
-        (
-            "recommenders.1",
-            {"name": "E", "kind": "external"},
-            "external.settings: Field required",
-        ),
+        ("recommenders.1", {"name": "E", "kind": "external"}, "external.settings: Field required"),
         ("recommenders.1.name", "X", "duplicate name X"),
         ("ranking.pieces", 1001, "less than or equal to 1000"),
         ("exact.metrics", ["auc@5"], "unknown measure 'auc@5'"),
@@ -164,15 +158,11 @@ def test_papers_study_values():
         ("toy.n_negatives", 10_000, "less than 10000"),
         ("experiment.estimators", ["bv:0.10", "bv:0.1"], "duplicate entry bv:0.1"),
         ("experiment.sampling", "none", "unknown sampling"),
-        (
-            "experiment.noise",
-            "binomial",
-            "known keys: metrics, estimators, n_negatives",
-        ),
+        ("experiment.noise", "binomial", "known keys: metrics, estimators, n_negatives"),
         ("experiment.n_negatives", "fifty", "valid integer, not 'fifty'"),
         ("experiment.n_negatives", [10, 50], "valid integer"),
     ],
-)
+)  # fmt: skip
 def test_invalid_value_names_place_and_problem(place, value, keyword):
     problem = problem_of(study_with, place, value)
     assert problem.startswith("recommenders" if "recommenders" in place else place)
@@ -180,65 +170,66 @@ def test_invalid_value_names_place_and_problem(place, value, keyword):
 
 
 def test_name_with_space_is_valid():
-    assert (
-        study_with("recommenders.0.name", "Best sellers").names[0] == "Best sellers"
-    )
+    named = study_with("recommenders.0.name", "Best sellers")
+    assert named.names[0] == "Best sellers"
 
 
 @pytest.mark.parametrize(
     ("changes", "beginning"),
     [
-        (
-            [{"dataset": {"name": "ml-2m"}}],
-            "dataset: unknown name 'ml-2m'; known: ml-100k",
-        ),
-        (
-            [{"dataset": {"path": "x.csv"}}],
-            "dataset: path is set but format is movielens",
-        ),
+        ([{"dataset": {"name": "ml-2m"}}], "dataset: unknown name 'ml-2m'; known: ml-100k"),
+        ([{"dataset": {"path": "x.csv"}}], "dataset: path is set but format is movielens"),
         ([TABLE, {"dataset": {"path": None}}], "dataset.path is missing"),
-        (
-            [TABLE, {"dataset": {"path": "{day}.csv"}}],
-            "dataset.path: '{day}.csv' must be",
-        ),
-        (
-            [TABLE, {"dataset": {"name": "ml-1m"}}],
-            "dataset: name ml-1m is that of a MovieLens",
-        ),
-        (
-            [TABLE, {"dataset": {"columns": ["u"]}}],
-            "dataset.columns: Input should be a valid dict",
-        ),
-        (
-            [TABLE, {"dataset": {"columns": {"who": "u"}}}],
-            "dataset.columns.who: unknown key",
-        ),
-        (
-            [TABLE, {"dataset": {"separator": "\t\n"}}],
-            "dataset.separator: '\\t\\n' must be",
-        ),
+        ([TABLE, {"dataset": {"path": "{day}.csv"}}], "dataset.path: '{day}.csv' must be"),
+        ([TABLE, {"dataset": {"name": "ml-1m"}}], "dataset: name ml-1m is that of a MovieLens"),
+        ([TABLE, {"dataset": {"columns": ["u"]}}],
+         "dataset.columns: Input should be a valid dict"),
+        ([TABLE, {"dataset": {"columns": {"who": "u"}}}], "dataset.columns.who: unknown key"),
+        ([TABLE, {"dataset": {"separator": "\t\n"}}],
+         "dataset.separator: '\\t\\n' must be"),
         ([{"split": {"cut": 2}}], "split: cut is set but method is leave-last-out"),
-        (
-            [{"split": {"method": "global-time"}}],
-            "split: cut is missing but method is global-time",
-        ),
-        (
-            [{"split": {"method": "given"}}],
-            "split: train is missing but method is given",
-        ),
+        ([{"split": {"method": "global-time"}}], "split: cut is missing but method is global-time"),
+        ([{"split": {"method": "given"}}], "split: train is missing but method is given"),
         ([GIVEN], "split.method is given, which needs dataset.format table"),
-        (
-            [GIVEN, FILES, {"filters": {"min_user_events": 2}}],
-            "filters.min_user_events: split",
-        ),
-        (
-            [SECOND, {"ranks": "reference"}],
-            "ranks is reference but the reference run is of ml-1m",
-        ),
+        ([GIVEN, FILES, {"filters": {"min_user_events": 2}}], "filters.min_user_events: split"),
+        ([SECOND, {"ranks": "reference"}], "ranks is reference but the reference run is of ml-1m"),
     ],
-)
+)  # fmt: skip
 def test_contradicting_settings_are_refused(changes, beginning):
     assert problem_of(study, *changes).startswith(beginning)
+
+
+SHOP = {
+    "dataset": {"format": "table", "name": "Shop", "path": "events.csv"},
+    "split": {"method": "random"},
+    "recommenders": [{"name": "Popularity", "kind": "popularity"}],
+}
+OF_MOVIELENS = {"source": {"dataset": "ml-1m"}, "split": {"method": "leave-last-out"}}
+
+
+@pytest.mark.parametrize(
+    ("record", "changes", "is_refused"),
+    [
+        (OF_MOVIELENS, SHOP, True),
+        ({"ranks": "reference", "provenance": OF_MOVIELENS}, SHOP, True),
+        ({"source": {"dataset": "Shop"}}, {"ranks": "reference"}, True),
+        # tables of the paper's split would stay next to those of another split
+        (OF_MOVIELENS, {"split": {"method": "global-time", "cut": 0.9}}, True),
+        ({"source": {"dataset": "Shop"}, "split": {"method": "given"}}, SHOP, False),
+        ({}, SHOP, False),
+    ],
+)
+def test_results_of_other_data_are_refused(
+    tmp_path, monkeypatch, record, changes, is_refused
+):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "results").mkdir()
+    (tmp_path / "results/provenance.json").write_text(json.dumps(record))
+    if is_refused:
+        with pytest.raises(InputError, match=r"^config: results: .*another folder"):
+            refuse_other_results(study(changes))
+    else:
+        refuse_other_results(study(changes))
 
 
 @pytest.mark.parametrize(
@@ -286,14 +277,10 @@ def test_hash_ignores_settings_without_effect():
 
 def test_assumed_sampling_defaults_to_sampling():
     one, other = "without-replacement", "with-replacement"
-    settings = study(
-        {"experiment": {"sampling": one, "assumed_sampling": None}}
-    ).experiment
-    assert settings.correction_sampling == one
-    settings = study(
-        {"experiment": {"sampling": one, "assumed_sampling": other}}
-    ).experiment
-    assert settings.correction_sampling == other
+    for assumed, expected in ((None, one), (other, other)):
+        choices = {"sampling": one, "assumed_sampling": assumed}
+        settings = study({"experiment": choices}).experiment
+        assert settings.correction_sampling == expected
 
 
 def test_unknown_key_suggests_closest_key():
@@ -308,26 +295,10 @@ def test_unknown_key_suggests_closest_key():
 
 
 TEXTS = [
-    "@article{smith2020, title={Data}}",
-    "Smith: Data: 2020",
-    "[1] Smith",
-    "*Data*, Smith",
-    '"quoted" text',
-    "%x",
-    "`code`",
-    "{x}",
-    "[" * 5000,
-    "2020",
-    "2020-02-30",
-    "no",
-    "null",
-    "~",
-    "1e5",
-    "",
-    "- a\n- b",
-    "a: &a [*a]",
-    "!!python/name:os.system",
-]
+    "@article{smith2020, title={Data}}", "Smith: Data: 2020", "[1] Smith", "*Data*, Smith",
+    '"quoted" text', "%x", "`code`", "{x}", "[" * 5000, "2020", "2020-02-30", "no", "null", "~",
+    "1e5", "", "- a\n- b", "a: &a [*a]", "!!python/name:os.system",
+]  # fmt: skip
 
 
 @pytest.mark.parametrize("text", TEXTS, ids=lambda text: repr(text[:20]))
@@ -341,24 +312,14 @@ def test_text_settings_stay_texts(text):
 
 
 @pytest.mark.parametrize(
-    ("text", "value"),
-    [("10", 10), ("1e2", "1e2"), ("ten", "ten"), ("true", "true"), ("", "")],
-)
-def test_number_settings_parse_texts(text, value):
-    config = copy.deepcopy(STUDY)
-    config["experiment"]["repetitions"] = text
-    config["recommenders"][0]["settings"]["d"] = text
-    config["results"] = "2020"
-    read = with_numbers(config)
-    assert read["experiment"]["repetitions"] == value
-    assert read["recommenders"][0]["settings"]["d"] == value
-    assert read["results"] == "2020"
-    assert config["experiment"]["repetitions"] == text  # the original is unchanged
-
-
-@pytest.mark.parametrize(
     ("place", "text", "value"),
     [
+        ("experiment.repetitions", "10", 10),
+        ("experiment.repetitions", "1e2", "1e2"),
+        ("experiment.repetitions", "ten", "ten"),
+        ("experiment.repetitions", "true", "true"),
+        ("experiment.repetitions", "", ""),
+        ("results", "2020", "2020"),
         ("experiment.shared_ties", "true", True),
         ("experiment.n_items", "null", None),
         ("experiment.assumed_sampling", "null", None),
@@ -367,40 +328,37 @@ def test_number_settings_parse_texts(text, value):
         ("split.users", "10", 10),
         ("filters.min_rating", "4", 4),
         ("recommenders.0.settings.lambda", "0.5", 0.5),
+        *(("recommenders.0.settings.d", text, text) for text in ("1e2", "ten", "true", "")),
+        ("recommenders.0.settings.d", "10", 10),
+    ],
+)  # fmt: skip
+def test_command_line_text_gets_type_of_setting(place, text, value):
+    config = config_with(place, text)
+    read = with_numbers(config)
+    assert config == config_with(place, text)  # the original is unchanged
+    for step in place.split("."):
+        read = read[int(step) if step.isdigit() else step]
+    assert read == value
+    assert type(read) is type(value)
+
+
+CONTAINS_ITSELF = []
+CONTAINS_ITSELF.append(CONTAINS_ITSELF)
+
+
+@pytest.mark.parametrize(
+    ("place", "value", "beginning", "end"),
+    [
+        ("results", "", "results: ''", ""),
+        ("experiment.repetitions", "0", "experiment.repetitions: ", ", not 0"),
+        ("recommenders", CONTAINS_ITSELF, "recommenders", ""),
     ],
 )
-def test_command_line_text_gets_type_of_setting(place, text, value):
-    config = copy.deepcopy(STUDY)
-    *path, last = (int(step) if step.isdigit() else step for step in place.split("."))
-    inner = config
-    for step in path:
-        inner = inner.setdefault(step, {}) if isinstance(inner, dict) else inner[step]
-    inner[last] = text
-    read = with_numbers(config)
-    for step in path:
-        read = read[step]
-    assert read[last] == value
-    assert type(read[last]) is type(value)
-
-
-def test_wrong_text_is_quoted():
-    config = copy.deepcopy(STUDY) | {"results": ""}
-    assert "''" in problem_of(Study.of, with_numbers(config), "config")
-
-
-def test_number_out_of_range_is_shown_as_number():
-    config = copy.deepcopy(STUDY)
-    config["experiment"]["repetitions"] = "0"
-    problem = problem_of(Study.of, with_numbers(config), "config")
-    assert problem.startswith("experiment.repetitions: ")
-    assert problem.endswith(", not 0")
-
-
-def test_self_containing_list_is_refused():
-    inner = []
-    inner.append(inner)
-    config = copy.deepcopy(STUDY) | {"recommenders": inner}
-    assert "recommenders" in problem_of(Study.of, with_numbers(config), "config")
+def test_wrong_command_line_text_is_quoted(place, value, beginning, end):
+    config = with_numbers(config_with(place, value))
+    problem = problem_of(Study.of, config, "config")
+    assert problem.startswith(beginning)
+    assert problem.endswith(end)
 
 
 # Models of settings.

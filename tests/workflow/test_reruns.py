@@ -28,26 +28,12 @@ DELIVERABLES = {
     "provenance.json",
 }
 ONE_OF_EACH_KIND = [
-    "split/split.npz",
-    "split/split.json",
-    "data/source.json",
-    "ranks/Y.parquet",
-    "cells/table1.csv",
-    "cells/table4.csv",
-    "tables/table2.md",
-    "tables/table3.tex",
-    "tables/likely.md",
-    "tables/exact.csv",
-    "ranges.csv",
-    "figures/figure2.pdf",
-    "figures/figure5.png",
-    "figures/figure6.csv",
-    "figures/errors.svg",
-    "figures/z.png",
-    "scorecard.md",
-    "report.html",
-    "provenance.json",
-]
+    "split/split.npz", "split/split.json", "data/source.json", "ranks/Y.parquet",
+    "cells/table1.csv", "cells/table4.csv", "tables/table2.md", "tables/table3.tex",
+    "tables/likely.md", "tables/exact.csv", "ranges.csv", "figures/figure2.pdf",
+    "figures/figure5.png", "figures/figure6.csv", "figures/errors.svg", "figures/z.png",
+    "scorecard.md", "report.html", "provenance.json",
+]  # fmt: skip
 
 
 def results_of(project):
@@ -105,18 +91,13 @@ def break_data(_, archive):
 
 
 def break_recommender(project, _):
-    kind = {
-        "kind": "external",
-        "settings": {"path": "config/README.md", "format": "scores"},
-    }
-    project.change("recommenders", 1, **kind)
+    settings = {"path": "config/README.md", "format": "scores"}
+    project.change("recommenders", 1, kind="external", settings=settings)
 
 
 def break_code(project, _):
-    with (project.folder / "src/sampled_metrics_study/recommenders/ranking.py").open(
-        "a"
-    ) as file:
-        file.write("raise SystemExit('broken')\n")
+    path = project.folder / "src/sampled_metrics_study/recommenders/ranking.py"
+    path.write_text(f"{path.read_text()}raise SystemExit('broken')\n")
 
 
 @pytest.mark.long
@@ -127,21 +108,19 @@ def test_single_target_fails_again(make_project, small_archive, breaks):
     project = make_project(small_archive)
     project.snakemake("--config", "results=results/own")
     before = small_archive.read_bytes()
-    arguments = (
-        "snakemake",
+    options = [
         "--cores",
         "2",
         "--keep-going",
         "--config",
         "results=results/own",
         "--",
-    )
+    ]
     try:
         breaks(project, small_archive)
-        for (
-            target
-        ) in TARGETS:  # for all but the first, an earlier step has failed before
-            failed = project.run(*arguments, f"results/own/{target}")
+        # for all but the first, an earlier step has failed before
+        for target in TARGETS:
+            failed = project.run("snakemake", *options, f"results/own/{target}")
             assert failed.returncode != 0, target
             assert "Nothing to be done" not in failed.stdout
     finally:
@@ -153,44 +132,26 @@ SHOP = {
     "split": {"method": "random"},
     "recommenders": [{"name": "Popularity", "kind": "popularity"}],
 }
-OF_MOVIELENS = {"source": {"dataset": "ml-1m"}, "split": {"method": "leave-last-out"}}
-
-
-def plan_in(folder, record, study=SHOP):
-    """Plan a study in a folder with results of this provenance."""
-    (folder / "config").mkdir()
-    (folder / "config/config.yaml").write_text(yaml.safe_dump(study))
-    (folder / "events.csv").write_text("user,item\na,b\na,c\n")
-    (folder / "results").mkdir()
-    (folder / "results/provenance.json").write_text(json.dumps(record))
-    return run(
-        "snakemake", "--snakefile", ROOT / "Snakefile", "--dry-run", cwd=folder
-    )
 
 
 @pytest.mark.parametrize(
-    ("record", "study"),
-    [
-        (OF_MOVIELENS, SHOP),
-        ({"ranks": "reference", "provenance": OF_MOVIELENS}, SHOP),
-        ({"source": {"dataset": "Shop"}}, {"ranks": "reference"}),
-        # Tables of the paper's split would stay next to those of another split.
-        (OF_MOVIELENS, {"split": {"method": "global-time", "cut": 0.9}}),
-    ],
+    ("dataset", "status"), [("ml-1m", 1), ("Shop", 0)], ids=["other", "same"]
 )
-def test_results_of_other_data_are_refused(tmp_path, record, study):
-    refused = plan_in(tmp_path, record, study)
-    assert refused.returncode == 1
-    assert refused.stdout.splitlines()[-1].startswith("config: results: ")
-    assert "another folder" in refused.stdout.splitlines()[-1]
-
-
-@pytest.mark.parametrize(
-    "record", [{"source": {"dataset": "Shop"}, "split": {"method": "given"}}, {}]
-)
-def test_results_of_same_data_are_planned(tmp_path, record):
-    done = plan_in(tmp_path, record)
-    assert done.returncode == 0, done.stdout
+def test_results_of_other_data_are_refused(tmp_path, dataset, status):
+    """The cases are in tests/study/test_config.py."""
+    record = {"source": {"dataset": dataset}, "split": {"method": "leave-last-out"}}
+    (tmp_path / "config").mkdir()
+    (tmp_path / "config/config.yaml").write_text(yaml.safe_dump(SHOP))
+    (tmp_path / "events.csv").write_text("user,item\na,b\na,c\n")
+    (tmp_path / "results").mkdir()
+    (tmp_path / "results/provenance.json").write_text(json.dumps(record))
+    command = ("snakemake", "--snakefile", ROOT / "Snakefile", "--dry-run")
+    done = run(*command, cwd=tmp_path)
+    assert done.returncode == status, done.stdout
+    if status:
+        last = done.stdout.splitlines()[-1]
+        assert last.startswith("config: results: ")
+        assert "another folder" in last
 
 
 def test_documented_studies_have_own_results():
@@ -204,14 +165,9 @@ def test_documented_studies_have_own_results():
 
 
 def test_missing_scores_name_command(tmp_path):
-    arguments = (
-        "--snakefile",
-        ROOT / "Snakefile",
-        "--directory",
-        tmp_path,
-        "--dry-run",
-    )
-    done = run("snakemake", *arguments, "--configfile", ROOT / "config/ncf.yaml")
+    arguments = ("--directory", tmp_path, "--dry-run", "--configfile")
+    snakefile = ("--snakefile", ROOT / "Snakefile")
+    done = run("snakemake", *snakefile, *arguments, ROOT / "config/ncf.yaml")
     assert done.returncode == 1
     (line,) = [
         line for line in done.stdout.splitlines() if "results/ncf/GMF.npz" in line
