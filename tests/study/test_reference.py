@@ -1,6 +1,7 @@
 """The reference run: stored ranks, verification of other runs, rewritten archives."""
 
 import json
+import runpy
 import shutil
 import subprocess
 import sys
@@ -19,15 +20,20 @@ from tests.helpers.interactions import as_ratings, synthetic_interactions
 REFERENCE = ROOT / "results/reference"
 
 
-def run(script, *arguments):
-    command = [
-        sys.executable,
-        "-m",
-        "sampled_metrics_study.reference",
-        script,
-        *arguments,
-    ]
-    return subprocess.run(command, capture_output=True, text=True, check=False)
+@pytest.fixture
+def run(monkeypatch, capsys):
+    """Run the module as a program; return its status and output."""
+
+    def run_program(*arguments):
+        monkeypatch.setattr("sys.argv", ["reference", *map(str, arguments)])
+        status = 0
+        try:
+            runpy.run_path(reference.__file__, run_name="__main__")
+        except SystemExit as ended:
+            status = ended.code
+        return status, capsys.readouterr().out
+
+    return run_program
 
 
 @pytest.fixture
@@ -43,13 +49,15 @@ def test_verify_copy_is_the_same(results):
     record = json.loads((results / "provenance.json").read_text())
     record["source"]["archive_is_official"] = True
     (results / "provenance.json").write_text(json.dumps(record))
-    done = run("verify", results, REFERENCE)
+    command = [sys.executable, "-m", "sampled_metrics_study.reference", "verify"]
+    command += [results, REFERENCE]
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
     assert (done.returncode, done.stderr) == (0, "")
     assert done.stdout.startswith("official archive (")
     assert done.stdout.count("\n") == 1
 
 
-def test_verify_counts_changes_and_names_first(results):
+def test_verify_counts_changes_and_names_first(results, run):
     table = results / "tables/table3.csv"
     text = table.read_text()
     assert text.count(",7.75,") == 1
@@ -57,18 +65,18 @@ def test_verify_counts_changes_and_names_first(results):
     figure = results / "figures/figure3.csv"
     lines = figure.read_text().splitlines(keepends=True)
     figure.write_text("".join(lines[:-1]))
-    done = run("verify", results, REFERENCE)
-    assert done.returncode == 1
-    assert "Tables 1-4 (1 of " in done.stdout
-    assert "table3.csv, row " in done.stdout
-    assert "value: 7.76, not 7.75" in done.stdout
-    assert "Figures 1-6 (1 of " in done.stdout
-    assert done.stdout.endswith(
+    status, printed = run("verify", results, REFERENCE)
+    assert status == 1
+    assert "Tables 1-4 (1 of " in printed
+    assert "table3.csv, row " in printed
+    assert "value: 7.76, not 7.75" in printed
+    assert "Figures 1-6 (1 of " in printed
+    assert printed.endswith(
         "the same as the reference: exact metrics, ranges, scorecard\n"
     )
 
 
-def test_verify_allows_rounding(results):
+def test_verify_allows_rounding(results, run):
     figure = results / "figures/figure6.csv"
     head, first, *rest = figure.read_text().splitlines(keepends=True)
     cells = first.rstrip("\n").split(",")
@@ -77,7 +85,7 @@ def test_verify_allows_rounding(results):
         cells[place] = repr(float(cells[place]) * (1.0 + 1e-12))
     assert places
     figure.write_text("".join([head, ",".join(cells) + "\n", *rest]))
-    assert run("verify", results, REFERENCE).returncode == 0
+    assert run("verify", results, REFERENCE)[0] == 0
 
 
 def events_of(path):
@@ -91,8 +99,8 @@ def archive(tmp_path):
     return write_archive(tmp_path / "ml-1m.zip", as_ratings(synthetic_interactions()))
 
 
-def test_rewritten_times_keep_order_and_ties(archive, tmp_path):
-    assert run("times", archive, tmp_path / "o.zip").returncode == 0
+def test_rewritten_times_keep_order_and_ties(archive, tmp_path, run):
+    assert run("times", archive, tmp_path / "o.zip") == (0, "")
     before = events_of(archive)
     after = events_of(tmp_path / "o.zip")
     np.testing.assert_array_equal(after[:, :2], before[:, :2])
@@ -103,8 +111,8 @@ def test_rewritten_times_keep_order_and_ties(archive, tmp_path):
         assert new.tolist() == places.tolist()
 
 
-def test_rewritten_lines_are_shuffled(archive, tmp_path):
-    assert run("lines", archive, tmp_path / "o.zip").returncode == 0
+def test_rewritten_lines_are_shuffled(archive, tmp_path, run):
+    assert run("lines", archive, tmp_path / "o.zip") == (0, "")
     before = events_of(archive).tolist()
     after = events_of(tmp_path / "o.zip").tolist()
     assert before != after
