@@ -1,6 +1,10 @@
 """ALS, compared with the paper's loss; popularity, random order, BM25 and BPR by hand."""
 
+import itertools
 import math
+import os
+import subprocess
+import sys
 
 import numpy as np
 import pytest
@@ -10,8 +14,17 @@ from scipy.sparse import csr_array, csr_matrix
 
 from sampled_metrics._base.errors import InputError
 from sampled_metrics.ranks.data import rank
+from sampled_metrics_study.data.split import Split
 from sampled_metrics_study.recommenders import create
 from sampled_metrics_study.recommenders.factors import ALS, ALSSettings
+from sampled_metrics_study.recommenders.neighbours import (
+    ItemKNN,
+    ItemKNNSettings,
+    Tiles,
+    _nearest,
+)
+from sampled_metrics_study.recommenders.ranking import rank_piece
+from tests.conftest import ROOT
 
 TRAIN = (np.random.default_rng(0).random((40, 25)) < 0.2).astype(float)
 SETTINGS = {"d": 4, "lambda_": 0.7, "alpha": 0.3}
@@ -178,3 +191,218 @@ def test_bpr_matches_implicit():
 def test_bpr_infinite_vectors_are_refused():
     with pytest.raises(InputError, match="vectors"):
         create("bpr", {"d": 4, "learning_rate": 1000000}).fit(csr_array(EVENTS))
+
+
+# Item neighbours, compared with loops written from eq. 27 to 30.
+
+
+def nearest(row, k):
+    """The k largest entries of a row; of equal entries the earlier comes first."""
+    order = sorted(range(len(row)), key=lambda j: (-row[j], j))
+    return set(order[: len(row) if k is None else k])
+
+
+def scores_by_loops(train, settings):
+    histories = [set(np.flatnonzero(column)) for column in train.T]
+    n = len(histories)
+    cosine = np.zeros((n, n))
+    for i, j in itertools.product(range(n), repeat=2):
+        if histories[i] and histories[j] and (i != j or settings.self_similarity):
+            common = len(histories[i] & histories[j])
+            cosine[i, j] = np.sqrt(
+                common**2 / (len(histories[i]) * len(histories[j]))
+            )
+    k, k_prime = settings.k, settings.k_prime
+    if settings.neighbour_axis == "column":
+        k, k_prime = k_prime, k
+    powers = np.zeros((n, n))
+    for i, j in itertools.product(range(n), repeat=2):  # eq. 28
+        if i in nearest(cosine[:, j], k) and j in nearest(cosine[i], k_prime):
+            powers[i, j] = cosine[i, j] ** settings.q
+    scores = np.zeros(train.shape)
+    for u, i in itertools.product(*map(range, train.shape)):
+        norm = np.sqrt(sum(powers[i, j] ** 2 for j in range(n)))  # eq. 29
+        row = powers[i] / norm if norm else powers[i]
+        numerator = sum(row[j] for j in range(n) if train[u, j])  # eq. 30
+        denominator = sum(row) if settings.normalise_scores else 1.0
+        scores[u, i] = numerator / denominator if denominator else 0.0
+    return scores
+
+
+def random_train(seed):
+    rng = np.random.default_rng(seed)
+    train = (rng.random((14, 11)) < 0.3).astype(float)
+    train[:, 4] = 0  # an item without training events
+    return train
+
+
+@pytest.mark.parametrize("self_similarity", [True, False])
+@pytest.mark.parametrize("neighbour_axis", ["row", "column"])
+@pytest.mark.parametrize(
+    ("q", "k", "k_prime"), [(3, None, None), (1, None, 3), (0.5, 4, 2)]
+)
+def test_itemknn_matches_loops(q, k, k_prime, neighbour_axis, self_similarity):
+    for seed, normalise_scores in itertools.product(range(3), [True, False]):
+        settings = ItemKNNSettings(
+            q=q, k=k, k_prime=k_prime, neighbour_axis=neighbour_axis,
+            self_similarity=self_similarity, normalise_scores=normalise_scores,
+        )  # fmt: skip
+        train = random_train(seed)
+        actual = ItemKNN(settings).fit(csr_array(train)).score(np.arange(14))
+        expected = scores_by_loops(train, settings)
+        np.testing.assert_allclose(
+            actual, expected, rtol=1e-12, atol=1e-15, err_msg=f"seed {seed}"
+        )
+
+
+def test_equal_similarities_are_equal_in_floats():
+    # c^2 / (n_0 n_i) of items 1 and 2 with item 0 is 6^2 / (12 * 27) = 4^2 / (12 * 12) = 1/9
+    train = np.zeros((60, 3))
+    train[:12, 0] = train[6:33, 1] = train[[*range(4), *range(40, 48)], 2] = 1
+    settings = ItemKNNSettings(k_prime=1, self_similarity=False)
+    weights = ItemKNN(settings).fit(csr_array(train)).weights.toarray()
+    # of equal similarities, the smaller index is nearer
+    assert (weights[:, 0] > 0).tolist() == [False, True, False]
+
+
+def split_of(train, held_out):
+    """A split whose last user only trains."""
+    n_users, n_items = train.shape
+    return Split(train, held_out[:-1], np.arange(n_users), np.arange(n_items), 0)
+
+
+def all_weights(model):
+    if model.weights is not None:
+        return model.weights.toarray()
+    return np.hstack([columns for _, columns in model.tiles.columns()])
+
+
+@pytest.mark.parametrize(
+    "neighbours", [{}, {"k": 2}, {"k_prime": 2}, {"k": 3, "k_prime": 2}]
+)
+@pytest.mark.parametrize("self_similarity", [True, False])
+def test_slabs_and_limits_do_not_change_results(
+    monkeypatch, neighbours, self_similarity
+):
+    train, module = (
+        csr_array(random_train(1)),
+        "sampled_metrics_study.recommenders.neighbours",
+    )
+    settings = ItemKNNSettings(q=1.5, **neighbours, self_similarity=self_similarity)
+    held_out = np.full(14, 4)
+    held_out[:9] = [np.flatnonzero(row == 0)[-1] for row in train.toarray()[:9]]
+    split = split_of(train, held_out)
+    whole = ItemKNN(settings).fit(train)
+    ranks = rank(whole.score, split.seen, split.held_out)
+    assert ranks.n_tied.any()
+    # 11 items in slabs of 5 or 10 would leave one item for the last slab
+    for slab, gain, most_items in (
+        (3, 1e9, 99),
+        (3, 0, 99),
+        (256, 0, 2),
+        (5, 1e9, 2),
+        (10, 0, 2),
+    ):
+        monkeypatch.setattr(f"{module}._SLAB_ROWS", slab)
+        monkeypatch.setattr(f"{module}._SPARSE_COST", gain)
+        monkeypatch.setattr(f"{module}.MOST_DENSE_ITEMS", most_items)
+        monkeypatch.setattr(f"{module}._MOST_COUNTED_ITEMS", most_items)
+        again = ItemKNN(settings).fit(train)
+        assert isinstance(again.scorer, Tiles) == (not neighbours)
+        np.testing.assert_array_equal(all_weights(again), all_weights(whole))
+        np.testing.assert_array_equal(
+            again.score(np.arange(14)), whole.score(np.arange(14))
+        )
+        if not neighbours:
+            ends = np.cumsum(
+                [columns.shape[1] for _, columns in again.tiles.columns()]
+            )
+            assert [first for first, _ in again.tiles.columns()] == [0, *ends[:-1]]
+        pieces = [rank_piece(again.scorer, split, f"{n}-of-2") for n in (1, 2)]
+        for name in ("n_candidates", "n_better", "n_tied", "users"):
+            actual = np.concatenate([getattr(piece, name) for piece in pieces])
+            expected = np.arange(13) if name == "users" else getattr(ranks, name)
+            assert actual.tolist() == expected.tolist()
+
+
+@pytest.mark.parametrize("scale", [1.0, 1e-30, 1e-42, 1e-200])
+def test_tiles_rank_in_double_precision(scale):
+    """Columns equal the first one up to relative differences of 1e-12, 1e-9 or 1e-6, or exactly."""
+    rng = np.random.default_rng(3)
+    histories = (rng.random((40, 6)) < 0.5).astype(np.float64)
+    differences = rng.choice([-1e-6, -1e-9, -1e-12, 0.0, 1e-12, 1e-9, 1e-6], (1, 30))
+    weights = scale * (1.0 + rng.random((6, 1))) * (1.0 + differences)
+    scores = sum(histories[:, [i]] * weights[i] for i in range(6))
+    held_out = rng.integers(0, 30, 40)
+    split = split_of(csr_array((40, 30)), held_out)
+
+    tiles = [(0, weights[:, :13].copy()), (13, weights[:, 13:].copy())]
+    ranks = rank_piece(Tiles(csr_array(histories), lambda: tiles), split)
+    held_out_scores = scores[np.arange(40), held_out][:, np.newaxis]
+    assert (
+        ranks.n_better.tolist()
+        == (scores > held_out_scores).sum(axis=1)[:-1].tolist()
+    )
+    assert (
+        ranks.n_tied.tolist()
+        == ((scores == held_out_scores).sum(axis=1) - 1)[:-1].tolist()
+    )
+    assert 0 < ranks.n_tied.sum() < ranks.n_better.sum()
+
+
+@pytest.mark.parametrize("k", [1, 3, 400, 1999])
+def test_nearest_matches_sorting(k):
+    """Equal similarities are taken from left to right."""
+    similarity = np.random.default_rng(k).integers(0, 50, (5, 2000)) / 50.0
+    marked = _nearest(similarity, k)
+    assert [set(np.flatnonzero(row)) for row in marked] == [
+        nearest(row, k) for row in similarity
+    ]
+
+
+def test_common_users_beyond_int16():
+    model = ItemKNN(ItemKNNSettings(normalise_scores=False)).fit(
+        csr_array(np.ones((40_000, 2)))
+    )
+    np.testing.assert_allclose(all_weights(model), np.full((2, 2), np.sqrt(0.5)))
+
+
+MEMORY = """
+import resource
+import sys
+import numpy as np
+from scipy.sparse import csr_array
+from sampled_metrics_study.data.split import Split
+from sampled_metrics_study.recommenders.ranking import rank_piece
+from sampled_metrics_study.recommenders import neighbours, save_recommender
+
+def peak():
+    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024
+
+items, neighbours.MOST_DENSE_ITEMS = int(sys.argv[1]), int(sys.argv[2])
+rng = np.random.default_rng(0)
+events = rng.random((300, items)) < 0.002
+events[:, 0] = False  # held out
+train = csr_array(events.astype(float))
+del events
+ids = np.arange(300), np.arange(items)
+split = Split(train, np.zeros(300, np.int64), *ids, 0)
+before = peak()
+model = neighbours.ItemKNN(neighbours.ItemKNNSettings(q=2.0)).fit(train)
+rank_piece(model.scorer, split)
+print((peak() - before) / items**2)
+"""
+
+
+@pytest.mark.long
+@pytest.mark.parametrize(
+    ("most_dense_items", "bytes_of_a_pair"), [(6000, 10), (5999, 4)]
+)
+def test_itemknn_memory_per_pair(most_dense_items, bytes_of_a_pair):
+    """Up to the limit, 8 bytes per pair are stored; beyond the limit, slabs are not stored."""
+    command = [sys.executable, "-c", MEMORY, "6000", str(most_dense_items)]
+    environment = {**os.environ, "PYTHONPATH": f"{ROOT}/src"}
+    done = subprocess.run(
+        command, env=environment, capture_output=True, text=True, check=True
+    )
+    assert float(done.stdout) < bytes_of_a_pair
