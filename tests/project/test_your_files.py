@@ -134,17 +134,8 @@ def test_mind(run_block):
     lines = "1\tU1\t11/15/2019 8:55:22 AM\tN8\tN1-0 N2-1 N3-0\n"
     lines += "2\tU1\t11/15/2019 9:10:00 AM\tN8\tN4-1 N5-0 N9-0 N10-1\n"
     lines += "3\tU2\t11/15/2019 9:11:00 AM\t\tN6-0 N7-0\n"
-    scores = {
-        "N1": 0.9,
-        "N2": 0.5,
-        "N3": 0.1,
-        "N4": 0.8,
-        "N5": 0.3,
-        "N6": 0.2,
-        "N7": 0.1,
-        "N9": 0.2,
-        "N10": 0.1,
-    }
+    scores = {"N1": 0.9, "N2": 0.5, "N3": 0.1, "N4": 0.8, "N5": 0.3, "N6": 0.2, "N7": 0.1,
+              "N9": 0.2, "N10": 0.1}  # fmt: skip
     yours = {"score": lambda _, news: news.map(scores)}
     results = run_block("MIND", {"behaviors.tsv": lines}, **yours)
     by_hand = {
@@ -162,9 +153,8 @@ def test_letor(run_block):
     results = run_block(
         "LETOR", {"test.txt": lines}, scores=[0.1, 0.9, 0.5, 0.7, 0.2]
     )
-    ndcg = (1 / np.log2(3) + 2 / 2) / (
-        2 + 1 / np.log2(3)
-    )  # the best item is last, the second best in between
+    # the best item is last, the second best in between
+    ndcg = (1 / np.log2(3) + 2 / 2) / (2 + 1 / np.log2(3))
     by_hand = {"ndcg@3": (ndcg + 1) / 2, "ap": ((1 / 2 + 2 / 3) / 2 + 1) / 2}
     assert means(results) == pytest.approx(by_hand)
 
@@ -199,9 +189,8 @@ def test_rechorus(run_block):
 
 
 SHOWN = {user: [f"film {user}{k}" for k in range(5)] for user in range(8)}
-TITLES = {
-    user: f"film {user}{user % 5}" for user in SHOWN
-}  # 1st to 5th of those shown
+# 1st to 5th of those shown
+TITLES = {user: f"film {user}{user % 5}" for user in SHOWN}
 
 
 def test_answer_without_held_out_item_ranks_last(run_block):
