@@ -36,7 +36,7 @@ TESTS = "tests"
 UNTIL_FAILURE = ("-n0", "-x")
 ALL = ("-n2",)
 # Limits of the tests of one mutant; a mutant that exceeds them counts as noticed.
-CPU_SECONDS = 900
+CPU_SECONDS = 600
 WAIT_SECONDS = 1800  # for a mutant that sleeps
 MEMORY = 8 * 2**30
 SLOW_IMPORTS = (
@@ -139,7 +139,7 @@ def copy_project(folder):
         if (ROOT / name).is_file():
             target = folder / name
             target.parent.mkdir(parents=True, exist_ok=True)
-            shutil.copy2(ROOT / name, target)
+            shutil.copy2(ROOT / name, target, follow_symlinks=False)
 
 
 def run_tests(tests, log, options):
