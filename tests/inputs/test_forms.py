@@ -10,10 +10,11 @@ import pytest
 from scipy.sparse import coo_array, coo_matrix, csr_array, csr_matrix
 
 import sampled_metrics as sm
-from sampled_metrics.ranks import Ranks
 from tests.helpers.caught_warnings import warns_about
 from tests.helpers.forms import ArrowFrame
 from tests.helpers.results import refusal_message, values
+
+pytestmark = pytest.mark.filterwarnings("ignore:.*all 30 users have scores")
 
 RNG = np.random.default_rng(3)
 LEFT, RIGHT = RNG.normal(size=(20, 3)), RNG.normal(size=(30, 3))
@@ -55,20 +56,11 @@ class DlpackArray:
     [
         (SCORES, {}),
         (SCORES.tolist(), {"relevant": HELD.tolist(), "seen": SEEN_LISTS}),
-        (
-            csr_array(SCORES),
-            {"relevant": csr_matrix(MARKED), "seen": coo_matrix(SEEN)},
-        ),
-        (
-            DlpackArray(SCORES),
-            {"relevant": DlpackArray(HELD), "seen": DlpackArray(SEEN.astype(int))},
-        ),
+        (csr_array(SCORES), {"relevant": csr_matrix(MARKED), "seen": coo_matrix(SEEN)}),
+        (DlpackArray(SCORES), {"relevant": DlpackArray(HELD), "seen": DlpackArray(SEEN.astype(int))}),
         ((LEFT, RIGHT), {"relevant": MARKED.astype(int)}),
         (lambda users: SCORES[users], {"relevant": [[item] for item in HELD]}),
-        (
-            pd.DataFrame(SCORES),
-            {"relevant": PAIRS, "seen": dict(enumerate(SEEN_LISTS))},
-        ),
+        (pd.DataFrame(SCORES), {"relevant": PAIRS, "seen": dict(enumerate(SEEN_LISTS))}),
         (FRAME, {"relevant": NAMED, "seen": NAMED_SEEN}),
         (FRAME, {"relevant": dict(NAMED.to_numpy()), "seen": NAMED_SEEN}),
         (FRAME, {"relevant": NAMED.set_index("user_id")["item_id"]}),
@@ -81,7 +73,7 @@ class DlpackArray:
         (TOP, {"relevant": list(HELD)}),
         ((ORDER, np.take_along_axis(SCORES, ORDER, 1)), {}),
     ],
-)
+)  # fmt: skip
 def test_every_form_gives_the_metric_of_the_matrix(data, options):
     expected = (
         1 + ((SCORES[MARKED][:, None] < SCORES) & ~SEEN).sum(axis=1) <= 5
@@ -97,25 +89,16 @@ def test_user_without_held_out_item_is_left_out(missing):
     for data in (SCORES, lambda users: SCORES[users], (LEFT, RIGHT)):
         (result,) = sm.evaluate(data, "auc", relevant=held_out, seen=SEEN)
         assert (result.value, result.n_users) == (pytest.approx(expected.value), 19)
-    for score in (
-        SCORES,
-        csr_array(SCORES),
-        FRAME,
-        DlpackArray(SCORES),
-        (LEFT, RIGHT),
-        lambda users: SCORES[users],
-    ):
+    forms = [SCORES, csr_array(SCORES), FRAME, DlpackArray(SCORES), (LEFT, RIGHT)]
+    for score in [*forms, lambda users: SCORES[users]]:
         assert len(sm.rank(score, SEEN, held_out)) == 19
 
 
 def test_held_out_items_among_negatives_in_any_form():
     lists = {user: row[:9] for user, row in enumerate(np.argsort(-SCORES))}
     held_out = [int(lists[user][user % 4]) for user in TOP]
-    for relevant in (
-        held_out,
-        dict(enumerate(held_out)),
-        {u: [i] for u, i in enumerate(held_out)},
-    ):
+    by_user = dict(enumerate(held_out))
+    for relevant in (held_out, by_user, {user: [i] for user, i in by_user.items()}):
         (result,) = sm.correct(
             lists, "mrr", "sampled", relevant=relevant, n_items=30, shape="none"
         )
@@ -151,23 +134,16 @@ TWO_HELD_OUT = pd.DataFrame({"user_id": ["u", "v"], "item_id": [0, 2]})
         (TWO_USERS, {"relevant": csr_array([[1, 0, 0], [0, 0, 1]])}),
         ([2, 1], {"n_items": 3}),
         (pd.DataFrame({"rank": [2, 1]}), {"n_items": 3}),
-        (
-            pd.DataFrame(
-                {"n_candidates": [3, 3], "n_better": [1, 0], "n_tied": [0, 0]}
-            ),
-            {},
-        ),
+        (pd.DataFrame({"n_candidates": [3, 3], "n_better": [1, 0], "n_tied": [0, 0]}), {}),
         (sm.Ranks([3, 3], [1, 0], [0, 0]), {}),
         (TWO_LISTS, {"relevant": TWO_HELD_OUT}),
         ({"u": [1, 0], "v": [2, 1]}, {"relevant": {"u": [0], "v": [2]}}),
     ],
-)
+)  # fmt: skip
 def test_full_rankings_of_two_users_by_hand(data, options):
     results = sm.evaluate(data, "hr@1, MRR@2", **options)
-    assert [(result.metric, result.value) for result in results] == [
-        ("hr@1", 0.5),
-        ("MRR@2", 0.75),
-    ]
+    assert [result.metric for result in results] == ["hr@1", "MRR@2"]
+    assert values(results) == [0.5, 0.75]
 
 
 # Other forms of scores, lists and ids
@@ -200,20 +176,16 @@ BETTER = (LONG_SCORES[np.arange(USERS), LONG_HELD][:, None] < LONG_SCORES).sum(a
 LONG_HIT_RATE = (BETTER < 3).mean()
 
 
-@pytest.mark.filterwarnings("ignore:.*all 30 users have scores")
 @pytest.mark.parametrize("name", ["prediction", "est", "pred", "logit", "rating"])
 def test_usual_names_of_scores_are_known(name, tmp_path):
     frame = SCORE_TABLE.rename(columns={"score": name})
     assert metric_value(frame) == LONG_HIT_RATE
     frame.to_csv(tmp_path / "s.csv", index=False)
     assert metric_value(tmp_path / "s.csv") == LONG_HIT_RATE
-    assert (
-        metric_value(frame.assign(rating=1.0, prediction=frame[name]))
-        == LONG_HIT_RATE
-    )
+    beside_ratings = frame.assign(rating=1.0, prediction=frame[name])
+    assert metric_value(beside_ratings) == LONG_HIT_RATE
 
 
-@pytest.mark.filterwarnings("ignore:.*all 30 users have scores")
 def test_predictions_of_surprise_are_read():
     names = ["uid", "iid", "r_ui", "est", "details"]
     rows = [
@@ -223,7 +195,6 @@ def test_predictions_of_surprise_are_read():
     assert metric_value(pd.DataFrame(rows, columns=names)) == LONG_HIT_RATE
 
 
-@pytest.mark.filterwarnings("ignore:.*all 30 users have scores")
 def test_numbers_of_unknown_name_are_refused(tmp_path):
     frame = SCORE_TABLE.rename(columns={"score": "weight"})
     frame.to_csv(tmp_path / "s.csv", index=False)
@@ -233,21 +204,13 @@ def test_numbers_of_unknown_name_are_refused(tmp_path):
     ordered = SCORE_TABLE.sort_values(["user_id", "score"], ascending=[True, False])
     ordered = ordered.drop(columns="score").assign(timestamp=7)
     ordered.to_csv(tmp_path / "best_first.csv", index=False)
-    assert (
-        metric_value(ordered)
-        == metric_value(tmp_path / "best_first.csv")
-        == LONG_HIT_RATE
-    )
+    for data in (ordered, tmp_path / "best_first.csv"):
+        assert metric_value(data) == LONG_HIT_RATE
 
 
-@pytest.mark.filterwarnings("ignore:.*all 30 users have scores")
-@pytest.mark.filterwarnings(
-    "ignore:.*negatives fail the check"
-)  # all forms warn of this
+@pytest.mark.filterwarnings("ignore:.*negatives fail the check")  # in all forms
 def test_dictionary_of_dictionaries_is_read():
-    run = {
-        user: dict(enumerate(row.tolist())) for user, row in enumerate(LONG_SCORES)
-    }
+    run = {u: dict(enumerate(row.tolist())) for u, row in enumerate(LONG_SCORES)}
     assert metric_value(run) == LONG_HIT_RATE
     qrels = {
         user: {int(item): 1, int(item + 1) % ITEMS: 0}
@@ -266,7 +229,6 @@ def test_dictionary_of_dictionaries_is_read():
     assert result.value == LONG_HIT_RATE
 
 
-@pytest.mark.filterwarnings("ignore:.*all 30 users have scores")
 def test_sets_have_no_order():
     sets = {user: set(items) for user, items in BEST_FIRST.items()}
     assert "set" in refusal_message(sm.evaluate, sets, relevant=RELEVANT)
@@ -274,9 +236,8 @@ def test_sets_have_no_order():
     assert metric_value(BEST_FIRST, relevant=relevant) == LONG_HIT_RATE
 
 
-@pytest.mark.filterwarnings("ignore:.*all 30 users have scores")
 def test_dictionary_of_series_is_refused():
-    """A Series may hold scores by item, or items, so that it is refused."""
+    """A Series may contain scores by item, or items."""
     scores = {1: {10: 0.3, 20: 0.1, 30: 0.2}, 2: {10: 3.0, 30: 5.5, 20: -1.0}}
     relevant = {1: [30], 2: [10]}
     assert metric_value(scores, "ap", relevant=relevant) == 0.5
@@ -286,7 +247,6 @@ def test_dictionary_of_series_is_refused():
     assert metric_value(by_item, "ap", relevant=relevant) == 0.5
 
 
-@pytest.mark.filterwarnings("ignore:.*all 30 users have scores")
 def test_dictionary_of_columns_is_read():
     assert metric_value(SCORE_TABLE.to_dict("list")) == LONG_HIT_RATE
     held_out = {"user_id": list(range(USERS)), "item_id": LONG_HELD.tolist()}
@@ -298,54 +258,78 @@ def test_dictionary_of_columns_is_read():
     assert metric_value(BEST_FIRST, "recall@3", relevant=both) == metric_value(
         BEST_FIRST, "recall@3", relevant=pairs
     )
-    message = refusal_message(
-        sm.evaluate, {"user_id": [1], "item_id": [1, 2]}, relevant=RELEVANT
-    )
-    assert "length" in message
 
 
-@pytest.mark.filterwarnings("ignore:.*all 30 users have scores")
 def test_arrow_tables_are_read():
     scores = pd.DataFrame(LONG_SCORES, columns=[f"c{i}" for i in range(ITEMS)])
     held_out = pd.DataFrame({"user_id": range(USERS), "item_id": LONG_HELD})
     named = held_out.assign(user_id=held_out.user_id.map("u{}".format))
     lists = SCORE_TABLE.assign(user_id=SCORE_TABLE.user_id.map("u{}".format))
     for kind in (pa.table, ArrowFrame):
-        assert (
-            metric_value(kind(SCORE_TABLE), relevant=kind(held_out)) == LONG_HIT_RATE
-        )
+        by_number = metric_value(kind(SCORE_TABLE), relevant=kind(held_out))
+        assert by_number == LONG_HIT_RATE
         assert metric_value(kind(lists), relevant=kind(named)) == LONG_HIT_RATE
         assert metric_value(kind(scores), relevant=LONG_HELD) == LONG_HIT_RATE
         seen = pd.DataFrame({"user_id": [0], "item_id": [(LONG_HELD[0] + 1) % ITEMS]})
         assert len(sm.negatives(kind(held_out), kind(seen), 3)) == 3 * USERS
 
 
-@pytest.mark.filterwarnings("ignore:.*all 30 users have scores")
-def test_function_that_returns_a_number_is_refused():
-    assert "shape ()" in refusal_message(
-        sm.evaluate, lambda _: 0.5, relevant=LONG_HELD
-    )
+@pytest.mark.parametrize(
+    ("call", "named"),
+    [
+        (lambda: sm.evaluate(lambda _: 0.5, relevant=LONG_HELD), "shape ()"),
+        (
+            lambda: sm.evaluate(
+                {"user_id": [1], "item_id": [1, 2]}, relevant=RELEVANT
+            ),
+            "length",
+        ),
+        (
+            lambda: sm.rank(
+                LONG_SCORES, None, LONG_HELD, users=[5, 5, *range(10, 38)]
+            ),
+            "row 2",
+        ),
+        (
+            lambda: sm.evaluate(
+                pd.Series([[1, 2], [3, 1]], index=["anna", "anna"]),
+                relevant={"anna": [1]},
+            ),
+            "row 4",
+        ),
+        (
+            lambda: sm.evaluate(
+                pd.Series([[1, 2], [3, 4]], index=["anna", "anna"]),
+                relevant={"anna": [1]},
+            ),
+            "column rank",
+        ),
+    ],
+    ids=[
+        "function of one number",
+        "columns of two lengths",
+        "user twice in users",
+        "user and item twice in a series",
+        "user twice in a series",
+    ],
+)
+def test_refusal_names_the_place(call, named):
+    assert named in refusal_message(call)
 
 
-@pytest.mark.filterwarnings("ignore:.*all 30 users have scores")
 def test_byte_order_and_half_precision_are_read():
-    assert (
-        metric_value((1 + BETTER).astype(">i4"), relevant=None, n_items=ITEMS)
-        == LONG_HIT_RATE
-    )
-    assert (
-        metric_value(LONG_SCORES.astype(">f8"), relevant=LONG_HELD.astype(">i8"))
-        == LONG_HIT_RATE
-    )
+    ranks = (1 + BETTER).astype(">i4")
+    assert metric_value(ranks, relevant=None, n_items=ITEMS) == LONG_HIT_RATE
+    scores, held_out = LONG_SCORES.astype(">f8"), LONG_HELD.astype(">i8")
+    assert metric_value(scores, relevant=held_out) == LONG_HIT_RATE
+    by = {"relevant": LONG_HELD}
+    expected = metric_value(LONG_SCORES, seen=LONG_SEEN, **by)
     for kind in ("f2", ">f4"):
-        expected = metric_value(LONG_SCORES, relevant=LONG_HELD, seen=LONG_SEEN)
         assert (
-            metric_value(LONG_SCORES, relevant=LONG_HELD, seen=LONG_SEEN.astype(kind))
-            == expected
+            metric_value(LONG_SCORES, seen=LONG_SEEN.astype(kind), **by) == expected
         )
 
 
-@pytest.mark.filterwarnings("ignore:.*all 30 users have scores")
 def test_damaged_sparse_scores_are_refused():
     for sparse, name in (
         (csr_array(LONG_SCORES), "indices"),
@@ -359,22 +343,19 @@ def test_damaged_sparse_scores_are_refused():
             assert "damaged" in refusal_message(call, sparse, relevant=LONG_HELD)
 
 
-@pytest.mark.filterwarnings("ignore:.*all 30 users have scores")
 @pytest.mark.parametrize("number", [np.nan, -np.inf])
 def test_nan_is_neither_relevant_nor_seen(number):
     marked = np.full(LONG_SCORES.shape, number)
     marked[np.arange(USERS), LONG_HELD] = 1.0
     for form in (marked, csr_array(marked)):
-        assert "relevant has" in refusal_message(
-            sm.evaluate, LONG_SCORES, relevant=form
-        )
-        assert "seen has" in refusal_message(
-            sm.evaluate, LONG_SCORES, relevant=LONG_HELD, seen=form
-        )
-        assert "seen has" in refusal_message(sm.rank, LONG_SCORES, form, LONG_HELD)
+        for call, options, named in (
+            (sm.evaluate, {"relevant": form}, "relevant has"),
+            (sm.evaluate, {"relevant": LONG_HELD, "seen": form}, "seen has"),
+            (sm.rank, {"relevant": LONG_HELD, "seen": form}, "seen has"),
+        ):
+            assert named in refusal_message(call, LONG_SCORES, **options)
 
 
-@pytest.mark.filterwarnings("ignore:.*all 30 users have scores")
 def test_ids_without_overlap_are_refused_or_warn():
     other = {user: [f"i{items[0]}"] for user, items in RELEVANT.items()}
     refusal_text = refusal_message(sm.evaluate, BEST_FIRST, relevant=other)
@@ -399,7 +380,6 @@ def test_ids_without_overlap_are_refused_or_warn():
             sm.negatives(RELEVANT, form, 3)
 
 
-@pytest.mark.filterwarnings("ignore:.*all 30 users have scores")
 def test_ratings_of_movielens_are_not_qrels(tmp_path):
     rows = [
         f"{user} {item} {3 + user % 2} 88125{user:04}"
@@ -410,15 +390,6 @@ def test_ratings_of_movielens_are_not_qrels(tmp_path):
     assert "user_id" in message
 
 
-@pytest.mark.filterwarnings("ignore:.*all 30 users have scores")
-def test_user_given_twice_is_refused():
-    message = refusal_message(
-        sm.rank, LONG_SCORES, None, LONG_HELD, users=[5, 5, *range(10, 38)]
-    )
-    assert "row 2" in message
-
-
-@pytest.mark.filterwarnings("ignore:.*all 30 users have scores")
 def test_archive_of_arrays_is_read_or_refused(tmp_path):
     path = tmp_path / "s.npz"
     np.savez(path, scores=LONG_SCORES, user_ids=np.arange(len(LONG_SCORES)))
@@ -438,7 +409,6 @@ def test_archive_of_arrays_is_read_or_refused(tmp_path):
     assert "s.npz" in refusal_message(sm.evaluate, path, relevant=LONG_HELD)
 
 
-@pytest.mark.filterwarnings("ignore:.*all 30 users have scores")
 @pytest.mark.parametrize(
     "name", ["x" * 5000, "a\0b", "a\0b.npy", "x" * 300 + ".parquet", "\ud800"]
 )
@@ -447,10 +417,7 @@ def test_impossible_file_name_is_refused(name):
     assert "relevant" in refusal_message(sm.evaluate, BEST_FIRST, relevant=name)
 
 
-@pytest.mark.filterwarnings("ignore:.*all 30 users have scores")
-@pytest.mark.filterwarnings(
-    "ignore:.*negatives fail the check"
-)  # all forms warn of this
+@pytest.mark.filterwarnings("ignore:.*negatives fail the check")  # in all forms
 def test_labels_of_true_and_false_are_read(tmp_path):
     pairs = SCORE_TABLE.assign(
         label=SCORE_TABLE.item_id.to_numpy() == LONG_HELD[SCORE_TABLE.user_id]
@@ -463,7 +430,6 @@ def test_labels_of_true_and_false_are_read(tmp_path):
         assert sm.correct(data, "auc", n_items=500)[0] == expected[0]
 
 
-@pytest.mark.filterwarnings("ignore:.*all 30 users have scores")
 def test_series_of_lists_is_read_like_a_list():
     scores = np.array(
         [[0.9, 0.8, 0.1, 0.3], [0.2, 0.7, 0.4, 0.1], [0.5, 0.1, 0.2, 0.3]]
@@ -471,22 +437,10 @@ def test_series_of_lists_is_read_like_a_list():
     for seen in ([[0], [1], [0]], [[0, 3], [1], []], [[0, 3], [1, 3], [0, 1]]):
         expected = sm.evaluate(scores, "rr", relevant=[1, 2, 2], seen=seen)
         for form in (pd.Series(seen), pd.Series(seen).to_numpy()):
-            assert (
-                sm.evaluate(scores, "rr", relevant=[1, 2, 2], seen=form)[0]
-                == expected[0]
-            )
+            results = sm.evaluate(scores, "rr", relevant=[1, 2, 2], seen=form)
+            assert results[0] == expected[0]
     mapped = pd.Series([[1], [2], [2]])
     assert sm.rank(scores, None, mapped).n_better.tolist() == [1, 1, 2]
-
-
-@pytest.mark.filterwarnings("ignore:.*all 30 users have scores")
-def test_user_twice_in_a_series_is_refused():
-    lists = pd.Series([[1, 2], [3, 1]], index=["anna", "anna"])
-    assert "row 4" in refusal_message(sm.evaluate, lists, relevant={"anna": [1]})
-    lists = pd.Series([[1, 2], [3, 4]], index=["anna", "anna"])
-    assert "column rank" in refusal_message(
-        sm.evaluate, lists, relevant={"anna": [1]}
-    )
 
 
 # Columns of Arrow
@@ -519,60 +473,50 @@ def chunked_array(values):
     return pa.chunked_array([values[:half], values[half:]])
 
 
+def hits(**options):
+    return list(sm.evaluate(COLUMN_SCORES, "hit@5", **options))
+
+
+COLUMN_LISTS = pa.array([[int(item)] for item in COLUMN_HELD])
+COLUMN_SEEN = pa.array([[int(item + 1) % 30] for item in COLUMN_HELD])
+CALLS_WITH_A_COLUMN = {  # the column as an array of Arrow or numpy, and the call
+    "relevant items": (COLUMN_HELD, lambda items: hits(relevant=items)),
+    "lists of relevant items": (COLUMN_LISTS, lambda items: hits(relevant=items)),
+    "seen items": (COLUMN_SEEN, lambda items: hits(relevant=COLUMN_HELD, seen=items)),
+    "ranks": (
+        COLUMN_HELD + 1,
+        lambda ranks: list(sm.evaluate(ranks, "hit@5", n_items=30)),
+    ),
+    "counts": (
+        COLUMN_HELD + 1,
+        lambda ranks: sm.Ranks.from_ranks(ranks, 30).n_better.tolist(),
+    ),
+    "sampled ranks": (
+        COLUMN_RANKS,
+        lambda ranks: list(sm.correct(ranks, "hit@5", **NINE_NEGATIVES)),
+    ),
+    "a function of users": (
+        COLUMN_HELD,
+        lambda items: list(
+            sm.evaluate(lambda users: COLUMN_SCORES[users], "hit@5", relevant=items)
+        ),
+    ),
+    "positive columns": (
+        COLUMN_HELD,
+        lambda columns: list(
+            sm.correct(COLUMN_SCORES, "hit@5", n_items=90, positive=columns)
+        ),
+    ),
+}
+
+
 @pytest.mark.filterwarnings("ignore::sampled_metrics.InputWarning")
-@pytest.mark.parametrize("column", [pa.array, chunked_array, ArrowColumn])
-class TestColumnsOfArrow:
-    def test_relevant_items(self, column):
-        expected = sm.evaluate(COLUMN_SCORES, "hit@5", relevant=COLUMN_HELD)
-        results = sm.evaluate(COLUMN_SCORES, "hit@5", relevant=column(COLUMN_HELD))
-        assert values(results) == values(expected)
-
-    def test_lists_of_relevant_items(self, column):
-        lists = [[int(item)] for item in COLUMN_HELD]
-        expected = sm.evaluate(COLUMN_SCORES, "hit@5", relevant=lists)
-        results = sm.evaluate(
-            COLUMN_SCORES, "hit@5", relevant=column(pa.array(lists))
-        )
-        assert values(results) == values(expected)
-
-    def test_seen_items(self, column):
-        seen = [[int(item + 1) % 30] for item in COLUMN_HELD]
-        expected = sm.evaluate(
-            COLUMN_SCORES, "hit@5", relevant=COLUMN_HELD, seen=seen
-        )
-        form = column(pa.array(seen))
-        results = sm.evaluate(COLUMN_SCORES, "hit@5", relevant=COLUMN_HELD, seen=form)
-        assert values(results) == values(expected)
-
-    def test_ranks(self, column):
-        expected = sm.evaluate(COLUMN_HELD + 1, "hit@5", n_items=30)
-        results = sm.evaluate(column(COLUMN_HELD + 1), "hit@5", n_items=30)
-        assert values(results) == values(expected)
-        ranks = sm.Ranks.from_ranks(column(COLUMN_HELD + 1), 30)
-        assert ranks.n_better.tolist() == COLUMN_HELD.tolist()
-
-    def test_sampled_ranks(self, column):
-        expected = sm.correct(COLUMN_RANKS, "hit@5", **NINE_NEGATIVES)
-        assert list(
-            sm.correct(column(COLUMN_RANKS), "hit@5", **NINE_NEGATIVES)
-        ) == list(expected)
-
-    def test_function_of_users(self, column):
-        expected = sm.evaluate(COLUMN_SCORES, "hit@5", relevant=COLUMN_HELD)
-        form = column(COLUMN_HELD)
-        results = sm.evaluate(
-            lambda users: COLUMN_SCORES[users], "hit@5", relevant=form
-        )
-        assert values(results) == values(expected)
-
-    def test_positive_columns(self, column):
-        expected = sm.correct(
-            COLUMN_SCORES, "hit@5", n_items=90, positive=COLUMN_HELD
-        )
-        results = sm.correct(
-            COLUMN_SCORES, "hit@5", n_items=90, positive=column(COLUMN_HELD)
-        )
-        assert list(results) == list(expected)
+@pytest.mark.parametrize("name", CALLS_WITH_A_COLUMN)
+def test_column_of_arrow_is_read_like_a_list(name):
+    column, call = CALLS_WITH_A_COLUMN[name]
+    expected = call(column.tolist())
+    for form in (pa.array, chunked_array, ArrowColumn):
+        assert call(form(column)) == expected, form
 
 
 @pytest.mark.filterwarnings("ignore::sampled_metrics.InputWarning")
@@ -598,29 +542,26 @@ def test_arrow_table_is_checked_like_its_rows(form: str) -> None:
     rows = [PRINTED, {**PRINTED, "HR@10": None, "HR@5": "0.6913"}]
     table = pa.Table.from_pylist([{"HR@5": None, **row} for row in rows])
     data = table if form == "table" else table.to_batches()[0]
-    results = [
-        (check.printed, check.range_low, check.range_high) for check in sm.check(data)
-    ]
-    expected = [
-        (check.printed, check.range_low, check.range_high) for check in sm.check(rows)
-    ]
+    results, expected = (
+        [
+            (check.printed, check.range_low, check.range_high)
+            for check in sm.check(form)
+        ]
+        for form in (data, rows)
+    )
     assert results == expected
 
 
 def test_values_by_user_are_indexed_by_id():
-    table = sm.values_by_user(
-        Ranks([5, 5], [1, 0], [0, 0], users=["u", "v"]), "hr@1,MRR"
-    )
-    assert table["hr@1"].to_dict() == {"u": 0, "v": 1}
-    assert table["MRR"].to_dict() == {"u": 0.5, "v": 1}
+    ranks = sm.Ranks([5, 5], [1, 0], [0, 0], users=["u", "v"])
+    table = sm.values_by_user(ranks, "hr@1,MRR")
+    assert table.to_dict() == {"hr@1": {"u": 0, "v": 1}, "MRR": {"u": 0.5, "v": 1}}
 
 
 def test_percent_is_read_like_a_share():
     about = {"n_items": 3416, "n_negatives": 100}
     as_share = sm.reported({"HR@10": "0.8245"}, "HR@10", **about)[0]
     result = sm.reported({"HR@10": "82.45 %"}, "HR@10", **about)[0]
-    assert (result.range_low, result.range_high) == (
-        as_share.range_low,
-        as_share.range_high,
-    )
+    assert result.range_low == as_share.range_low
+    assert result.range_high == as_share.range_high
     assert result.reported == 0.8245
