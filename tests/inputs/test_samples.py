@@ -11,7 +11,6 @@ import sampled_metrics as sm
 from sampled_metrics.ranks.data import as_sampled_ranks
 from tests.helpers.caught_warnings import warns_about
 
-POLICIES = ("random", "optimistic", "pessimistic")
 N, M, USERS = 1571, 100, 400
 
 
@@ -28,12 +27,8 @@ def study():
     columns = np.column_stack([held_out, others])
     among = np.take_along_axis(scores, columns, axis=1)
     rank = 1 + (scores > scores[np.arange(USERS), held_out][:, None]).sum(axis=1)
-    return {
-        "all": scores,
-        "held_out": held_out,
-        "among": among,
-        "recall": (rank <= 10).mean(),
-    }
+    recall = (rank <= 10).mean()
+    return {"all": scores, "held_out": held_out, "among": among, "recall": recall}
 
 
 def ranks_by_hand(among):
@@ -52,71 +47,63 @@ class TestScoresOfSamples:
 
     def pairs(self, among):
         """Return a row for each candidate, in random order."""
-        frame = pd.DataFrame(
-            {
-                "user_id": np.repeat(np.arange(len(among)), M + 1),
-                "item_id": np.tile(np.arange(M + 1), len(among)),
-                "score": among.ravel(),
-                "label": np.tile([1] + [0] * M, len(among)),
-            }
-        )
-        return frame.sample(frac=1, random_state=0)
+        table = {
+            "user_id": np.repeat(np.arange(len(among)), M + 1),
+            "item_id": np.tile(np.arange(M + 1), len(among)),
+            "score": among.ravel(),
+            "label": np.tile([1] + [0] * M, len(among)),
+        }
+        return pd.DataFrame(table).sample(frac=1, random_state=0)
 
     def require_same(self, study, data, **options):
-        results = sm.correct(
-            data, ["auc", "ndcg@10"], "sampled", n_items=N, **options
-        )
+        metrics = ["auc", "ndcg@10"]
+        auc, ndcg = sm.correct(data, metrics, "sampled", n_items=N, **options)
         ranks = np.array(ranks_by_hand(study["among"][:20]))
-        assert results[0].value == pytest.approx(
-            np.mean((M + 1 - ranks) / M), rel=1e-14
-        )
-        expected = np.mean(np.where(ranks <= 10, 1 / np.log2(ranks + 1), 0))
-        assert results[1].value == pytest.approx(expected, rel=1e-14)
+        gains = np.where(ranks <= 10, 1 / np.log2(ranks + 1), 0)
+        assert auc.value == pytest.approx(np.mean((M + 1 - ranks) / M), rel=1e-14)
+        assert ndcg.value == pytest.approx(np.mean(gains), rel=1e-14)
 
     def test_arrays_agree(self, study):
         among = study["among"][:20]
-        self.require_same(study, among, positive=0)
-        self.require_same(study, among.tolist(), positive=0)
-        self.require_same(study, np.roll(among, -1, axis=1), positive=-1)
-        frame = pd.DataFrame(
-            among, columns=["held-out", *(f"negative {i}" for i in range(M))]
-        )
-        self.require_same(study, frame, positive=0)
-        self.require_same(study, frame[frame.columns[::-1]], positive="held-out")
-        self.require_same(study, pd.DataFrame(among), positive=0)
+        names = ["held-out", *(f"negative {i}" for i in range(M))]
+        frame = pd.DataFrame(among, columns=names)
         places = np.arange(20)
         rolled = [np.roll(row, by) for row, by in zip(among, places, strict=True)]
-        self.require_same(study, np.array(rolled), positive=places)
+        for data, positive in (
+            (among, 0),
+            (among.tolist(), 0),
+            (np.roll(among, -1, axis=1), -1),
+            (frame, 0),
+            (frame[frame.columns[::-1]], "held-out"),
+            (pd.DataFrame(among), 0),
+            (np.array(rolled), places),
+        ):
+            self.require_same(study, data, positive=positive)
 
-    @pytest.mark.filterwarnings(
-        "ignore:.*negatives fail the check"
-    )  # all forms warn of this
-    def test_tables_agree(self, study, tmp_path):
-        pairs = self.pairs(study["among"][:20])
-        self.require_same(study, pairs)
-        held_out = pd.DataFrame({"user_id": range(20), "item_id": 0})
-        self.require_same(study, pairs.drop(columns="label"), relevant=held_out)
-        pairs.to_csv(tmp_path / "pairs.csv", index=False)
-        self.require_same(study, tmp_path / "pairs.csv")
-
-    @pytest.mark.filterwarnings(
-        "ignore:.*negatives fail the check"
-    )  # all forms warn of this
-    def test_files_agree(self, study, tmp_path):
+    @pytest.mark.filterwarnings("ignore:.*negatives fail the check")  # in all forms
+    def test_tables_and_files_agree(self, study, tmp_path):
         among = study["among"][:20]
+        pairs = self.pairs(among)
+        held_out = pd.DataFrame({"user_id": range(20), "item_id": 0})
+        pairs.to_csv(tmp_path / "pairs.csv", index=False)
         np.save(tmp_path / "scores.npy", among)
-        self.require_same(study, tmp_path / "scores.npy", positive=0)
         np.savez(tmp_path / "scores.npz", scores=among, user_ids=np.arange(20))
-        self.require_same(study, tmp_path / "scores.npz", positive=0)
-        rows = self.pairs(among).itertuples()
         lines = [
-            f"{row.user_id} Q0 {row.item_id} 1 {row.score!r} t\n" for row in rows
+            f"{row.user_id} Q0 {row.item_id} 1 {row.score!r} t\n"
+            for row in pairs.itertuples()
         ]
         (tmp_path / "a.run").write_text("".join(lines))
-        (tmp_path / "a.qrels").write_text(
-            "".join(f"{user} 0 0 1\n" for user in range(20))
-        )
-        self.require_same(study, tmp_path / "a.run", relevant=tmp_path / "a.qrels")
+        qrels = tmp_path / "a.qrels"
+        qrels.write_text("".join(f"{user} 0 0 1\n" for user in range(20)))
+        for data, options in (
+            (pairs, {}),
+            (pairs.drop(columns="label"), {"relevant": held_out}),
+            (tmp_path / "pairs.csv", {}),
+            (tmp_path / "scores.npy", {"positive": 0}),
+            (tmp_path / "scores.npz", {"positive": 0}),
+            (tmp_path / "a.run", {"relevant": qrels}),
+        ):
+            self.require_same(study, data, **options)
 
     @pytest.mark.filterwarnings("ignore::sampled_metrics.InputWarning")
     def test_tie_policies_order_ranks(self):
@@ -124,18 +111,13 @@ class TestScoresOfSamples:
         sample_options = {"n_items": 50, "positive": 0}
         ranks = {
             ties: as_sampled_ranks(scores, ties=ties, **sample_options).sampled_ranks
-            for ties in POLICIES
+            for ties in ("random", "optimistic", "pessimistic")
         }
         assert set(ranks["optimistic"]) == {1}
         assert set(ranks["pessimistic"]) == {3}
         error = math.sqrt(2 / 3 / 300)  # standard error of the mean of 1, 2 and 3
         assert ranks["random"].mean() == pytest.approx(2, abs=4 * error)
-        options = {
-            "positive": 0,
-            "n_items": 50,
-            "shape": "none",
-            "ties": "optimistic",
-        }
+        options = {"shape": "none", "ties": "optimistic", **sample_options}
         assert sm.correct(scores, "auc", "sampled", **options)[0].value == 1
         with pytest.raises(sm.InputError, match="'expected'"):
             as_sampled_ranks(scores, ties="expected", **sample_options)
@@ -164,73 +146,48 @@ class TestScoresOfSamples:
 
 
 def test_written_sample_must_agree_with_options(tmp_path):
-    sm.SampledRanks([1, 5], [40, 50], 9, "with-replacement", ["a", "b"]).write(
-        tmp_path / "s.pq"
-    )
-    result_of_ranks = as_sampled_ranks(
-        tmp_path / "s.pq", n_negatives=9, sampling="with-replacement"
-    )
-    assert (
-        result_of_ranks.n_negatives,
-        result_of_ranks.sampling,
-        len(result_of_ranks),
-    ) == (
-        9,
-        "with-replacement",
-        2,
-    )
+    path = tmp_path / "s.pq"
+    written = sm.SampledRanks([1, 5], [40, 50], 9, "with-replacement", ["a", "b"])
+    written.write(path)
+    ranks = as_sampled_ranks(path, n_negatives=9, sampling="with-replacement")
+    assert (ranks.n_negatives, ranks.sampling) == (9, "with-replacement")
+    assert len(ranks) == 2
     for options in ({"n_negatives": 10}, {"sampling": "distinct"}, {"n_items": 60}):
-        for data in (tmp_path / "s.pq", result_of_ranks):
-            with pytest.raises(
-                sm.InputError, match=r"found .*, but .* is (10|distinct|60)"
-            ):
+        for data in (path, ranks):
+            with pytest.raises(sm.InputError, match=r"but .* is (10|distinct|60)"):
                 sm.correct(data, "auc", **options)
 
 
-@pytest.mark.filterwarnings(
-    "ignore:.*held-out items of other users"
-)  # each held-out item is item 0
+@pytest.mark.filterwarnings("ignore:.*held-out items of other users")  # item 0
 def test_sampled_ranks_that_look_like_others_warn(study):
+    among, relevant = study["among"], np.zeros(USERS, int)
     with warns_about(r"all 400 users have 101 candidates: .* sampled"):
-        sm.evaluate(
-            study["among"],
-            "recall@10",
-            relevant=np.zeros(USERS, int),
-            seen=study["among"] < -9,
-        )
+        sm.evaluate(among, "recall@10", relevant=relevant, seen=among < -9)
     rng = np.random.default_rng(0)
     ranks = 1 + rng.binomial(10, rng.random(120))
     with warns_about("largest rank is 11 of 101.* 10 sampled items"):
         as_sampled_ranks(ranks, n_items=N, n_negatives=100)
-    as_sampled_ranks(
-        1 + rng.binomial(10, 0.4 * rng.random(120)), n_items=N, n_negatives=10
-    )
+    ranks = 1 + rng.binomial(10, 0.4 * rng.random(120))
+    as_sampled_ranks(ranks, n_items=N, n_negatives=10)
     for m in (20, 100, 1000):  # a good recommender does not warn
-        as_sampled_ranks(
-            1 + rng.binomial(m, rng.beta(0.3, 6, 6000)), n_items=5000, n_negatives=m
-        )
+        ranks = 1 + rng.binomial(m, rng.beta(0.3, 6, 6000))
+        as_sampled_ranks(ranks, n_items=5000, n_negatives=m)
 
 
 @pytest.mark.filterwarnings("ignore:.*have the same ranks")
 @pytest.mark.filterwarnings("ignore:.*held-out items are above")  # b is random
 def test_comparison_of_full_and_sampled_data(study, tmp_path):
     noise = np.random.default_rng(1).normal(size=study["all"].shape)
-    (result,) = sm.compare(
-        {"a": study["all"], "b": noise},
-        "hr@10",
-        relevant=study["held_out"],
-        seen=noise < -9,
-    )
+    data = {"a": study["all"], "b": noise}
+    options = {"relevant": study["held_out"], "seen": noise < -9}
+    (result,) = sm.compare(data, "hr@10", **options)
     assert (result.order, result.estimator, result.paired) == ("a", "exact", True)
     assert result.value_a == study["recall"]
     np.save(tmp_path / "s.npy", study["among"])
     data = {"a": tmp_path / "s.npy", "b": study["among"]}
     (result,) = sm.compare(data, "recall@10", "cls", positive=0, n_items=N)
-    assert (result.order, result.difference, result.n_negatives) == (
-        "undecided",
-        0,
-        M,
-    )
+    assert (result.order, result.difference) == ("undecided", 0)
+    assert result.n_negatives == M
     full, sampled = sm.Ranks([9], [0], [0]), sm.SampledRanks([1], 9, 2)
     for data, message in (
         ({"A": full, "B": sampled}, "A has full rankings and B sampled"),
@@ -283,10 +240,8 @@ def test_labelled_pairs_match_a_loop(seed, several, column):
             result = as_sampled_ranks(data, n_items=50, ties=ties, **options)
             assert result.sampled_ranks.tolist() == ranks
             assert result.users.tolist() == users
-            assert (result.n_negatives, result.several_items) == (
-                9,
-                len(set(users)) < len(users),
-            )
+            assert result.n_negatives == 9
+            assert result.several_items == (len(set(users)) < len(users))
         draws = [as_sampled_ranks(data, n_items=50, seed=seed, **options).sampled_ranks
                  for seed in range(12)]  # fmt: skip
         assert (np.min(draws, axis=0) >= expected["optimistic"]).all()
@@ -343,18 +298,13 @@ def test_sample_columns_at_their_bounds_are_read():
         "sampled_rank": [1, 11, 11],
         "n_negatives": 10,
         "n_candidates": [11, 12, 50],
-    }
-    columns |= {
         "sampling": "distinct",
         "user_id": list("aba"),
         "repetition": [0, 0, 1],
     }
     result = as_sampled_ranks(pd.DataFrame(columns))
-    assert (result.n_negatives, str(result.sampling), result.several_items) == (
-        10,
-        "distinct",
-        False,
-    )
+    assert (result.n_negatives, result.several_items) == (10, False)
+    assert str(result.sampling) == "distinct"
     assert result.n_items.tolist() == [11, 12, 50]
     assert result.users.tolist() == list("aba")
     result = as_sampled_ranks(pd.DataFrame(columns | {"item_id": [1, 1, 2]}))
@@ -378,16 +328,12 @@ def test_dropped_duplicates_need_the_number_drawn(n_negatives, m):
          for user, count, rank in rows for place in range(count + 1)],
         columns=["user_id", "label", "score"],
     )  # fmt: skip
-    sample_options = {
-        "n_items": 50,
-        "sampling": "distinct",
-        "n_negatives": n_negatives,
-    }
+    options = {"n_items": 50, "sampling": "distinct", "n_negatives": n_negatives}
     if m is None:
         with pytest.raises(sm.InputError):
-            as_sampled_ranks(table, **sample_options)
+            as_sampled_ranks(table, **options)
     else:
-        assert as_sampled_ranks(table, **sample_options).n_negatives == m
+        assert as_sampled_ranks(table, **options).n_negatives == m
 
 
 def test_rows_keep_the_fewest_negatives():
@@ -410,7 +356,7 @@ def test_rows_keep_the_fewest_negatives():
 
 
 def test_users_of_sampled_ranks_come_from_the_file(tmp_path):
-    """The index of a DataFrame may be arbitrary, but `user_ids` in a file are ids of users."""
+    # the index of a DataFrame may be arbitrary
     scores = np.array([[2.0, 1.0, 0.0], [1.0, 2.0, 0.0]])
     sample_options = {"n_items": 9, "positive": 0}
     frame = pd.DataFrame(scores, index=["a", "b"], columns=["x", "y", "z"])
@@ -431,11 +377,8 @@ def test_users_of_sampled_ranks_come_from_the_file(tmp_path):
 # Rows with fewer negatives
 
 INF = np.inf
-SHORT_ROWS = [
-    [0.5, 0.9, 0.1, 0.2],
-    [0.5, 0.6, 0.7],
-    [0.9, 0.1],
-]  # at ranks 2 of 4, 3 of 3 and 1 of 2
+# at ranks 2 of 4, 3 of 3 and 1 of 2
+SHORT_ROWS = [[0.5, 0.9, 0.1, 0.2], [0.5, 0.6, 0.7], [0.9, 0.1]]
 PADDED_ROWS = np.array([[*row, *(4 - len(row)) * [-INF]] for row in SHORT_ROWS])
 RNG = np.random.default_rng(3)
 SIZES = np.where(np.arange(200) % 4, 99, 95)
@@ -466,15 +409,13 @@ class TestSizesOfRows:
         expected = ((RANKS - 1) * (1 - 95 / SIZES)).sum()
         assert below == pytest.approx(expected, abs=4 * np.sqrt(expected))
 
-    def test_rows_without_padding_are_unchanged(self):
-        scores = MATRIX[SIZES == 99]
-        assert (read_rows(scores).sampled_ranks == RANKS[SIZES == 99]).all()
-
     def test_padding_of_all_rows_is_not_a_negative(self):
-        wide = np.column_stack([MATRIX[SIZES == 99], np.full((150, 30), -INF)])
-        result = read_rows(wide)
-        assert result.n_negatives == 99
-        assert (result.sampled_ranks == RANKS[SIZES == 99]).all()
+        scores = MATRIX[SIZES == 99]
+        wide = np.column_stack([scores, np.full((150, 30), -INF)])
+        for rows in (scores, wide):
+            result = read_rows(rows)
+            assert result.n_negatives == 99
+            assert (result.sampled_ranks == RANKS[SIZES == 99]).all()
 
     def test_held_out_item_behind_padding_is_read(self):
         last = np.column_stack([MATRIX[:, 1:], MATRIX[:, 0]])
@@ -484,12 +425,9 @@ class TestSizesOfRows:
         assert (result.sampled_ranks[SIZES == 95] == RANKS[SIZES == 95]).all()
 
     def test_many_fewer_negatives_are_refused(self):
-        with pytest.raises(sm.InputError, match="1 to 3 negatives"):
-            read_rows(PADDED_ROWS)
-        with pytest.raises(sm.InputError, match="1 to 3 negatives"):
-            read_rows(SHORT_ROWS)
-
-    def test_remedy_for_fewer_negatives_is_right(self):
+        for rows in (PADDED_ROWS, SHORT_ROWS):
+            with pytest.raises(sm.InputError, match="1 to 3 negatives"):
+                read_rows(rows)
         result = read_rows(SHORT_ROWS, sampling="distinct", n_negatives=4)
         assert result.sampled_ranks.tolist() == [2, 3, 1]
 
@@ -524,18 +462,20 @@ class TestGapsWithinRows:
             read_rows(scores)
         assert read_rows(scores, missing="last").n_negatives == 99
 
-    def test_padding_of_nan_is_refused(self):
-        scores = np.where(MATRIX == -INF, np.nan, MATRIX)
-        with pytest.raises(sm.InputError, match="-inf at their end"):
-            read_rows(scores)
+    @pytest.mark.parametrize(
+        ("rows", "options", "named"),
+        [
+            (np.where(MATRIX == -INF, np.nan, MATRIX), {}, "-inf at their end"),
+            ([[0.1, 0.2], [0.3, -INF]], {}, r"row 2.*column 1"),
+            (SHORT_ROWS, {"missing": "last"}, "rows differ in length"),
+        ],
+        ids=["padding of NaN", "row without negatives", "lengths with missing"],
+    )
+    def test_wrong_padding_is_refused(self, rows, options, named):
+        with pytest.raises(sm.InputError, match=named):
+            read_rows(rows, **options)
 
-    def test_row_without_negatives_is_refused(self):
-        with pytest.raises(sm.InputError, match=r"row 2.*column 1"):
-            read_rows([[0.1, 0.2], [0.3, -INF]])
-
-
-class TestMissingLast:
-    def test_padding_warns(self):
+    def test_padding_with_missing_last_warns(self):
         with warns_about(r"50 rows end with -inf.*leave missing"):
             result = read_rows(MATRIX, missing="last")
         assert result.n_negatives == 99
@@ -545,7 +485,3 @@ class TestMissingLast:
         scores[0, :5] = -INF  # a held-out item, and some negatives
         assert read_rows(scores, missing="last").n_missing == 1
         assert not recwarn.list
-
-    def test_lists_of_different_lengths_are_refused(self):
-        with pytest.raises(sm.InputError, match="rows differ in length"):
-            read_rows(SHORT_ROWS, missing="last")
