@@ -1,6 +1,8 @@
 """Rankings that end at the cut-off of the metrics give the numbers of full rankings."""
 
-from itertools import pairwise, product
+from collections import Counter
+from functools import partial
+from itertools import pairwise
 
 import numpy as np
 import pytest
@@ -13,9 +15,10 @@ from sampled_metrics.ranks import data
 from tests.helpers.caught_warnings import warns_about, with_warnings
 from tests.helpers.relevance import ALL_KINDS, metric_by_definition, orders_with_ties
 
-USERS, ITEMS, D = 60, 90, 5
+USERS, ITEMS, D = 30, 90, 5  # two blocks of users, six tiles of items
 KINDS_OF_METRICS = [kind for kind in ALL_KINDS if kind != "recall-micro"]
 KINDS = ("far", "ties", "zeros", "negative", "lengths", "equal lengths", "all equal")
+NUMBERS = (np.float16, np.float32, np.float64)
 
 
 @pytest.fixture
@@ -84,11 +87,13 @@ def counts_by_user(ranks):
 
 
 @pytest.mark.usefixtures("_small_blocks")
+@pytest.mark.parametrize("number", NUMBERS)
 @pytest.mark.parametrize("kind", KINDS)
-@pytest.mark.parametrize("number", [np.float16, np.float32, np.float64])
-@pytest.mark.parametrize("several", [1, 5, 40])
-def test_cut_ranks_match_all_scores(kind, number, several):
-    rng = np.random.default_rng(KINDS.index(kind))
+def test_cut_ranks_match_all_scores(kind, number):
+    """Each kind with each type of numbers, and both with one, 5 and 40 relevant items."""
+    case = KINDS.index(kind)
+    rng = np.random.default_rng(case)
+    several = (1, 5, 40)[(case + NUMBERS.index(number)) % 3]
     for up_to in (1, 2, 10, 40, ITEMS):
         users, items = (part.astype(number) for part in random_vectors(kind, rng))
         exact = np.einsum("uf,if->ui", users.astype(float), items.astype(float))
@@ -128,6 +133,7 @@ def results_and_warnings(call):
     return shown, getattr(results, "notes", []), messages
 
 
+TIES = ("expected", "optimistic", "pessimistic", "random")
 METRICS = (
     "hr@10, ndcg@10",
     "recall@5, precision@20, ap@10, rr@10, f1@7, recall-micro@10, ndcg-by-relevant@3",
@@ -146,7 +152,8 @@ HELD_OUT = (
 @pytest.mark.parametrize("held_out", HELD_OUT)
 @pytest.mark.parametrize("kind", ["lengths", "ties", "zeros"])
 def test_values_intervals_and_warnings_match_full_ranks(kind, held_out, monkeypatch):
-    rng = np.random.default_rng([KINDS.index(kind), HELD_OUT.index(held_out)])
+    case = [KINDS.index(kind), HELD_OUT.index(held_out)]
+    rng = np.random.default_rng(case)
     users, items = random_vectors(kind, rng, 400, 150)
     if held_out == "equal scores":
         users[::8] = 0.0
@@ -168,13 +175,16 @@ def test_values_intervals_and_warnings_match_full_ranks(kind, held_out, monkeypa
         seen[np.arange(400), arguments] = False
     noisy = (users + rng.normal(size=users.shape).astype(np.float32), items)
     options = {"relevant": arguments, "seen": csr_array(seen)}
+    # over all cases, each kind, held-out item and metric meets each policy
     calls = [
-        lambda metrics=metrics, ties=ties: sm.evaluate(
-            (users, items), metrics, ties=ties, **options
+        partial(
+            sm.evaluate,
+            (users, items),
+            metrics,
+            ties=TIES[(sum(case) + place) % 4],
+            **options,
         )
-        for metrics, ties in product(
-            METRICS, ("expected", "optimistic", "pessimistic", "random")
-        )
+        for place, metrics in enumerate(METRICS)
     ]
     calls.append(lambda: sm.values_by_user((users, items), METRICS[0], **options))
     for other in (noisy, (users, items)):
@@ -189,35 +199,50 @@ def test_values_intervals_and_warnings_match_full_ranks(kind, held_out, monkeypa
     assert cut == [results_and_warnings(call) for call in calls]
 
 
-def value_by_orders(name, scores, relevant, seen, ties):
-    """Return the metric of a user over all orders of tied candidates; only NDCG uses grades."""
+def values_by_policy(names, scores, relevant, seen):
+    """Return metrics of a user over all orders of tied candidates; only NDCG uses grades."""
     candidates = np.flatnonzero(~seen)
-    kind = name.partition("@")[0]
-    results = []
-    for order in orders_with_ties(scores[candidates].tolist()):
-        grades = relevant[candidates[list(order)]]
-        if kind == "ndcg":
-            k = int(name.partition("@")[2])
-            discounts = 1 / np.log2(np.arange(2, grades.size + 2))
-            ideal = (np.sort(grades)[::-1] * discounts)[:k].sum()
-            results.append((grades * discounts)[:k].sum() / ideal)
-        else:
-            results.append(metric_by_definition(name, (grades > 0).tolist()))
-    return {"expected": np.mean, "optimistic": max, "pessimistic": min}[ties](results)
+    orders = Counter(
+        tuple(relevant[candidates[list(order)]].tolist())
+        for order in orders_with_ties(scores[candidates].tolist())
+    )
+    discounts = 1 / np.log2(np.arange(2, candidates.size + 2))
+    values = []
+    for grades in orders:
+        is_relevant = [grade > 0 for grade in grades]
+        gains = (grades * discounts).cumsum()
+        ideal_gains = (sorted(grades, reverse=True) * discounts).cumsum()
+        values.append([])
+        for name in names:
+            kind, k = name.split("@")
+            if kind == "ndcg":
+                last = min(int(k), len(grades)) - 1
+                values[-1].append(gains[last] / ideal_gains[last])
+            else:
+                values[-1].append(metric_by_definition(name, is_relevant))
+    return {
+        "expected": np.average(values, axis=0, weights=list(orders.values())),
+        "optimistic": np.max(values, axis=0),
+        "pessimistic": np.min(values, axis=0),
+    }
 
 
 @pytest.mark.usefixtures("_small_blocks")
-@pytest.mark.parametrize("number", [np.float16, np.float32, np.float64])
 @pytest.mark.parametrize("relevant", ["one", "several", "grades"])
-def test_metrics_of_cut_ranks_match_every_order(number, relevant, monkeypatch):
+def test_metrics_of_cut_ranks_match_every_order(relevant, monkeypatch):
     """Includes few items, cut-offs above their number, and users without a relevant item."""
     monkeypatch.setattr(data, "_USERS_RANKED_IN_FULL", 1)
     monkeypatch.setattr(data, "_may_end", lambda *_: True)
     rng = np.random.default_rng(["one", "several", "grades"].index(relevant))
+    kinds = [
+        kind
+        for kind in KINDS_OF_METRICS
+        if relevant != "grades" or "ndcg-by" not in kind
+    ]
     for n_items in (2, 3, 6, 7):
-        users = rng.integers(-1, 3, (9, 2)).astype(number)
-        items = rng.integers(-1, 3, (n_items, 2)).astype(number)
-        scores = users.astype(float) @ items.astype(float).T
+        users = rng.integers(-1, 3, (9, 2))
+        items = rng.integers(-1, 3, (n_items, 2))
+        scores = users @ items.T
         chosen_items = rng.random(scores.shape).argsort(axis=1)
         relevant_items = (chosen_items < (1 if relevant == "one" else 3)).astype(int)
         relevant_items *= chosen_items < n_items - 1
@@ -227,38 +252,30 @@ def test_metrics_of_cut_ranks_match_every_order(number, relevant, monkeypatch):
         if relevant != "one":
             relevant_items[4] = 0
         seen = (rng.random(scores.shape) < 0.2) & (relevant_items == 0)
-        seen[np.arange(9), relevant_items.argmin(axis=1)] = (
-            False  # one candidate is not relevant
-        )
+        # one candidate is not relevant
+        seen[np.arange(9), relevant_items.argmin(axis=1)] = False
         rows = np.flatnonzero(relevant_items.any(axis=1))
         held_out = (
             relevant_items.argmax(axis=1) if relevant == "one" else relevant_items
         )
-        for k, ties in product(
-            (1, 2, 5, 9), ("expected", "optimistic", "pessimistic")
-        ):
-            names = [
-                f"{kind}@{k}"
-                for kind in KINDS_OF_METRICS
-                if relevant != "grades" or "ndcg-by" not in kind
-            ]
-            result = sm.values_by_user(
-                (users, items),
-                names,
-                relevant=held_out,
-                seen=csr_array(seen),
-                ties=ties,
-            )
-            expected = [
-                [
-                    value_by_orders(
-                        name, scores[row], relevant_items[row], seen[row], ties
-                    )
-                    for name in names
-                ]
+        for k in (1, 2, 5, 9):
+            names = [f"{kind}@{k}" for kind in kinds]
+            by_policy = [
+                values_by_policy(names, scores[row], relevant_items[row], seen[row])
                 for row in rows
             ]
-            np.testing.assert_allclose(result.to_numpy(), expected, atol=1e-12)
+            # each type of numbers meets each number of items, cut-off and policy
+            for place, ties in enumerate(TIES[:3]):
+                number = NUMBERS[(n_items + k + place) % 3]
+                result = sm.values_by_user(
+                    (users.astype(number), items.astype(number)),
+                    names,
+                    relevant=held_out,
+                    seen=csr_array(seen),
+                    ties=ties,
+                )
+                expected = [values[ties] for values in by_policy]
+                np.testing.assert_allclose(result.to_numpy(), expected, atol=1e-12)
 
 
 @pytest.fixture
