@@ -21,15 +21,12 @@ VECTORS = (np.eye(2), SQUARE_SCORES.T)
 UNSEEN = np.zeros((2, 2), bool)
 
 
-def recording_function(scores):
-    """Return a function of users, and the list of users of each call."""
-    calls = []
+def wide_rows(users):
+    return WIDE_SCORES[users]
 
-    def score(users):
-        calls.append(users.tolist())
-        return scores[users]
 
-    return score, calls
+def square_rows(users):
+    return SQUARE_SCORES[users]
 
 
 @pytest.mark.parametrize(
@@ -39,17 +36,15 @@ def recording_function(scores):
         (SQUARE_SCORES.tolist(), {}),
         (csr_array(SQUARE_SCORES), {}),
         (VECTORS, {}),
-        (lambda users: SQUARE_SCORES[users], {}),
-        (lambda users: SQUARE_SCORES[users], {"items": ["a", "b"]}),
-        (lambda users: SQUARE_SCORES[users], {"seen": UNSEEN}),
-        (lambda users: SQUARE_SCORES[users], {"seen": csr_array(UNSEEN)}),
+        (square_rows, {}),
+        (square_rows, {"items": ["a", "b"]}),
+        (square_rows, {"seen": UNSEEN}),
+        (square_rows, {"seen": csr_array(UNSEEN)}),
     ],
 )
 @pytest.mark.filterwarnings("ignore::sampled_metrics.InputWarning")
 def test_lists_of_the_shape_of_scores_are_a_matrix(score, options):
-    ranks = sm.rank(
-        score, options.get("seen"), ITEM_LISTS, items=options.get("items")
-    )
+    ranks = sm.rank(score, relevant=ITEM_LISTS, **({"seen": None} | options))
     assert ranks.n_better.tolist() == [0, 0]
     assert ranks.is_single
 
@@ -59,24 +54,14 @@ def test_lists_of_the_shape_of_scores_are_a_matrix(score, options):
     [
         (WIDE_SCORES, {}),
         ((np.eye(2), WIDE_SCORES.T), {}),
-        (lambda users: WIDE_SCORES[users], {}),
-        (lambda users: WIDE_SCORES[users], {"items": ["a", "b", "c"]}),
+        (wide_rows, {}),
+        (wide_rows, {"items": ["a", "b", "c"]}),
     ],
 )
 def test_lists_of_another_shape_are_columns(score, options):
     ranks = sm.rank(score, None, ITEM_LISTS, **options)
     assert ranks.n_better.tolist() == [0, 1, 1, 2]
     assert ranks.n_found.tolist() == [2, 2]
-
-
-def test_function_is_called_for_users_with_an_item():
-    scores = np.array([[1.0, 2.0, 3.0]] * 4)
-    for no_items in ([], None):
-        score, calls = recording_function(scores)
-        ranks = sm.rank(score, None, [no_items, no_items, [2], [0, 1]])
-        assert calls[1:] == [[2, 3]]
-        assert ranks.users.tolist() == [2, 3]
-        assert ranks.n_better.tolist() == [0, 1, 2]
 
 
 @pytest.mark.parametrize("relevant", [[[], [2], [0, 1]], [None, 2, [0, 1]], [(), [2], (1, 0)],
@@ -114,6 +99,12 @@ def test_columns_give_the_number_of_items():
     result = items_by_position([1, -1, 0], "relevant", (3, 2))
     assert (result.user.tolist(), result.item.tolist()) == ([0, 2], [1, 0])
     assert items_by_position([1, None, 0], "relevant", (3, 2)).user.tolist() == [0, 2]
+    result = items_by_position([[1, 3], [], [0]], "seen")
+    assert (result.n_users, result.n_items) == (3, 4)
+    assert result.item.tolist() == [1, 3, 0]
+    assert items_by_position([[], []], "seen").n_items == 0
+    for lists, size in (([[], []], 0), ([[0], []], 1), ([[4], [2]], 5)):
+        assert len(items_by_id(lists, "seen").item_ids) == size
 
 
 @pytest.mark.parametrize(
@@ -128,10 +119,8 @@ def test_columns_give_the_number_of_items():
 def test_nonzero_entries_of_a_matrix_are_items(marked, pairs, grades):
     for form in (marked, csr_array(marked)):
         result = items_by_position(form, "relevant", (2, 2))
-        assert (
-            list(zip(result.user.tolist(), result.item.tolist(), strict=True))
-            == pairs
-        )
+        users, items = result.user.tolist(), result.item.tolist()
+        assert list(zip(users, items, strict=True)) == pairs
         assert (result.relevance is None) == (grades is None)
         if grades:
             assert result.relevance.tolist() == grades
@@ -176,15 +165,8 @@ def test_absent_user_or_item_is_in_none_of_the_pairs():
     seen = items_by_position([[0, 2], [1]], "seen", (2, 3))
     user = np.array([0, 0, 1, -1, 0, 1, 1])
     item = np.array([0, 1, 1, 1, -1, -1, 2])
-    assert seen.has(user, item).tolist() == [
-        True,
-        False,
-        True,
-        False,
-        False,
-        False,
-        False,
-    ]
+    is_seen = [True, False, True, False, False, False, False]
+    assert seen.has(user, item).tolist() == is_seen
 
 
 # By id
@@ -229,9 +211,8 @@ def test_rows_above_zero_count(relevance, n_relevant, grades):
 
 def test_ids_match_across_types(tmp_path):
     # One file has whole numbers, the other texts, as one of its ids is no number.
-    path = write_file(
-        tmp_path, "r.csv", "user_id,item_id,rank\n1,10,1\n1,x,2\n1,010,3\n"
-    )
+    text = "user_id,item_id,rank\n1,10,1\n1,x,2\n1,010,3\n"
+    path = write_file(tmp_path, "r.csv", text)
     for items, n_better in ((["10", "x"], [0, 1]), (["010", "y"], [2])):
         relevant = pd.DataFrame({"user_id": [1.0, 1.0], "item_id": items})
         assert as_ranks(path, relevant=relevant).n_better.tolist() == n_better
@@ -243,14 +224,11 @@ def test_ids_match_across_types(tmp_path):
 def test_ids_in_narrow_floats_are_refused(kind, large):
     lists = pd.DataFrame({"user_id": [1, 1], "item_id": [large + 2, large + 6]})
     relevant = pd.DataFrame({"user_id": [1], "item_id": np.array([large + 2], kind)})
-    assert "item_id" in refusal_message(
-        sm.evaluate, lists, "hit@1", relevant=relevant
-    )
+    message = refusal_message(sm.evaluate, lists, "hit@1", relevant=relevant)
+    assert "item_id" in message
     small = pd.DataFrame({"user_id": [1], "item_id": np.array([6], kind)})
-    assert (
-        sm.evaluate(lists.assign(item_id=[6, 8]), "hit@1", relevant=small)[0].value
-        == 1
-    )
+    results = sm.evaluate(lists.assign(item_id=[6, 8]), "hit@1", relevant=small)
+    assert results[0].value == 1
 
 
 def test_stored_zero_of_a_seen_item_is_seen():
@@ -262,12 +240,8 @@ def test_stored_zero_of_a_seen_item_is_seen():
 @pytest.mark.parametrize(
     "items",
     [
-        6,
-        range(6),
-        [0, 1, 2, 3, 4, 5],
-        np.arange(6),
-        pd.DataFrame({"item_id": range(6)}),
-        {"item_id": [*range(6)]},
+        *(6, range(6), [0, 1, 2, 3, 4, 5], np.arange(6)),
+        *(pd.DataFrame({"item_id": range(6)}), {"item_id": [*range(6)]}),
     ],
 )
 def test_items_are_a_number_or_ids_in_any_form(items):
@@ -325,48 +299,23 @@ FORMS = {
 LISTS = {user: row.tolist() for user, row in enumerate(np.argsort(-SCORES, axis=1))}
 
 
-@pytest.mark.parametrize("form", FORMS)
-class TestSeenAndRelevantBesideScores:
-    def test_message_counts_users(self, form):
-        make = FORMS[form]
-        with pytest.raises(
-            sm.InputError, match=r"45 pairs of 45 users.*out of seen.*out of relevant"
-        ):
-            sm.evaluate(SCORES, "rr", relevant=make(MARKED), seen=make(KNOWN))
-
-    def test_leaving_them_out_of_seen_gives_filtered_ranks(self, form):
-        make = FORMS[form]
-        results = sm.evaluate(
-            SCORES, "rr", relevant=make(MARKED), seen=make(KNOWN & ~MARKED)
-        )
-        assert results[0].value == pytest.approx(FILTERED_RR)
-
-    def test_leaving_them_out_of_relevant_counts_new_items(self, form):
-        make = FORMS[form]
-        results = sm.evaluate(
-            SCORES, "rr", relevant=make(MARKED & ~KNOWN), seen=make(KNOWN)
-        )
-        assert results[0].value == pytest.approx(NEW_ITEMS_RR)
-        assert results[0].n_users == 15
-
-
-class TestSeenAndRelevantBesideLists:
-    def test_message_counts_users(self):
-        with pytest.raises(sm.InputError, match="45 pairs of 45 users"):
-            sm.evaluate(
-                LISTS, "rr", relevant=pairs_table(MARKED), seen=pairs_table(KNOWN)
-            )
-
-    @pytest.mark.parametrize(
-        ("relevant", "seen", "value"),
-        [
-            (MARKED, KNOWN & ~MARKED, FILTERED_RR),
-            (MARKED & ~KNOWN, KNOWN, NEW_ITEMS_RR),
-        ],
+@pytest.mark.parametrize(
+    ("data", "form"), [*((SCORES, form) for form in FORMS), (LISTS, "table")]
+)
+def test_items_both_seen_and_relevant_are_refused_with_two_remedies(data, form):
+    make = FORMS[form]
+    message = r"45 pairs of 45 users.*out of seen.*out of relevant"
+    with pytest.raises(sm.InputError, match=message):
+        sm.evaluate(data, "rr", relevant=make(MARKED), seen=make(KNOWN))
+    results = sm.evaluate(
+        data, "rr", relevant=make(MARKED), seen=make(KNOWN & ~MARKED)
     )
-    def test_remedies_are_right(self, relevant, seen, value):
-        options = {"relevant": pairs_table(relevant), "seen": pairs_table(seen)}
-        assert sm.evaluate(LISTS, "rr", **options)[0].value == pytest.approx(value)
+    assert results[0].value == pytest.approx(FILTERED_RR)
+    results = sm.evaluate(
+        data, "rr", relevant=make(MARKED & ~KNOWN), seen=make(KNOWN)
+    )
+    assert results[0].value == pytest.approx(NEW_ITEMS_RR)
+    assert results[0].n_users == 15
 
 
 def test_negatives_and_budget_count_users():
@@ -379,9 +328,8 @@ def test_negatives_and_budget_count_users():
 def test_relevant_item_without_score_is_named():
     scores = SCORES.copy()
     scores[3, HELD[3]] = -np.inf
-    with pytest.raises(
-        sm.InputError, match=r"of user 3 has score -inf.*leave it out of relevant"
-    ):
+    message = r"of user 3 has score -inf.*leave it out of relevant"
+    with pytest.raises(sm.InputError, match=message):
         sm.evaluate(scores, "rr", relevant=HELD, seen=OTHERS)
     relevant = np.where(ROWS == 3, -1, HELD)
     results = sm.evaluate(scores, "rr", relevant=relevant, seen=OTHERS)
@@ -402,20 +350,16 @@ REPEAT_BETTER = (
 
 @pytest.mark.filterwarnings("ignore:seen")
 class TestItemsTwice:
-    @pytest.mark.parametrize(
-        "data",
-        [REPEAT_SCORES, np.argsort(-REPEAT_SCORES, axis=1)],
-        ids=["scores", "ids"],
-    )
-    def test_item_twice_is_refused(self, data):
-        make = sm.Ranks.from_scores if data is REPEAT_SCORES else sm.Ranks.from_top_k
-        with pytest.raises(sm.InputError, match=r"row 1.* twice"):
-            make(data, [[int(h), 0, 0] for h in REPEAT_HELD])
-
-    def test_remedy_is_right(self):
-        (result,) = sm.evaluate(
-            REPEAT_SCORES, "hit@10", relevant=[[int(h)] for h in REPEAT_HELD]
-        )
+    def test_item_twice_is_refused(self):
+        relevant = [[int(item), 0, 0] for item in REPEAT_HELD]
+        for make, data in (
+            (sm.Ranks.from_scores, REPEAT_SCORES),
+            (sm.Ranks.from_top_k, np.argsort(-REPEAT_SCORES, axis=1)),
+        ):
+            with pytest.raises(sm.InputError, match=r"row 1.* twice"):
+                make(data, relevant)
+        relevant = [[int(item)] for item in REPEAT_HELD]
+        (result,) = sm.evaluate(REPEAT_SCORES, "hit@10", relevant=relevant)
         assert result.value == np.mean(REPEAT_BETTER < 10)
 
     def test_seen_items_may_repeat(self):
