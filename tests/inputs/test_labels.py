@@ -14,60 +14,53 @@ from tests.helpers.results import refusal_message, values, values_and_warnings
 from tests.helpers.retriever import HELD_OUT, ITEM_SCORES, N_USERS
 
 NDCG = (1 + (1 / np.log2(3) + 1 / 2) / (1 + 1 / np.log2(3))) / 2
-LABEL_NAMES = (
-    "relevance",
-    "label",
-    "clicked",
-    "target",
-    "rel",
-    "relevant",
-    "is_relevant",
+
+
+LABEL_NAMES = [
+    *("relevance", "label", "clicked", "target", "rel", "relevant", "is_relevant"),
     "label:float",
-)
+]
 
 
 @pytest.mark.parametrize("name", LABEL_NAMES)
-@pytest.mark.parametrize("kind", [int, float, bool, "signs"])
-def test_row_of_label_0_is_not_relevant(name, kind):
-    values = 2 * LABELS - 1 if kind == "signs" else LABELS.astype(kind)
-    relevant = SCORED_LISTS[["user_id", "item_id"]].assign(**{name: values})
-    result, messages = values_and_warnings(
-        sm.evaluate, SCORED_LISTS, "ndcg@3, recall@1", relevant=relevant
-    )
-    assert result == pytest.approx([NDCG, 0.5])
-    assert not messages
+def test_row_of_label_0_is_not_relevant(name):
+    signs = 2 * LABELS - 1
+    for labels in (LABELS, LABELS.astype(float), LABELS.astype(bool), signs):
+        relevant = SCORED_LISTS[["user_id", "item_id"]].assign(**{name: labels})
+        result, messages = values_and_warnings(
+            sm.evaluate, SCORED_LISTS, "ndcg@3, recall@1", relevant=relevant
+        )
+        assert result == pytest.approx([NDCG, 0.5]), labels.dtype
+        assert not messages
 
 
 def test_labels_in_files_are_read(tmp_path):
     rows = zip(SCORED_LISTS.user_id, SCORED_LISTS.item_id, LABELS, strict=True)
     (tmp_path / "a.qrels").write_text("".join(f"{u} 0 {i} {y}\n" for u, i, y in rows))
     table = SCORED_LISTS[["user_id", "item_id"]].assign(label=LABELS)
-    table.rename(
-        columns={"user_id": "user_id:token", "item_id": "item_id:token"}
-    ).to_csv(tmp_path / "a.inter", sep="\t", index=False)
-    table.rename(
-        columns={"user_id": "query-id", "item_id": "corpus-id", "label": "score"}
-    ).to_csv(tmp_path / "qrels.tsv", sep="\t", index=False)
+    atomic = {"user_id": "user_id:token", "item_id": "item_id:token"}
+    beir = {"user_id": "query-id", "item_id": "corpus-id", "label": "score"}
+    for name, names in (("a.inter", atomic), ("qrels.tsv", beir)):
+        table.rename(columns=names).to_csv(tmp_path / name, sep="\t", index=False)
     for name in ("a.qrels", "a.inter", "qrels.tsv"):
-        call = lambda: sm.evaluate(SCORED_LISTS, "ndcg@3", relevant=tmp_path / name)  # noqa: B023, E731
-        assert values_and_warnings(call)[0] == pytest.approx([NDCG])
+        call = partial(sm.evaluate, relevant=tmp_path / name)
+        result, _ = values_and_warnings(call, SCORED_LISTS, "ndcg@3")
+        assert result == pytest.approx([NDCG])
 
 
 def test_ratings_are_grades_with_min_relevance():
     rated = SCORED_LISTS[["user_id", "item_id"]].assign(rating=1 + 4 * LABELS)
     call = partial(sm.evaluate, SCORED_LISTS, "recall@1", relevant=rated)
-    assert values_and_warnings(partial(call, min_relevance=4))[0] == pytest.approx(
-        [0.5]
-    )
+    result, _ = values_and_warnings(call, min_relevance=4)
+    assert result == pytest.approx([0.5])
     assert "rating is not read" in values_and_warnings(call)[1]
 
 
 def test_labels_of_seen_items_and_negatives_are_read():
     held_out = {0: [3], 1: [4]}
-    seen = SCORED_LISTS[SCORED_LISTS.item_id < 3][["user_id", "item_id"]]
-    marked = SCORED_LISTS[["user_id", "item_id"]].assign(
-        label=(SCORED_LISTS.item_id < 3).astype(int)
-    )
+    lists = SCORED_LISTS[["user_id", "item_id"]]
+    is_seen = lists["item_id"] < 3
+    seen, marked = lists[is_seen], lists.assign(label=is_seen.astype(int))
     for table in (seen, marked):
         with warnings.catch_warnings(action="ignore"):
             result = sm.negatives(held_out, table, 1, items=6)
@@ -99,16 +92,13 @@ def test_several_labels_of_a_row_are_read():
     assert meter.compute()[0].value == pytest.approx(((1 + 2 / 3) / 2 + 1 / 3) / 2)
     same = sm.evaluate(scores, "ap", relevant=[[0, 1], [2]])
     assert same[0].value == meter.compute()[0].value
-    among = np.array([[0.9, 0.5, 0.7, 0.1], [0.2, 0.8, 0.3, 0.4]])
-    both = sm.SampledRanks.from_scores(
-        among, np.array([[1, 1, 0, 0]] * 2), n_items=90
-    )
+    positive = np.array([[1, 1, 0, 0]] * 2)
+    both = sm.SampledRanks.from_scores(scores, positive, n_items=90)
     assert both.sampled_ranks.tolist() == [1, 2, 3, 1]
     assert both.users.tolist() == [0, 0, 1, 1]
     assert both.n_negatives == 2
-    assert "row 2" in refusal_message(
-        meter.update, scores, positive=np.array([[1, 0, 0, 0], [0] * 4])
-    )
+    positive = np.array([[1, 0, 0, 0], [0] * 4])
+    assert "row 2" in refusal_message(meter.update, scores, positive=positive)
 
 
 def test_labelled_pairs_need_complete_or_correct():
@@ -118,73 +108,61 @@ def test_labelled_pairs_need_complete_or_correct():
     message = refusal_message(sm.evaluate, pairs, "rr")
     assert "complete=True" in message
     assert "correct" in message
-    for ranks in (sm.Ranks.from_pairs(pairs), pairs):
-        options = {} if isinstance(ranks, sm.Ranks) else {"complete": True}
-        assert sm.evaluate(ranks, "rr", **options)[0].value == 0.5
+    assert values(sm.evaluate(sm.Ranks.from_pairs(pairs), "rr")) == [0.5]
+    assert values(sm.evaluate(pairs, "rr", complete=True)) == [0.5]
 
 
 def test_labels_of_each_column_are_read():
     one_hot = np.zeros(ITEM_SCORES.shape, int)
     one_hot[np.arange(N_USERS), HELD_OUT] = 1
+    held_out_score = ITEM_SCORES[np.arange(N_USERS), HELD_OUT][:, None]
+    expected = np.mean((held_out_score < ITEM_SCORES).sum(axis=1) < 10)
     for labels in (one_hot, one_hot.astype(bool), one_hot.astype(float)):
         meter = sm.RankMeter("recall@10")
         meter.update(ITEM_SCORES, positive=labels)
-        expected = np.mean(
-            [
-                (ITEM_SCORES[u] > ITEM_SCORES[u, HELD_OUT[u]]).sum() < 10
-                for u in range(N_USERS)
-            ]
-        )
         assert values_and_warnings(meter.compute)[0] == [pytest.approx(expected)]
 
 
 # Labels beside ranks
 
 
-def labelled_ranks(n_users=60, n=30, seed=1):
-    """Return ranks 1 to n of each user with one relevant item, and the ranks of these items."""
-    rng = np.random.default_rng(seed)
-    held_out = np.ceil(n * rng.random(n_users) ** 3).astype(int)
+def labelled_ranks():
+    """Return ranks 1 to 30 of each user with one relevant item, and the ranks of these items."""
+    n_users, n = 60, 30
+    held_out = np.ceil(n * np.random.default_rng(1).random(n_users) ** 3).astype(int)
     rank = np.tile(np.arange(1, n + 1), n_users)
     user = np.repeat(np.arange(n_users), n)
-    return pd.DataFrame(
-        {"user_id": user, "rank": rank, "label": (rank == held_out[user]) * 1}
-    ), held_out
+    label = (rank == held_out[user]) * 1
+    return pd.DataFrame({"user_id": user, "rank": rank, "label": label}), held_out
 
 
 def test_rank_of_label_0_is_not_relevant():
-    table = pd.DataFrame(
-        {
-            "user_id": list("aaabbb"),
-            "rank": [1, 2, 3] * 2,
-            "label": [0, 1, 0, 0, 0, 1],
-        }
-    )
-    # ranks 2 and 3: (1/2 + 1/3) / 2, and no hit at rank 1
-    right = pytest.approx([5 / 12, 0.0])
-    assert values(sm.evaluate(table, "rr, hit@1", n_items=4)) == right
-    for name in ("target", "is_relevant", "clicked"):
-        other = table.rename(columns={"label": name})
-        assert values(sm.evaluate(other, "rr, hit@1", n_items=4)) == right
+    labels = {"rank": [1, 2, 3] * 2, "label": [0, 1, 0, 0, 0, 1]}
+    table = pd.DataFrame({"user_id": list("aaabbb"), **labels})
     sizes = table.assign(n_candidates=4)
-    assert values(sm.evaluate(sizes, "rr, hit@1")) == right
-    assert values(sm.evaluate(sm.Ranks.from_ranks(table, 4), "rr, hit@1")) == right
     counts = sizes.assign(n_better=table["rank"] - 1, n_tied=0).drop(columns="rank")
-    assert values(sm.evaluate(counts, "rr, hit@1")) == right
-    assert (
-        values(sm.evaluate(counts.sample(frac=1, random_state=0), "rr, hit@1"))
-        == right
-    )
+    for data, options in (
+        (table, {"n_items": 4}),
+        (table.rename(columns={"label": "target"}), {"n_items": 4}),
+        (table.rename(columns={"label": "is_relevant"}), {"n_items": 4}),
+        (table.rename(columns={"label": "clicked"}), {"n_items": 4}),
+        (sizes, {}),
+        (sm.Ranks.from_ranks(table, 4), {}),
+        (counts, {}),
+        (counts.sample(frac=1, random_state=0), {}),
+    ):
+        # ranks 2 and 3: (1/2 + 1/3) / 2, and no hit at rank 1
+        results = sm.evaluate(data, "rr, hit@1", **options)
+        assert values(results) == pytest.approx([5 / 12, 0.0])
 
 
 def test_labelled_ranks_of_many_users_are_read(tmp_path):
     table, held_out = labelled_ranks()
     right = pytest.approx([np.mean(1 / held_out), np.mean(held_out <= 5)])
-    assert values(sm.evaluate(table, "rr, hit@5", n_items=30)) == right
-    table.to_csv(tmp_path / "ranks.csv", index=False)
-    assert (
-        values(sm.evaluate(tmp_path / "ranks.csv", "rr, hit@5", n_items=30)) == right
-    )
+    path = tmp_path / "ranks.csv"
+    table.to_csv(path, index=False)
+    for data in (table, path):
+        assert values(sm.evaluate(data, "rr, hit@5", n_items=30)) == right
 
 
 def test_labels_of_ranks_may_be_grades():
@@ -224,17 +202,11 @@ def test_labelled_lists_hold_their_relevant_items():
 
 
 def test_row_of_label_0_is_not_a_sampled_rank():
-    rng = np.random.default_rng(0)
-    table = pd.DataFrame(
-        {"user_id": np.arange(40), "sampled_rank": rng.integers(1, 12, 40)}
-    )
-    options = {
-        "metrics": "recall@5",
-        "estimators": "sampled",
-        "n_items": 99,
-        "n_negatives": 10,
-    }
+    ranks = np.random.default_rng(0).integers(1, 12, 40)
+    table = pd.DataFrame({"user_id": np.arange(40), "sampled_rank": ranks})
     right = np.mean(table["sampled_rank"] <= 5)
     others = table.assign(label=0, sampled_rank=1)
     both = pd.concat([table.assign(label=1), others]).sample(frac=1, random_state=1)
-    assert values(sm.correct(both, **options)) == pytest.approx([right])
+    options = {"n_items": 99, "n_negatives": 10}
+    results = sm.correct(both, "recall@5", "sampled", **options)
+    assert values(results) == pytest.approx([right])
