@@ -109,13 +109,11 @@ CUT_RUN = {"301": FULL_RUN["301"], "303": list_with_relevant_at(*CUT["303"], "30
 )
 def test_numbers_of_trec_eval(run, printed):
     metrics = ",".join(printed)
-    ours = values_by_metric(run, metrics, relevant=RELEVANT, missing="last")
-    assert ours == pytest.approx(
-        {name: row[-1] for name, row in printed.items()}, abs=5.1e-5
-    )
-    by_topic = sm.values_by_user(
-        run, metrics, relevant=RELEVANT, missing="last"
-    ).sort_index()
+    options = {"relevant": RELEVANT, "missing": "last"}
+    means = {name: row[-1] for name, row in printed.items()}
+    ours = values_by_metric(run, metrics, **options)
+    assert ours == pytest.approx(means, abs=5.1e-5)
+    by_topic = sm.values_by_user(run, metrics, **options).sort_index()
     for name, row in printed.items():
         assert by_topic[name].tolist() == pytest.approx(row[:-1], abs=5.1e-5)
 
@@ -125,8 +123,20 @@ def test_topic_without_documents_is_refused():
         sm.evaluate(CUT_RUN, "rr", relevant=RELEVANT)
 
 
-def test_trec_eval_agrees_to_all_digits():
+def require_values_of_trec_eval(names, run, qrels):
+    """Compare means over all topics; one without a list counts as 0."""
     pytrec_eval = pytest.importorskip("pytrec_eval")
+    listed = {topic: scores for topic, scores in run.items() if scores}
+    theirs = pytrec_eval.RelevanceEvaluator(qrels, set(names)).evaluate(listed)
+    expected = {
+        ours: np.mean([theirs.get(topic, {}).get(name, 0.0) for topic in qrels])
+        for name, ours in names.items()
+    }
+    ours = values_by_metric(run, ",".join(expected), relevant=qrels, missing="last")
+    assert ours == pytest.approx(expected, abs=1e-12)
+
+
+def test_trec_eval_agrees_to_all_digits():
     names = {"map": "ap", "recip_rank": "rr", "ndcg": "ndcg", "P_5": "precision@5"}
     names |= {
         "ndcg_cut_10": "ndcg@10",
@@ -135,38 +145,18 @@ def test_trec_eval_agrees_to_all_digits():
     }
     qrels = {topic: dict.fromkeys(items, 1) for topic, items in RELEVANT.items()}
     scored = {
-        topic: {d: -float(k) for k, d in enumerate(run)}
-        for topic, run in CUT_RUN.items()
+        topic: {document: -float(place) for place, document in enumerate(documents)}
+        for topic, documents in CUT_RUN.items()
     }
-    theirs = pytrec_eval.RelevanceEvaluator(qrels, set(names)).evaluate(scored)
-    expected = {
-        ours: np.mean([theirs.get(topic, {}).get(name, 0.0) for topic in RELEVANT])
-        for name, ours in names.items()
-    }
-    ours = values_by_metric(
-        scored, ",".join(expected), relevant=qrels, missing="last"
-    )
-    assert ours == pytest.approx(expected, abs=1e-12)
-
-
-CUT_NAMES = {
-    "recip_rank": "rr",
-    "P_5": "precision@5",
-    "recall_5": "recall@5",
-    "success_5": "hit@5",
-    "ndcg_cut_5": "ndcg@5",
-    "map_cut_5": "ap-by-relevant@5",
-}
+    require_values_of_trec_eval(names, scored, qrels)
 
 
 @pytest.mark.parametrize("seed", range(8))
 def test_short_empty_or_absent_lists_match_trec_eval(seed):
-    pytrec_eval = pytest.importorskip("pytrec_eval")
     rng = np.random.default_rng(seed)
-    topics = [f"q{number}" for number in range(8)]
     qrels = {}
-    run = {topics[0]: {"d12": 1.0}}
-    for topic in topics:
+    run = {"q0": {"d12": 1.0}}
+    for topic in [f"q{number}" for number in range(8)]:
         judged = rng.choice(12, 6, replace=False)
         grades = rng.integers(0, 4, 6)
         qrels[topic] = {
@@ -178,14 +168,13 @@ def test_short_empty_or_absent_lists_match_trec_eval(seed):
             run[topic] = {
                 f"d{item}": float(place) for place, item in enumerate(listed)
             }
-    full = {topic: scores for topic, scores in run.items() if scores}
-    theirs = pytrec_eval.RelevanceEvaluator(qrels, set(CUT_NAMES)).evaluate(full)
-    expected = {
-        ours: np.mean([theirs.get(topic, {}).get(name, 0.0) for topic in topics])
-        for name, ours in CUT_NAMES.items()
+    names = {"recip_rank": "rr", "P_5": "precision@5", "recall_5": "recall@5"}
+    names |= {
+        "success_5": "hit@5",
+        "ndcg_cut_5": "ndcg@5",
+        "map_cut_5": "ap-by-relevant@5",
     }
-    ours = values_by_metric(run, ",".join(expected), relevant=qrels, missing="last")
-    assert ours == pytest.approx(expected, abs=1e-12)
+    require_values_of_trec_eval(names, run, qrels)
 
 
 def test_example_of_pytrec_eval():
@@ -199,9 +188,8 @@ def test_example_of_pytrec_eval():
     assert theirs["q1"]["map"] == pytest.approx(1 / 3)
     result = values_by_metric(run, "ap,ndcg", relevant=qrels)
     assert result["ap"] == pytest.approx((1 / 3 + (1 / 2 + 2 / 3) / 2) / 2)
-    assert result["ndcg"] == pytest.approx(
-        np.mean([values["ndcg"] for values in theirs.values()])
-    )
+    ndcg = np.mean([values["ndcg"] for values in theirs.values()])
+    assert result["ndcg"] == pytest.approx(ndcg)
 
 
 # From the tests of recommenders: tables of userID, itemID, rating and prediction.
@@ -229,15 +217,12 @@ def numbered_rows(lists, name, numbers):
 
 
 @pytest.mark.filterwarnings("ignore:.*rating is not read")
-@pytest.mark.filterwarnings(
-    "ignore:.*if they are ranks"
-)  # the predictions are 1 to k
+@pytest.mark.filterwarnings("ignore:.*if they are ranks")  # predictions are 1 to k
 @pytest.mark.filterwarnings("ignore:.*warnings about this input")
 def test_lists_of_different_lengths_match_printed_values():
     true = numbered_rows(TRUE, "rating", dict.values)
-    predicted = numbered_rows(
-        PREDICTED, "prediction", lambda items: range(len(items), 0, -1)
-    )
+    from_last = lambda items: range(len(items), 0, -1)  # noqa: E731
+    predicted = numbered_rows(PREDICTED, "prediction", from_last)
     shuffled = predicted.sample(frac=1.0, random_state=0)
     metrics = "ndcg@10,ap-by-relevant@10,precision@10,recall@10"
     result = values_by_metric(shuffled, metrics, relevant=true, missing="last")
@@ -260,20 +245,15 @@ def test_example_of_rectools():
             "rank": [1, 2, 1, 2, 1, 2, 3, 4, 1, 2, 3],
         }
     )
-    interactions = pd.DataFrame(
-        {
-            "user_id": [1, 1, 2, 3, 3, 3, 4, 4, 4],
-            "item_id": [1, 2, 1, 1, 3, 4, 1, 2, 3],
-        }
-    )
+    users, items = [1, 1, 2, 3, 3, 3, 4, 4, 4], [1, 2, 1, 1, 3, 4, 1, 2, 3]
+    interactions = pd.DataFrame({"user_id": users, "item_id": items})
     options = {"relevant": interactions, "missing": "last"}
     metrics = "ap-by-relevant@1,ap-by-relevant@3"
     frame = sm.values_by_user(reco, metrics, **options).sort_index()
     assert frame["ap-by-relevant@1"].tolist() == pytest.approx([0, 1, 1 / 3, 1 / 3])
     assert frame["ap-by-relevant@3"].tolist() == pytest.approx([0, 1, 5 / 9, 1])
-    assert single_value(reco, "ap-by-relevant@3", **options) == pytest.approx(
-        0.6389, abs=5e-5
-    )
+    mean = single_value(reco, "ap-by-relevant@3", **options)
+    assert mean == pytest.approx(0.6389, abs=5e-5)
 
 
 # From the tests of LensKit: metric, list, relevant items and value.
@@ -297,17 +277,14 @@ LENSKIT = [
 
 @pytest.mark.parametrize(("metric", "recommended", "relevant", "printed"), LENSKIT)
 def test_examples_of_lenskit(metric, recommended, relevant, printed):
-    lists = {"u": list(recommended)}
-    assert single_value(
-        lists, metric, relevant={"u": relevant}, missing="last"
-    ) == pytest.approx(printed)
+    options = {"relevant": {"u": relevant}, "missing": "last"}
+    value = single_value({"u": list(recommended)}, metric, **options)
+    assert value == pytest.approx(printed)
 
 
 def test_user_without_recommendations_counts_0_as_in_lenskit():
-    lists = {"u": [], "v": [1, 2, 3]}
-    result = values_by_metric(
-        lists, "rr,ndcg", relevant={"u": [1, 3], "v": [1, 2, 3]}, missing="last"
-    )
+    lists, relevant = {"u": [], "v": [1, 2, 3]}, {"u": [1, 3], "v": [1, 2, 3]}
+    result = values_by_metric(lists, "rr,ndcg", relevant=relevant, missing="last")
     assert result == {"rr": 0.5, "ndcg": 0.5}
 
 
@@ -327,16 +304,12 @@ TORCHMETRICS = {
 
 def test_examples_of_torchmetrics():
     pairs = pd.DataFrame({"user_id": INDEXES, "score": PREDS, "target": TARGET})
-    ranks = sm.Ranks.from_pairs(pairs)
-    assert values_by_metric(ranks, ",".join(TORCHMETRICS)) == pytest.approx(
-        TORCHMETRICS, abs=5e-5
-    )
+    result = values_by_metric(sm.Ranks.from_pairs(pairs), ",".join(TORCHMETRICS))
+    assert result == pytest.approx(TORCHMETRICS, abs=5e-5)
     lists = pairs.assign(item_id=[0, 1, 2, 0, 1, 2, 3])
     relevant = lists[["user_id", "item_id", "target"]]
-    values = values_by_metric(
-        lists.drop(columns="target"), "ndcg@3,recall@2", relevant=relevant
-    )
-    assert values["recall@2"] == pytest.approx(0.75)
+    lists = lists.drop(columns="target")
+    assert single_value(lists, "recall@2", relevant=relevant) == pytest.approx(0.75)
 
 
 def test_graded_example_of_torchmetrics():
@@ -352,10 +325,7 @@ def test_example_of_ranx():
         "q_1": ["d_12", "d_23", "d_25", "d_36", "d_32", "d_35"],
         "q_2": ["d_12", "d_11", "d_25", "d_36", "d_22", "d_35"],
     }
-    run = {
-        query: dict(zip(result, scores, strict=True))
-        for query, result in names.items()
-    }
+    run = {query: dict(zip(ids, scores, strict=True)) for query, ids in names.items()}
     result = values_by_metric(run, "ndcg@5,ap-by-relevant@5,rr", relevant=qrels)
     printed = {"ndcg@5": 0.7861, "ap-by-relevant@5": 0.6416, "rr": 0.75}
     assert result == pytest.approx(printed, abs=1e-4)
