@@ -1,7 +1,5 @@
 """Visits of users: means over visits, standard errors over users, in every form of the data."""
 
-import subprocess
-import sys
 from fractions import Fraction
 
 import numpy as np
@@ -9,6 +7,7 @@ import pandas as pd
 import pytest
 
 import sampled_metrics as sm
+from sampled_metrics.cli import app
 from tests.helpers.results import value_of, values, values_and_warnings
 
 # Lists of three visits of anna and one of bob, best first, and the relevant items.
@@ -187,21 +186,15 @@ def test_mean_and_error_by_hand(name):
 def test_command_reads_visits(tmp_path):
     table_of_lists().to_csv(tmp_path / "lists.csv", index=False)
     table_of_relevant_items().to_csv(tmp_path / "wanted.csv", index=False)
-    run = subprocess.run(
+    files = [str(tmp_path / name) for name in ("lists.csv", "wanted.csv", "out.csv")]
+    app(
         [
-            *(sys.executable, "-m", "sampled_metrics", "evaluate", "lists.csv"),
-            *("--relevant", "wanted.csv", "--metric", "rr", "--format", "csv"),
+            *("evaluate", files[0], "--relevant", files[1], "--metric", "rr"),
+            *("--format", "csv", "--output", files[2]),
         ],
-        cwd=tmp_path,
-        capture_output=True,
-        text=True,
-        check=True,
+        standalone_mode=False,
     )
-    (tmp_path / "found.csv").write_text(run.stdout)
-    result = pd.read_csv(tmp_path / "found.csv").iloc[0]
-    assert result["value"] == pytest.approx(MEAN)
-    assert result["std_error"] == pytest.approx(ERROR)
-    assert (result["n_users"], result["n_visits"]) == (2, 4)
+    check_result(list(pd.read_csv(files[2]).itertuples()))
 
 
 @pytest.mark.parametrize("suffix", ["parquet", "csv"])
@@ -427,63 +420,72 @@ def test_plan_of_visits_decides_larger_differences():
         sm.plan(*ranks, "recall@10", n_users=100)
 
 
-def test_seen_items_count_in_all_visits():
-    seen = pd.DataFrame({"user_id": ["anna"], "item_id": ["b"]})
+@pytest.mark.parametrize(
+    ("visits", "expected"),
+    [
+        pytest.param({}, [1, 1 / 2, 1 / 2, 1 / 4], id="all visits"),
+        pytest.param({"session_id": [2]}, [1, 1 / 2, 1 / 2, 1 / 4], id="visit 2"),
+        pytest.param({"session_id": [3]}, [1, 1 / 3, 1 / 2, 1 / 4], id="visit 3"),
+    ],
+)
+def test_seen_item_is_left_out_of_its_visits(visits, expected):
+    """Anna has seen b, which her second list has first."""
+    seen = pd.DataFrame({"user_id": ["anna"], "item_id": ["b"], **visits})
     result = sm.values_by_user(
         table_of_lists(), "rr", relevant=table_of_relevant_items(), seen=seen
     )
-    assert result["rr"].tolist() == pytest.approx([1, 1 / 2, 1 / 2, 1 / 4])
-    # seen items of one visit
-    seen["session_id"] = 2
-    result = sm.values_by_user(
-        table_of_lists(), "rr", relevant=table_of_relevant_items(), seen=seen
-    )
-    assert result["rr"].tolist() == pytest.approx([1, 1 / 2, 1 / 2, 1 / 4])
-    seen["session_id"] = 3
-    result = sm.values_by_user(
-        table_of_lists(), "rr", relevant=table_of_relevant_items(), seen=seen
-    )
-    assert result["rr"].tolist() == pytest.approx([1, 1 / 3, 1 / 2, 1 / 4])
-    # a visit that no list has
-    seen["session_id"] = 99
-    with pytest.raises(sm.InputError, match="session_id"):
-        sm.evaluate(
-            table_of_lists(), "rr", relevant=table_of_relevant_items(), seen=seen
+    assert result["rr"].tolist() == pytest.approx(expected)
+    if not visits:
+        ranks = make_from_scores(
+            lambda scores, relevant, **ids: sm.rank(scores, seen, relevant, **ids)
         )
-    # beside scores
-    seen = seen.drop(columns="session_id")
-    ranks = make_from_scores(
-        lambda scores, relevant, **ids: sm.rank(scores, seen, relevant, **ids)
-    )
-    result = sm.values_by_user(ranks, "rr")
-    assert result["rr"].tolist() == pytest.approx([1, 1 / 2, 1 / 2, 1 / 4])
+        result = sm.values_by_user(ranks, "rr")
+        assert result["rr"].tolist() == pytest.approx(expected)
 
 
-def test_unclear_visits_are_refused():
-    lists, relevant = table_of_lists(), table_of_relevant_items()
-    with pytest.raises(sm.InputError, match=r"relevant.*visit"):
-        sm.evaluate(
-            lists, "rr", relevant=relevant[["user_id", "item_id"]].drop_duplicates()
-        )
-    with pytest.raises(sm.InputError, match=r"relevant.*visit"):
-        sm.evaluate(lists, "rr", relevant={"anna": ["a"]})
-    with pytest.raises(sm.InputError, match="several users"):
-        sm.evaluate(lists.drop(columns="user_id").iloc[:4], "rr", relevant=relevant)
-    with pytest.raises(sm.InputError, match="user anna, visit 3"):
-        sm.evaluate(lists[lists["session_id"] != 3], "rr", relevant=relevant)
-    with pytest.raises(sm.InputError, match="user_id"):
-        sm.evaluate(lists, "rr", relevant=relevant.drop(columns="user_id"))
-    with pytest.raises(sm.InputError, match="users"):
-        sm.Ranks.from_ranks([1, 2], 9, visits=[1, 2])
-    with pytest.raises(sm.InputError, match="duplicate"):
-        sm.Ranks([9, 9], [0, 1], [0, 0], users=[1, 1], visits=[2, 2])
-    numbered = lists.drop(columns="session_id").reset_index(names="row_id")
-    with pytest.raises(sm.InputError, match=r"row_id.*number"):
-        sm.evaluate(numbered, "rr", relevant=relevant)
+ALL_LISTS, ALL_RELEVANT = table_of_lists(), table_of_relevant_items()
+
+
+@pytest.mark.parametrize(
+    ("lists", "options", "message"),
+    [
+        (
+            ALL_LISTS,
+            {"relevant": ALL_RELEVANT[["user_id", "item_id"]].drop_duplicates()},
+            r"relevant.*visit",
+        ),
+        (ALL_LISTS, {"relevant": {"anna": ["a"]}}, r"relevant.*visit"),
+        (ALL_LISTS.drop(columns="user_id").iloc[:4], {}, "several users"),
+        (ALL_LISTS[ALL_LISTS["session_id"] != 3], {}, "user anna, visit 3"),
+        (ALL_LISTS, {"relevant": ALL_RELEVANT.drop(columns="user_id")}, "user_id"),
+        (
+            ALL_LISTS.drop(columns="session_id").reset_index(names="row_id"),
+            {},
+            r"row_id.*number",
+        ),
+        (
+            ALL_LISTS,
+            {"seen": {"user_id": ["anna"], "item_id": ["b"], "session_id": [99]}},
+            "session_id",
+        ),
+    ],
+)
+def test_unclear_visits_of_lists_are_refused(lists, options, message):
+    with pytest.raises(sm.InputError, match=message):
+        sm.evaluate(lists, "rr", **{"relevant": ALL_RELEVANT, **options})
+
+
+def test_unclear_visits_of_ranks_are_refused():
     visit_ranks = sm.Ranks.from_table(table_of_ranks(), 4)
     user_ranks = sm.Ranks([4, 4], [0, 1], [0, 0], users=["anna", "bob"])
-    with pytest.raises(sm.InputError, match="visits"):
-        sm.compare({"A": visit_ranks, "B": user_ranks}, "rr")
+    twice = {"users": [1, 1], "visits": [2, 2]}
+    for call, message in (
+        (lambda: sm.Ranks.from_ranks([1, 2], 9, visits=[1, 2]), "users"),
+        (lambda: sm.Ranks([9, 9], [0, 1], [0, 0], **twice), "duplicate"),
+        (lambda: sm.compare({"A": visit_ranks, "B": user_ranks}, "rr"), "visits"),
+    ):
+        with pytest.raises(sm.InputError, match=message):
+            call()
 
 
 def test_results_count_visits():
@@ -509,16 +511,16 @@ def test_intervals_hold_for_visits_and_not_for_rows():
     """Repeat 60 times: draw 60 users with 1 to 11 similar visits; 400,000 visits give the truth."""
     rng = np.random.default_rng(0)
 
-    def drawn(level):
+    def ranks_around(level):
         return 1 + np.minimum(rng.poisson(level), 499)
 
-    everybody = drawn(rng.gamma(0.7, 60.0, 400_000))
+    everybody = ranks_around(rng.gamma(0.7, 60.0, 400_000))
     recall = (everybody <= 10).mean()
     auc = 1 - (everybody - 1).mean() / 499
-    held_out = np.zeros((2, 3))
+    n_held = np.zeros((2, 3))
     for _ in range(60):
         user = np.repeat(np.arange(60), rng.integers(1, 12, 60))
-        rank = drawn(rng.gamma(0.7, 60.0, 60)[user])
+        rank = ranks_around(rng.gamma(0.7, 60.0, 60)[user])
         among = 1 + rng.hypergeometric(rank - 1, 500 - rank, 50)
         ids = {"users": user, "visits": np.arange(user.size)}
         for row, options in enumerate(({}, ids)):
@@ -527,12 +529,12 @@ def test_intervals_hold_for_visits_and_not_for_rows():
             (full,) = sm.evaluate(
                 sm.Ranks.from_ranks(rank, 500, **options), "recall@10"
             )
-            held_out[row] += (
+            n_held[row] += (
                 results[0].range_low <= recall <= results[0].range_high,
                 results[1].range_low <= auc <= results[1].range_high,
                 full.ci_low <= recall <= full.ci_high,
             )
-    rows, visits = held_out / 60
+    rows, visits = n_held / 60
     assert (visits >= 0.85).all()
     assert (rows[1:] < 0.6).all()
 
@@ -657,20 +659,20 @@ def test_labelled_pairs_of_visits_are_not_merged(name):
     assert values(sm.evaluate(pairs, "mrr", complete=True)) == [0.75]
 
 
-def test_ranks_of_visits_are_read():
-    table = pd.DataFrame(
-        {"user_id": [1, 1, 2], "session_id": [4, 5, 6], "rank": [2, 1, 4]}
-    )
+@pytest.mark.parametrize(
+    ("ids", "reciprocal_ranks", "n_users", "n_visits"),
+    [
+        ({"user_id": [1, 1, 2], "session_id": [4, 5, 6]}, [1 / 2, 1, 1 / 4], 2, 3),
+        ({"session_id": [4, 5, 6]}, [1 / 2, 1, 1 / 4], 3, None),
+        # one visit with two items
+        ({"session_id": [4, 4, 6]}, [1, 1 / 4], 2, None),
+    ],
+)
+def test_ranks_of_visits_are_read(ids, reciprocal_ranks, n_users, n_visits):
+    table = pd.DataFrame({**ids, "rank": [2, 1, 4]})
     results = sm.evaluate(table, "rr", n_items=9)
-    assert values(results) == pytest.approx([(1 / 2 + 1 + 1 / 4) / 3])
-    assert (results[0].n_users, results[0].n_visits) == (2, 3)
-    table = table.drop(columns="user_id")
-    right = pytest.approx([(1 / 2 + 1 + 1 / 4) / 3])
-    assert values(sm.evaluate(table, "rr", n_items=9)) == right
-    # one visit with two items
-    table["session_id"] = [4, 4, 6]
-    right = pytest.approx([(1 + 1 / 4) / 2])
-    assert values(sm.evaluate(table, "rr", n_items=9)) == right
+    assert values(results) == [pytest.approx(np.mean(reciprocal_ranks))]
+    assert (results[0].n_users, results[0].n_visits) == (n_users, n_visits)
 
 
 def test_candidates_of_visits_are_not_merged():
