@@ -51,13 +51,13 @@ def clustered_error(value, user):
 ERROR = clustered_error(map(float, RR.values()), [user for user, _ in RR])
 
 
-def table_of_lists(lists=LISTS, name="session_id"):
+def table_of_lists():
     rows = [
         (user, visit, item, -place)
-        for (user, visit), items in lists.items()
+        for (user, visit), items in LISTS.items()
         for place, item in enumerate(items)
     ]
-    return pd.DataFrame(rows, columns=["user_id", name, "item_id", "score"])
+    return pd.DataFrame(rows, columns=["user_id", "session_id", "item_id", "score"])
 
 
 def table_of_relevant_items(name="session_id"):
@@ -94,93 +94,62 @@ def test_constants_match_hand_arithmetic():
     assert pytest.approx((2 * 2 * (13 / 48) ** 2) ** 0.5 / 4) == ERROR
 
 
-def make_from_scores(make):
-    items = ["a", "b", "c", "d"]
-    scores = np.array(
-        [
-            [-best_first.index(item) for item in items]
-            for best_first in LISTS.values()
-        ],
-        float,
-    )
-    users, visits = zip(*LISTS, strict=True)
-    return make(
-        scores, table_of_relevant_items(), users=users, visits=visits, items=items
-    )
+ALL_LISTS, ALL_RELEVANT = table_of_lists(), table_of_relevant_items()
+IDS_OF_LISTS = dict(zip(("users", "visits"), zip(*LISTS, strict=True), strict=True))
+ITEMS = ["a", "b", "c", "d"]
+SCORES = np.array([[-x.index(item) for item in ITEMS] for x in LISTS.values()], float)
 
 
-FORMS = {
-    "lists": lambda: sm.evaluate(
-        table_of_lists(), "rr", relevant=table_of_relevant_items()
+def rank_scores(scores=SCORES, seen=None):
+    return sm.rank(scores, seen, ALL_RELEVANT, items=ITEMS, **IDS_OF_LISTS)
+
+
+def with_visits_of_one_user(table):
+    """Return a table whose numbers of visits contain the user."""
+    return table.assign(session_id=table["user_id"] + table["session_id"].astype(str))
+
+
+TABLES = {
+    "lists": (ALL_LISTS, {"relevant": ALL_RELEVANT}),
+    "lists without scores": (
+        ALL_LISTS.drop(columns="score"),
+        {"relevant": ALL_RELEVANT},
     ),
-    "shuffled": lambda: sm.evaluate(
-        table_of_lists().sample(frac=1, random_state=0),
-        "rr",
-        relevant=table_of_relevant_items("impression_id").sample(
-            frac=1, random_state=1
-        ),
-    ),
-    "users of relevant items": lambda: sm.evaluate(
-        table_of_lists({(None, f"{u}{v}"): x for (u, v), x in LISTS.items()}).drop(
-            columns="user_id"
-        ),
-        "rr",
-        relevant=table_of_relevant_items().assign(
-            session_id=lambda table: (
-                table["user_id"] + table["session_id"].astype(str)
+    "shuffled": (
+        ALL_LISTS.sample(frac=1, random_state=0),
+        {
+            "relevant": table_of_relevant_items("impression_id").sample(
+                frac=1, random_state=1
             )
-        ),
+        },
     ),
-    "labelled pairs": lambda: sm.evaluate(labelled_pairs(), "rr", complete=True),
-    "ranks": lambda: sm.evaluate(table_of_ranks(), "rr", n_items=4),
-    "from_ranks": lambda: sm.evaluate(
-        sm.Ranks.from_ranks(
-            table_of_ranks()["rank"],
-            4,
-            users=table_of_ranks()["user_id"],
-            visits=table_of_ranks()["session_id"],
-        ),
-        "rr",
+    "users of relevant items": (
+        with_visits_of_one_user(ALL_LISTS).drop(columns="user_id"),
+        {"relevant": with_visits_of_one_user(ALL_RELEVANT)},
     ),
-    "from_top_k": lambda: sm.evaluate(
-        sm.Ranks.from_top_k(
-            list(LISTS.values()),
-            table_of_relevant_items(),
-            users=[user for user, _ in LISTS],
-            visits=[visit for _, visit in LISTS],
-        ),
-        "rr",
-    ),
-    "from_top_k by row": lambda: sm.evaluate(
-        sm.Ranks.from_top_k(
-            list(LISTS.values()),
-            list(RELEVANT.values()),
-            users=[user for user, _ in LISTS],
-            visits=[visit for _, visit in LISTS],
-        ),
-        "rr",
-    ),
-    "from_scores": lambda: sm.evaluate(make_from_scores(sm.Ranks.from_scores), "rr"),
-    "rank": lambda: sm.evaluate(
-        make_from_scores(
-            lambda scores, wanted, **ids: sm.rank(scores, None, wanted, **ids)
-        ),
-        "rr",
-    ),
-    "a function": lambda: sm.evaluate(
-        make_from_scores(
-            lambda scores, wanted, **ids: sm.rank(
-                lambda rows: scores[rows], None, wanted, **ids
-            )
-        ),
-        "rr",
-    ),
+    "labelled pairs": (labelled_pairs(), {"complete": True}),
+    "ranks": (table_of_ranks(), {"n_items": 4}),
 }
 
 
-@pytest.mark.parametrize("name", FORMS)
-def test_mean_and_error_by_hand(name):
-    check_result(FORMS[name]())
+@pytest.mark.parametrize(("data", "options"), TABLES.values(), ids=TABLES)
+def test_mean_and_error_of_tables_by_hand(data, options):
+    check_result(sm.evaluate(data, "rr", **options))
+
+
+def test_mean_and_error_of_ranks_by_hand():
+    ranks, lists = table_of_ranks(), list(LISTS.values())
+    for form in (
+        sm.Ranks.from_ranks(
+            ranks["rank"], 4, users=ranks["user_id"], visits=ranks["session_id"]
+        ),
+        sm.Ranks.from_top_k(lists, ALL_RELEVANT, **IDS_OF_LISTS),
+        sm.Ranks.from_top_k(lists, list(RELEVANT.values()), **IDS_OF_LISTS),
+        sm.Ranks.from_scores(SCORES, ALL_RELEVANT, items=ITEMS, **IDS_OF_LISTS),
+        rank_scores(),
+        rank_scores(lambda rows: SCORES[rows]),
+    ):
+        check_result(sm.evaluate(form, "rr"))
 
 
 def test_command_reads_visits(tmp_path):
@@ -218,9 +187,7 @@ def test_parts_are_joined():
 
 
 def test_values_by_visit():
-    result = sm.values_by_user(
-        table_of_lists(), "rr", relevant=table_of_relevant_items()
-    )
+    result = sm.values_by_user(ALL_LISTS, "rr", relevant=ALL_RELEVANT)
     assert result.index.names == ["user_id", "visit_id"]
     assert result["rr"].to_dict() == pytest.approx(
         {unit: float(value) for unit, value in RR.items()}
@@ -228,15 +195,14 @@ def test_values_by_visit():
 
 
 def test_meter_of_visits_by_hand():
-    items = ["a", "b", "c", "d"]
     for cuts in ([4], [1, 3], [2, 2]):
         meter = sm.RankMeter("rr")
         first = 0
         for size in cuts:
             units = list(LISTS)[first : first + size]
             meter.update(
-                [[-LISTS[unit].index(item) for item in items] for unit in units],
-                [[int(item in RELEVANT[unit]) for item in items] for unit in units],
+                [[-LISTS[unit].index(item) for item in ITEMS] for unit in units],
+                [[int(item in RELEVANT[unit]) for item in ITEMS] for unit in units],
                 users=[user for user, _ in units],
                 visits=[visit for _, visit in units],
             )
@@ -431,19 +397,11 @@ def test_plan_of_visits_decides_larger_differences():
 def test_seen_item_is_left_out_of_its_visits(visits, expected):
     """Anna has seen b, which her second list has first."""
     seen = pd.DataFrame({"user_id": ["anna"], "item_id": ["b"], **visits})
-    result = sm.values_by_user(
-        table_of_lists(), "rr", relevant=table_of_relevant_items(), seen=seen
-    )
+    result = sm.values_by_user(ALL_LISTS, "rr", relevant=ALL_RELEVANT, seen=seen)
     assert result["rr"].tolist() == pytest.approx(expected)
     if not visits:
-        ranks = make_from_scores(
-            lambda scores, relevant, **ids: sm.rank(scores, seen, relevant, **ids)
-        )
-        result = sm.values_by_user(ranks, "rr")
+        result = sm.values_by_user(rank_scores(seen=seen), "rr")
         assert result["rr"].tolist() == pytest.approx(expected)
-
-
-ALL_LISTS, ALL_RELEVANT = table_of_lists(), table_of_relevant_items()
 
 
 @pytest.mark.parametrize(
@@ -489,19 +447,19 @@ def test_unclear_visits_of_ranks_are_refused():
 
 
 def test_results_count_visits():
-    results = sm.evaluate(table_of_lists(), "rr", relevant=table_of_relevant_items())
+    results = sm.evaluate(ALL_LISTS, "rr", relevant=ALL_RELEVANT)
     assert "2 users, 4 visits" in str(results)
     user, visit, sample = sampled_visits(0)
     ranks = sm.SampledRanks(sample[0], 230, 20, users=user, visits=visit)
     assert f"120 users, {user.size} visits" in str(sm.correct(ranks, "recall@5"))
 
 
-def test_lists_in_order_without_scores_are_read():
-    lists = table_of_lists().drop(columns="score")
-    check_result(sm.evaluate(lists, "rr", relevant=table_of_relevant_items()))
-    alone = lists[lists["user_id"] == "anna"].drop(columns="user_id")
-    relevant = table_of_relevant_items()[lambda table: table["user_id"] == "anna"]
-    results = sm.evaluate(alone, "rr", relevant=relevant.drop(columns="user_id"))
+def test_lists_of_one_user_without_scores_are_read():
+    lists, relevant = (
+        table[table["user_id"] == "anna"].drop(columns="user_id")
+        for table in (ALL_LISTS.drop(columns="score"), ALL_RELEVANT)
+    )
+    results = sm.evaluate(lists, "rr", relevant=relevant)
     assert results[0].value == pytest.approx((1 + 1 / 3 + 1 / 2) / 3)
 
 
