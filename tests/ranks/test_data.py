@@ -104,10 +104,8 @@ LISTS = {
 @pytest.mark.parametrize("kind", ["matrix", "function", "vectors"])
 def test_rank_lists_match_evaluate(form, kind):
     lists, columns = LISTS[form]
-    vectors = (
-        np.random.default_rng(3).random((2, 3)),
-        np.random.default_rng(4).random((5, 3)),
-    )
+    rng = np.random.default_rng(3)
+    vectors = rng.random((2, 3)), rng.random((5, 3))
     scores = np.einsum("uf,if->ui", *vectors)
     score = {"matrix": scores, "function": by_rows(scores), "vectors": vectors}[kind]
     relevant = np.zeros((2, 5), dtype=bool)
@@ -115,9 +113,8 @@ def test_rank_lists_match_evaluate(form, kind):
         relevant[user, items] = True
     for seen in (None, np.zeros((2, 5), dtype=bool)):
         ranks = rank(score, seen, lists)
-        assert sorted(counts(ranks)) == sorted(
-            one_by_one(scores, np.ones((2, 5), bool), relevant)
-        )
+        expected = one_by_one(scores, np.ones((2, 5), bool), relevant)
+        assert sorted(counts(ranks)) == sorted(expected)
         values = sm.values_by_user(ranks, "recall@2,ap").to_numpy()
         expected = sm.values_by_user(scores, "recall@2,ap", relevant=lists).to_numpy()
         assert values.tolist() == expected.tolist()
@@ -267,10 +264,8 @@ def test_rank_near_ties_of_whole_numbers_are_exact(scale, several):
     ranks = rank((scale * users, items), None, relevant)
     better, tied = [], []
     for scores, mine in zip(exact, relevant, strict=True):
-        relevant_scores = [
-            scores[item] for item in (np.flatnonzero(mine) if several else [mine])
-        ]
-        for value in sorted(relevant_scores, reverse=True):
+        items_of_user = np.flatnonzero(mine) if several else [mine]
+        for value in sorted((scores[item] for item in items_of_user), reverse=True):
             better.append(sum(score > value for score in scores))
             tied.append(sum(score == value for score in scores) - 1)
     assert ranks.n_better.tolist() == better

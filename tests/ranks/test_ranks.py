@@ -12,9 +12,7 @@ import pytest
 from sampled_metrics._base.errors import InputError
 from sampled_metrics.ranks import Ranks, SampledRanks
 from sampled_metrics.ranks.data import as_ranks
-from sampled_metrics_study.experiment import (
-    read_single_item_ranks,
-)
+from sampled_metrics_study.experiment import read_single_item_ranks
 from tests.helpers.relevance import ranks_at_places
 
 COLUMNS = ("n_candidates", "n_better", "n_tied", "n_found", "n_relevant", "depth")
@@ -60,14 +58,17 @@ def test_impossible_counts_are_refused(changed, row, column):
 def test_columns_are_int64_and_best_first():
     with pytest.raises(InputError, match="row 2, column n_candidates"):
         Ranks([10, 1], [0, 0], [0, 0])
-    ranks = Ranks(
-        [9], np.array([4, 1], np.int32), np.array([0, 2], np.uint8), n_found=[2]
-    )
+    better, tied = np.array([4, 1], np.int32), np.array([0, 2], np.uint8)
+    ranks = Ranks([9], better, tied, n_found=[2])
     assert all(getattr(ranks, name).dtype == np.int64 for name in COLUMNS)
     assert (ranks.n_better.tolist(), ranks.n_tied.tolist()) == ([1, 4], [2, 0])
 
 
 def test_properties():
+    # two better and one tied: ranks 3 and 4; three better and three tied: 4 and 7
+    ranks = Ranks([9, 9, 9], [2, 3, 1], [1, 3, 0])
+    assert ranks.best_rank.tolist() == [3, 4, 2]
+    assert ranks.worst_rank.tolist() == [4, 7, 2]
     ranks = Ranks([5, 5, 6], [0, 4, 0], [0, 0, 4], users=list("xyz"))
     assert ranks.best_rank.tolist() == [1, 5, 1]
     assert ranks.worst_rank.tolist() == [1, 5, 5]
@@ -94,18 +95,12 @@ def test_take():
         ({"n_candidates": [8.0, 0.0]}, "n_candidates has dtype float64"),
         ({"n_candidates": [[8, 0]]}, r"n_candidates has shape \(1, 2\)"),
         ({"n_found": [2, 2]}, "3 ranks .* n_found is 4"),
-        (
-            {"n_better": [0, 0, 2]},
-            "0 better and 1 tied, 0 better and 0 tied",
-        ),
-        (
-            {"n_better": [4, 4, 2], "n_tied": [0, 0, 0]},
-            "4 better and 0 tied, 4 better and 0 tied",
-        ),
+        ({"n_better": [0, 0, 2]}, "0 better and 1 tied, 0 better and 0 tied"),
+        ({"n_better": [4, 4, 2], "n_tied": [0, 0, 0]}, "4 better and 0 tied, 4 better and 0 tied"),
         ({"users": [7, 7]}, "row 2: duplicate users 7"),
         ({"users": [1.0, 2.0]}, "users has dtype float64"),
     ],
-)
+)  # fmt: skip
 def test_inconsistent_arguments_are_refused(changed, message):
     with pytest.raises(InputError, match=message):
         Ranks(**(GOOD | changed))
@@ -121,27 +116,14 @@ def test_overlapping_ranks_name_their_row():
     [
         (Ranks(**GOOD, users=["a", "b"]), "user a has 2 "),
         (ranks_at_places(1, 2, n=5), "user 1 has 2 "),
-        (
-            Ranks(
-                [9, 9, 9], [1, 0, 3, 2], [0] * 4, n_found=[1, 2, 1], users=list("abc")
-            ),
-            r"user b has 2 .* 9 places \(1 such",
-        ),
-        (
-            Ranks(
-                [9, 0, 9],
-                [1, 2],
-                [0] * 2,
-                n_found=[1, 1, 0],
-                n_relevant=[1, 1, 1],
-                depth=[9, 5, 7],
-            ),
-            r"user 2 has 1 .* 5 places \(2 such",
-        ),
+        (Ranks([9, 9, 9], [1, 0, 3, 2], [0] * 4, n_found=[1, 2, 1], users=list("abc")),
+         r"user b has 2 .* 9 places \(1 such"),
+        (Ranks([9, 0, 9], [1, 2], [0] * 2, n_found=[1, 1, 0], n_relevant=[1] * 3, depth=[9, 5, 7]),
+         r"user 2 has 1 .* 5 places \(2 such"),
         (ranks_at_places(1, n=9, depth=7), " 7 places"),
         (ranks_at_places(n=9, n_relevant=1, depth=7), " 7 places"),
     ],
-)
+)  # fmt: skip
 def test_single_refuses_other_ranks(ranks, message):
     with pytest.raises(InputError, match=message):
         ranks.single()
@@ -155,10 +137,8 @@ def test_write_round_trip(tmp_path):
         ranks.write(path, items=np.arange(ranks.n_better.size))
         again = as_ranks(path)
         assert columns(again) == columns(ranks)
-        assert (again.users.tolist(), again.source) == (
-            ranks.users.tolist(),
-            ranks.source,
-        )
+        assert again.users.tolist() == ranks.users.tolist()
+        assert again.source == ranks.source
         names = ["user_id", "item_id", "n_candidates", "n_better", "n_tied"]
         assert pq.read_table(path).column_names == names
     with pytest.raises(InputError, match="user b") as caught:
@@ -181,9 +161,8 @@ def test_write_ids_of_any_type_round_trip(tmp_path, ids, written):
     path = tmp_path / "A.parquet"
     Ranks([9, 8], [1, 0], [0, 3], users=ids).write(path, items=ids[::-1])
     table = pq.read_table(path)
-    assert [table.schema.field(name).type for name in ("user_id", "item_id")] == [
-        written
-    ] * 2
+    for name in ("user_id", "item_id"):
+        assert table.schema.field(name).type == written
     assert table["item_id"].to_pylist() == ids[::-1].tolist()
     users = as_ranks(path).users
     assert users.tolist() == ids.tolist()
@@ -196,9 +175,8 @@ def counts_of_rankings(n, relevant):
     for levels in product(range(n), repeat=n):
         better = [sum(other > level for other in levels) for level in levels]
         tied = [levels.count(level) - 1 for level in levels]
-        counts.add(
-            tuple(sorted(zip(better[:relevant], tied[:relevant], strict=True)))
-        )
+        pairs = zip(better[:relevant], tied[:relevant], strict=True)
+        counts.add(tuple(sorted(pairs)))
     return counts
 
 
@@ -216,9 +194,8 @@ def is_taken(n, pairs, n_found):
 )
 def test_counts_are_accepted_if_a_ranking_has_them(n, relevant):
     possible = counts_of_rankings(n, relevant)
-    for pairs in combinations_with_replacement(
-        product(range(-1, n + 1), repeat=2), relevant
-    ):
+    every = product(range(-1, n + 1), repeat=2)
+    for pairs in combinations_with_replacement(every, relevant):
         assert is_taken([n], pairs, [relevant]) == (pairs in possible), pairs
 
 
@@ -247,12 +224,8 @@ def test_tables_at_bounds_and_beyond(tmp_path, wrong, column):
     path = tmp_path / "r.csv"
     pd.DataFrame(rows, columns=COLUMNS[:3]).to_csv(path, index=False)
     ranks = as_ranks(path)
-    assert (
-        list(
-            zip(*(getattr(ranks, name).tolist() for name in COLUMNS[:3]), strict=True)
-        )
-        == rows
-    )
+    counts = [columns(ranks)[name] for name in COLUMNS[:3]]
+    assert list(zip(*counts, strict=True)) == rows
     pd.DataFrame([*rows, wrong], columns=COLUMNS[:3]).to_csv(path, index=False)
     with pytest.raises(InputError) as caught:
         as_ranks(path)
@@ -279,9 +252,8 @@ def test_binary_selects_items_of_at_least_a_grade():
     rng = np.random.default_rng(1)
     n_relevant = rng.integers(1, 5, 30)
     n_found = rng.integers(0, n_relevant + 1)
-    better = np.concatenate(
-        [np.sort(rng.choice(20, k, replace=False)) for k in n_found]
-    )
+    better = [np.sort(rng.choice(20, k, replace=False)) for k in n_found]
+    better = np.concatenate(better)
     grades = rng.integers(1, 4, n_relevant.sum())
     options = {"n_relevant": n_relevant, "n_found": n_found, "depth": np.full(30, 20)}
     graded = Ranks(np.full(30, 50), better, 0 * better, relevance=grades, **options)
@@ -299,13 +271,5 @@ def test_binary_selects_items_of_at_least_a_grade():
         assert binary.relevance is None
         assert binary.n_relevant.tolist() == [count for count, _ in rows]
         assert binary.n_found.tolist() == [len(places) for _, places in rows]
-        assert binary.n_better.tolist() == [
-            place for _, places in rows for place in places
-        ]
-
-
-def test_best_and_worst_rank_by_hand():
-    """Two better and one tied: ranks 3 and 4; three better and three tied: 4 and 7."""
-    ranks = Ranks([9, 9, 9], [2, 3, 1], [1, 3, 0])
-    assert ranks.best_rank.tolist() == [3, 4, 2]
-    assert ranks.worst_rank.tolist() == [4, 7, 2]
+        places = [place for _, places_of_user in rows for place in places_of_user]
+        assert binary.n_better.tolist() == places

@@ -17,10 +17,8 @@ def test_from_table_by_hand(tmp_path):
     assert sampled.sampled_ranks.tolist() == [1, 11, 3]
     assert sampled.users.tolist() == ["a", "b", "a"]
     assert sampled.n_items.tolist() == [50, 60, 50]
-    assert (sampled.n_negatives, sampled.sampling) == (
-        10,
-        Sampling.WITHOUT_REPLACEMENT,
-    )
+    assert sampled.n_negatives == 10
+    assert sampled.sampling == Sampling.WITHOUT_REPLACEMENT
     with pytest.raises(InputError, match=r"n_candidates 50 to 60.* 70"):
         as_sampled_ranks(path, n_negatives=10, n_items=70)
     # A user with several held-out items has several rows.
@@ -35,17 +33,13 @@ def test_from_table_by_hand(tmp_path):
         as_sampled_ranks(path, n_items=9)
     sampled = as_sampled_ranks(path, n_negatives=1, n_items=9, sampling="distinct")
     assert sampled.sampled_ranks.tolist() == [1, 2]
-    assert (sampled.users, sampled.n_items, sampled.sampling) == (
-        None,
-        9,
-        Sampling.DISTINCT,
-    )
+    assert (sampled.users, sampled.n_items) == (None, 9)
+    assert sampled.sampling == Sampling.DISTINCT
 
 
 def test_write_round_trip(tmp_path):
-    sampled = SampledRanks(
-        [1, 4, 2], [9, 8, 7], 3, "with-replacement", ["b", "a", "b"]
-    )
+    users = ["b", "a", "b"]
+    sampled = SampledRanks([1, 4, 2], [9, 8, 7], 3, "with-replacement", users)
     sampled.take([1, 0]).write(tmp_path / "s.parquet")
     again = as_sampled_ranks(tmp_path / "s.parquet")
     assert again.sampled_ranks.tolist() == [4, 1]
@@ -60,25 +54,18 @@ def test_write_round_trip(tmp_path):
         ({"sampled_ranks": []}, "no sampled ranks"),
         ({"sampled_ranks": [[1, 2]]}, r"sampled_ranks has shape \(1, 2\)"),
         ({"sampled_ranks": [1.0, 2.0]}, "sampled_ranks has dtype float64"),
-        (
-            {"sampled_ranks": [1, 0]},
-            "row 2, column sampled_rank: found 0; .* 1 to 11",
-        ),
+        ({"sampled_ranks": [1, 0]}, "row 2, column sampled_rank: found 0; .* 1 to 11"),
         ({"n_items": 10}, "n_items is 10, .* 10"),
         ({"n_items": [50]}, r"n_items has shape \(1,\)"),
         ({"n_negatives": 0}, "n_negatives is 0"),
         ({"sampling": "urn"}, "unknown sampling 'urn'"),
         ({"users": [1]}, r"users has shape \(1,\)"),
-        (
-            {"users": np.array([1, 2**63], np.uint64)},
-            "users holds 9223372036854775808",
-        ),
+        ({"users": np.array([1, 2**63], np.uint64)}, "users holds 9223372036854775808"),
         ({"users": ["a", None]}, "users holds None"),
         ({"n_negatives": 10.0}, "n_negatives is 10.0"),
     ],
-)
+)  # fmt: skip
 def test_wrong_arguments_are_refused(options, message):
+    arguments = {"sampled_ranks": [1, 2], "n_items": 50, "n_negatives": 10} | options
     with pytest.raises(InputError, match=message):
-        SampledRanks(
-            **({"sampled_ranks": [1, 2], "n_items": 50, "n_negatives": 10} | options)
-        )
+        SampledRanks(**arguments)

@@ -13,19 +13,12 @@ from sampled_metrics.sampling import (
     sampled_rank_distribution,
     shared_histograms,
 )
-from tests.helpers.enumeration import (
-    DISTINCT,
-    WITH,
-    WITHOUT,
-    enumerated_distribution,
-)
+from tests.helpers.enumeration import DISTINCT, WITH, WITHOUT, enumerated_distribution
 
 
 def generators(count, seed=7):
-    return [
-        np.random.default_rng(child)
-        for child in np.random.SeedSequence(seed).spawn(count)
-    ]
+    children = np.random.SeedSequence(seed).spawn(count)
+    return [np.random.default_rng(child) for child in children]
 
 
 class TestDraws:
@@ -38,27 +31,20 @@ class TestDraws:
     def test_draws_follow_enumeration(self, user, sampling, ties, shared):
         m, users = 4, 20_000
         alike = Ranks(*(np.full(users, count) for count in user))
+        options = {"sampling": sampling, "ties": ties}
         if shared and sampling is DISTINCT:
             with pytest.raises(InputError, match="duplicates"):
-                shared_histograms(
-                    alike,
-                    m,
-                    generators(1),
-                    [generators(1)],
-                    sampling=sampling,
-                    ties=ties,
-                )
+                shared_histograms(alike, m, generators(1), [generators(1)], **options)
             return
-        counts = histograms(alike, m, generators(1, 4), sampling, ties)
+        counts = histograms(alike, m, generators(1, 4), **options)
         if shared:  # by two evaluations
             places = [generators(1, seed) for seed in (11, 12)]
-            counts = shared_histograms(
-                alike, m, generators(1, 4), places, sampling=sampling, ties=ties
-            )[:, 0]
+            repetitions = shared_histograms(
+                alike, m, generators(1, 4), places, **options
+            )
+            counts = repetitions[:, 0]
             assert counts.shape == (2, m + 1)
-        probability = np.array(
-            enumerated_distribution(*user, m, sampling=sampling, ties=ties)
-        )
+        probability = np.array(enumerated_distribution(*user, m, **options))
         possible = probability > 0
         for histogram in counts:
             assert histogram[~possible].sum() == 0
@@ -75,11 +61,10 @@ class TestDraws:
         counts = histograms(records, 1000, generators(2))
         together = draw_sampled_ranks(records, 1000, generators(2))
         assert together.dtype == np.int64
-        for row, drawn, generator in zip(
-            counts, together, generators(2), strict=True
-        ):
+        rows = zip(counts, together, generators(2), strict=True)
+        for row, sampled_ranks, generator in rows:
             alone = draw_sampled_ranks(records, 1000, generator)
-            assert np.array_equal(drawn, alone)
+            assert np.array_equal(sampled_ranks, alone)
             assert np.array_equal(row, np.bincount(alone - 1, minlength=1001))
 
     def test_first_and_last_item_are_certain(self):
@@ -129,12 +114,9 @@ def test_draws_invert_the_distribution_function(sampling):
     tied = np.where(rng.random(300) < 0.2, rng.integers(0, 400, 300), 0)
     ranks = Ranks(np.full(300, 2000), better, tied)
     function = np.cumsum(sampled_rank_distribution(ranks, 600, sampling), axis=1)
-    drawn = draw_sampled_ranks(
-        ranks, 600, np.random.default_rng(4).spawn(3), sampling
-    )
-    for sampled_ranks, generator in zip(
-        drawn, np.random.default_rng(4).spawn(3), strict=True
-    ):
+    spawned = [np.random.default_rng(4).spawn(3) for _ in range(2)]
+    repetitions = draw_sampled_ranks(ranks, 600, spawned[0], sampling)
+    for sampled_ranks, generator in zip(repetitions, spawned[1], strict=True):
         expected = (function < generator.random(300)[:, np.newaxis]).sum(axis=1) + 1
         np.testing.assert_array_equal(sampled_ranks, expected)
 

@@ -22,9 +22,9 @@ from sampled_metrics.sampling.negatives import (
 USERS, ITEMS, M = 300, 200, 12
 
 
-def interactions(seed: int = 3) -> tuple[csr_array, csr_array]:
+def interactions() -> tuple[csr_array, csr_array]:
     """Return seen and held-out items; popular items have low numbers."""
-    rng = np.random.default_rng(seed)
+    rng = np.random.default_rng(3)
     seen = rng.random((USERS, ITEMS)) < 0.3 / (1 + 0.05 * np.arange(ITEMS))
     held_out = np.zeros((USERS, ITEMS), dtype=bool)
     for user in range(USERS):
@@ -32,24 +32,20 @@ def interactions(seed: int = 3) -> tuple[csr_array, csr_array]:
     return csr_array(seen), csr_array(held_out)
 
 
-def checks_of(
-    items: np.ndarray, seed: int = 3
-) -> dict[str, tuple[bool, float, float]]:
-    seen, held_out = interactions(seed)
+def checks_of(items: np.ndarray) -> dict[str, Check]:
+    seen, held_out = interactions()
     user = np.repeat(np.arange(USERS), items.shape[1])
     checks = check_drawn_negatives(user, items.ravel(), seen, held_out)
-    return {
-        check.name: (check.passed, check.found, check.p_value) for check in checks
-    }
+    return {check.name: check for check in checks}
 
 
 def failed_checks(items: np.ndarray) -> set[str]:
-    return {name for name, (passed, *_) in checks_of(items).items() if not passed}
+    return {name for name, check in checks_of(items).items() if not check.passed}
 
 
-def uniform(seed: int = 0, m: int = M) -> np.ndarray:
+def uniform(seed: int = 0) -> np.ndarray:
     seen, held_out = interactions()
-    return draw_negatives(seen + held_out, m, seed=seed)
+    return draw_negatives(seen + held_out, M, seed=seed)
 
 
 def test_draws_of_all_sets_are_equally_likely():
@@ -79,10 +75,9 @@ def test_draws_from_too_few_candidates_are_refused():
 def test_uniform_negatives_pass():
     """At a level of 10 %, 16 data sets fail 0 to 6 times with a probability of 99.9 %."""
     checks_by_seed = [checks_of(uniform(seed)) for seed in range(16)]
-    assert all(
-        passed for checks in checks_by_seed[:4] for passed, *_ in checks.values()
-    )
-    p_values = [checks["uniformity"][2] for checks in checks_by_seed]
+    for checks in checks_by_seed[:4]:
+        assert all(check.passed for check in checks.values())
+    p_values = [checks["uniformity"].p_value for checks in checks_by_seed]
     assert sum(p < 0.1 for p in p_values) <= 6
     assert 0.2 < np.median(p_values) < 0.8
 
@@ -91,9 +86,8 @@ def test_unsound_negatives_fail():
     rng = np.random.default_rng(0)
     items = rng.integers(ITEMS, size=(USERS, M))
     assert failed_checks(items) == {"held-out item", "seen items", "duplicates"}
-    first = np.stack(
-        [np.unique(row)[:M] for row in rng.integers(ITEMS, size=(USERS, 2 * M))]
-    )
+    more = rng.integers(ITEMS, size=(USERS, 2 * M))
+    first = np.stack([np.unique(row)[:M] for row in more])
     assert "uniformity" in failed_checks(first)
     weight = interactions()[0].sum(axis=0) + 1.0
     popular = rng.choice(ITEMS, size=(USERS, M), p=weight / weight.sum())
@@ -105,7 +99,8 @@ def test_held_out_item_is_counted():
     _, held_out = interactions()
     items = uniform()
     items[7, 3] = held_out.indices[7]
-    assert checks_of(items)["held-out item"][:2] == (False, 1)
+    check = checks_of(items)["held-out item"]
+    assert (check.passed, check.found) == (False, 1)
 
 
 def test_chi_square_matches_scipy():
@@ -115,17 +110,15 @@ def test_chi_square_matches_scipy():
     user = np.repeat(np.arange(USERS), M)
     checks = check_drawn_negatives(user, items.ravel(), nothing, nothing)
     statistic = {check.name: check.found for check in checks}["uniformity"]
-    assert statistic == pytest.approx(
-        chisquare(np.bincount(items.ravel(), minlength=ITEMS)).statistic
-    )
+    counts = np.bincount(items.ravel(), minlength=ITEMS)
+    assert statistic == pytest.approx(chisquare(counts).statistic)
 
 
 def test_all_candidates_as_negatives_pass():
     nothing = csr_array((4, 6))
     user, item = np.repeat(np.arange(4), 6), np.tile(np.arange(6), 4)
-    assert all(
-        check.passed for check in check_drawn_negatives(user, item, nothing, nothing)
-    )
+    checks = check_drawn_negatives(user, item, nothing, nothing)
+    assert all(check.passed for check in checks)
 
 
 def chi_square_test(n_items, drawn, candidates, share):
@@ -220,17 +213,17 @@ def test_checks_match_loops(seed, kind):
     expected, expected_seen = checks_by_loops(drawn, seen, held_out)
     for name, values in expected.items():
         check = checks[name]
-        assert (check.found, check.expected, check.p_value)[
-            : len(values)
-        ] == pytest.approx(values)
-        assert check.passed == (
-            check.p_value >= 0.01 if len(values) == 3 else check.found == 0
-        )
+        if name == "uniformity":
+            found = (check.found, check.expected, check.p_value)
+            assert check.passed == (check.p_value >= 0.01)
+        else:
+            found = (check.found, check.expected)
+            assert check.passed == (check.found == 0)
+        assert found == pytest.approx(values)
         assert bool(check.remark) != check.passed
     if not checks["seen items"].passed:
-        assert (
-            f"training, {expected_seen:,.0f} expected" in checks["seen items"].remark
-        )
+        remark = checks["seen items"].remark
+        assert f"training, {expected_seen:,.0f} expected" in remark
 
 
 @pytest.mark.parametrize("repeated", [0, 2, 16])
@@ -275,9 +268,8 @@ def test_command_remarks_and_unknown_ids(run, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     for name, marked in zip(("seen", "held"), interactions(), strict=True):
         user, item = marked.nonzero()
-        table = pd.DataFrame(
-            {"user_id": user, "item_id": [f"i{number:03}" for number in item]}
-        )
+        item_ids = [f"i{number:03}" for number in item]
+        table = pd.DataFrame({"user_id": user, "item_id": item_ids})
         table.sample(frac=1.0, random_state=0).to_csv(f"{name}.csv", index=False)
     command = ("check-negatives", "--seen", "seen.csv", "--relevant", "held.csv")
     assert "300 users have their held-out item" in run(*command, "held.csv").stdout
@@ -286,31 +278,22 @@ def test_command_remarks_and_unknown_ids(run, tmp_path, monkeypatch):
     )
     refused = run(*command, "drawn.csv").stderr
     assert "drawn.csv, row 2, column user_id" in refused
-    pd.concat([pd.read_csv("seen.csv"), pd.read_csv("held.csv")[:1]]).to_csv(
-        "seen.csv"
-    )
+    held_out = pd.read_csv("held.csv")[:1]
+    pd.concat([pd.read_csv("seen.csv"), held_out]).to_csv("seen.csv")
     refused = run(*command, "drawn.csv").stderr
-    user, item = pd.read_csv("held.csv").iloc[0]
-    assert (
-        f"seen.csv: user {user}, item {item} is both seen and held out (1 pair of 1 user)"
-        in refused
-    )
+    user, item = held_out.iloc[0]
+    assert f"seen.csv: user {user}, item {item} is both seen and held out" in refused
+    assert "(1 pair of 1 user)" in refused
 
 
 def test_check_pairs_p_value_is_at_most_1():
     """Ten users draw one of 20 items each: 20 times the tail probability is above 1."""
     items = np.column_stack([np.full(10, 20), np.arange(10)]).ravel()
-    pairs = ScoredPairs(
-        np.repeat(np.arange(10), 2), items, np.tile([True, False], 10), np.arange(21)
-    )
-    (uniformity,) = [
-        check for check in check_pairs(pairs, 21) if check.name == "uniformity"
-    ]
-    assert (uniformity.found, uniformity.expected, uniformity.p_value) == (
-        1,
-        0.5,
-        1.0,
-    )
+    users, held_out = np.repeat(np.arange(10), 2), np.tile([True, False], 10)
+    pairs = ScoredPairs(users, items, held_out, np.arange(21))
+    uniformity = {check.name: check for check in check_pairs(pairs, 21)}["uniformity"]
+    assert (uniformity.found, uniformity.expected) == (1, 0.5)
+    assert uniformity.p_value == 1.0
 
 
 @pytest.mark.parametrize(

@@ -23,12 +23,7 @@ from sampled_metrics.sampling.probability import (
     pmf_at,
     top_rank_probabilities,
 )
-from tests.helpers.enumeration import (
-    DISTINCT,
-    WITH,
-    WITHOUT,
-    enumerated_distribution,
-)
+from tests.helpers.enumeration import DISTINCT, WITH, WITHOUT, enumerated_distribution
 
 
 @cache
@@ -39,9 +34,8 @@ def onto(m, i):
 
 def exact_probability(rank, n, m, i, sampling):
     if sampling is WITH:
-        return Fraction(
-            comb(m, i) * (rank - 1) ** i * (n - rank) ** (m - i), (n - 1) ** m
-        )
+        ways = comb(m, i) * (rank - 1) ** i * (n - rank) ** (m - i)
+        return Fraction(ways, (n - 1) ** m)
     if sampling is WITHOUT:
         return Fraction(comb(rank - 1, i) * comb(n - rank, m - i), comb(n - 1, m))
     # t draws hit i of the better items, and m - t draws hit j of the worse ones
@@ -60,9 +54,8 @@ def exact_probability(rank, n, m, i, sampling):
 class TestPmf:
     def test_by_hand(self):
         # rank 2 of 4: one of three others is better, p = 1/3; two draws
-        assert pmf(2, 4, 2, WITH)[0] == pytest.approx(
-            [4 / 9, 2 * 2 / 9, 1 / 9], rel=1e-14
-        )
+        by_hand = [4 / 9, 2 * 2 / 9, 1 / 9]
+        assert pmf(2, 4, 2, WITH)[0] == pytest.approx(by_hand, rel=1e-14)
         # without replacement the pairs are bw, bw, ww
         assert pmf(2, 4, 2, WITHOUT)[0] == pytest.approx([1 / 3, 2 / 3, 0], rel=1e-14)
 
@@ -75,10 +68,8 @@ class TestPmf:
             row = pmf(rank, n, m, sampling)[0]
             for i in {0, 1, 7, m // 7, m // 2, m - 1, m}:
                 exact = exact_probability(rank, n, m, i, sampling)
-                tiny = exact < Fraction(1, 10**300)
-                assert row[i] == pytest.approx(
-                    float(exact), rel=2e-12, abs=1e-299 if tiny else 0
-                )
+                error = 1e-299 if exact < Fraction(1, 10**300) else 0
+                assert row[i] == pytest.approx(float(exact), rel=2e-12, abs=error)
 
     @pytest.mark.parametrize("sampling", list(Sampling))
     @pytest.mark.parametrize(
@@ -102,10 +93,11 @@ class TestPmf:
     def test_distinct_matches_exact_fractions(self, n, m):
         for rank in {1, 2, n // 2, n}:
             row = pmf(rank, n, m, DISTINCT)[0]
-            exact = [exact_probability(rank, n, m, i, DISTINCT) for i in range(m + 1)]
-            assert row == pytest.approx(
-                [float(each) for each in exact], rel=1e-11, abs=1e-15
-            )
+            exact = [
+                float(exact_probability(rank, n, m, i, DISTINCT))
+                for i in range(m + 1)
+            ]
+            assert row == pytest.approx(exact, rel=1e-11, abs=1e-15)
 
     def test_distinct_last_rank_has_positive_probability(self):
         # 100 distinct items in 100 draws from 150 are almost impossible; estimators divide by this
@@ -167,8 +159,9 @@ class TestDistribution:
                     m = min(3, n - 1)
                     records = Ranks([n], [better], [tied])
                     (ours,) = sampled_rank_distribution(records, m, sampling, ties)
+                    counts = (n, better, tied, m)
                     listed = enumerated_distribution(
-                        n, better, tied, m, sampling=sampling, ties=ties
+                        *counts, sampling=sampling, ties=ties
                     )
                     assert ours == pytest.approx(listed, abs=2e-15)
 
@@ -180,9 +173,7 @@ class TestDistribution:
 
     @pytest.mark.parametrize("ties", SAMPLED_TIE_POLICIES)
     def test_large_samples_are_distributions(self, ties):
-        n = (
-            201 if ties == "paper" else 1001
-        )  # because it takes time proportional to m^2
+        n = 201 if ties == "paper" else 1001  # "paper" takes time proportional to m^2
         records = Ranks([n, n, n], [100, 0, n - 2], [5, n - 1, 1])
         for m in (n - 2, n - 1):
             table = sampled_rank_distribution(records, m, ties=ties)
@@ -214,9 +205,8 @@ def test_distinct_distribution_of_several_sizes_matches_each():
     ranks = Ranks([8, 12, 8, 20], [0, 5, 7, 10], [0, 1, 0, 2])
     together = sampled_rank_distribution(ranks, 6, "distinct")
     for row in range(len(ranks)):
-        alone = sampled_rank_distribution(
-            ranks.take(slice(row, row + 1)), 6, "distinct"
-        )
+        one = ranks.take(slice(row, row + 1))
+        alone = sampled_rank_distribution(one, 6, "distinct")
         np.testing.assert_allclose(together[row], alone[0], rtol=1e-13, atol=1e-300)
 
 
@@ -237,9 +227,8 @@ def test_top_rank_probabilities_match_first_columns(sampling, m, k):
 @pytest.mark.parametrize("m", [1, 3, 5])
 def test_top_rank_probabilities_match_enumeration(m):
     for better, tied in combinations(range(7), 2):
+        counts = (6, better, tied - better - 1)
         ranks = Ranks([6], [better], [tied - better - 1])
         (top,) = top_rank_probabilities(ranks, m, 2, WITHOUT)
-        whole = enumerated_distribution(
-            6, better, tied - better - 1, m, sampling=WITHOUT, ties="random"
-        )
+        whole = enumerated_distribution(*counts, m, sampling=WITHOUT, ties="random")
         assert top == pytest.approx(whole[:2], abs=1e-12)
