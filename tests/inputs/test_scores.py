@@ -1,6 +1,7 @@
 """Matrices of scores, vectors and functions, with ids or numbers of rows and columns."""
 
 import warnings
+from collections import deque
 
 import numpy as np
 import pandas as pd
@@ -34,13 +35,16 @@ def test_score_matrix_is_read(tmp_path, dtype):
         tmp_path, "held.csv", "user_id,item_id,relevance\n1,4,1\n0,2,1\n0,3,0\n"
     )
     write_file(tmp_path, "held.qrels", "0 0 2 1\n1 0 4 1\n")
+    # each pair of forms once
+    seen_names = ("seen.npz", "seen.npy", "seen.csv")
+    held_out_names = deque(("held.npy", "held.csv", "held.qrels"))
     for scores in ("c.npy", "f.npy", "s.npz"):
-        for seen in ("seen.npz", "seen.npy", "seen.csv"):
-            for held_out in ("held.npy", "held.csv", "held.qrels"):
-                files = {"relevant": tmp_path / held_out, "seen": tmp_path / seen}
-                ranks = as_ranks(tmp_path / scores, n_items=5, **files)
-                assert rank_counts(ranks) == SCORE_COUNTS
-                assert ranks.users.tolist() == [0, 1]
+        for seen, held_out in zip(seen_names, held_out_names, strict=True):
+            files = {"relevant": tmp_path / held_out, "seen": tmp_path / seen}
+            ranks = as_ranks(tmp_path / scores, n_items=5, **files)
+            assert rank_counts(ranks) == SCORE_COUNTS, (scores, seen, held_out)
+            assert ranks.users.tolist() == [0, 1]
+        held_out_names.rotate()
 
 
 def test_ids_of_a_matrix_are_read(tmp_path):
