@@ -1,6 +1,7 @@
 """The same data in every form that people use."""
 
 import importlib.util
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -28,22 +29,36 @@ ArrowFrame.__name__ = "DataFrame"
 
 def table_forms(frame: pd.DataFrame, folder: Path) -> Forms:
     """A table in everything that holds one."""
-    csv, tsv, parquet = (
-        new_path(folder, name) for name in ("t.csv", "u.tsv", "v.parquet")
-    )
-    frame.to_csv(csv, index=False)
-    frame.to_csv(tsv, index=False, sep="\t")
-    frame.to_parquet(parquet, index=False)
-    forms: Forms = {"frame": frame, "csv": csv, "tsv": tsv, "parquet": parquet}
-    forms["columns"] = {str(name): frame[name].to_numpy() for name in frame}
-    arrow = pa.Table.from_pandas(frame, preserve_index=False)
-    forms["arrow"] = arrow
-    forms["lent"] = ArrowFrame(arrow)
+    return {name: make() for name, make in table_form_makers(frame, folder).items()}
+
+
+def table_form_makers(
+    frame: pd.DataFrame, folder: Path
+) -> dict[str, Callable[[], Any]]:
+    """Functions that make the forms of a table, to make one of them only."""
+
+    def write(name: str, method: Callable[..., Any], **options: Any) -> Path:
+        path = new_path(folder, name)
+        method(path, index=False, **options)
+        return path
+
+    def arrow() -> pa.Table:
+        return pa.Table.from_pandas(frame, preserve_index=False)
+
+    makers: dict[str, Callable[[], Any]] = {
+        "frame": lambda: frame,
+        "csv": lambda: write("t.csv", frame.to_csv),
+        "tsv": lambda: write("u.tsv", frame.to_csv, sep="\t"),
+        "parquet": lambda: write("v.parquet", frame.to_parquet),
+        "columns": lambda: {str(name): frame[name].to_numpy() for name in frame},
+        "arrow": arrow,
+        "lent": lambda: ArrowFrame(arrow()),
+    }
     if importlib.util.find_spec("polars"):
         import polars
 
-        forms["polars"] = polars.from_arrow(arrow)
-    return forms
+        makers["polars"] = lambda: polars.from_arrow(arrow())
+    return makers
 
 
 def list_forms(frame: pd.DataFrame, folder: Path) -> Forms:
