@@ -103,28 +103,22 @@ def test_named_columns_are_read(name):
 def test_negatives_read_named_columns():
     seen = pd.DataFrame({"who": [1, 2], "code": [7, 8]})
     sample = sm.negatives(TEST, seen, 1, columns=ID_COLUMNS)
-    checks = sm.check_negatives(
-        sample.rename(columns={"user_id": "who", "item_id": "code"}),
-        TEST,
-        seen,
-        columns=ID_COLUMNS,
-    )
+    sample = sample.rename(columns={"user_id": "who", "item_id": "code"})
+    checks = sm.check_negatives(sample, TEST, seen, columns=ID_COLUMNS)
     assert checks[0].passed
 
 
 def test_budget_reads_named_columns():
-    scores = pd.DataFrame([[3.0, 2.0, 1.0], [3.0, 4.0, 5.0]], [1, 2], [7, 8, 9])
-    results = sm.evaluate_on_budget(
-        scores, "hr@1", relevant=TEST, seen=SEEN, columns=ID_COLUMNS, budget=2
-    )
+    scores = pd.DataFrame(ARRAY, [1, 2], [7, 8, 9])
+    options = {"relevant": TEST, "seen": SEEN, "columns": ID_COLUMNS, "budget": 2}
+    results = sm.evaluate_on_budget(scores, "hr@1", **options)
     assert results.estimates[0][0].value == 0.5
 
 
 def test_report_reads_named_columns(tmp_path):
-    sm.report(
-        {"mine": RANKS}, tmp_path / "page.html", n_items=9, columns=RANK_COLUMNS
-    )
-    assert (tmp_path / "page.html").exists()
+    page = tmp_path / "page.html"
+    sm.report({"mine": RANKS}, page, n_items=9, columns=RANK_COLUMNS)
+    assert page.exists()
 
 
 @pytest.mark.filterwarnings("ignore")
@@ -134,16 +128,8 @@ def test_command_reads_named_columns(suffix, tmp_path, run, refusal_line):
     for path, table in ((lists, LISTS), (test, TEST)):
         table.to_csv(path, index=False) if suffix == "csv" else table.to_parquet(path)
     options = [f"--column={role}={name}" for role, name in LIST_COLUMNS.items()]
-    arguments = [
-        "evaluate",
-        lists,
-        "--relevant",
-        test,
-        "--metric",
-        "rr",
-        "--format",
-        "csv",
-    ]
+    arguments = ["evaluate", lists, "--relevant", test]
+    arguments += ["--metric", "rr", "--format", "csv"]
     assert ",0.75," in run(*arguments, *options).stdout
     assert "item=docno" in refusal_line(*arguments, *options[:-1], "--column=score")
 
@@ -156,29 +142,30 @@ def test_given_name_wins_over_known_name():
     assert reciprocal_rank(LISTS, relevant=test, columns=LIST_COLUMNS) == 0.75
 
 
-def test_unknown_role_or_name_is_refused():
-    def evaluate(columns):
-        return sm.evaluate(LISTS, "rr", relevant=TEST, columns=columns)
-
-    with pytest.raises(sm.InputError, match=r"'thing'.*user, item"):
-        evaluate({"thing": "code"})
-    with pytest.raises(sm.InputError, match=r"'docno'.*who, code, strength"):
-        evaluate({**LIST_COLUMNS, "label": "docno"})
-    with pytest.raises(sm.InputError, match="two roles"):
-        evaluate({**LIST_COLUMNS, "rank": "code"})
-    for columns in ("item=code", [("item", "code")], {"item": 3}, {3: "code"}):
-        with pytest.raises(sm.InputError, match="columns"):
-            evaluate(columns)
+@pytest.mark.parametrize(
+    ("columns", "named"),
+    [
+        ({"thing": "code"}, r"'thing'.*user, item"),
+        ({**LIST_COLUMNS, "label": "docno"}, r"'docno'.*who, code, strength"),
+        ({**LIST_COLUMNS, "rank": "code"}, "two roles"),
+        ("item=code", "columns"),
+        ([("item", "code")], "columns"),
+        ({"item": 3}, "columns"),
+        ({3: "code"}, "columns"),
+    ],
+)
+def test_unknown_role_or_name_is_refused(columns, named):
+    with pytest.raises(sm.InputError, match=named):
+        sm.evaluate(LISTS, "rr", relevant=TEST, columns=columns)
     # names of one call do not affect the next
     with pytest.raises(sm.InputError, match="who"):
         sm.evaluate(LISTS, "rr", relevant=TEST)
 
 
 def test_missing_roles_are_named_together():
+    named = r"relevant.*user_id and item_id|relevant.*who, code"
     for test in (TEST, TEST.assign(title="x")):
-        with pytest.raises(
-            sm.InputError, match=r"relevant.*user_id and item_id|relevant.*who, code"
-        ):
+        with pytest.raises(sm.InputError, match=named):
             sm.evaluate({1: [7]}, "rr", relevant=test)
     with pytest.raises(sm.InputError, match=r"columns=\{'item': NAME\}"):
         sm.evaluate({1: [7]}, "rr", relevant=TEST.rename(columns={"who": "user_id"}))
@@ -194,10 +181,9 @@ def test_visit_column_can_be_named():
 
 def test_every_role_can_be_named():
     for role in ROLES.keys() - {"rank"}:
+        columns = {**RANK_COLUMNS, role: "absent"}
         with pytest.raises(sm.InputError, match="'absent'"):
-            sm.evaluate(
-                RANKS, "rr", n_items=9, columns={**RANK_COLUMNS, role: "absent"}
-            )
+            sm.evaluate(RANKS, "rr", n_items=9, columns=columns)
 
 
 # Known names
@@ -240,10 +226,7 @@ def test_names_of_other_roles_are_left():
 @pytest.mark.parametrize(
     "header",
     [
-        "user,item",
-        "userId,movieId",
-        "UserID,ItemID",
-        "uid,iid",
+        *("user,item", "userId,movieId", "UserID,ItemID", "uid,iid"),
         "user_id:token,item_id",
     ],
 )
@@ -283,22 +266,13 @@ def ranked_lists():
     lists = np.array([rng.permutation(n_items)[:k] for _ in range(n_users)])
     held_out = np.array([row[min(int(rng.exponential(3)), k - 1)] for row in lists])
     held_out[::3] = n_items + 1
-    right = np.mean(
-        [item in row[:3] for item, row in zip(held_out, lists, strict=True)]
-    )
-    frame = pd.DataFrame(
-        {
-            "user_id": np.repeat(np.arange(n_users), k),
-            "item_id": lists.ravel(),
-            "place": np.tile(np.arange(k), n_users),
-        }
-    )
+    hits = [item in row[:3] for item, row in zip(held_out, lists, strict=True)]
+    users = np.arange(n_users)
+    frame = pd.DataFrame({"user_id": users.repeat(k), "item_id": lists.ravel()})
+    frame["place"] = np.tile(np.arange(k), n_users)
     frame["strength"] = 1000 - 100 * frame["place"] + rng.integers(0, 50, len(frame))
-    return (
-        frame,
-        pd.DataFrame({"user_id": np.arange(n_users), "item_id": held_out}),
-        right,
-    )
+    relevant = pd.DataFrame({"user_id": users, "item_id": held_out})
+    return frame, relevant, np.mean(hits)
 
 
 @pytest.mark.parametrize(
@@ -338,20 +312,13 @@ def test_mixed_rows_of_users_warn():
 def test_unknown_item_column_is_refused():
     frame, held_out, right = ranked_lists()
     lists = frame.assign(rank=frame["place"] + 1)[["user_id", "item_id", "rank"]]
-    lists, held_out = (
-        table.rename(columns={"item_id": "thing"}) for table in (lists, held_out)
-    )
+    unknown = lists.rename(columns={"item_id": "thing"})
     with pytest.raises(sm.InputError, match="user_id, thing, rank"):
-        sm.evaluate(
-            lists, "hit@3", relevant=held_out.rename(columns={"thing": "item_id"})
-        )
+        sm.evaluate(unknown, "hit@3", relevant=held_out)
     for options in ({"n_items": 60}, {"n_items": 60, "missing": "refuse"}):
         with pytest.raises(sm.InputError, match="thing"):
-            sm.evaluate(lists, "hit@3", **options)
-    renamed = [
-        table.rename(columns={"thing": "item_id"}) for table in (lists, held_out)
-    ]
-    assert hit_rate(renamed[0], renamed[1]) == right
+            sm.evaluate(unknown, "hit@3", **options)
+    assert hit_rate(lists, held_out) == right
 
 
 ITEM_NAMES = [
@@ -375,18 +342,15 @@ def test_usual_names_of_users_and_items_are_known(name, user):
 
 
 def test_two_item_columns_are_refused():
-    table = pd.DataFrame(
-        {"user_id": [1], "asin": ["a"], "parent_asin": ["b"], "rank": [1]}
-    )
+    row = {"user_id": [1], "asin": ["a"], "parent_asin": ["b"], "rank": [1]}
+    table = pd.DataFrame(row)
     with pytest.raises(sm.InputError, match="asin and parent_asin"):
         sm.evaluate(table, "hit@1", relevant={1: ["a"]})
 
 
 def test_unread_columns_are_noted(tmp_path):
     frame, held_out, right = ranked_lists()
-    lists = frame.assign(rank=frame["place"] + 1, title="t").drop(
-        columns=["place", "strength"]
-    )
+    lists = frame[["user_id", "item_id"]].assign(rank=frame["place"] + 1, title="t")
     held_out["day"] = 3
     path = tmp_path / "lists.csv"
     lists.to_csv(path)  # the first column is the index, without a name
@@ -399,39 +363,39 @@ def test_unread_columns_are_noted(tmp_path):
         ]
         assert "title" in str(results)
         assert "warning:" not in str(results)
-    compared = sm.compare(
-        {"a": lists, "b": lists.assign(x=1, rank=9 - lists["rank"])},
-        "hit@3",
-        relevant=held_out,
-    )
-    assert {"a, data: not read: title", "b, data: not read: title, x"} <= {
-        *compared.notes
-    }
-    for named in (lists.drop(columns="title"), lists[["user_id", "item_id"]]):
-        results = sm.evaluate(
-            named, "hit@3", relevant=held_out[["user_id", "item_id"]]
-        )
-        assert results.notes == []
+    data = {"a": lists, "b": lists.assign(x=1, rank=9 - lists["rank"])}
+    compared = sm.compare(data, "hit@3", relevant=held_out)
+    assert "a, data: not read: title" in compared.notes
+    assert "b, data: not read: title, x" in compared.notes
+    held_out = held_out[["user_id", "item_id"]]
+    for data in (lists.drop(columns="title"), lists[["user_id", "item_id"]]):
+        assert sm.evaluate(data, "hit@3", relevant=held_out).notes == []
 
 
-def test_unread_columns_of_each_table_are_noted():
-    ranks = pd.DataFrame({"user_id": [1, 2], "rank": [1, 4], "title": ["a", "b"]})
-    results = sm.evaluate(ranks, "rr", n_items=9)
-    assert results.notes == ["data: not read: title"]
-    counts = ranks.assign(n_candidates=9, n_better=[0, 3], n_tied=0)
-    assert sm.evaluate(counts, "rr").notes == ["data: not read: rank, title"]
-    pairs = pd.DataFrame(
-        {"user_id": 1, "score": [2.0, 1.0], "label": [1, 0], "day": 5}
-    )
-    assert sm.evaluate(pairs, "rr", complete=True).notes == ["data: not read: day"]
-    sampled = pd.DataFrame({"user_id": [1, 2], "sampled_rank": [1, 2], "n": 4})
-    results = sm.correct(sampled, "hr@1", "sampled", n_items=90, n_negatives=5)
-    assert results.notes == ["data: not read: n"]
-    lists = pd.DataFrame(
-        {"user_id": 1, "item_id": [5, 6], "score": [2.0, 1.5], "label": [0, 1]}
-    )
-    results = sm.evaluate(lists, "rr@2", relevant=lists)
-    assert results.notes == ["data: not read: label", "relevant: not read: score"]
+UNREAD = pd.DataFrame({"user_id": [1, 2], "rank": [1, 4], "title": ["a", "b"]})
+UNREAD_COUNTS = UNREAD.assign(n_candidates=9, n_better=[0, 3], n_tied=0)
+UNREAD_PAIRS = pd.DataFrame(
+    {"user_id": 1, "score": [2.0, 1.0], "label": [1, 0], "day": 5}
+)
+UNREAD_SAMPLES = pd.DataFrame({"user_id": [1, 2], "sampled_rank": [1, 2], "n": 4})
+UNREAD_LISTS = UNREAD_PAIRS.drop(columns="day").assign(item_id=[5, 6], label=[0, 1])
+OF_SAMPLES = {"estimators": "sampled", "n_items": 90, "n_negatives": 5}
+
+
+@pytest.mark.parametrize(
+    ("call", "data", "options", "notes"),
+    [
+        (sm.evaluate, UNREAD, {"n_items": 9}, ["data: not read: title"]),
+        (sm.evaluate, UNREAD_COUNTS, {}, ["data: not read: rank, title"]),
+        (sm.evaluate, UNREAD_PAIRS, {"complete": True}, ["data: not read: day"]),
+        (sm.correct, UNREAD_SAMPLES, OF_SAMPLES, ["data: not read: n"]),
+        (sm.evaluate, UNREAD_LISTS, {"relevant": UNREAD_LISTS},
+         ["data: not read: label", "relevant: not read: score"]),
+    ],
+    ids=["ranks", "counts", "pairs", "samples", "lists"],
+)  # fmt: skip
+def test_unread_columns_of_each_table_are_noted(call, data, options, notes):
+    assert call(data, "hr@1", **options).notes == notes
 
 
 @pytest.mark.filterwarnings("ignore:.*the largest rank is")
