@@ -252,13 +252,11 @@ def test_dictionary_of_columns_is_read():
     assert metric_value(SCORE_TABLE.to_dict("list")) == LONG_HIT_RATE
     held_out = {"user_id": list(range(USERS)), "item_id": LONG_HELD.tolist()}
     assert metric_value(BEST_FIRST, relevant=held_out) == LONG_HIT_RATE
-    both = pd.Series(
-        [*LONG_HELD, *(LONG_HELD + 1) % ITEMS], index=[*range(USERS), *range(USERS)]
-    )
-    pairs = pd.DataFrame({"user_id": both.index, "item_id": both.to_numpy()})
-    assert metric_value(BEST_FIRST, "recall@3", relevant=both) == metric_value(
-        BEST_FIRST, "recall@3", relevant=pairs
-    )
+    users, items = [*range(USERS)] * 2, [*LONG_HELD, *(LONG_HELD + 1) % ITEMS]
+    pairs = pd.DataFrame({"user_id": users, "item_id": items})
+    expected = metric_value(BEST_FIRST, "recall@3", relevant=pairs)
+    series = pd.Series(items, index=users)
+    assert metric_value(BEST_FIRST, "recall@3", relevant=series) == expected
 
 
 def test_arrow_tables_are_read():
@@ -275,47 +273,28 @@ def test_arrow_tables_are_read():
         assert len(sm.negatives(kind(held_out), kind(seen), 3)) == 3 * USERS
 
 
+def series_of_anna(*lists):
+    return pd.Series(lists, index=["anna"] * len(lists))
+
+
 @pytest.mark.parametrize(
-    ("call", "named"),
+    ("data", "relevant", "named"),
     [
-        (lambda: sm.evaluate(lambda _: 0.5, relevant=LONG_HELD), "shape ()"),
-        (
-            lambda: sm.evaluate(
-                {"user_id": [1], "item_id": [1, 2]}, relevant=RELEVANT
-            ),
-            "length",
-        ),
-        (
-            lambda: sm.rank(
-                LONG_SCORES, None, LONG_HELD, users=[5, 5, *range(10, 38)]
-            ),
-            "row 2",
-        ),
-        (
-            lambda: sm.evaluate(
-                pd.Series([[1, 2], [3, 1]], index=["anna", "anna"]),
-                relevant={"anna": [1]},
-            ),
-            "row 4",
-        ),
-        (
-            lambda: sm.evaluate(
-                pd.Series([[1, 2], [3, 4]], index=["anna", "anna"]),
-                relevant={"anna": [1]},
-            ),
-            "column rank",
-        ),
+        (lambda _: 0.5, LONG_HELD, "shape ()"),
+        ({"user_id": [1], "item_id": [1, 2]}, RELEVANT, "length"),
+        (series_of_anna([1, 2], [3, 1]), {"anna": [1]}, "row 4"),
+        (series_of_anna([1, 2], [3, 4]), {"anna": [1]}, "column rank"),
     ],
-    ids=[
-        "function of one number",
-        "columns of two lengths",
-        "user twice in users",
-        "user and item twice in a series",
-        "user twice in a series",
-    ],
+    ids=["one number", "columns of two lengths", "item twice", "user twice"],
 )
-def test_refusal_names_the_place(call, named):
-    assert named in refusal_message(call)
+def test_refusal_names_the_place(data, relevant, named):
+    assert named in refusal_message(sm.evaluate, data, relevant=relevant)
+
+
+def test_user_given_twice_is_refused():
+    users = [5, 5, *range(10, 38)]
+    message = refusal_message(sm.rank, LONG_SCORES, None, LONG_HELD, users=users)
+    assert "row 2" in message
 
 
 def test_byte_order_and_half_precision_are_read():
@@ -364,16 +343,15 @@ def test_ids_without_overlap_are_refused_or_warn():
     assert f"'i{LONG_HELD[0]}'" in refusal_text
     seen = {user: np.flatnonzero(row) for user, row in enumerate(LONG_SEEN)}
     half = {float(user) + 0.5: items for user, items in seen.items()}
-    assert "found 0.5" in refusal_message(
-        sm.evaluate, BEST_FIRST, relevant=RELEVANT, seen=half
-    )
+    message = refusal_message(sm.evaluate, BEST_FIRST, relevant=RELEVANT, seen=half)
+    assert "found 0.5" in message
     assert "found 0.5" in refusal_message(sm.negatives, RELEVANT, half, 3)
-    for form, message in (  # a split may have new users or items, so this only warns
-        ({f"u{user}": items for user, items in seen.items()}, "of the users of seen"),
-        (
-            {user: [f"i{i}" for i in items] for user, items in seen.items()},
-            "of the items of seen",
-        ),
+    # a split may have new users or items, so this only warns
+    other_users = {f"u{user}": items for user, items in seen.items()}
+    other_items = {user: [f"i{i}" for i in items] for user, items in seen.items()}
+    for form, message in (
+        (other_users, "of the users of seen"),
+        (other_items, "of the items of seen"),
     ):
         with warns_about(message):
             sm.evaluate(BEST_FIRST, "hr@3", relevant=RELEVANT, seen=form)
@@ -485,30 +463,20 @@ CALLS_WITH_A_COLUMN = {  # the column as an array of Arrow or numpy, and the cal
     "lists of relevant items": (COLUMN_LISTS, lambda items: hits(relevant=items)),
     "seen items": (COLUMN_SEEN, lambda items: hits(relevant=COLUMN_HELD, seen=items)),
     "ranks": (
-        COLUMN_HELD + 1,
-        lambda ranks: list(sm.evaluate(ranks, "hit@5", n_items=30)),
-    ),
+        COLUMN_HELD + 1, lambda ranks: list(sm.evaluate(ranks, "hit@5", n_items=30))),
     "counts": (
-        COLUMN_HELD + 1,
-        lambda ranks: sm.Ranks.from_ranks(ranks, 30).n_better.tolist(),
-    ),
+        COLUMN_HELD + 1, lambda ranks: sm.Ranks.from_ranks(ranks, 30).n_better.tolist()),
     "sampled ranks": (
-        COLUMN_RANKS,
-        lambda ranks: list(sm.correct(ranks, "hit@5", **NINE_NEGATIVES)),
-    ),
+        COLUMN_RANKS, lambda ranks: list(sm.correct(ranks, "hit@5", **NINE_NEGATIVES))),
     "a function of users": (
         COLUMN_HELD,
         lambda items: list(
-            sm.evaluate(lambda users: COLUMN_SCORES[users], "hit@5", relevant=items)
-        ),
-    ),
+            sm.evaluate(lambda users: COLUMN_SCORES[users], "hit@5", relevant=items))),
     "positive columns": (
         COLUMN_HELD,
         lambda columns: list(
-            sm.correct(COLUMN_SCORES, "hit@5", n_items=90, positive=columns)
-        ),
-    ),
-}
+            sm.correct(COLUMN_SCORES, "hit@5", n_items=90, positive=columns))),
+}  # fmt: skip
 
 
 @pytest.mark.filterwarnings("ignore::sampled_metrics.InputWarning")
