@@ -36,17 +36,11 @@ RANK = 1 + (HELD_SCORES < SCORES).sum(axis=1)
 NEW_RANK = 1 + (HELD_SCORES < MASKED).sum(axis=1)
 AMONG = RNG.normal(size=(USERS, 1 + M)).round(3)
 SAMPLED_RANK = 1 + (AMONG[:, 1:] > AMONG[:, :1]).sum(axis=1)
+RR, NEW_RR = float(np.mean(1 / RANK)), float(np.mean(1 / NEW_RANK))
+HIT_RATE = float(np.mean(SAMPLED_RANK <= 3))
 PREDICTED = RNG.normal(size=USERS * 2).round(2)
 RATED = RNG.integers(1, 6, size=USERS * 2)
 Frames = dict[str, pd.DataFrame]
-
-
-def mean_reciprocal_rank(rank: np.ndarray) -> float:
-    return float(np.mean(1 / rank))
-
-
-def hit_rate(rank: np.ndarray) -> float:
-    return float(np.mean(rank <= 3))
 
 
 def make_table(**columns: Any) -> pd.DataFrame:
@@ -83,7 +77,7 @@ RATINGS = make_table(
 PREDICTIONS = RATINGS.drop(columns="rating").assign(prediction=PREDICTED)
 # Two negatives of each user among items 1 to 3; user 0 has a seen item too, user 1 one item twice.
 NEW = [[item for item in (1, 2, 3) if item != held][:2] for held in HELD]
-DRAWN = make_table(
+NEGATIVES = make_table(
     user_id=np.append(np.repeat(np.arange(USERS), 2), [0, 1]),
     item_id=np.append(np.ravel(NEW), [SEEN[0], NEW[1][0]]),
 )
@@ -116,9 +110,13 @@ PAIR_ROLES = ID_ROLES | {"score", "label"}
 VECTORS = np.eye(USERS), SCORES.T.copy()
 
 
+def rr_value(data: Any, **options: Any) -> float:
+    return value_of(sm.evaluate(data, "rr", **options))
+
+
 def rr_of_ranks(make: Callable[..., Any]) -> Callable[..., Any]:
     """Return a function that evaluates the ranks made of tables."""
-    return lambda **tables: value_of(sm.evaluate(make(**tables), "rr"))
+    return lambda **tables: rr_value(make(**tables))
 
 
 def hit_rate_of_sample(make: Callable[..., Any]) -> Callable[..., Any]:
@@ -144,8 +142,8 @@ def report_value(data: Any, relevant: Any, folder: Path) -> Any:
     """Return the right value if the page shows it, else nan."""
     page = new_path(folder, "page.html")
     sm.report({"a": data}, page, "rr", relevant=relevant)
-    is_shown = f"{mean_reciprocal_rank(RANK):.4f}" in page.read_text(encoding="utf-8")
-    return mean_reciprocal_rank(RANK) if is_shown else np.nan
+    is_shown = f"{RR:.4f}" in page.read_text(encoding="utf-8")
+    return RR if is_shown else np.nan
 
 
 def command(*message: Any) -> Callable[..., Any]:
@@ -170,81 +168,73 @@ def command(*message: Any) -> Callable[..., Any]:
 LISTED = {"data": LISTS, "relevant": TEST}
 BOTH = {"relevant": TEST, "seen": TRAIN}
 READ_BOTH = {"relevant": ITEM_ROLES, "seen": ITEM_ROLES}
+READ_LISTED = {"data": LIST_ROLES, "relevant": ITEM_ROLES}
+READ_RATINGS = {"true": ITEM_ROLES, "predicted": ITEM_ROLES}
 ERRORS = RATED - PREDICTED
+RMSE, MAE = float(np.sqrt(np.mean(ERRORS**2))), float(np.mean(np.abs(ERRORS)))
 KINDS = {
     "evaluate, lists": Kind(
         LISTED,
-        lambda data, relevant: value_of(sm.evaluate(data, "rr", relevant=relevant)),
-        mean_reciprocal_rank(RANK),
-        {"data": LIST_ROLES, "relevant": ITEM_ROLES},
+        lambda data, relevant: rr_value(data, relevant=relevant),
+        RR,
+        READ_LISTED,
     ),
     "evaluate, lists with ranks, seen": Kind(
         {"data": RANKED, **BOTH},
-        lambda data, **both: value_of(sm.evaluate(data, "rr", complete=True, **both)),
-        mean_reciprocal_rank(NEW_RANK),
+        lambda data, **both: rr_value(data, complete=True, **both),
+        NEW_RR,
         {"data": LIST_ROLES, **READ_BOTH},
     ),
     "evaluate, scores": Kind(
-        BOTH,
-        lambda **both: value_of(sm.evaluate(SCORES, "rr", **both)),
-        mean_reciprocal_rank(NEW_RANK),
-        READ_BOTH,
+        BOTH, lambda **both: rr_value(SCORES, **both), NEW_RR, READ_BOTH
     ),
     "evaluate, ranks": Kind(
         {"data": RANKS},
-        lambda data: value_of(sm.evaluate(data, "rr", n_items=ITEMS)),
-        mean_reciprocal_rank(RANK),
+        lambda data: rr_value(data, n_items=ITEMS),
+        RR,
         {
             "data": RANK_ROLES
             | {"n_candidates", "n_better", "n_tied", "item_id", "score"}
         },
     ),
-    "evaluate, counts": Kind(
-        {"data": COUNTS},
-        lambda data: value_of(sm.evaluate(data, "rr")),
-        mean_reciprocal_rank(RANK),
-        {"data": COUNT_ROLES},
-    ),
+    "evaluate, counts": Kind({"data": COUNTS}, rr_value, RR, {"data": COUNT_ROLES}),
     "evaluate, pairs": Kind(
         {"data": PAIRS},
-        lambda data: value_of(sm.evaluate(data, "rr", complete=True)),
-        mean_reciprocal_rank(RANK),
+        lambda data: rr_value(data, complete=True),
+        RR,
         {"data": PAIR_ROLES},
     ),
     "from_lists": Kind(
         {"recommended": LISTS, "relevant": TEST},
         rr_of_ranks(sm.Ranks.from_lists),
-        mean_reciprocal_rank(RANK),
+        RR,
         {"recommended": LIST_ROLES, "relevant": ITEM_ROLES},
     ),
     "from_pairs": Kind(
-        {"pairs": PAIRS},
-        rr_of_ranks(sm.Ranks.from_pairs),
-        mean_reciprocal_rank(RANK),
-        {"pairs": PAIR_ROLES},
+        {"pairs": PAIRS}, rr_of_ranks(sm.Ranks.from_pairs), RR, {"pairs": PAIR_ROLES}
     ),
     "from_table": Kind(
         {"table": COUNTS},
         rr_of_ranks(sm.Ranks.from_table),
-        mean_reciprocal_rank(RANK),
+        RR,
         {"table": COUNT_ROLES},
     ),
     "from_ranks": Kind(
         {"ranks": RANKS},
         rr_of_ranks(lambda ranks: sm.Ranks.from_ranks(ranks, ITEMS)),
-        mean_reciprocal_rank(RANK),
+        RR,
         {"ranks": COUNT_ROLES},
     ),
     "from_scores": Kind(
         BOTH,
         rr_of_ranks(lambda **both: sm.Ranks.from_scores(SCORES, **both)),
-        mean_reciprocal_rank(NEW_RANK),
+        NEW_RR,
         READ_BOTH,
     ),
     "from_factors": Kind(
         BOTH,
         rr_of_ranks(lambda **both: sm.Ranks.from_factors(*VECTORS, **both)),
-        mean_reciprocal_rank(NEW_RANK),
+        NEW_RR,
         READ_BOTH,
     ),
     "from_function": Kind(
@@ -254,7 +244,7 @@ KINDS = {
                 lambda users: SCORES[users], users=range(USERS), **both
             )
         ),
-        mean_reciprocal_rank(NEW_RANK),
+        NEW_RR,
         READ_BOTH,
     ),
     "from_top_k": Kind(
@@ -264,14 +254,11 @@ KINDS = {
                 PLACE.argsort(axis=1), complete=True, **both
             )
         ),
-        mean_reciprocal_rank(NEW_RANK),
+        NEW_RR,
         READ_BOTH,
     ),
     "correct, pairs": Kind(
-        {"data": CANDIDATES},
-        correct_value,
-        hit_rate(SAMPLED_RANK),
-        {"data": PAIR_ROLES | {"rank"}},
+        {"data": CANDIDATES}, correct_value, HIT_RATE, {"data": PAIR_ROLES | {"rank"}}
     ),
     "correct, lists": Kind(
         {
@@ -279,13 +266,13 @@ KINDS = {
             "relevant": CANDIDATES[CANDIDATES.label == 1],
         },
         correct_value,
-        hit_rate(SAMPLED_RANK),
+        HIT_RATE,
         {"data": LIST_ROLES | {"label"}, "relevant": ITEM_ROLES},
     ),
     "correct, sampled ranks": Kind(
         {"data": SAMPLES},
         lambda data: correct_value(data, n_negatives=M),
-        hit_rate(SAMPLED_RANK),
+        HIT_RATE,
         {"data": SAMPLE_ROLES},
     ),
     "SampledRanks.from_pairs": Kind(
@@ -293,50 +280,31 @@ KINDS = {
         hit_rate_of_sample(
             lambda data: sm.SampledRanks.from_pairs(data, n_items=300)
         ),
-        hit_rate(SAMPLED_RANK),
+        HIT_RATE,
         {"data": PAIR_ROLES | {"rank"}},
     ),
     "SampledRanks.from_table": Kind(
         {"data": SAMPLES},
         hit_rate_of_sample(lambda data: sm.SampledRanks.from_table(data, 300, M)),
-        hit_rate(SAMPLED_RANK),
+        HIT_RATE,
         {"data": SAMPLE_ROLES},
     ),
-    "compare": Kind(
-        LISTED,
-        compare_value,
-        mean_reciprocal_rank(RANK),
-        {"data": LIST_ROLES, "relevant": ITEM_ROLES},
-    ),
-    "report": Kind(
-        LISTED,
-        report_value,
-        mean_reciprocal_rank(RANK),
-        {"data": LIST_ROLES, "relevant": ITEM_ROLES},
-    ),
+    "compare": Kind(LISTED, compare_value, RR, READ_LISTED),
+    "report": Kind(LISTED, report_value, RR, READ_LISTED),
     "check_negatives": Kind(
-        {"data": DRAWN, **BOTH},
+        {"data": NEGATIVES, **BOTH},
         count_failing_negatives,
         2,
         {"data": ITEM_ROLES, **READ_BOTH},
     ),
     "rmse": Kind(
-        {"true": RATINGS, "predicted": PREDICTIONS},
-        sm.rmse,
-        float(np.sqrt(np.mean(ERRORS**2))),
-        {"true": ITEM_ROLES, "predicted": ITEM_ROLES},
+        {"true": RATINGS, "predicted": PREDICTIONS}, sm.rmse, RMSE, READ_RATINGS
     ),
     "mae": Kind(
-        {"true": RATINGS, "predicted": PREDICTIONS},
-        sm.mae,
-        float(np.mean(np.abs(ERRORS))),
-        {"true": ITEM_ROLES, "predicted": ITEM_ROLES},
+        {"true": RATINGS, "predicted": PREDICTIONS}, sm.mae, MAE, READ_RATINGS
     ),
     "command evaluate": Kind(
-        LISTED,
-        command("evaluate", "--metric", "rr"),
-        mean_reciprocal_rank(RANK),
-        {"data": LIST_ROLES, "relevant": ITEM_ROLES},
+        LISTED, command("evaluate", "--metric", "rr"), RR, READ_LISTED
     ),
     "command correct": Kind(
         {"data": CANDIDATES},
@@ -349,7 +317,7 @@ KINDS = {
             "--n-items",
             "300",
         ),
-        hit_rate(SAMPLED_RANK),
+        HIT_RATE,
         {"data": PAIR_ROLES | {"rank"}},
     ),
 }
@@ -564,43 +532,25 @@ def meter_value(data: Any) -> Any:
 
 
 ARRAYS: dict[str, tuple[np.ndarray, Callable[[Any], Any], float]] = {
-    "evaluate, scores": (
-        SCORES,
-        lambda data: value_of(sm.evaluate(data, "rr", relevant=HELD)),
-        mean_reciprocal_rank(RANK),
-    ),
-    "evaluate, ranks": (
-        RANK,
-        lambda data: value_of(sm.evaluate(data, "rr", n_items=ITEMS)),
-        mean_reciprocal_rank(RANK),
-    ),
-    "evaluate, relevant": (
-        HELD,
-        lambda data: value_of(sm.evaluate(SCORES, "rr", relevant=data)),
-        mean_reciprocal_rank(RANK),
-    ),
+    "evaluate, scores": (SCORES, lambda data: rr_value(data, relevant=HELD), RR),
+    "evaluate, ranks": (RANK, lambda data: rr_value(data, n_items=ITEMS), RR),
+    "evaluate, relevant": (HELD, lambda data: rr_value(SCORES, relevant=data), RR),
     "evaluate, marks": (
         (np.arange(ITEMS) == HELD[:, None]).astype(int),
-        lambda data: value_of(sm.evaluate(SCORES, "rr", relevant=data)),
-        mean_reciprocal_rank(RANK),
+        lambda data: rr_value(SCORES, relevant=data),
+        RR,
     ),
     "from_scores": (
         SCORES,
-        lambda data: value_of(sm.evaluate(sm.Ranks.from_scores(data, HELD), "rr")),
-        mean_reciprocal_rank(RANK),
+        lambda data: rr_value(sm.Ranks.from_scores(data, HELD)),
+        RR,
     ),
     "from_factors": (
         VECTORS[1],
-        lambda data: value_of(
-            sm.evaluate(sm.Ranks.from_factors(VECTORS[0], data, HELD), "rr")
-        ),
-        mean_reciprocal_rank(RANK),
+        lambda data: rr_value(sm.Ranks.from_factors(VECTORS[0], data, HELD)),
+        RR,
     ),
-    "from_ranks": (
-        RANK,
-        lambda data: value_of(sm.evaluate(sm.Ranks.from_ranks(data, ITEMS), "rr")),
-        mean_reciprocal_rank(RANK),
-    ),
+    "from_ranks": (RANK, lambda data: rr_value(sm.Ranks.from_ranks(data, ITEMS)), RR),
     "from_top_k": (
         TOP,
         lambda data: value_of(
@@ -618,31 +568,23 @@ ARRAYS: dict[str, tuple[np.ndarray, Callable[[Any], Any], float]] = {
     "correct, scores": (
         AMONG,
         lambda data: correct_value(data, positive=0),
-        hit_rate(SAMPLED_RANK),
+        HIT_RATE,
     ),
     "correct, sampled ranks": (
         SAMPLED_RANK,
         lambda data: correct_value(data, n_negatives=M),
-        hit_rate(SAMPLED_RANK),
+        HIT_RATE,
     ),
     "SampledRanks.from_scores": (
         AMONG,
         hit_rate_of_sample(
             lambda data: sm.SampledRanks.from_scores(data, n_items=300)
         ),
-        hit_rate(SAMPLED_RANK),
+        HIT_RATE,
     ),
-    "RankMeter": (SCORES, meter_value, mean_reciprocal_rank(RANK)),
-    "rmse": (
-        RATED,
-        lambda data: sm.rmse(data, PREDICTED),
-        float(np.sqrt(np.mean(ERRORS**2))),
-    ),
-    "mae": (
-        PREDICTED,
-        lambda data: sm.mae(RATED, data),
-        float(np.mean(np.abs(ERRORS))),
-    ),
+    "RankMeter": (SCORES, meter_value, RR),
+    "rmse": (RATED, lambda data: sm.rmse(data, PREDICTED), RMSE),
+    "mae": (PREDICTED, lambda data: sm.mae(RATED, data), MAE),
 }
 
 
