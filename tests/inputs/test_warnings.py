@@ -26,27 +26,30 @@ LISTS = {
 
 
 @pytest.mark.filterwarnings("ignore:seen")
-class TestACommonItem:
-    @pytest.mark.parametrize("data", [SCORES, LISTS], ids=["scores", "lists"])
-    @pytest.mark.parametrize(
-        "relevant", [BOTH, {user: [h, 0] for user, h in enumerate(HELD.tolist())}]
-    )
-    def test_item_of_all_users_warns(self, data, relevant, recwarn):
-        sm.evaluate(data, "recall@10", relevant=relevant)
-        (result,) = messages_with(recwarn, "fills up")
-        assert "item 0 is relevant for 40 of 40 users" in result
+@pytest.mark.parametrize("data", [SCORES, LISTS], ids=["scores", "lists"])
+@pytest.mark.parametrize(
+    "relevant", [BOTH, {user: [h, 0] for user, h in enumerate(HELD.tolist())}]
+)
+def test_item_of_all_users_warns(data, relevant, recwarn):
+    sm.evaluate(data, "recall@10", relevant=relevant)
+    (message,) = messages_with(recwarn, "fills up")
+    assert "item 0 is relevant for 40 of 40 users" in message
 
-    def test_remedy_is_right_and_does_not_warn(self, recwarn):
-        (result,) = sm.evaluate(SCORES, "recall@10", relevant=PAIRS)
-        assert result.value == np.mean(ABOVE < 10)
-        assert not messages_with(recwarn, "fills up")
 
-    def test_only_item_or_several_common_items_do_not_warn(self, recwarn):
-        sm.evaluate(SCORES, "recall@10", relevant=np.full(USERS, 5))
-        most = RNG.random(SCORES.shape) < 0.95
-        sm.evaluate(SCORES, "recall@10", relevant=most)
-        sm.evaluate(SCORES, "recall@10", relevant=pd.concat([PAIRS, ZEROS[:35]]))
-        assert not messages_with(recwarn, "fills up")
+@pytest.mark.filterwarnings("ignore:seen")
+@pytest.mark.parametrize(
+    ("relevant", "value"),
+    [
+        pytest.param(PAIRS, np.mean(ABOVE < 10), id="remedy"),
+        pytest.param(np.full(USERS, 5), None, id="only item"),
+        pytest.param(RNG.random(SCORES.shape) < 0.95, None, id="several common"),
+        pytest.param(pd.concat([PAIRS, ZEROS[:35]]), None, id="of most users"),
+    ],
+)
+def test_item_that_is_not_of_all_users_does_not_warn(relevant, value, recwarn):
+    (result,) = sm.evaluate(SCORES, "recall@10", relevant=relevant)
+    assert value is None or result.value == value
+    assert not messages_with(recwarn, "fills up")
 
 
 @pytest.mark.filterwarnings("ignore:seen")
@@ -60,49 +63,51 @@ def test_rows_that_fill_up_a_batch_warn(rows, warns, recwarn):
     assert bool(messages_with(recwarn, "rows are equal")) == warns
 
 
+COLUMN_RNG = np.random.default_rng(9)
+WITHOUT_PADDING = COLUMN_RNG.normal(size=(200, 60)) - 3
+LIKED_ITEM = (WITHOUT_PADDING + COLUMN_RNG.gumbel(size=(200, 60))).argmax(axis=1)
+LIKED_SCORE = WITHOUT_PADDING[np.arange(200), LIKED_ITEM][:, None]
+RIGHT = np.mean((LIKED_SCORE < WITHOUT_PADDING).sum(axis=1) < 5)
+PADDED = np.column_stack([np.zeros(200), WITHOUT_PADDING])
+BY_ID = pd.DataFrame({"user_id": range(200), "item_id": 101 + LIKED_ITEM})
+
+
 @pytest.mark.filterwarnings("ignore:seen")
-class TestFirstColumn:
-    RNG = np.random.default_rng(9)
-    ALL = RNG.normal(size=(200, 60)) - 3
-    HELD = (ALL + RNG.gumbel(size=ALL.shape)).argmax(axis=1)
-    RIGHT = np.mean((ALL[np.arange(200), HELD][:, None] < ALL).sum(axis=1) < 5)
-    PADDED = np.column_stack([np.zeros(200), ALL])
+@pytest.mark.parametrize(
+    ("data", "relevant", "item"),
+    [
+        (PADDED, LIKED_ITEM + 1, "item 0 "),
+        (pd.DataFrame(PADDED, columns=[*range(100, 161)]), BY_ID, "item 100 "),
+    ],
+    ids=["places", "ids"],
+)
+def test_first_column_of_one_score_warns(data, relevant, item, recwarn):
+    """The padding item has score 0, above most others, which are log probabilities."""
+    (result,) = sm.evaluate(data, "hit@5", relevant=relevant)
+    assert result.value < RIGHT
+    (message,) = messages_with(recwarn, "padding")
+    assert item in message
 
-    @pytest.mark.parametrize("ids", [None, [*range(100, 161)]])
-    def test_column_of_one_score_warns(self, ids, recwarn):
-        """The padding item has score 0, above most others, which are log probabilities."""
-        data, relevant = self.PADDED, self.HELD + 1
-        if ids is not None:
-            data = pd.DataFrame(data, columns=ids)
-        (result,) = sm.evaluate(
-            data, "hit@5", relevant=relevant if ids is None else self.by_id()
-        )
-        assert result.value < self.RIGHT
-        (messages,) = messages_with(recwarn, "padding")
-        assert ("item 0 " if ids is None else "item 100 ") in messages
 
-    def by_id(self):
-        return pd.DataFrame({"user_id": range(200), "item_id": 101 + self.HELD})
+@pytest.mark.filterwarnings("ignore:seen")
+def test_first_column_of_row_numbers_warns(recwarn):
+    data = np.column_stack([np.arange(200), WITHOUT_PADDING])
+    sm.evaluate(data, "hit@5", relevant=LIKED_ITEM + 1)
+    assert messages_with(recwarn, "ids of the rows")
 
-    def test_remedy_is_right(self, recwarn):
-        data = self.PADDED.copy()
-        data[:, 0] = -np.inf
-        (result,) = sm.evaluate(data, "hit@5", relevant=self.HELD + 1)
-        assert result.value == self.RIGHT
-        assert not messages_with(recwarn, "padding")
 
-    def test_column_of_row_numbers_warns(self, recwarn):
-        data = np.column_stack([np.arange(200), self.ALL])
-        sm.evaluate(data, "hit@5", relevant=self.HELD + 1)
-        assert messages_with(recwarn, "ids of the rows")
-
-    def test_column_of_an_item_that_some_know_does_not_warn(self, recwarn):
-        seen = np.zeros(self.PADDED.shape, bool)
-        seen[7, 0] = True
-        sm.evaluate(self.PADDED, "hit@5", relevant=self.HELD + 1, seen=seen)
-        popular = np.tile(np.arange(61.0), (200, 1))  # all users have the same order
-        sm.evaluate(popular, "hit@5", relevant=self.HELD + 1)
-        assert not messages_with(recwarn, "padding")
+@pytest.mark.filterwarnings("ignore:seen")
+def test_first_column_of_an_item_does_not_warn(recwarn):
+    remedied = PADDED.copy()
+    remedied[:, 0] = -np.inf
+    one_user_knows_it = np.zeros(PADDED.shape, bool)
+    one_user_knows_it[7, 0] = True
+    same_order = np.tile(np.arange(61.0), (200, 1))
+    (result,) = sm.evaluate(remedied, "hit@5", relevant=LIKED_ITEM + 1)
+    assert result.value == RIGHT
+    sm.evaluate(PADDED, "hit@5", relevant=LIKED_ITEM + 1, seen=one_user_knows_it)
+    sm.evaluate(same_order, "hit@5", relevant=LIKED_ITEM + 1)
+    assert not messages_with(recwarn, "padding")
 
 
 @pytest.mark.filterwarnings("ignore:seen")
@@ -122,53 +127,56 @@ def test_fillers_of_implicit_are_not_candidates():
 # Lists
 
 
-def test_distances_or_ranks_as_scores_warn():
-    assert (
-        "contradict"
-        in values_and_warnings(
-            sm.evaluate, (TOP_ITEMS, -TOP_SCORES), "hit@5", relevant=HELD_OUT
-        )[1]
-    )
-    lists = pd.DataFrame(
-        {"user_id": np.repeat(np.arange(N_USERS), 10), "item_id": TOP_ITEMS.ravel()}
-    )
-    relevant = pd.DataFrame({"user_id": np.arange(N_USERS), "item_id": HELD_OUT})
-    for score, message in (
+LISTED = pd.DataFrame(
+    {"user_id": np.repeat(np.arange(N_USERS), 10), "item_id": TOP_ITEMS.ravel()}
+)
+HELD_OUT_ITEMS = pd.DataFrame({"user_id": np.arange(N_USERS), "item_id": HELD_OUT})
+
+
+@pytest.mark.parametrize(
+    ("score", "message"),
+    [
         (-TOP_SCORES.ravel(), "if they are distances"),
         (np.tile(np.arange(10), N_USERS), "if they are ranks"),
         (np.tile(np.arange(1.0, 11), N_USERS), "if they are ranks"),
-    ):
-        data = lists.assign(score=score)
-        assert (
-            message
-            in values_and_warnings(sm.evaluate, data, "hit@5", relevant=relevant)[1]
-        )
-    right = lists.assign(score=TOP_SCORES.ravel())
-    result, messages = values_and_warnings(
-        sm.evaluate, right, "hit@5", relevant=relevant
-    )
-    assert (result, messages) == ([pytest.approx(HIT_RATE)], "")
+    ],
+)
+def test_distances_or_ranks_as_scores_warn(score, message):
+    data = LISTED.assign(score=score)
+    options = {"relevant": HELD_OUT_ITEMS}
+    assert message in values_and_warnings(sm.evaluate, data, "hit@5", **options)[1]
 
 
-@pytest.mark.parametrize("form", ["frame", "dictionary", "arrays"])
-def test_lists_sorted_by_item_warn(form):
-    items = np.sort(TOP_ITEMS, axis=1)
-    held_out = {user: [int(item)] for user, item in enumerate(HELD_OUT)}
-    data = {user: row.tolist() for user, row in enumerate(items)}
-    if form == "frame":
-        data = pd.DataFrame(
-            {"user_id": np.repeat(np.arange(N_USERS), 10), "item_id": items.ravel()}
-        )
-    elif form == "arrays":
-        _, messages = values_and_warnings(
-            lambda: sm.evaluate(sm.Ranks.from_top_k(items, HELD_OUT), "hit@5")
-        )
-        assert "ascend" in messages or not messages
-        return
-    assert (
-        "ascend"
-        in values_and_warnings(sm.evaluate, data, "hit@5", relevant=held_out)[1]
-    )
+def test_scores_beside_places_warn_where_they_contradict():
+    data = (TOP_ITEMS, -TOP_SCORES)
+    _, messages = values_and_warnings(sm.evaluate, data, "hit@5", relevant=HELD_OUT)
+    assert "contradict" in messages
+    right = LISTED.assign(score=TOP_SCORES.ravel())
+    result = values_and_warnings(sm.evaluate, right, "hit@5", relevant=HELD_OUT_ITEMS)
+    assert result == ([pytest.approx(HIT_RATE)], "")
+
+
+SORTED_ITEMS = np.sort(TOP_ITEMS, axis=1)
+
+
+HELD_OUT_BY_USER = {user: [int(item)] for user, item in enumerate(HELD_OUT)}
+
+
+@pytest.mark.parametrize(
+    "make",
+    [
+        lambda: (LISTED.assign(item_id=SORTED_ITEMS.ravel()), HELD_OUT_BY_USER),
+        lambda: (dict(enumerate(SORTED_ITEMS.tolist())), HELD_OUT_BY_USER),
+        lambda: (sm.Ranks.from_top_k(SORTED_ITEMS, HELD_OUT), None),
+    ],
+    ids=["frame", "dictionary", "array"],
+)
+def test_lists_sorted_by_item_warn(make):
+    def evaluate():
+        data, relevant = make()
+        return sm.evaluate(data, "hit@5", relevant=relevant)
+
+    assert "ascend" in values_and_warnings(evaluate)[1]
 
 
 # Negatives of pairs
