@@ -1,10 +1,13 @@
-"""Text files of tables, and the counts of ranks that are read from them."""
+"""Text files of tables, tables of one column, and the counts of ranks that are read from them."""
 
 from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
+import pyarrow as pa
+
 import sampled_metrics as sm
+from sampled_metrics.inputs.tables import Table
 
 COUNTS = ("n_found", "n_better", "n_tied", "n_relevant", "n_candidates", "depth")
 
@@ -26,3 +29,10 @@ def join_rows(
 def rank_counts(ranks: sm.Ranks) -> tuple[list[int], ...]:
     """Return the counts of ranks as lists, in the order of `COUNTS`."""
     return tuple(getattr(ranks, name).tolist() for name in COUNTS)
+
+
+def one_column(values: Any, name: str = "rank") -> Table:
+    """Return a table with one column."""
+    if not isinstance(values, pa.Array):
+        values = pa.array(values)
+    return Table(Path("t"), {name: pa.chunked_array([values])}, (name,))

@@ -15,17 +15,11 @@ import sampled_metrics as sm
 from sampled_metrics._base.errors import InputError
 from sampled_metrics.inputs.tables import QRELS, RUN, Table, read_table
 from sampled_metrics.ranks.data import as_ranks
-from tests.helpers.files import join_rows, rank_counts, write_file
+from tests.helpers.files import join_rows, one_column, rank_counts, write_file
 from tests.helpers.results import refusal
 
 PATH = Path("t")
 COLUMNS = ("user_id", "item_id", "score", "rank", "n_tied")
-
-
-def one_column(values, name="rank"):
-    if not isinstance(values, pa.Array):
-        values = pa.array(values)
-    return Table(PATH, {name: pa.chunked_array([values])}, (name,))
 
 
 @pytest.mark.parametrize(
@@ -123,15 +117,20 @@ def test_marks_are_zero_or_one():
         assert refusal(one_column(values).zeros_and_ones, "rank").row == 2
 
 
-def test_finite_numbers_are_read_in_order():
+@pytest.mark.parametrize(
+    ("values", "expected"),
+    [
+        ([2**60 + 1, 2**60, 5], [2, 1, 0]),  # no float can hold them
+        ([7, 5], [7, 5]),
+        ([0.5, -2.0], [0.5, -2]),
+    ],
+)
+def test_ordered_numbers_keep_their_order(values, expected):
+    assert one_column(values).ordered_numbers("rank").tolist() == expected
+
+
+def test_finite_numbers_are_read():
     assert one_column(["0.5", "-1e3"]).finite_numbers("rank").tolist() == [0.5, -1000]
-    assert one_column([2**60 + 1, 2**60, 5]).ordered_numbers("rank").tolist() == [
-        2,
-        1,
-        0,
-    ]
-    assert one_column([7, 5]).ordered_numbers("rank").tolist() == [7, 5]
-    assert one_column([0.5, -2.0]).ordered_numbers("rank").tolist() == [0.5, -2]
     for values in ([0.0, math.inf], [0.0, math.nan], ["1", "nan"], [1.0, None]):
         for method in (Table.finite_numbers, Table.ordered_numbers):
             assert refusal(method, one_column(values), "rank").row == 2
@@ -298,21 +297,22 @@ def test_file_without_table_is_refused(tmp_path, content, message):
 
 
 @pytest.mark.parametrize(
-    ("name", "shown"), [("x" * 300, "x" * 300), ("a\0b", "a\\x00b")]
+    ("path", "shown", "problem"),
+    [
+        ("x" * 300, "x" * 300, "not ranks"),
+        ("a\0b", "a\\x00b", "not ranks"),
+        ("no-file", "no-file", "no such file"),
+        (Path(__file__).parent, str(Path(__file__).parent), "a folder"),
+        (Path("/dev/null"), "/dev/null", "device"),
+    ],
 )
-def test_impossible_file_name_is_refused(name, shown):
-    assert str(refusal(read_table, name, "ranks")).startswith(f"{shown}: not ranks")
+def test_path_that_is_not_a_file_is_refused(path, shown, problem):
+    error = refusal(read_table, path, "ranks")
+    assert str(error).startswith(f"{shown}: ")
+    assert problem in error.problem
 
 
-def test_path_that_is_not_a_file_is_refused(tmp_path):
-    for path, message in (
-        (tmp_path / "x", "no such file"),
-        (tmp_path, "a folder"),
-        (Path("/dev/null"), "device"),
-    ):
-        error = refusal(read_table, path, "ranks")
-        assert str(error.path) == str(path)
-        assert message in error.problem
+def test_number_in_place_of_a_table_is_refused():
     with pytest.raises(InputError, match="ranks"):
         read_table(7, "ranks")
 
@@ -389,16 +389,16 @@ def test_records_in_text_are_read(tmp_path, name, text):
         )
 
 
-def test_records_in_parquet_are_read(tmp_path):
-    frame = pd.DataFrame(RECORDS[1:], columns=RECORDS[0])
-    types = {"user_id": "category", "n_better": "float32", "n_tied": "uint8"}
-    for table in (frame, frame.astype(types)):
-        table.to_parquet(tmp_path / "r.parquet")
-        ranks = as_ranks(tmp_path / "r.parquet")
-        assert (rank_counts(ranks), ranks.users.tolist()) == (
-            RECORD_COUNTS,
-            ["anna", "bert"],
-        )
+@pytest.mark.parametrize(
+    "types",
+    [{}, {"user_id": "category", "n_better": "float32", "n_tied": "uint8"}],
+)
+def test_records_in_parquet_are_read(tmp_path, types):
+    frame = pd.DataFrame(RECORDS[1:], columns=RECORDS[0]).astype(types)
+    frame.to_parquet(tmp_path / "r.parquet")
+    ranks = as_ranks(tmp_path / "r.parquet")
+    assert rank_counts(ranks) == RECORD_COUNTS
+    assert ranks.users.tolist() == ["anna", "bert"]
 
 
 def test_ranks_without_ties_are_read(tmp_path):
