@@ -15,19 +15,28 @@ from tests.conftest import difference_ranges, metric_ranges
 def test_exact_table_by_hand(tmp_path):
     # ranks 1 and 2-4 (uniform) among 11: AP (1 + (1/2 + 1/3 + 1/4)/3)/2, AUC (1 + 8/10)/2
     ranks = {"A": Ranks([11, 11], [0, 1], [0, 2], source="hand")}
-    settings = ExactSettings(metrics=("ap", "auc"), ties=("expected", "optimistic"))
+    settings = ExactSettings(metrics=("auc", "ap"), ties=("optimistic", "expected"))
     write_exact(
         exact_table(ranks, settings), "hand", tmp_path / "e.csv", tmp_path / "e.md"
     )
     ap = 100 * (1 + (1 / 2 + 1 / 3 + 1 / 4) / 3) / 2
     assert (tmp_path / "e.csv").read_text() == (
         "recommender,metric,ties,value\n"
-        f"A,ap,expected,{ap:.6f}\n"
-        "A,ap,optimistic,75.000000\n"
-        "A,auc,expected,90.000000\n"
         "A,auc,optimistic,95.000000\n"
+        "A,auc,expected,90.000000\n"
+        "A,ap,optimistic,75.000000\n"
+        f"A,ap,expected,{ap:.6f}\n"
     )
-    assert f"| {ap:.2f} " in (tmp_path / "e.md").read_text()
+    # columns and lines are in the order of the settings, not of the alphabet
+    lines = (tmp_path / "e.md").read_text().splitlines()[2:]
+    head, _, *rows = [
+        [cell.strip() for cell in line.split("|")[1:-1]] for line in lines
+    ]
+    assert head == ["recommender", "ties", "auc", "ap"]
+    assert rows == [
+        ["A", "optimistic", "95.00", "75.00"],
+        ["A", "expected", "90.00", f"{ap:.2f}"],
+    ]
 
 
 # Ranges of sampled metrics by the number of negatives.

@@ -3,13 +3,14 @@
 import re
 import shutil
 import subprocess
+from statistics import NormalDist
 
 import numpy as np
 import pandas as pd
 import pytest
 
 from sampled_metrics.ranks import Ranks
-from sampled_metrics_study.experiment import Experiment, run_experiment
+from sampled_metrics_study.experiment import Experiment, MeanAndSd, run_experiment
 from sampled_metrics_study.files import write_table
 from sampled_metrics_study.settings import ExperimentSettings
 from sampled_metrics_study.tables import (
@@ -23,6 +24,7 @@ from sampled_metrics_study.tables import (
     read_cells,
     read_published,
     table3,
+    table4,
     to_latex,
     write_likely,
     write_printed,
@@ -188,6 +190,48 @@ def test_highest_values_are_bold(tmp_path):
 
 
 TABLE = pd.read_csv(ROOT / "results/reference/tables/likely.csv")
+
+
+def test_table_4_by_hand():
+    """Of two repetitions, counted and expected ones with the order of the exact metric."""
+    settings = ExperimentSettings(
+        metrics=("ap", "auc"), estimators=("sampled",), repetitions=2
+    )
+
+    def experiment(exact, repeated, expected, uniform):
+        moments = [
+            MeanAndSd(np.array(mean)[:, np.newaxis], np.array(sd)[:, np.newaxis])
+            for mean, sd in (expected, uniform)
+        ]
+        repeated = np.array(repeated)[:, np.newaxis]
+        return Experiment(
+            settings, np.array(exact), repeated, *moments, None, "by hand"
+        )
+
+    # B is better in AP and worse in AUC; the sd of each difference is the root of
+    # 0.3² + 0.4² = 0.5² or of 0.06² + 0.08² = 0.1²
+    a = experiment(
+        [0.1, 0.9],
+        [[0.2, 0.3], [0.8, 0.8]],
+        expected=([0.2, 0.8], [0.3, 0.06]),
+        uniform=([0.2, 0.7], [0.3, 0.06]),
+    )
+    b = experiment(
+        [0.5, 0.6],
+        [[0.4, 0.1], [0.7, 0.6]],
+        expected=([0.2, 0.7], [0.4, 0.08]),
+        uniform=([0.7, 0.5], [0.4, 0.08]),
+    )
+    cells = table4({"A": a, "B": b})
+    assert cells["row"].tolist() == ["A vs B"] * 2
+    assert cells["metric"].tolist() == ["AP", "AUC"]
+    assert cells["value"].tolist() == [1, 2]
+    # differences of 0 and 1 sd, and if tied samples have all orders, of 1 and 2 sd
+    chance = NormalDist().cdf
+    assert cells["expected"].tolist() == pytest.approx([2 * 0.5, 2 * chance(1)])
+    assert cells["uniform"].tolist() == pytest.approx([2 * chance(1), 2 * chance(2)])
+    binomial = [np.sqrt(2 * p * (1 - p)) for p in (0.5, chance(1))]
+    assert cells["expected_std"].tolist() == pytest.approx(binomial)
 
 
 def test_likely_table_by_hand():
