@@ -5,6 +5,7 @@ from functools import partial
 from itertools import pairwise
 
 import numpy as np
+import pandas as pd
 import pytest
 from scipy.sparse import csr_array
 
@@ -220,10 +221,12 @@ def values_by_policy(names, scores, relevant, seen):
                 values[-1].append(gains[last] / ideal_gains[last])
             else:
                 values[-1].append(metric_by_definition(name, is_relevant))
+    table = pd.DataFrame(values, columns=names)
+    shares = np.array(list(orders.values())) / orders.total()
     return {
-        "expected": np.average(values, axis=0, weights=list(orders.values())),
-        "optimistic": np.max(values, axis=0),
-        "pessimistic": np.min(values, axis=0),
+        "expected": table.mul(shares, axis=0).sum(),
+        "optimistic": table.max(),
+        "pessimistic": table.min(),
     }
 
 
@@ -258,12 +261,17 @@ def test_metrics_of_cut_ranks_match_every_order(relevant, monkeypatch):
         held_out = (
             relevant_items.argmax(axis=1) if relevant == "one" else relevant_items
         )
+        by_policy = [
+            values_by_policy(
+                [f"{kind}@{k}" for k in (1, 2, 5, 9) for kind in kinds],
+                scores[row],
+                relevant_items[row],
+                seen[row],
+            )
+            for row in rows
+        ]
         for k in (1, 2, 5, 9):
             names = [f"{kind}@{k}" for kind in kinds]
-            by_policy = [
-                values_by_policy(names, scores[row], relevant_items[row], seen[row])
-                for row in rows
-            ]
             # each type of numbers meets each number of items, cut-off and policy
             for place, ties in enumerate(TIES[:3]):
                 number = NUMBERS[(n_items + k + place) % 3]
@@ -274,7 +282,7 @@ def test_metrics_of_cut_ranks_match_every_order(relevant, monkeypatch):
                     seen=csr_array(seen),
                     ties=ties,
                 )
-                expected = [values[ties] for values in by_policy]
+                expected = [values[ties][names] for values in by_policy]
                 np.testing.assert_allclose(result.to_numpy(), expected, atol=1e-12)
 
 
