@@ -377,21 +377,25 @@ def test_order_of_rows_does_not_matter(seed, several):
 
 
 @pytest.mark.filterwarnings("ignore")
-def test_wrong_lists_are_refused():
+@pytest.mark.parametrize(
+    ("row", "column", "value", "message"),
+    [
+        # row 23 repeats the item of row 21, both of one user
+        (23, "item_id", None, "row 24: duplicate of row 22"),
+        (24, "rank", 7, "row 25, column rank: found 7; expected 1, 2, 3 and so on"),
+        (24, "rank", 1, "column rank: found .*; expected 1, 2, 3 and so on"),
+    ],
+)
+def test_wrong_lists_are_refused(row, column, value, message):
     frame, relevant = random_lists(np.random.default_rng(1), False)
-    result_of_ranks = frame.copy()
-    result_of_ranks.loc[23, "item_id"] = result_of_ranks.loc[21, "item_id"]
-    gap = frame.copy()
-    gap.loc[24, "rank"] = 7
-    twice = frame.copy()
-    twice.loc[24, "rank"] = 1
-    for wrong, message in (
-        (result_of_ranks, "row 24: duplicate of row 22"),
-        (gap, "row 25, column rank: found 7; expected 1, 2, 3 and so on"),
-        (twice, "column rank: found .*; expected 1, 2, 3 and so on"),
-    ):
-        with pytest.raises(sm.InputError, match=message):
-            sm.evaluate(wrong, METRICS, relevant=relevant)
+    frame.loc[row, column] = frame.loc[21, column] if value is None else value
+    with pytest.raises(sm.InputError, match=message):
+        sm.evaluate(frame, METRICS, relevant=relevant)
+
+
+@pytest.mark.filterwarnings("ignore")
+def test_repeated_relevant_item_or_missing_list_is_refused():
+    frame, relevant = random_lists(np.random.default_rng(1), False)
     with pytest.raises(sm.InputError, match="row 3"):
         sm.evaluate(frame, METRICS, relevant=pd.concat([relevant, relevant[2:3]]))
     with pytest.raises(sm.InputError, match="list"):
@@ -535,12 +539,6 @@ def test_rows_of_ids_are_not_read_as_scores(ids):
     assert ranks.n_candidates[0] == as_floats.shape[1]
 
 
-def test_ids_best_first_are_read():
-    for relevant, recall in (([[0, 3]], 0), ([[0, 2]], 0.5)):
-        ranks = sm.Ranks.from_top_k([[1, 2, 0, 4, 3, 5]], relevant)
-        assert sm.evaluate(ranks, "recall@2")[0].value == recall
-
-
 def test_ambiguous_pair_of_arrays_is_refused():
     for data in ((TOP_ITEMS, TOP_ITEMS), (TOP_ITEMS.astype(float), TOP_SCORES)):
         message = refusal_message(sm.evaluate, data, "hit@5", relevant=HELD_OUT)
@@ -565,11 +563,8 @@ def test_comment_lines_of_trec_eval_are_skipped(tmp_path):
     run, qrels = tmp_path / "run.txt", tmp_path / "a.qrels"
     lines = ["q1 Q0 d2 1 3.0 run", "q1 Q0 d1 2 2.0 run", "q2 Q0 d3 1 1.0 run"]
     qrels.write_text("# judged\nq1 0 d1 1\nq1 0 d2 0\nq2 0 d3 1\n")
-    for places in ([0], [0, 0]):
-        rows = list(lines)
-        for place in reversed(places):
-            rows.insert(place, "# a comment")
-        run.write_text("\n".join(rows) + "\n")
+    for n_comments in (1, 2):
+        run.write_text("\n".join(["# a comment"] * n_comments + lines) + "\n")
         assert sm.evaluate(run, "rr@1", relevant=qrels)[0].value == 0.5
     (tmp_path / "l.csv").write_text("# lists\nuser_id,item_id\nq1,d1\nq2,d1\n")
     assert sm.evaluate(tmp_path / "l.csv", "rr@1", relevant=qrels)[0].value == 0.5
@@ -607,11 +602,12 @@ def test_relevant_array_beside_lists_holds_ids(relevant, metric, right, tmp_path
     )
     forms = [
         sm.Ranks.from_top_k(ID_ROWS, relevant),
+        sm.Ranks.from_top_k(ID_ROWS, relevant, users=["anna", "bert"]),
         (scores, ID_ROWS),
         (ID_ROWS, scores),
+        dict(enumerate(ID_ROWS.tolist())),
+        table.astype({"item_id": int}),
     ]
-    forms += [sm.Ranks.from_top_k(ID_ROWS, relevant, users=["anna", "bert"])]
-    forms += [dict(enumerate(ID_ROWS.tolist())), table.astype({"item_id": int})]
     for data in forms:
         options = {} if isinstance(data, sm.Ranks) else {"relevant": relevant}
         assert values(sm.evaluate(data, metric, **options)) == pytest.approx([right])
@@ -626,25 +622,16 @@ def test_relevant_array_beside_lists_holds_ids(relevant, metric, right, tmp_path
 def test_many_ids_of_neighbours_are_read():
     rng = np.random.default_rng(0)
     ids = np.array([rng.permutation(1682)[:10] for _ in range(300)])
-    true = np.array(
-        [
-            rng.permutation(np.r_[row[:3], rng.integers(2000, 9000, 4)])[:5]
-            for row in ids
-        ]
-    )
-    right = np.mean(
-        [
-            np.isin(relevant, row).mean()
-            for relevant, row in zip(true, ids, strict=True)
-        ]
-    )
-    results = sm.evaluate(sm.Ranks.from_top_k(ids, true), "recall@10")
-    assert values(results) == pytest.approx([right])
-    for column in (true[:, :1], true[:, 0], true[:, 0].tolist()):
-        results = sm.evaluate(sm.Ranks.from_top_k(ids, column), "recall@10")
-        right = np.mean(
-            [relevant[0] in row for relevant, row in zip(true, ids, strict=True)]
-        )
+    new_ids = rng.integers(2000, 9000, (300, 4))
+    true = rng.permuted(np.column_stack([ids[:, :3], new_ids]), axis=1)[:, :5]
+    is_listed = (true[:, :, None] == ids[:, None, :]).any(axis=2)
+    for relevant, right in (
+        (true, is_listed.mean()),
+        (true[:, :1], is_listed[:, 0].mean()),
+        (true[:, 0], is_listed[:, 0].mean()),
+        (true[:, 0].tolist(), is_listed[:, 0].mean()),
+    ):
+        results = sm.evaluate(sm.Ranks.from_top_k(ids, relevant), "recall@10")
         assert values(results) == pytest.approx([right])
 
 
@@ -671,12 +658,25 @@ def test_wrong_array_beside_lists_is_refused(relevant):
         sm.Ranks.from_top_k(ID_ROWS, relevant)
 
 
-def test_marks_of_items_in_a_sparse_matrix_are_read():
-    marks = np.zeros((2, 11), int)
-    marks[[0, 0, 1, 1], [7, 9, 8, 5]] = [1, 3, 1, 1]
-    for relevant in (csr_array(marks), marks > 0):
-        ranks = sm.Ranks.from_top_k(ID_ROWS, relevant)
-        assert values(sm.evaluate(ranks, "recall@3")) == pytest.approx([0.75])
+TEXT_IDS = [["a", "b", "c"], ["c", "d", "a"]], [["b"], ["x", "c"]]
+MARKS = np.zeros((2, 11), int)
+MARKS[[0, 0, 1, 1], [7, 9, 8, 5]] = [1, 3, 1, 1]
+
+
+@pytest.mark.parametrize(
+    ("ids", "relevant", "metric", "value"),
+    [
+        pytest.param([[1, 2, 0, 4, 3, 5]], [[0, 3]], "recall@2", 0, id="none found"),
+        pytest.param([[1, 2, 0, 4, 3, 5]], [[0, 2]], "recall@2", 0.5, id="one found"),
+        pytest.param(ID_ROWS, csr_array(MARKS), "recall@3", 0.75, id="sparse marks"),
+        pytest.param(ID_ROWS, MARKS > 0, "recall@3", 0.75, id="true marks"),
+        pytest.param(*TEXT_IDS, "mrr@3", 0.75, id="texts"),
+        pytest.param(*TEXT_IDS, "recall@3", 0.75, id="texts, two items"),
+    ],
+)
+def test_rows_of_ids_best_first_are_read(ids, relevant, metric, value):
+    ranks = sm.Ranks.from_top_k(ids, relevant)
+    assert values(sm.evaluate(ranks, metric)) == [value]
 
 
 @pytest.mark.parametrize("users", [["anna", "bert"], [1, 2], [0, 2]])
@@ -689,9 +689,7 @@ def test_rows_without_ids_beside_named_users_are_refused(users):
     assert values(sm.evaluate(lists, "rr@3", relevant=relevant)) == [0.75]
 
 
-def test_lists_of_texts_are_read():
-    ids, relevant = [["a", "b", "c"], ["c", "d", "a"]], [["b"], ["x", "c"]]
-    results = sm.evaluate(sm.Ranks.from_top_k(ids, relevant), "mrr@3, recall@3")
-    assert values(results) == [0.75, 0.75]
+def test_lists_of_texts_without_a_name_are_refused():
+    ids, relevant = TEXT_IDS
     with pytest.raises(sm.InputError, match="from_top_k"):
         sm.evaluate(ids, "mrr@3", relevant=relevant)
