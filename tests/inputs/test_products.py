@@ -30,6 +30,12 @@ def counts_by_float64(users, items, relevant, seen):
     return [(better, tied) for _, better, tied in sorted(results)]
 
 
+def counts_of_held_out(users, items, held_out):
+    """Count better and tied candidates of one relevant item of each user by scores in float64."""
+    relevant = np.equal.outer(held_out, np.arange(len(items)))
+    return counts_by_float64(users, items, relevant, np.zeros_like(relevant))
+
+
 def counts(ranks):
     return list(zip(ranks.n_better.tolist(), ranks.n_tied.tolist(), strict=True))
 
@@ -99,11 +105,8 @@ def test_vectors_of_mixed_scale_match_float64():
     items = (items * 10.0 ** rng.integers(-18, 19, items.shape)).astype(np.float32)
     items[50:90] = items[:40]
     held_out = rng.integers(0, 100, USERS)
-    relevant = np.equal.outer(held_out, np.arange(ITEMS))
     ranks = sm.rank((users, items), None, held_out)
-    assert counts(ranks) == counts_by_float64(
-        users, items, relevant, np.zeros_like(relevant)
-    )
+    assert counts(ranks) == counts_of_held_out(users, items, held_out)
 
 
 @pytest.mark.parametrize("seed", range(3))
@@ -139,11 +142,8 @@ def test_float16_is_exact():
         part.astype(np.float16) for part in vectors_with_ties(rng, np.float32)
     )
     held_out = rng.integers(0, ITEMS, USERS)
-    relevant = np.equal.outer(held_out, np.arange(ITEMS))
     ranks = sm.rank((users, items), None, held_out)
-    assert counts(ranks) == counts_by_float64(
-        users, items, relevant, np.zeros_like(relevant)
-    )
+    assert counts(ranks) == counts_of_held_out(users, items, held_out)
 
 
 def test_bfloat16_is_exact():
@@ -153,8 +153,7 @@ def test_bfloat16_is_exact():
         part.astype(bfloat16) for part in vectors_with_ties(rng, np.float32)
     )
     held_out = rng.integers(0, ITEMS, USERS)
-    relevant = np.equal.outer(held_out, np.arange(ITEMS))
-    expected = counts_by_float64(users, items, relevant, np.zeros_like(relevant))
+    expected = counts_of_held_out(users, items, held_out)
     assert counts(sm.rank((users, items), None, held_out)) == expected
     torch = pytest.importorskip("torch")
     tensors = tuple(
@@ -213,17 +212,17 @@ def test_function_is_called_in_one_thread_in_order():
 def test_error_in_a_thread_is_raised():
     scores = np.ones((1000, 5))
     scores[700, 3] = np.nan
-    with pytest.raises(sm.InputError, match="item 3"):
-        sm.rank(scores, None, np.zeros(1000, int), n_jobs=4)
     vectors = np.ones((1000, 2), np.float32), np.ones((5, 2), np.float32)
     seen = np.zeros((1000, 5), bool)
     seen[900, 0] = True
-    with pytest.raises(sm.InputError, match="item 0"):
-        sm.rank(vectors, seen, np.zeros(1000, int), n_jobs=4)
-    with pytest.raises(sm.InputError, match="n_jobs"):
-        sm.rank(vectors, None, np.zeros(1000, int), n_jobs=0)
-    with pytest.raises(sm.InputError, match="items"):
-        sm.rank(vectors, None, np.zeros(1000, int), items=list("abcd"))
+    for data, seen_items, options, message in (
+        (scores, None, {"n_jobs": 4}, "item 3"),
+        (vectors, seen, {"n_jobs": 4}, "item 0"),
+        (vectors, None, {"n_jobs": 0}, "n_jobs"),
+        (vectors, None, {"items": list("abcd")}, "items"),
+    ):
+        with pytest.raises(sm.InputError, match=message):
+            sm.rank(data, seen_items, np.zeros(1000, int), **options)
 
 
 @pytest.mark.parametrize("kind", [np.float32, np.float64])
@@ -235,11 +234,8 @@ def test_equal_items_are_tied(n_items, kind):
     ranks = sm.rank((users, items), None, np.arange(50))
     assert counts(ranks) == [(0, n_items - 1)] * 50
     items[::2] = np.arange(n_items // 2)[:, None] % 7 - 3.0
-    relevant = np.equal.outer(np.arange(50), np.arange(n_items))
     ranks = sm.rank((users, items), None, np.arange(50))
-    assert counts(ranks) == counts_by_float64(
-        users, items, relevant, np.zeros_like(relevant)
-    )
+    assert counts(ranks) == counts_of_held_out(users, items, np.arange(50))
 
 
 @pytest.mark.parametrize("share", [0.02, 0.2, 0.5, 1.0])
