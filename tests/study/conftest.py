@@ -4,6 +4,13 @@ import logging
 
 import pytest
 
+from sampled_metrics_study.tables import read_published
+from tests.conftest import ROOT
+
+REFERENCE = ROOT / "results/reference"
+# The cells of the paper's tables.
+PUBLISHED = read_published(ROOT / "config/paper/tables.csv")
+
 
 @pytest.fixture(autouse=True)
 def handlers():

@@ -18,10 +18,8 @@ from sampled_metrics_study.claims.starts import (
     starts_table,
 )
 from sampled_metrics_study.settings import ExperimentSettings
-from sampled_metrics_study.tables import KEY, read_published
-from tests.conftest import ROOT
-
-PUBLISHED = read_published(ROOT / "config/paper/tables.csv")
+from sampled_metrics_study.tables import KEY
+from tests.study.conftest import PUBLISHED
 
 
 def published_run(sizes=(1010.0, 59.0), changes=()):

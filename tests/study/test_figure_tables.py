@@ -38,11 +38,8 @@ from sampled_metrics_study.figures.figure6 import (
 )
 from sampled_metrics_study.settings import ExperimentSettings
 from sampled_metrics_study.tables import KEY
-from tests.conftest import ROOT
-from tests.helpers.enumeration import (
-    WITH,
-    all_samples,
-)
+from tests.helpers.enumeration import WITH, all_samples
+from tests.study.conftest import REFERENCE
 
 SETTINGS = ExperimentSettings(**PAPERS_CHOICES)
 
@@ -103,7 +100,7 @@ def test_figure_5_counts_by_hand():
 def test_figure_5_matches_paper():
     records = {}
     for name in "XYZ":
-        records[name] = as_ranks(ROOT / f"results/reference/ranks/{name}.parquet")
+        records[name] = as_ranks(REFERENCE / f"ranks/{name}.parquet")
     table = pick(figure5.rank_distribution(records), panel="all")
     x = pick(table, recommender="X")
     assert np.histogram(records["X"].best_rank, bins=37, range=(1, 3687))[
@@ -143,7 +140,7 @@ def test_figure_5_bins_of_few_candidates(n, width, top):
 
 
 def test_worst_bucket_agrees_everywhere():
-    ranks = {"Z": as_ranks(ROOT / "results/reference/ranks/Z.parquet")}
+    ranks = {"Z": as_ranks(REFERENCE / "ranks/Z.parquet")}
     figure = (
         pick(figure5.rank_distribution(ranks), panel="all")
         .groupby("ties")["users"]
@@ -154,9 +151,7 @@ def test_worst_bucket_agrees_everywhere():
         int(number.replace(",", "")) for number in re.findall(r"[\d,]*\d", words)
     ]
     assert counts == [round(figure["random"]), figure["pessimistic"]]
-    audit = pd.read_csv(ROOT / "results/reference/audit.csv").set_index("reading")[
-        "value"
-    ]
+    audit = pd.read_csv(REFERENCE / "audit.csv").set_index("reading")["value"]
     for ties, words in (("random", "at random"), ("pessimistic", "pessimistic")):
         assert audit[f"ties {words}, buckets of 100 ranks"] == round(figure[ties])
     # computed differently: positions of a user's ties among the last 100 ranks
@@ -252,7 +247,7 @@ def test_band_is_range_over_starts():
 
 @pytest.fixture(scope="module")
 def figures():
-    files = [ROOT / f"results/reference/ranks/{name}.parquet" for name in "XYZ"]
+    files = [REFERENCE / f"ranks/{name}.parquet" for name in "XYZ"]
     return figure1_to_4.theory() | {
         5: figure5.rank_distribution(read_ranks_by_name(files))
     }
@@ -261,7 +256,7 @@ def figures():
 @pytest.mark.parametrize("number", range(1, 6))
 def test_reference_ranks_give_reference_figures(figures, number):
     actual = figures[number].reset_index(drop=True)
-    stored = pd.read_csv(ROOT / f"results/reference/figures/figure{number}.csv")
+    stored = pd.read_csv(REFERENCE / f"figures/figure{number}.csv")
     pd.testing.assert_frame_equal(actual, stored, rtol=1e-8, check_dtype=False)
 
 
@@ -300,7 +295,7 @@ def test_average_of_head_equals_full_average(n, m):
 # Errors of estimators.
 
 
-ERRORS = pd.read_csv(ROOT / "results/reference/figures/errors.csv")
+ERRORS = pd.read_csv(REFERENCE / "figures/errors.csv")
 
 
 def test_errors_of_constant_ranks_by_hand():

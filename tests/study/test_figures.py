@@ -22,7 +22,7 @@ from sampled_metrics_study.figures.figure1_to_4 import SHADES
 from sampled_metrics_study.figures.style import keep_apart, log_axis, shorten_name
 from sampled_metrics_study.scorecard import z_scores
 from sampled_metrics_study.settings import ExperimentSettings
-from tests.conftest import ROOT
+from tests.study.conftest import REFERENCE
 
 NOTE = "Ranks: 0.001, made up by this test"
 CARD = pd.DataFrame(
@@ -37,11 +37,8 @@ CARD = pd.DataFrame(
     columns=["table", "row", "metric", "column", "kind", "difference", "error"],
 )
 TABLES = {
-    **{
-        n: pd.read_csv(ROOT / f"results/reference/figures/figure{n}.csv")
-        for n in range(1, 7)
-    },
-    "errors": pd.read_csv(ROOT / "results/reference/figures/errors.csv"),
+    **{n: pd.read_csv(REFERENCE / f"figures/figure{n}.csv") for n in range(1, 7)},
+    "errors": pd.read_csv(REFERENCE / "figures/errors.csv"),
     "z": z_scores(CARD),
 }
 

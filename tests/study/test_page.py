@@ -28,8 +28,8 @@ from sampled_metrics_study.page import render
 from sampled_metrics_study.page.contents import collect
 from sampled_metrics_study.tables import read_texts
 from tests.conftest import ROOT
+from tests.study.conftest import REFERENCE
 
-REFERENCE = ROOT / "results/reference"
 HOSTILE = "<script>alert(1)</script>"
 VOID = {"meta", "link", "br", "img", "input", "hr", "path", "rect", "use"}
 

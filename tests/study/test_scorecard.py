@@ -26,16 +26,12 @@ from sampled_metrics_study.tables import (
     KEY,
     SPREAD_COLUMNS,
     TEXT_COLUMNS,
-    read_published,
     table3,
     table4,
 )
-from tests.conftest import ROOT
+from tests.study.conftest import PUBLISHED, REFERENCE
 from tests.study.test_config import study
 from tests.study.test_tables import cell, cell_table
-
-PUBLISHED = read_published(ROOT / "config/paper/tables.csv")
-
 
 # The scorecard.
 
@@ -157,7 +153,7 @@ def test_tolerances_of_means_and_spread():
 
 
 def test_reference_verdicts_partition_cells():
-    card = pd.read_csv(ROOT / "results/reference/scorecard.csv", dtype=str).fillna("")
+    card = pd.read_csv(REFERENCE / "scorecard.csv", dtype=str).fillna("")
     counts = count_by_verdict(card).set_index("table")
     exact = card[card["verdict"] == "exact"]["kind"]
     by_kind = [
@@ -207,14 +203,14 @@ def test_write_scorecard_files(tmp_path):
 def fifty_negatives():
     """The scorecard of a study with 50 negatives."""
     changed_study = study({"experiment": {"n_negatives": 50, "repetitions": 2}})
-    folder = ROOT / "results/reference/ranks"
+    folder = REFERENCE / "ranks"
     ranks = {name: Ranks.read(folder / f"{name}.parquet") for name in "XYZ"}
     experiments = {}
     for name, records in ranks.items():
         experiments[name] = run_experiment(name, records, changed_study.experiment)
     cells = pd.concat([table3(experiments), table4(experiments)])
     spread = pd.read_csv(
-        ROOT / "results/reference/spread.csv", dtype=dict.fromkeys(TEXT_COLUMNS, str)
+        REFERENCE / "spread.csv", dtype=dict.fromkeys(TEXT_COLUMNS, str)
     )
     return scorecard(
         cells,

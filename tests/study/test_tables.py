@@ -22,7 +22,6 @@ from sampled_metrics_study.tables import (
     column_titles,
     likely_table,
     read_cells,
-    read_published,
     table3,
     table4,
     to_latex,
@@ -30,8 +29,8 @@ from sampled_metrics_study.tables import (
     write_printed,
 )
 from tests.conftest import ROOT
+from tests.study.conftest import PUBLISHED, REFERENCE
 
-PUBLISHED = read_published(ROOT / "config/paper/tables.csv")
 NASTY = r"50% of a_b & c#d ~e^f\g {h} <i> |j| $k"
 
 
@@ -189,7 +188,7 @@ def test_highest_values_are_bold(tmp_path):
 # The number to quote.
 
 
-TABLE = pd.read_csv(ROOT / "results/reference/tables/likely.csv")
+TABLE = pd.read_csv(REFERENCE / "tables/likely.csv")
 
 
 def test_table_4_by_hand():
