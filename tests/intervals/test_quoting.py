@@ -190,6 +190,7 @@ def test_value_inside_interval_keeps_it():
     assert result.ci_low < result.value < result.ci_high
 
 
+@pytest.mark.long
 @pytest.mark.filterwarnings("ignore::sampled_metrics.InputWarning")
 def test_difference_stays_in_interval():
     rng = np.random.default_rng(4)
