@@ -356,17 +356,16 @@ def test_metric_below_the_cut_is_refused():
         sm.rank((users, items), None, [0] * USERS, up_to=0)
 
 
-def test_function_of_pairs_is_checked():
-    held_out = [0, 1]
-    for score, message in (
-        (
-            lambda users, _items: np.full(users.size, np.nan),
-            "score of item 0 for user 0 is nan",
-        ),
-        (lambda users, _items: np.zeros((users.size, 2)), "one for each pair"),
-    ):
-        with pytest.raises(sm.InputError, match=message):
-            sm.Ranks.from_function(score, held_out, n_items=5)
+@pytest.mark.parametrize(
+    ("scores", "message"),
+    [
+        (lambda users: np.full(users.size, np.nan), "item 0 for user 0 is nan"),
+        (lambda users: np.zeros((users.size, 2)), "one for each pair"),
+    ],
+)
+def test_function_of_pairs_is_checked(scores, message):
+    with pytest.raises(sm.InputError, match=message):
+        sm.Ranks.from_function(lambda users, _: scores(users), [0, 1], n_items=5)
 
 
 def test_square_vectors_are_recognised_by_relevant_items():
@@ -386,12 +385,11 @@ def test_square_vectors_are_recognised_by_relevant_items():
         results = sm.evaluate((users, items), "hr@10", relevant=relevant, seen=seen)
         assert results[0].value == value
     for pair, relevant in (
-        (
-            (users, items),
-            held_out % 5,
-        ),  # could also be columns of a matrix of users x 5
-        ((users, np.rint(items)), held_out),  # could also be ids in lists
+        # could also be columns of a matrix of users x 5
+        ((users, items), held_out % 5),
         ((users, items), np.eye(5)[held_out % 5]),
+        # could also be ids in lists
+        ((users, np.rint(items)), held_out),
     ):
         with pytest.raises(sm.InputError, match="two arrays of one kind"):
             sm.evaluate(pair, "hr@10", relevant=relevant)

@@ -37,15 +37,11 @@ def clustered_error(value, user):
     """Return the clustered standard error of a mean: residuals are summed by user, then squared."""
     value, user = list(value), list(user)
     mean = sum(value) / len(value)
-    users = sorted(set(user))
-    total = 0.0
-    for user_id in users:
-        residual = sum(
-            x - mean for x, owner in zip(value, user, strict=True) if owner == user_id
-        )
-        total += residual**2
-    few = len(users) / (len(users) - 1)
-    return (few * total) ** 0.5 / len(value)
+    residual = dict.fromkeys(user, 0.0)
+    for visit_value, visit_user in zip(value, user, strict=True):
+        residual[visit_user] += visit_value - mean
+    few = len(residual) / (len(residual) - 1)
+    return (few * sum(x**2 for x in residual.values())) ** 0.5 / len(value)
 
 
 ERROR = clustered_error(map(float, RR.values()), [user for user, _ in RR])
