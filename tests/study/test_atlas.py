@@ -20,13 +20,8 @@ from tests.conftest import ROOT
 
 PAGE = ROOT / "docs/atlas.html"
 TABLE = ROOT / "config/literature.csv"
-ABOUT = {
-    "n_items": 3416,
-    "n_negatives": 100,
-    "n_users": 6040,
-    "source_id": "s",
-    "data_set": "D 1",
-}
+SIZES = {"n_items": 3416, "n_negatives": 100, "n_users": 6040}
+ABOUT = {**SIZES, "source_id": "s", "data_set": "D 1"}
 
 
 def numbers_of(page):
@@ -72,9 +67,7 @@ def test_row_shows_hit_rate_first(small_atlas):
     assert [row["metric"] for row in rows] == ["HR@10", "NDCG@10", "HR@10", "HR@10"]
     (first, second, third, fourth) = rows
     printed = {"HR@10": "0.8245", "NDCG@10": "0.5905"}
-    (expected,) = reported(
-        printed, "HR@10", n_items=3416, n_negatives=100, n_users=6040
-    )
+    (expected,) = reported(printed, "HR@10", **SIZES)
     ends = (expected.range_low, expected.range_high)
     assert (first["low"], first["high"]) == pytest.approx(ends, abs=1e-5)
     assert (first["measured"], first["standing"]) == (0.21, "inside")
@@ -114,8 +107,7 @@ def test_row_metric_has_joint_range(printed, shown):
     row, _ = one_row(**{"HR@10": None, "NDCG@10": None, **numbers})
     if shown == "HR@1":
         shown = next(iter(numbers))
-    about = {"n_items": 3416, "n_negatives": 100, "n_users": 6040}
-    (reading,) = reported(numbers, shown, **about)
+    (reading,) = reported(numbers, shown, **SIZES)
     assert (row["metric"], row["value"]) == (shown, numbers[shown])
     assert (row["low"], row["high"]) == (
         round(reading.range_low, 5),
@@ -159,13 +151,8 @@ def test_measured_value_of_other_metric_is_hidden():
     row, checked = one_row(**{"exact NDCG@10": "0.1"})
     assert [placed.metric for placed in checked.placed] == ["NDCG@10"]
     assert (row["measured"], row["standing"]) == (None, None)
-    (expected,) = reported(
-        {"HR@10": "0.8245", "NDCG@10": "0.5905"},
-        "HR@10",
-        n_items=3416,
-        n_negatives=100,
-        n_users=6040,
-    )
+    printed = {"HR@10": "0.8245", "NDCG@10": "0.5905"}
+    (expected,) = reported(printed, "HR@10", **SIZES)
     assert row["low"] == pytest.approx(expected.range_low, abs=6e-6)
 
 
@@ -187,6 +174,8 @@ def test_remarks(changed, remark):
         assert remark in row["remark"]
     has_cause = "cause" in changed and remark in ("do not fit", "outside")
     assert row["remark"].endswith("In the source: x.") == has_cause
+    if "exact HR@10" in changed:
+        assert row["standing"] == ("outside" if remark else "inside")
     assert (row["low"] is None) == (remark in ("do not fit", "by popularity"))
     assert row["way"] == (
         "by popularity" if "sampling" in changed else "without-replacement"
@@ -224,28 +213,10 @@ def test_shared_texts_are_stored_once():
         atlas(read_printed(table), check(table), "nowhere")
 
 
-def test_value_outside_remark_has_cause():
-    table = [
-        {
-            "HR@10": "0.8245",
-            "exact HR@10": "0.0010",
-            "cause": "ties",
-            "note": "n",
-            **ABOUT,
-        }
-    ]
-    (row,) = rows_of(atlas(read_printed(table), check(table)))
-    assert row["standing"] == "outside"
-    assert row["remark"].endswith(
-        "more than its sampling error. In the source: ties."
-    )
-
-
 def test_unchecked_metric_has_range_of_reported():
     table = [{"HR@5": "0.4", "sampling": "with", **ABOUT}]
     (row,) = rows_of(atlas(read_printed(table), check(table)))
-    about = {"n_items": 3416, "n_negatives": 100, "n_users": 6040}
-    (expected,) = reported({"HR@5": "0.4"}, sampling="with-replacement", **about)
+    (expected,) = reported({"HR@5": "0.4"}, sampling="with-replacement", **SIZES)
     assert row["low"] == pytest.approx(expected.range_low, abs=1e-5)
 
 
@@ -325,10 +296,8 @@ def test_row_further_metrics_and_kinds():
         (1, "NDCG@10"),
         (1, "HR@5"),
     ]
-    (expected,) = reported(
-        {"HR@10": "0.8245", "NDCG@10": "0.5905"}, "NDCG@10",
-        n_items=3416, n_negatives=100, n_users=6040,
-    )  # fmt: skip
+    printed = {"HR@10": "0.8245", "NDCG@10": "0.5905"}
+    (expected,) = reported(printed, "NDCG@10", **SIZES)
     assert further[0]["high"] == pytest.approx(expected.range_high, abs=1e-5)
     assert [row["kind"] for row in rows_of(page)] == ["paper", "log"]
     assert "2 rows of printed tables: 1 of 1 paper, 1 of 1 log; 5 values" in page
