@@ -2,6 +2,7 @@
 
 import os
 import shutil
+from contextlib import contextmanager
 
 import pytest
 
@@ -60,6 +61,19 @@ class Opened:
         """Change the settings of the lens as its controls do."""
         self.page.evaluate("(values) => choose(values)", values)
 
+    def open_details(self):
+        """Open everything that a reader can open."""
+        self.page.evaluate(
+            "document.querySelectorAll('details').forEach((each) => each.open = true)"
+        )
+
+    def keep_first_rows(self):
+        """Remove the rows of long tables that are like the rows before them."""
+        self.page.evaluate(
+            "document.querySelectorAll('tbody tr:nth-child(n + 6)')"
+            ".forEach((row) => row.remove())"
+        )
+
     def show(self, width, height, **media):
         """Change the size of the screen, and wait until the charts fit it."""
         self.page.set_viewport_size({"width": width, "height": height})
@@ -69,11 +83,32 @@ class Opened:
         )
 
 
+@contextmanager
+def opened_at(browser, path, address="", **options):
+    """A page in a browser with these options, closed at the end."""
+    context = browser.new_context(**options)
+    try:
+        yield Opened(context, path, address)
+    finally:
+        context.close()
+
+
+def assert_texts_fit(page, chart, left, right):
+    """All texts of a chart lie between two positions and are large enough to read."""
+    texts = page.locator(f"{chart} text").all()
+    assert texts
+    for text in texts:
+        box = text.bounding_box()
+        assert left <= box["x"], text.text_content()
+        assert box["x"] + box["width"] <= right, text.text_content()
+        assert box["height"] >= 10, text.text_content()
+
+
 @pytest.fixture(scope="module")
 def opened(browser, report):
-    context = browser.new_context(viewport=DESKTOP, permissions=["clipboard-write"])
-    yield Opened(context, report)
-    context.close()
+    options = {"viewport": DESKTOP, "permissions": ["clipboard-write"]}
+    with opened_at(browser, report, **options) as page:
+        yield page
 
 
 @pytest.fixture

@@ -4,7 +4,7 @@ import csv
 
 import pytest
 
-from tests.browser.conftest import DESKTOP, Opened
+from tests.browser.conftest import DESKTOP, assert_texts_fit, opened_at
 from tests.conftest import ROOT
 
 pytestmark = pytest.mark.long
@@ -16,9 +16,9 @@ ROW = "#row=s3rec.yelp-s3-rec.bert4rec"
 
 @pytest.fixture
 def opened(browser):
-    context = browser.new_context(viewport=DESKTOP, permissions=PERMISSIONS)
-    yield Opened(context, PAGE, ROW)
-    context.close()
+    options = {"viewport": DESKTOP, "permissions": PERMISSIONS}
+    with opened_at(browser, PAGE, ROW, **options) as page:
+        yield page
 
 
 def test_address_selects_result(opened):
@@ -73,15 +73,14 @@ def test_search_without_result_shows_none(opened):
 
 
 def test_atlas_opens_with_papers(browser):
-    context = browser.new_context(viewport=DESKTOP)
-    page = Opened(context, PAGE).page
-    kinds = "new Set(found.map(({kind}) => kind))"
-    assert page.evaluate(f"[...{kinds}]") == ["paper"]
-    values = page.evaluate("found.map(({value}) => Number(value))")
-    assert values == sorted(values, reverse=True)
-    page.select_option("#kind", "")
-    assert set(page.evaluate(f"[...{kinds}]")) > {"paper", "other"}
-    context.close()
+    kinds = "[...new Set(found.map(({kind}) => kind))]"
+    with opened_at(browser, PAGE, viewport=DESKTOP) as opened:
+        page = opened.page
+        assert page.evaluate(kinds) == ["paper"]
+        values = page.evaluate("found.map(({value}) => Number(value))")
+        assert values == sorted(values, reverse=True)
+        page.select_option("#kind", "")
+        assert set(page.evaluate(kinds)) > {"paper", "other"}
 
 
 def test_data_set_of_selected_result_is_highlighted(opened):
@@ -157,31 +156,19 @@ def test_own_number_in_percent(opened, hr, ndcg):
 
 @pytest.mark.parametrize("width", [320, 640, 641, 768, 769, 961, 1280])
 def test_chart_texts_are_not_cut(browser, width):
-    context = browser.new_context(viewport={"width": width, "height": 800})
-    page = Opened(context, PAGE).page
-    chart = page.locator("#map").bounding_box()
-    for text in page.locator("#map text").all():
-        box = text.bounding_box()
-        assert chart["x"] - 1 <= box["x"], text.text_content()
-        assert box["x"] + box["width"] <= chart["x"] + chart["width"] + 1, (
-            text.text_content()
-        )
-        assert box["height"] >= 10, "large enough to read"
-    context.close()
+    viewport = {"width": width, "height": 800}
+    with opened_at(browser, PAGE, viewport=viewport) as opened:
+        chart = opened.page.locator("#map").bounding_box()
+        right = chart["x"] + chart["width"]
+        assert_texts_fit(opened.page, "#map", chart["x"] - 1, right + 1)
 
 
 @pytest.mark.parametrize(("width", "scheme"), [(320, "light"), (1280, "dark")])
 def test_atlas_is_accessible_and_fits(browser, width, scheme):
     axe = pytest.importorskip("axe_playwright_python.sync_playwright").Axe()
-    context = browser.new_context(
-        viewport={"width": width, "height": 800}, color_scheme=scheme
-    )
-    opened = Opened(context, PAGE)
-    assert opened.page.evaluate("document.documentElement.scrollWidth") <= width
-    rest = "tbody tr:nth-child(n + 6)"  # like the rows before them
-    opened.page.evaluate(
-        "(rest) => document.querySelectorAll(rest).forEach((x) => x.remove())", rest
-    )
-    violations = axe.run(opened.page).response["violations"]
-    assert [violation["id"] for violation in violations] == []
-    context.close()
+    options = {"viewport": {"width": width, "height": 800}, "color_scheme": scheme}
+    with opened_at(browser, PAGE, **options) as opened:
+        assert opened.page.evaluate("document.documentElement.scrollWidth") <= width
+        opened.keep_first_rows()
+        violations = axe.run(opened.page).response["violations"]
+        assert [violation["id"] for violation in violations] == []

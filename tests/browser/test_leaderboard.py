@@ -2,18 +2,17 @@
 
 import pytest
 
-from tests.browser.conftest import DESKTOP, Opened
+from tests.browser.conftest import DESKTOP, assert_texts_fit, opened_at
 
 pytestmark = pytest.mark.long
 
 
 @pytest.fixture
 def page(browser, report):
-    context = browser.new_context(viewport=DESKTOP)
-    opened = Opened(context, report, "#items=200&by=NDCG%4010")
-    yield opened.page
-    assert (len(opened.requests), opened.complaints) == (1, [])
-    context.close()
+    address = "#items=200&by=NDCG%4010"
+    with opened_at(browser, report, address, viewport=DESKTOP) as opened:
+        yield opened.page
+        assert (len(opened.requests), opened.complaints) == (1, [])
 
 
 def test_address_slider_and_metric(page):
@@ -64,12 +63,7 @@ def test_play_runs_to_all_items(page):
 
 @pytest.mark.parametrize("width", [320, 390, 768, 1280, 1920])
 def test_board_texts_are_not_cut(browser, report, width):
-    context = browser.new_context(viewport={"width": width, "height": 800})
-    page = Opened(context, report).page
-    assert page.evaluate("document.documentElement.scrollWidth") <= width
-    for text in page.locator("#board text").all():
-        box = text.bounding_box()
-        assert box["x"] >= 0, text.text_content()
-        assert box["x"] + box["width"] <= width, text.text_content()
-        assert box["height"] >= 10, "large enough to read"
-    context.close()
+    viewport = {"width": width, "height": 800}
+    with opened_at(browser, report, viewport=viewport) as opened:
+        assert opened.page.evaluate("document.documentElement.scrollWidth") <= width
+        assert_texts_fit(opened.page, "#board", 0, width)

@@ -11,8 +11,8 @@ from sampled_metrics.pages import render
 from sampled_metrics.pages.report import sampled_content
 from sampled_metrics.ranks import Ranks, SampledRanks
 from sampled_metrics.sampling import draw_sampled_ranks
-from tests.browser.conftest import Opened
-from tests.study.test_page import REFERENCE
+from tests.browser.conftest import DESKTOP, opened_at
+from tests.study.conftest import REFERENCE
 
 pytestmark = pytest.mark.long
 
@@ -62,12 +62,10 @@ def test_contradicting_printed_numbers_have_no_range(opened):
 
 def test_printed_readings_are_not_cut(browser, report):
     paper = {"width": 703, "height": 1032}  # A4 less the margins, in pixels
-    context = browser.new_context(viewport=paper)
-    page = Opened(context, report).page
-    page.emulate_media(media="print")
-    box = page.locator(".readings").bounding_box()
-    assert box["x"] + box["width"] <= paper["width"]
-    context.close()
+    with opened_at(browser, report, viewport=paper) as opened:
+        opened.page.emulate_media(media="print")
+        box = opened.page.locator(".readings").bounding_box()
+        assert box["x"] + box["width"] <= paper["width"]
 
 
 def test_two_numbers_show_command(fresh):
@@ -169,30 +167,24 @@ def test_pointer_shows_values_of_lines(fresh):
     assert sum(leads) == pytest.approx(0.0, abs=1.0)  # from the mean of the three
 
 
-def test_table_cells_do_not_overflow(browser, report):
-    for width in (320, 1280):
-        page = Opened(
-            browser.new_context(viewport={"width": width, "height": 700}), report
-        ).page
-        page.evaluate(
-            "document.querySelectorAll('details').forEach((each) => each.open = true)"
-        )
-        wider = "(all) => all.filter((x) => x.scrollWidth > x.clientWidth).length"
-        assert page.locator(".cells td button").evaluate_all(wider) == 0
-        page.context.close()
+@pytest.mark.parametrize("width", [320, 375, 1280])
+def test_open_tables_fit_screen(browser, report, width):
+    viewport = {"width": width, "height": 700}
+    wider = "(all) => all.filter((x) => x.scrollWidth > x.clientWidth).length"
+    with opened_at(browser, report, viewport=viewport) as opened:
+        opened.open_details()
+        assert opened.page.locator(".cells td button").evaluate_all(wider) == 0
+        assert opened.page.evaluate("document.documentElement.scrollWidth") <= width
 
 
 @pytest.mark.parametrize(("kind", "head"), [("svg", b"<svg"), ("png", b"\x89PNG")])
 def test_figures_can_be_saved(browser, report, tmp_path, kind, head):
-    page = Opened(browser.new_context(accept_downloads=True), report).page
-    page.evaluate(
-        "document.querySelectorAll('details').forEach((each) => each.open = true)"
-    )
-    with page.expect_download() as started:
-        page.locator(f"#figure6 [data-kind={kind}]").click()
-    started.value.save_as(tmp_path / "saved")
+    with opened_at(browser, report, accept_downloads=True) as opened:
+        opened.open_details()
+        with opened.page.expect_download() as started:
+            opened.page.locator(f"#figure6 [data-kind={kind}]").click()
+        started.value.save_as(tmp_path / "saved")
     assert (tmp_path / "saved").read_bytes().startswith(head)
-    page.context.close()
 
 
 def test_own_page_of_sampled_ranks(browser, tmp_path):
@@ -206,13 +198,13 @@ def test_own_page_of_sampled_ranks(browser, tmp_path):
     content = sampled_content(samples, ["recall@10"], ["sampled", "bv:0.1"])
     path = tmp_path / "report.html"
     path.write_text(render(content, "report.html"), encoding="utf-8")
-    opened = Opened(browser.new_context(viewport={"width": 320, "height": 640}), path)
-    assert "It suggests X > Y > Z." in opened.page.inner_text("h1")
-    opened.page.check("#correct")
-    assert ", by BV 0.1, you measured" in opened.page.inner_text("#headline")
-    assert opened.page.evaluate("document.documentElement.scrollWidth") <= 320
-    assert opened.complaints == []
-    opened.page.context.close()
+    viewport = {"width": 320, "height": 640}
+    with opened_at(browser, path, viewport=viewport) as opened:
+        assert "It suggests X > Y > Z." in opened.page.inner_text("h1")
+        opened.page.check("#correct")
+        assert ", by BV 0.1, you measured" in opened.page.inner_text("#headline")
+        assert opened.page.evaluate("document.documentElement.scrollWidth") <= 320
+        assert opened.complaints == []
 
 
 @pytest.mark.parametrize(
@@ -270,34 +262,20 @@ def test_metric_names_stay_on_one_line(fresh):
     assert fresh.page.evaluate("document.documentElement.scrollWidth") <= 390
 
 
-def test_open_tables_fit_phone(browser, report):
-    opened = Opened(
-        browser.new_context(viewport={"width": 375, "height": 700}), report
-    )
-    opened.page.evaluate(
-        "document.querySelectorAll('details').forEach((each) => each.open = true)"
-    )
-    assert opened.page.evaluate("document.documentElement.scrollWidth") <= 375
-    opened.page.context.close()
-
-
 def test_no_layout_shift_and_few_tab_stops(browser, report):
-    opened = Opened(
-        browser.new_context(viewport={"width": 1280, "height": 900}), report
-    )
     shifts = """() => new Promise((done) => new PerformanceObserver((list) =>
       done(list.getEntries().map(({ value }) => value)))
       .observe({ type: "layout-shift", buffered: true }) ?? setTimeout(() => done([]), 300))"""
-    assert sum(opened.page.evaluate(shifts)) < 0.001
     reached = "document.activeElement.closest('#tables') !== null"
-    stops = [
-        opened.page.keyboard.press("Tab") or opened.page.evaluate(reached)
-        for _ in range(20)
-    ]
-    assert any(stops)
-    pages = opened.page.pdf(prefer_css_page_size=True).count(b"/Type /Page\n")
-    assert 2 < pages <= 11
-    opened.page.context.close()
+    with opened_at(browser, report, viewport=DESKTOP) as opened:
+        page = opened.page
+        assert sum(page.evaluate(shifts)) < 0.001
+        stops = [
+            page.keyboard.press("Tab") or page.evaluate(reached) for _ in range(20)
+        ]
+        assert any(stops)
+        pages = page.pdf(prefer_css_page_size=True).count(b"/Type /Page\n")
+        assert 2 < pages <= 11
 
 
 def test_page_without_javascript(browser, report):
@@ -349,13 +327,8 @@ def test_page_opens_with_result(fresh):
 def test_page_is_accessible(fresh):
     axe = pytest.importorskip("axe_playwright_python.sync_playwright").Axe()
     hidden = {"exclude": [[".drawing svg"]]}
-    fresh.page.evaluate(
-        "document.querySelectorAll('details').forEach((each) => each.open = true)"
-    )
-    rest = "tbody tr:nth-child(n + 6)"  # like the rows before them
-    fresh.page.evaluate(
-        "(rest) => document.querySelectorAll(rest).forEach((x) => x.remove())", rest
-    )
+    fresh.open_details()
+    fresh.keep_first_rows()
     result = axe.run(fresh.page, hidden, {"resultTypes": ["violations"]})
     assert [each["id"] for each in result.response["violations"]] == []
     fresh.show(390, 800, color_scheme="dark")
