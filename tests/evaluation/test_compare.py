@@ -306,8 +306,10 @@ class TestOrder:
         for seed in range(2):
             rng, samples = np.random.default_rng([seed, m]), {}
             for name in "XYZ":
-                drawn = draw_sampled_ranks(records(name), m, rng)
-                samples[name] = sampled(drawn, np.arange(drawn.size), N, m)
+                sampled_ranks = draw_sampled_ranks(records(name), m, rng)
+                samples[name] = sampled(
+                    sampled_ranks, np.arange(sampled_ranks.size), N, m
+                )
             for one in compare(
                 samples, ["recall@10", "ap"], ["sampled"], correction="none"
             ):
@@ -329,8 +331,8 @@ class TestOrder:
         for offset in (5, 20):
             weights = 1.0 / (np.arange(1, 3542) + offset)
             true = 1 + rng.choice(3541, 6000, p=weights / weights.sum())
-            drawn = 1 + rng.hypergeometric(true - 1, 3541 - true, 500)
-            samples.append(SampledRanks(drawn, 3541, 500))
+            sampled_ranks = 1 + rng.hypergeometric(true - 1, 3541 - true, 500)
+            samples.append(SampledRanks(sampled_ranks, 3541, 500))
         results = compare(named(*samples), "recall@10, auc", "sampled")
         base, of_auc = results
         factor = base.holds_up_to
@@ -447,8 +449,8 @@ def test_holds_up_to_is_within_five_percent(offset):
     for each in (5, offset):
         weights = 1.0 / (np.arange(1, 401) + each)
         true = 1 + rng.choice(400, 3000, p=weights / weights.sum())
-        drawn = 1 + rng.hypergeometric(true - 1, 400 - true, 60)
-        samples.append(SampledRanks(drawn, 400, 60))
+        sampled_ranks = 1 + rng.hypergeometric(true - 1, 400 - true, 60)
+        samples.append(SampledRanks(sampled_ranks, 400, 60))
     (result,) = compare(named(*samples), "recall@10", "sampled")
     assert result.order == "a"
     assert 1.0 < result.holds_up_to < 16.0

@@ -501,9 +501,9 @@ def test_bars_decide_as_table():
     for name, exponent, seed in (("a", 0.69, 3), ("b", 1.0, 1), ("c", 1.0, 2)):
         rng = np.random.default_rng(seed)
         ranks = np.clip((n ** rng.random(n_users) ** exponent).astype(int), 1, n)
-        drawn = 1 + rng.hypergeometric(ranks - 1, n - ranks, m)
+        sampled_ranks = 1 + rng.hypergeometric(ranks - 1, n - ranks, m)
         samples[name] = SampledRanks(
-            drawn, np.full(n_users, n), m, users=np.arange(n_users)
+            sampled_ranks, np.full(n_users, n), m, users=np.arange(n_users)
         )
     compared = compare(samples, "recall@10", "sampled")
     orders = [(result.order, result.range_low > 0.0) for result in compared]
