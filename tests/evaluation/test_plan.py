@@ -357,15 +357,17 @@ def test_rankings_exclude_effect_and_value(options):
 
 
 @pytest.mark.parametrize("paired", [False, True])
-@pytest.mark.parametrize("drawn", [False, True])
+@pytest.mark.parametrize("is_redrawn", [False, True])
 @each_sampling
 @pytest.mark.parametrize("m", [4, 90])
-def test_drawn_samples_have_expected_distribution(paired, drawn, sampling, m):
+def test_drawn_samples_have_expected_distribution(paired, is_redrawn, sampling, m):
     users, table = 4000, kernel(2500, m, sampling, "non-increasing", 10)
     both = [
         Population.from_ranks(power(2500, exponent, users)) for exponent in (0.2, 0.5)
     ]
-    pair = Pair(*both, users, is_redrawn=drawn, is_paired=paired, sampling=sampling)
+    pair = Pair(
+        *both, users, is_redrawn=is_redrawn, is_paired=paired, sampling=sampling
+    )
     for sample, population in zip(
         pair.draw_samples(m, np.random.default_rng(1)), both, strict=True
     ):
@@ -378,10 +380,10 @@ def test_drawn_samples_have_expected_distribution(paired, drawn, sampling, m):
 
 
 def test_certain_decision_stops_early(monkeypatch):
-    drawn = []
+    calls = []
     draw_samples = Pair.draw_samples
     monkeypatch.setattr(
-        Pair, "draw_samples", lambda *args: drawn.append(1) or draw_samples(*args)
+        Pair, "draw_samples", lambda *args: calls.append(1) or draw_samples(*args)
     )
     (row, _) = plan(metrics="hit@10", **(ABOUT | {"effect": 0.5}), sizes=[100])
-    assert (row.probability, len(drawn)) == (pytest.approx(1.0), 3)
+    assert (row.probability, len(calls)) == (pytest.approx(1.0), 3)
