@@ -61,7 +61,7 @@ verify: ## compare the results of your copy of MovieLens 1M with the reference: 
 	  > results/verify.log 2>&1 || { tail -n 20 results/verify.log; exit 1; }
 	@python -m sampled_metrics_study.reference verify results/verify results/reference
 
-test: $(INSTALLED) ## check style and types, and run 6,000 tests: three minutes
+test: $(INSTALLED) ## check style and types, and run 6,000 tests: two minutes
 	@$(MAKE) --no-print-directory --jobs=2 --output-sync=target lint types
 	pytest -m "not long"
 

@@ -32,6 +32,7 @@ def run_program(command, environment, stdout):
     )
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(
     ("command", "environment"),
     [
@@ -59,6 +60,7 @@ def test_study_programs_check_standard_output():
         assert not is_program or rest.startswith("    with program():"), script
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(
     ("command", "environment"),
     [([*LIBRARY, "metrics"], BUFFERED), ([*LIBRARY, "metrics"], UNBUFFERED), (STUDY, BUFFERED)],
@@ -71,6 +73,7 @@ def test_reader_who_has_left_ends_the_program_silently(command, environment):
     assert (done.returncode, done.stderr) == (1, "")
 
 
+@pytest.mark.long
 def test_closed_standard_output_is_no_error():
     command = f"exec {sys.executable} -m sampled_metrics metrics >&-"
     done = subprocess.run(

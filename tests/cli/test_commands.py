@@ -369,6 +369,7 @@ cli.main()
 """
 
 
+@pytest.mark.long
 def test_sigterm_removes_temporary_files(tmp_path):
     command = [sys.executable, "-c", KILLED_WHILE_WRITING]
     assert subprocess.run(command, cwd=tmp_path, check=False).returncode == 143

@@ -37,13 +37,8 @@ page = "".join(open(name, encoding="utf-8").read() for name in ("full.html", "sa
 PRINT = "import hashlib; print(hashlib.sha256(page.encode()).hexdigest())"
 
 
-@pytest.mark.parametrize(
-    "code",
-    [
-        pytest.param(STUDY, marks=pytest.mark.long, id="study"),
-        pytest.param(OWN, id="own"),
-    ],
-)
+@pytest.mark.long
+@pytest.mark.parametrize("code", [STUDY, OWN], ids=["study", "own"])
 def test_page_bytes_do_not_depend_on_hash_seed(code, tmp_path):
     digests = set()
     for seed in ("0", "3"):

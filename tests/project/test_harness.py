@@ -5,12 +5,15 @@ import os
 import subprocess
 import sys
 
+import pytest
+
 from tests.conftest import ROOT
 from tests.parts import skipped_everywhere
 
 PRINT = "import json, os, tests.conftest; print(json.dumps(dict(os.environ)))"
 
 
+@pytest.mark.long
 def test_developer_settings_are_ignored():
     names = ("PYTHONUNBUFFERED", "PIP_FIND_LINKS", "OPENBLAS_CORETYPE", "FORCE_COLOR")
     changed = {"PYTHONWARNINGS": "ignore", **dict.fromkeys(names, "1")}

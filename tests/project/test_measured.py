@@ -71,6 +71,7 @@ def test_measured_pages_have_a_command():
     assert linked == {path.name for path in folder - {index}}
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("page", measure.PAGES)
 def test_scripts_of_a_page_exist(page):
     for module, *_ in measure.PAGES[page].steps:

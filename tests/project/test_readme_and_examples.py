@@ -88,6 +88,7 @@ def test_commands_print_their_output(run, tmp_path, monkeypatch):
         assert shown == printed, command
 
 
+@pytest.mark.long
 def test_walk_through_reverses_and_decides_the_order(capsys):
     runpy.run_path(str(ROOT / "tests/examples/own_recommender.py"))
     walk_through = capsys.readouterr().out

@@ -89,6 +89,7 @@ def imported(paths):
     return distributions - {"sampled-metrics"}
 
 
+@pytest.mark.long
 def test_dependencies_match_imports():
     library, study = (
         set((ROOT / "src" / name).rglob("*.py"))

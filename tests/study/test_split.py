@@ -343,6 +343,7 @@ def random_arrays():
                 )
 
 
+@pytest.mark.long
 def test_last_after_std_sort_matches_libstdcxx(tmp_path):
     if not shutil.which("g++"):
         pytest.skip(

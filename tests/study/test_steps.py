@@ -187,6 +187,7 @@ def test_every_script_has_stage():
     assert set.union(*SCRIPTS.values()) == scripts
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("stage", STAGES)
 def test_stage_lists_imported_files_only(graph, loaded_modules, stage):
     # The library imports public names on first use, which the graph of imports does not show.

@@ -88,6 +88,7 @@ def test_documented_given_split(project, tmp_path):
     assert len(pd.read_parquet(tmp_path / ranks)) == 10
 
 
+@pytest.mark.long
 def test_commands_on_reference_ranks(project):
     printed = shell(
         project, "sampled-metrics evaluate results/reference/ranks/[XYZ].parquet"

@@ -134,6 +134,7 @@ SHOP = {
 }
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(
     ("dataset", "status"), [("ml-1m", 1), ("Shop", 0)], ids=["other", "same"]
 )
@@ -164,6 +165,7 @@ def test_documented_studies_have_own_results():
                 assert study["results"].startswith("results/"), page.name
 
 
+@pytest.mark.long
 def test_missing_scores_name_command(tmp_path):
     arguments = ("--directory", tmp_path, "--dry-run", "--configfile")
     snakefile = ("--snakefile", ROOT / "Snakefile")

@@ -49,6 +49,7 @@ def finished(make_project, small_archive):
     return project
 
 
+@pytest.mark.long
 def test_all_results_are_planned(make_project, small_archive):
     expected = {*RANKS, *SPLIT, *BELOW_RANKS, *THEORY}
     assert expected <= make_project(small_archive).planned_results()
