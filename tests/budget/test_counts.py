@@ -59,6 +59,7 @@ def test_proxy_test_matches_pairs(odds: float) -> None:
         assert does_proxy_help(counts_of(better)) == by_loops(better)
 
 
+@pytest.mark.long
 def test_proxy_test_error_rates() -> None:
     """A useless proxy, and one at the limit, pass in at most 1 %; good and reversed ones always."""
     useless = [

@@ -105,7 +105,7 @@ def test_stratum_starts_with_random_sample(
     data = read_data(np.zeros(1, int), csr_array((1, 14)))
     proxy = make_proxy(-np.arange(14.0)[np.newaxis], data)
     counts = np.zeros((14, 14))
-    runs = 1500
+    runs = 800
     for seed in range(runs):
         strata = Strata(data, proxy, seed)
         first, second = strata.items(np.zeros(2, int), np.ones(2, int), np.arange(2))

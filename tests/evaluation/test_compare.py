@@ -324,6 +324,7 @@ class TestOrder:
                 wrong += one.ci_low > 0 if right == "a" else one.ci_high < 0
         assert wrong  # sampled metrics often are significantly wrong
 
+    @pytest.mark.long
     @pytest.mark.filterwarnings("ignore:.*have the same ranks")
     def test_holds_up_to_is_where_order_becomes_undecided(self):
         rng = np.random.default_rng(7)
@@ -442,7 +443,7 @@ def test_users_needed_beyond_ten_million():
     assert "undecided\n" in str(results)
 
 
-@pytest.mark.parametrize("offset", [26, 40])
+@pytest.mark.parametrize("offset", [26, pytest.param(40, marks=pytest.mark.long)])
 def test_holds_up_to_is_within_five_percent(offset):
     rng = np.random.default_rng(7)
     samples = []

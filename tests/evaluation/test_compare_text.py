@@ -160,6 +160,7 @@ SCORES[:, 0] += 1.0
 ITEMS = {"positive": 0, "n_items": 200}
 
 
+@pytest.mark.long
 @pytest.mark.filterwarnings("ignore:.*have the same ranks")
 def test_many_metrics_print_ranges():
     data, metrics = (

@@ -80,7 +80,7 @@ def test_full_result_does_not_depend_on_batches(bounds):
     assert len(meter) == ROWS
 
 
-@settings(deadline=None, max_examples=10)
+@settings(deadline=None, max_examples=5)
 @given(cuts(ROWS))
 def test_sampled_result_does_not_depend_on_batches(bounds):
     meter = sm.RankMeter(METRICS, n_items=100)

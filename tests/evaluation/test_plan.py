@@ -310,6 +310,7 @@ class TestWithoutRankings:
             assert one.probability == pytest.approx(other.probability, abs=0.01)
             assert one.decides_above == pytest.approx(other.decides_above, rel=0.01)
 
+    @pytest.mark.long
     @pytest.mark.usefixtures("few_comparisons")
     def test_larger_studies_need_fewer_negatives(self):
         def probabilities(**changed):

@@ -167,11 +167,15 @@ def inputs(tmp_path_factory):
     return folder
 
 
-LONG = [pytest.param("plan", marks=pytest.mark.long)]  # "plan users" is not
+SLOW = ("plan", "plan users", "compare sampled")
 
 
 @pytest.mark.parametrize(
-    "name", [*(case for case in CASES if case != "plan"), "report", *LONG]
+    "name",
+    [
+        pytest.param(name, marks=pytest.mark.long if name in SLOW else ())
+        for name in (*CASES, "report")
+    ],
 )
 def test_output_matches_golden_file(name, inputs, monkeypatch):
     monkeypatch.chdir(inputs)

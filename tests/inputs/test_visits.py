@@ -357,6 +357,7 @@ def test_repeated_draws_of_a_visit_are_averaged():
     assert (result.n_users, result.n_visits) == (2, 3)
 
 
+@pytest.mark.long
 def test_plan_of_visits_decides_larger_differences():
     rng = np.random.default_rng(0)
     user = np.repeat(np.arange(40), 10)

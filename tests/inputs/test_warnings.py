@@ -227,6 +227,7 @@ def uniform_negatives(seed):
     return draw_items(UNIFORM, N_NEGATIVES, np.random.default_rng(seed), SEEN_MASK)
 
 
+@pytest.mark.long
 def test_uniform_negatives_do_not_warn():
     """Popular items are seen more often, and so are drawn less often."""
     assert [

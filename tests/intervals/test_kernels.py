@@ -48,7 +48,13 @@ class TestKernel:
             kernel(*arguments, None)
 
     @pytest.mark.parametrize(
-        ("n", "m"), [(300, 30), (300, 299), (3, 1), (25_000, 400)]
+        ("n", "m"),
+        [
+            (300, 30),
+            (300, 299),
+            (3, 1),
+            pytest.param(25_000, 400, marks=pytest.mark.long),
+        ],
     )
     def test_down_to_extends_the_shape(self, n, m):
         table = kernel(n, m, "without-replacement", "non-increasing", None)

@@ -65,7 +65,7 @@ def test_wrong_pairs_match_compare(records, content):
         assert board["wrong"][column] == wrong
 
 
-@pytest.mark.parametrize("m", [20, 1000])
+@pytest.mark.parametrize("m", [20, pytest.param(1000, marks=pytest.mark.long)])
 def test_values_match_hypergeometric_distribution(records, content, m):
     ranks = records["item-kNN, 10 (Z)"]
     assert ranks.n_tied.max() > 1000

@@ -154,6 +154,7 @@ def spread(power):
     return sample(rng.hypergeometric(better, 199 - better, 20) + 1)
 
 
+@pytest.mark.long
 def test_weak_order_is_leaning(tmp_path):
     """The order of x and y holds up to a factor of 1.3, that of x and z up to 16."""
     both = {"x": spread(1.4), "y": spread(1.8)}

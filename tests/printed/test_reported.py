@@ -111,7 +111,7 @@ def test_ends_match_dense_programme(shape, names, n, m, replacement):
         assert [actual.range_low, actual.range_high] == pytest.approx(ends, abs=1e-9)
 
 
-@settings(max_examples=25, deadline=None)
+@settings(max_examples=15, deadline=None)
 @given(st.integers(5, 300), st.data())
 def test_range_holds_any_distribution_of_class(n, data):
     m = data.draw(st.integers(1, n - 1))
@@ -147,6 +147,7 @@ def test_one_number_widens_like_wilson():
     assert actual.likely is None
 
 
+@pytest.mark.long
 def test_ranges_cover_as_stated():
     rng = np.random.default_rng(0)
     names, n, m, users, runs = ["HR@1", "HR@5", "NDCG@10"], 80, 20, 200, 60
@@ -238,7 +239,9 @@ def test_extreme_ranks_steps(
     assert ranks.size <= 2 * near * (1 + math.log(max(n / 2 / near, 1))) + 2
 
 
-@pytest.mark.parametrize("shape", ["none", "non-increasing"])
+@pytest.mark.parametrize(
+    "shape", [pytest.param("none", marks=pytest.mark.long), "non-increasing"]
+)
 def test_many_items_sums_match_single_ranks(shape):
     n, m = 30_000, 60
     measures = [

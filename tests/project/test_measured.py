@@ -160,6 +160,7 @@ def test_row_of_proxies():
     assert rows_of("proxies")[-1] == row
 
 
+@pytest.mark.long
 def test_row_of_plan():
     first = rows_of("plan")[0]
     m = int(first["m"])

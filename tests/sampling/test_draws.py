@@ -29,7 +29,7 @@ class TestDraws:
     @pytest.mark.parametrize("sampling", Sampling)
     @pytest.mark.parametrize("user", [(7, 2, 3), (8, 6, 1), (6, 5, 0), (5, 0, 4)])
     def test_draws_follow_enumeration(self, user, sampling, ties, shared):
-        m, users = 4, 20_000
+        m, users = 4, 10_000
         alike = Ranks(*(np.full(users, count) for count in user))
         options = {"sampling": sampling, "ties": ties}
         if shared and sampling is DISTINCT:

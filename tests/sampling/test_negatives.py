@@ -72,6 +72,7 @@ def test_draws_from_too_few_candidates_are_refused():
         draw_negatives(csr_array(np.array([[1, 0, 0], [1, 0, 1]])), 2)
 
 
+@pytest.mark.long
 def test_uniform_negatives_pass():
     """At a level of 10 %, 16 data sets fail 0 to 6 times with a probability of 99.9 %."""
     checks_by_seed = [checks_of(uniform(seed)) for seed in range(16)]

@@ -122,6 +122,7 @@ def correlation(ranks, **changes):
     return np.corrcoef(run_experiment("R", ranks, both).repeated[0])[0, 1]
 
 
+@pytest.mark.long
 def test_shared_samples_and_ties_correlate(ranks):
     y, z = (ranks[name].take(np.arange(1000)) for name in "YZ")
     assert correlation(y) > 0.99

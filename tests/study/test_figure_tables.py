@@ -326,6 +326,7 @@ def test_errors_of_constant_ranks_by_hand():
         assert 0 < errors["Likely"] < 100
 
 
+@pytest.mark.long
 def test_errors_shrink_with_m_and_are_repeatable():
     settings = ExperimentSettings(
         metrics=("recall@10", "ap"), estimators=("sampled",)
