@@ -79,7 +79,7 @@ class Opened:
         self.page.set_viewport_size({"width": width, "height": height})
         self.page.emulate_media(**media)
         self.page.evaluate(
-            "new Promise((drawn) => requestAnimationFrame(() => setTimeout(drawn)))"
+            "new Promise((resolve) => requestAnimationFrame(() => setTimeout(resolve)))"
         )
 
 

@@ -27,8 +27,8 @@ class World:
         self.seen = rng.random((USERS, ITEMS)) < 0.2
         self.some = rng.random((USERS, ITEMS)) < 0.4
         self.seen[np.arange(USERS), self.held] = False
-        self.own = np.zeros_like(self.seen)
-        self.own[np.arange(USERS), self.held] = True
+        self.is_held_out = np.zeros_like(self.seen)
+        self.is_held_out[np.arange(USERS), self.held] = True
         self.asked: set[tuple[int, int]] = set()
 
     def recommend(self, users: Any, items: Any) -> Any:
@@ -85,7 +85,7 @@ def test_default_candidates_are_unseen(world: World, form: str) -> None:
     seen, others = FORMS[form](world.seen), FORMS[form](~world.seen)
     options = {"seen": seen.pop("as"), "candidates": others.pop("as"), **seen}
     if form in ("dictionary", "table"):
-        options["relevant"] = table(world.own)
+        options["relevant"] = table(world.is_held_out)
     assert evaluate(world, **options).rows() == expected
     assert world.asked == pairs
     without = {name: value for name, value in options.items() if name != "candidates"}
@@ -96,7 +96,7 @@ def test_default_candidates_are_unseen(world: World, form: str) -> None:
 
 @pytest.mark.parametrize("form", FORMS)
 def test_candidates_limit_ranking(world: World, form: str) -> None:
-    others = ~world.some & ~world.own
+    others = ~world.some & ~world.is_held_out
     proxy: Any = world.truth
     expected = evaluate(world, seen=others | world.seen, proxy=proxy)
     world.asked.clear()
@@ -104,7 +104,7 @@ def test_candidates_limit_ranking(world: World, form: str) -> None:
     options["candidates"] = options.pop("as")
     seen: Any = world.seen
     if form in ("dictionary", "table"):
-        options["relevant"] = by_id(world.own)
+        options["relevant"] = by_id(world.is_held_out)
         seen = table(seen)
         index = [7 + np.arange(USERS), 3 * np.arange(ITEMS)]
         proxy = pd.DataFrame(proxy, *index)
@@ -113,7 +113,7 @@ def test_candidates_limit_ranking(world: World, form: str) -> None:
     assert (
         evaluate(world, seen=seen, proxy=proxy, **options).rows() == expected.rows()
     )
-    allowed = (world.some & ~world.seen) | world.own
+    allowed = (world.some & ~world.seen) | world.is_held_out
     assert all(allowed[pair] for pair in world.asked)
 
 
@@ -137,11 +137,11 @@ def test_budget_for_all_candidates_exact(world: World, seen: bool) -> None:
     }
     ranked = world.some & ~world.seen if seen else world.some
     result = evaluate(world, budget=ITEMS, proxy=world.truth, **options)
-    expected = exact(world, ranked | world.own)
+    expected = exact(world, ranked | world.is_held_out)
     for limit in ("value", "low", "high"):
         actual = [getattr(estimate, limit) for estimate in result.estimates[0]]
         assert actual == pytest.approx(expected, abs=1e-12)
-    assert result.n_candidates == (ranked & ~world.own).sum()
+    assert result.n_candidates == (ranked & ~world.is_held_out).sum()
 
 
 def test_popularity_counts_seen_items(world: World) -> None:

@@ -34,14 +34,14 @@ def rank_probabilities(n, m, sampling):
     better, i = np.arange(n)[:, None], np.arange(m + 1)
     # Of the better items, i are drawn so far; the next draw may add one of the others.
     others = better if sampling == "with-replacement" else np.maximum(better - i, 0)
-    drawn = np.zeros((n, m + 1))
-    drawn[:, 0] = 1.0
+    probability = np.zeros((n, m + 1))
+    probability[:, 0] = 1.0
     for before in range(m):
         left = n - 1 - before if sampling == "without-replacement" else n - 1
-        arriving = drawn * np.minimum(others / left, 1.0)
-        drawn -= arriving
-        drawn[:, 1:] += arriving[:, :-1]
-    return drawn
+        arriving = probability * np.minimum(others / left, 1.0)
+        probability -= arriving
+        probability[:, 1:] += arriving[:, :-1]
+    return probability
 
 
 def metric(name, rank, n):

@@ -133,10 +133,10 @@ def test_ties_match_evaluate_and_correct():
         among.update(SCORES, HELD_OUT)
         expected = sm.correct(SCORES, "auc", positive=HELD_OUT, n_items=40, ties=ties)
         assert list(among.compute()) == list(expected)
-    drawn = [sm.RankMeter("auc", n_items=40, seed=seed) for seed in (1, 2)]
-    for meter in drawn:
+    meters = [sm.RankMeter("auc", n_items=40, seed=seed) for seed in (1, 2)]
+    for meter in meters:
         meter.update(SCORES, HELD_OUT)
-    assert (drawn[0].ranks().sampled_ranks != drawn[1].ranks().sampled_ranks).any()
+    assert (meters[0].ranks().sampled_ranks != meters[1].ranks().sampled_ranks).any()
 
 
 def test_sampling_and_confidence_reach_result():

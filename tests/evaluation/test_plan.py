@@ -73,10 +73,10 @@ class TestPopulation:
         assert moments.by_kind[0, population.kind] == pytest.approx(
             estimates.mean(axis=1)
         )
-        drawn = np.concatenate(
+        outcomes = np.concatenate(
             [sampled_ranks(n, rank, m, sampling) for rank in ranks]
         )
-        shares = np.bincount(drawn - 1, minlength=m + 1) / drawn.size
+        shares = np.bincount(outcomes - 1, minlength=m + 1) / outcomes.size
         assert sampled_shares(population, m, sampling) == pytest.approx(shares)
 
     @given(st.lists(st.integers(1, 6), min_size=1, max_size=20))
@@ -143,13 +143,13 @@ class TestPopulation:
             assert field == pytest.approx(expected, rel=1e-11, abs=1e-12)
 
 
-@pytest.mark.parametrize("drawn", [False, True])
+@pytest.mark.parametrize("is_redrawn", [False, True])
 @pytest.mark.parametrize("paired", [False, True])
-def test_pair_difference_matches_enumeration(drawn, paired):
+def test_pair_difference_matches_enumeration(is_redrawn, paired):
     vector = np.array([1.0, 0.4, 0.0, -0.2, 0.1])
     ranks = (1, 5, 5, 20, 40, 2), (1, 2, 9, 30, 12, 2)
     both = [Population.from_ranks(ranking(of_one)) for of_one in ranks]
-    pair = Pair(*both, n_users=11, is_redrawn=drawn, is_paired=paired)
+    pair = Pair(*both, n_users=11, is_redrawn=is_redrawn, is_paired=paired)
     mean, variance, of_users = pair.difference(*(x.moments(vector) for x in both))
     probabilities = stats.hypergeom.pmf(
         np.arange(5), 39, np.array(ranks)[..., None] - 1, 4
@@ -161,7 +161,7 @@ def test_pair_difference_matches_enumeration(drawn, paired):
     )
     assert mean == pytest.approx(means[1].mean() - means[0].mean())
     assert (11 * variance, 11 * of_users) == pytest.approx(
-        (anew if drawn else within, anew)
+        (anew if is_redrawn else within, anew)
     )
 
 
@@ -212,18 +212,22 @@ class TestPlan:
 
     @pytest.mark.long
     @pytest.mark.parametrize(
-        ("metric", "drawn"), [("recall@10", True), ("auc", False)]
+        ("metric", "is_redrawn"), [("recall@10", True), ("auc", False)]
     )
-    def test_probability_matches_simulated_ranges(self, drawn, metric):
+    def test_probability_matches_simulated_ranges(self, is_redrawn, metric):
         n, users, better = 300, 400, 0.32 if metric == "recall@10" else 0.47
         both = power(n, 0.6, users), power(n, better, users, users)
-        row, _ = plan(*both, metric, n_users=users if drawn else None, sizes=[10])
+        row, _ = plan(
+            *both, metric, n_users=users if is_redrawn else None, sizes=[10]
+        )
         assert 0.6 < row.probability < 0.95
         rng, ranges = np.random.default_rng(8), []
         for _ in range(40):
             samples = []
             for ranks in both:
-                kind = rng.integers(0, users, users) if drawn else np.arange(users)
+                kind = (
+                    rng.integers(0, users, users) if is_redrawn else np.arange(users)
+                )
                 rank = ranks.best_rank[kind]
                 counts = rng.hypergeometric(rank - 1, n - rank, row.n_negatives)
                 samples.append(SampledRanks(1 + counts, n, row.n_negatives))

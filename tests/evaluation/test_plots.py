@@ -186,7 +186,7 @@ def closing():
     pyplot.close("all")
 
 
-def drawn(axes, label):
+def points_of_label(axes, label):
     """Return the coordinates (x, y) of everything with a label."""
     return [
         line.get_xydata().tolist() for line in axes.lines if line.get_label() == label
@@ -199,14 +199,16 @@ def test_plot_estimates(corrected):
     for axes, (sampled, cls) in zip(
         panels, (corrected[:2], corrected[2:]), strict=True
     ):
-        assert drawn(axes, "range") == [[[cls.range_low, 0], [cls.range_high, 0]]]
-        assert [[x for x, _ in points] for points in drawn(axes, "cls")] == [
-            [cls.value]
+        assert points_of_label(axes, "range") == [
+            [[cls.range_low, 0], [cls.range_high, 0]]
         ]
+        assert [
+            [x for x, _ in points] for points in points_of_label(axes, "cls")
+        ] == [[cls.value]]
         assert axes.get_title("left").startswith(f"{cls.metric}: ")
-        (((x, _),),) = drawn(axes, "sampled")
+        (((x, _),),) = points_of_label(axes, "sampled")
         assert x == sampled.value < axes.get_xlim()[1]
-    assert [drawn(axes, "exact") for axes in panels] == [[[[0.25, 0]]], []]
+    assert [points_of_label(axes, "exact") for axes in panels] == [[[[0.25, 0]]], []]
     (legend,) = panels[0].figure.legends
     assert [text.get_text() for text in legend.get_texts()] == [
         "range",
@@ -214,7 +216,7 @@ def test_plot_estimates(corrected):
         "cls",
         "exact",
     ]
-    assert sum(len(drawn(axes, "sampled")) for axes in panels) == 2
+    assert sum(len(points_of_label(axes, "sampled")) for axes in panels) == 2
 
 
 @pytest.mark.usefixtures("closing")
@@ -227,7 +229,7 @@ def test_plot_differences():
     exact = sm.compare(data, "auc", relevant=[0] * 60, seen=FEW_SCORES < -9)
     axes = sampled.plot(exact=exact)
     (result,) = exact
-    assert drawn(axes, "exact") == [[[result.difference, 0]]]
+    assert points_of_label(axes, "exact") == [[[result.difference, 0]]]
     assert [label.get_text() for label in axes.get_yticklabels()] == ["B - A"]
     assert axes.get_title("left") == f"auc: {sampled[0].order}"
     assert [0.0, 0.0] in [
@@ -236,7 +238,9 @@ def test_plot_differences():
     assert axes.get_xlabel() == "difference (fraction)"
     again = exact.plot(axes=axes)
     assert again is axes
-    assert drawn(axes, "interval") == [[[result.ci_low, 0], [result.ci_high, 0]]]
+    assert points_of_label(axes, "interval") == [
+        [[result.ci_low, 0], [result.ci_high, 0]]
+    ]
     with pytest.raises(sm.InputError, match="results"):
         sampled.plot(
             exact=sm.evaluate(
@@ -329,17 +333,19 @@ def test_plot_several_recommenders():
     for axes, metric in zip(panels, ("ap", "auc"), strict=True):
         assert [label.get_text() for label in axes.get_yticklabels()] == ["A", "B"]
         assert axes.get_ylim() == (1.5, -0.5)
-        assert drawn(axes, "range") == [
+        assert points_of_label(axes, "range") == [
             [[0.2, height], [0.4, height]] for height in (0, 1)
         ]
-        assert [[y for _, y in points] for points in drawn(axes, "cls")] == [
+        assert [
+            [y for _, y in points] for points in points_of_label(axes, "cls")
+        ] == [
             [0.07],
             [1.07],
         ]
-        above = [points[0] for points in drawn(axes, "sampled")]
+        above = [points[0] for points in points_of_label(axes, "sampled")]
         assert above == [[0.9, pytest.approx(-0.07)], [0.9, pytest.approx(0.93)]]
         place = {"ap": [[[0.25, 0]]], "auc": [[[0.35, 1]]]}[metric]
-        assert drawn(axes, "exact") == place
+        assert points_of_label(axes, "exact") == place
         order = {line.get_label(): line.get_zorder() for line in axes.lines}
         assert order["range"] < min(order["sampled"], order["cls"], order["exact"])
     assert [axes.get_xlabel() for axes in panels] == ["", "value (fraction)"]

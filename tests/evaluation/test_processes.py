@@ -108,19 +108,19 @@ def work(rank, n, place):
         "gloo", init_method=f"file://{place}/s", rank=rank, world_size=n
     )
     rows = np.array(list(DistributedSampler(range(ROWS), n, rank, shuffle=False)))
-    mine = sm.RankMeter(METRICS)
+    meter = sm.RankMeter(METRICS)
     for batch in np.array_split(rows, 4):
-        mine.update(
+        meter.update(
             torch.from_numpy(SCORES[batch]), users=torch.from_numpy(USERS[batch])
         )
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
-        alone = mine.compute()
+        alone = meter.compute()
     messages = [text for text in full_messages(caught) if "torch.distributed" in text]
     with warnings.catch_warnings():
         warnings.filterwarnings("error", ".*torch.distributed")
-        synced = mine.sync().compute()
-        again = mine.compute(sync=True)
+        synced = meter.sync().compute()
+        again = meter.compute(sync=True)
     results = {
         "messages": messages,
         "alone": list(alone),
@@ -147,11 +147,11 @@ def test_sync_of_torch_processes(tmp_path):
 
 
 def test_sync_without_processes_copies():
-    mine = make_meter(np.arange(9))
+    meter = make_meter(np.arange(9))
     assert (
-        list(mine.sync().compute())
-        == list(mine.compute(sync=True))
-        == list(mine.compute())
+        list(meter.sync().compute())
+        == list(meter.compute(sync=True))
+        == list(meter.compute())
     )
 
 

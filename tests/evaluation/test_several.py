@@ -19,8 +19,8 @@ pytestmark = pytest.mark.filterwarnings("ignore::sampled_metrics.InputWarning")
 
 
 def exact_rank(scores):
-    own = scores[np.arange(ROWS), HELD_OUT]
-    return 1 + (scores > own[:, None]).sum(axis=1)
+    held_out_scores = scores[np.arange(ROWS), HELD_OUT]
+    return 1 + (scores > held_out_scores[:, None]).sum(axis=1)
 
 
 def lists(scores):

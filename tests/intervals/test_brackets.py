@@ -56,8 +56,8 @@ class TestFactor:
         measure, ranks = parse_measure(metric), np.arange(1, n + 1)
         table = kernel(n, m, "without-replacement", factor, measure.cutoff)
         true = np.random.default_rng(3).geometric(8 / n, 2000).clip(1, n)
-        drawn = draw_ranks(true, m, np.random.default_rng(4), n)
-        counts = np.bincount(drawn - 1, minlength=m + 1).astype(float)
+        sampled_ranks = draw_ranks(true, m, np.random.default_rng(4), n)
+        counts = np.bincount(sampled_ranks - 1, minlength=m + 1).astype(float)
         shares = likely_mixture(table.sum_by_bin(counts), table).shares
         lower, upper = bracket(measure, table, shares[None], 2000, 1.96)
         single = pmf_at(ranks, n, m, Sampling.WITHOUT_REPLACEMENT)

@@ -147,10 +147,10 @@ def test_tie_policies_match_all_orders(items, seed):
         assert metric_values(name, ranks, "pessimistic").item() == pytest.approx(
             min(by_order), abs=1e-13
         )
-        drawn = metric_values(
+        value = metric_values(
             name, ranks, "random", np.random.default_rng(seed)
         ).item()
-        assert min(abs(drawn - other) for other in by_order) < 1e-13
+        assert min(abs(value - other) for other in by_order) < 1e-13
 
 
 def test_random_orders_average_to_expectation():
@@ -164,9 +164,9 @@ def test_random_orders_average_to_expectation():
         relevance=[3, 1, 2] * copies,
     )
     for name in NAMES:
-        drawn = metric_values(name, ranks, "random", np.random.default_rng(3))
-        error = drawn.std() / np.sqrt(copies)
-        assert abs(drawn.mean() - metric_values(name, ranks)[0]) < 4 * error
+        values = metric_values(name, ranks, "random", np.random.default_rng(3))
+        error = values.std() / np.sqrt(copies)
+        assert abs(values.mean() - metric_values(name, ranks)[0]) < 4 * error
 
 
 def some_users(seed, tied):

@@ -267,8 +267,8 @@ def test_rank_near_ties_of_whole_numbers_are_exact(scale, several):
     relevant = rng.random((9, 60)) < 0.2 if several else rng.integers(0, 60, 9)
     ranks = rank((scale * users, items), None, relevant)
     better, tied = [], []
-    for scores, mine in zip(exact, relevant, strict=True):
-        items_of_user = np.flatnonzero(mine) if several else [mine]
+    for scores, of_user in zip(exact, relevant, strict=True):
+        items_of_user = np.flatnonzero(of_user) if several else [of_user]
         for value in sorted((scores[item] for item in items_of_user), reverse=True):
             better.append(sum(score > value for score in scores))
             tied.append(sum(score == value for score in scores) - 1)
