@@ -64,9 +64,7 @@ def archive() -> Path:
     return Path(path)
 
 
-def write_archive(
-    path: Path, ratings: bytes, member: str = "ml-1m/ratings.dat"
-) -> Path:
+def write_archive(path: Path, ratings: bytes, member: str = "ml-1m/ratings.dat") -> Path:
     path.parent.mkdir(parents=True, exist_ok=True)
     with zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED) as zipped:
         zipped.writestr(member, ratings)
@@ -117,9 +115,7 @@ def run(monkeypatch, capfd):
         with pytest.raises(SystemExit) as exit_info:
             main()
         out, err = capfd.readouterr()
-        return SimpleNamespace(
-            returncode=exit_info.value.code or 0, stdout=out, stderr=err
-        )
+        return SimpleNamespace(returncode=exit_info.value.code or 0, stdout=out, stderr=err)
 
     yield command
     for handler in logging.getLogger().handlers[:]:

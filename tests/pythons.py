@@ -33,9 +33,7 @@ def candidates():
 
 def version_of(path):
     """The version that an interpreter prints; None for previews and for shims of nothing."""
-    done = subprocess.run(
-        [path, "--version"], capture_output=True, text=True, check=False
-    )
+    done = subprocess.run([path, "--version"], capture_output=True, text=True, check=False)
     version = re.match(r"Python (\d+)\.(\d+)\.(\d+)\s*$", done.stdout)
     return version and tuple(map(int, version.groups()))
 
@@ -48,18 +46,13 @@ def interpreters():
         if version and version >= OLDEST:
             paths.setdefault(version, path)
     newest = {version[:2]: version for version in sorted(paths)}
-    return {
-        f"{major}.{minor}": paths[version]
-        for (major, minor), version in newest.items()
-    }
+    return {f"{major}.{minor}": paths[version] for (major, minor), version in newest.items()}
 
 
 def copy_to(folder):
     """Copy the files of the project, committed or not, that Git does not ignore."""
     listed = ["git", "ls-files", "--cached", "--others", "--exclude-standard", "-z"]
-    names = subprocess.run(
-        listed, cwd=PROJECT, capture_output=True, text=True, check=True
-    ).stdout
+    names = subprocess.run(listed, cwd=PROJECT, capture_output=True, text=True, check=True).stdout
     for name in filter(None, names.split("\0")):
         source, copy = PROJECT / name, folder / name
         if source.exists() or source.is_symlink():
@@ -75,9 +68,7 @@ def bare_environment(python):
     folders = [str(python.parent), *(name for name in others if ".venv" not in name)]
     environment = {"HOME": os.environ["HOME"], "PATH": os.pathsep.join(folders)}
     if "MOVIELENS_ARCHIVE" in os.environ:
-        environment["MOVIELENS_ARCHIVE"] = str(
-            Path(os.environ["MOVIELENS_ARCHIVE"]).resolve()
-        )
+        environment["MOVIELENS_ARCHIVE"] = str(Path(os.environ["MOVIELENS_ARCHIVE"]).resolve())
     return environment
 
 
@@ -104,9 +95,7 @@ def run(outcomes=None):
             folder = Path(name)
             copy_to(folder)
             for target in (
-                ["reproduce", "test"]
-                if version in (versions[0], versions[-1])
-                else ["test"]
+                ["reproduce", "test"] if version in (versions[0], versions[-1]) else ["test"]
             ):
                 environment = bare_environment(python)
                 if outcomes and target == "test":
@@ -121,9 +110,7 @@ def main(arguments):
     rows = []
     for name, seconds, failed in run(*arguments):
         rows.append((name, seconds, failed))
-        print(
-            f"== {name}: {seconds:.0f} s, {f'FAILED: {failed}' if failed else 'passed'}"
-        )
+        print(f"== {name}: {seconds:.0f} s, {f'FAILED: {failed}' if failed else 'passed'}")
     sys.exit(any(failed for _, _, failed in rows))
 
 

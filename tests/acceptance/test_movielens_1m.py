@@ -77,9 +77,7 @@ def test_held_out_items_are_published_ones(split):
 )
 def test_exact_metrics_as_printed(records, recommender, printed):
     # Table 3; its AUC of Z, 74.73, is one random order of the ties, see below.
-    assert [
-        f"{percent(metric, records[recommender]):.2f}" for metric in METRICS
-    ] == printed
+    assert [f"{percent(metric, records[recommender]):.2f}" for metric in METRICS] == printed
 
 
 @pytest.mark.long
@@ -87,8 +85,7 @@ def test_ties_of_z(records):
     assert f"{percent('ap', records['Z']):.3f}" == "4.436"
     assert f"{percent('auc', records['Z']):.3f}" == "74.802"
     draws = [
-        percent("auc", records["Z"], "random", np.random.default_rng(seed))
-        for seed in range(400)
+        percent("auc", records["Z"], "random", np.random.default_rng(seed)) for seed in range(400)
     ]
     deviation = np.std(draws, ddof=1)
     assert np.mean(draws) == pytest.approx(74.802, abs=4 * deviation / np.sqrt(400))
@@ -113,15 +110,11 @@ def test_ranks_are_those_of_reference(records, recommender):
     # by more than it would if one user in a thousand did.
     assert (actual.n_better != stored.n_better).mean() <= 0.01
     for metric in METRICS:
-        assert percent(metric, actual) == pytest.approx(
-            percent(metric, stored), abs=0.02
-        )
+        assert percent(metric, actual) == pytest.approx(percent(metric, stored), abs=0.02)
 
 
 @pytest.mark.long
-@pytest.mark.parametrize(
-    "name", ["scorecard.csv", "ranges.csv", "figures/figure6.csv"]
-)
+@pytest.mark.parametrize("name", ["scorecard.csv", "ranges.csv", "figures/figure6.csv"])
 def test_tables_are_those_of_reference(results, name):
     stored, actual = (
         pd.read_csv(folder / name) for folder in (ROOT / "results/reference", results)

@@ -47,9 +47,7 @@ def test_check_arguments_out_of_range_is_refused(arguments):
 
 
 def test_check_arguments_at_bounds_passes():
-    check_arguments(
-        confidence=0.999, min_relevance=0, complete=True, seed=0, n_users=1, n_items=2
-    )
+    check_arguments(confidence=0.999, min_relevance=0, complete=True, seed=0, n_users=1, n_items=2)
     check_arguments(n_users=None, n_items=None, sampling=None, ties=None, seed=10**12)
 
 
@@ -75,10 +73,7 @@ def test_check_arguments_has_a_rule_for_each_use():
         if "check_arguments(" not in text:
             continue
         for node in ast.walk(ast.parse(text)):
-            if (
-                isinstance(node, ast.Call)
-                and getattr(node.func, "id", "") == "check_arguments"
-            ):
+            if isinstance(node, ast.Call) and getattr(node.func, "id", "") == "check_arguments":
                 names |= {keyword.arg for keyword in node.keywords if keyword.arg}
     assert names
     assert names <= set(arguments._RULES)

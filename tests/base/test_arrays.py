@@ -38,9 +38,7 @@ EXACT = 2**53  # whole numbers up to which float64 holds all
 @given(st.integers(0, 50), st.integers(0, 30), st.integers(1, 100))
 def test_blocks_cover_all_rows_within_entries(rows, columns, entries):
     parts = list(blocks(rows, columns, entries))
-    assert [row for part in parts for row in range(part.start, part.stop)] == list(
-        range(rows)
-    )
+    assert [row for part in parts for row in range(part.start, part.stop)] == list(range(rows))
     for part in parts:
         size = part.stop - part.start
         assert size * columns <= entries or size == 1
@@ -57,9 +55,7 @@ def test_concatenate_ranges_equals_loop(pairs):
     first, counts = np.array(pairs).T
     expected = [first + i for first, count in pairs for i in range(count)]
     assert concatenate_ranges(first, counts).tolist() == expected
-    assert run_starts(counts).tolist() == [
-        int(counts[:i].sum()) for i in range(counts.size)
-    ]
+    assert run_starts(counts).tolist() == [int(counts[:i].sum()) for i in range(counts.size)]
 
 
 @given(st.lists(st.tuples(small, small), max_size=9))
@@ -122,9 +118,7 @@ def test_adjust_p_values_holm_rejects_stepwise(p, level):
             break
         rejected.add(place)
     rejected_by_holm = {
-        place
-        for place, value in enumerate(adjust_p_values(p, "holm"))
-        if value <= level
+        place for place, value in enumerate(adjust_p_values(p, "holm")) if value <= level
     }
     assert rejected_by_holm == rejected
 
@@ -140,9 +134,7 @@ def test_geometric_sizes_differ():
 def test_integer_array():
     assert integer_array("x", np.array([[1, 2]], np.uint8)).dtype == np.int64
     assert integer_array("x", [], is_column=True).tolist() == []
-    assert integer_array("x", np.array([2**63 - 1], np.uint64)).tolist() == [
-        2**63 - 1
-    ]
+    assert integer_array("x", np.array([2**63 - 1], np.uint64)).tolist() == [2**63 - 1]
     for values in ([[1]], [1.0], [True], np.array([2**63], np.uint64)):
         with pytest.raises(InputError, match=r"^x "):
             integer_array("x", values, is_column=True)
@@ -182,9 +174,7 @@ def test_require_unique_names_first_duplicate():
 
 
 def test_require_all_names_first_bad_row():
-    with pytest.raises(
-        InputError, match=r"^row 2, column k: found 7; expected less$"
-    ):
+    with pytest.raises(InputError, match=r"^row 2, column k: found 7; expected less$"):
         require_all("k", np.array([1, 7, 9]), np.array([True, False, False]), "less")
     require_all("k", np.array([1]), np.array([True]), "less")
 
@@ -234,9 +224,7 @@ def test_check_sparse_refuses_bad_coordinates(axis, place):
     table = coo_array((np.ones(2), ([0, 1], [2, 0])), shape=(3, 3))
     check_sparse(table)
     table.coords[axis][1] = place
-    with pytest.raises(
-        InputError, match=r"damaged sparse matrix \(indices .* of 3\)"
-    ):
+    with pytest.raises(InputError, match=r"damaged sparse matrix \(indices .* of 3\)"):
         check_sparse(table)
 
 
@@ -259,9 +247,7 @@ def test_nonnegative_least_squares_equals_nnls(seed, rows, unknowns, doubled):
     matrix = np.abs(rng.normal(size=(rows, unknowns)))
     if doubled:
         matrix = np.c_[matrix, matrix]
-    target = matrix @ np.abs(rng.normal(size=matrix.shape[1])) + 0.1 * rng.normal(
-        size=rows
-    )
+    target = matrix @ np.abs(rng.normal(size=matrix.shape[1])) + 0.1 * rng.normal(size=rows)
     weights = nonnegative_least_squares(matrix, target, max_steps=1)
     assert weights.min() >= 0.0
     assert np.linalg.norm(matrix @ weights - target) == pytest.approx(

@@ -85,9 +85,7 @@ def test_cli_option():
         ("n (number of items)", "n (number of items)", "n (number of items)"),
     ],
 )
-def test_adapt_to_caller_names_argument_or_option(
-    text, in_python, on_the_command_line
-):
+def test_adapt_to_caller_names_argument_or_option(text, in_python, on_the_command_line):
     assert adapt_to_caller(text) == in_python
     with command_line():
         assert adapt_to_caller(text) == on_the_command_line
@@ -116,9 +114,7 @@ def test_messages_of_command_name_options(run, tmp_path, monkeypatch):
 
 
 def test_explain_has_what_table_leaves_out():
-    results = sm.correct(
-        [1, 1, 5, 40, 90], "recall@10", n_items=3541, n_negatives=100
-    )
+    results = sm.correct([1, 1, 5, 40, 90], "recall@10", n_items=3541, n_negatives=100)
     assert "explain()" in str(results)
     assert "likely: " in results.explain()
     assert "likely: " not in str(results)

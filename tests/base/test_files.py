@@ -227,9 +227,7 @@ def test_command_on_full_disk_names_output(tmp_path, monkeypatch, refusal_line):
     assert [path.name for path in tmp_path.iterdir()] == ["r.csv"]
 
 
-@pytest.mark.parametrize(
-    "spelling", ["s.csv", "./s.csv", "../{}/s.csv", "link.csv", "hard.csv"]
-)
+@pytest.mark.parametrize("spelling", ["s.csv", "./s.csv", "../{}/s.csv", "link.csv", "hard.csv"])
 def test_command_refuses_input_as_output(sampled, refusal_line, spelling):
     (sampled.parent / "link.csv").symlink_to(sampled)
     os.link(sampled, sampled.parent / "hard.csv")

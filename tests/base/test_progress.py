@@ -15,14 +15,10 @@ PRINTED = [{"HR@5": "0.41", "HR@10": "0.52", "n_items": 3000, "n_negatives": 99}
 SCORES = np.random.default_rng(0).random((40, 30))
 LONG_CALLS = {
     "rank": lambda **o: len(sm.rank(VECTORS, None, HELD_OUT, **o)) == 4,
-    "evaluate": lambda **o: (
-        sm.evaluate(SCORES, "hr@5", relevant=[3] * 40, **o)[0].n_users == 40
-    ),
+    "evaluate": lambda **o: sm.evaluate(SCORES, "hr@5", relevant=[3] * 40, **o)[0].n_users == 40,
     "check": lambda **o: len(sm.check(PRINTED, **o)) == 1,
     "evaluate_on_budget": lambda **o: (
-        sm.evaluate_on_budget(
-            SCORES, "hr@5", relevant=[3] * 40, seen=SCORES < 0, budget=20, **o
-        )
+        sm.evaluate_on_budget(SCORES, "hr@5", relevant=[3] * 40, seen=SCORES < 0, budget=20, **o)
         is not None
     ),
 }

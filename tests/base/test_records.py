@@ -57,9 +57,7 @@ def test_record_nan_equals_nan(value):
             return {key: again(each) for key, each in part.items()}
         if isinstance(part, list | tuple):
             return type(part)(map(again, part))
-        return (
-            type(part)("nan") if isinstance(part, float) and np.isnan(part) else part
-        )
+        return type(part)("nan") if isinstance(part, float) and np.isnan(part) else part
 
     a, b = Mean("a", value), Mean("a", again(value))
     assert a == b
@@ -105,17 +103,13 @@ def test_results_of_equal_calls_are_equal():
 
 
 def test_results_of_one_user_are_equal():
-    results = [
-        list(sm.evaluate([[0.1, 0.4, 0.3]], "hit@1", relevant=[1])) for _ in range(2)
-    ]
+    results = [list(sm.evaluate([[0.1, 0.4, 0.3]], "hit@1", relevant=[1])) for _ in range(2)]
     assert np.isnan(results[0][0].std_error)
     assert results[0] == results[1]
 
 
 def test_short_repr_shortens_long_arrays():
     assert short_repr(np.arange(3), "size", "ndim") == "ndarray(size=3, ndim=1)"
-    assert short_repr(np.arange(100), "T").startswith(
-        "ndarray(T=array([ 0,  1,  2, ..., 97, "
-    )
+    assert short_repr(np.arange(100), "T").startswith("ndarray(T=array([ 0,  1,  2, ..., 97, ")
     ten = "ndarray(T=array([0, 1, 2, 3, 4, 5, 6, 7, 8, 9]))"
     assert short_repr(np.arange(10), "T") == ten

@@ -111,9 +111,7 @@ def test_format_text_replaces_explanations():
     assert format_text(parts[:2], instead="x") == format_text(parts[:2])
 
 
-@pytest.mark.parametrize(
-    ("columns", "width"), [(10, 40), (40, 40), (41, 41), (60, 60)]
-)
+@pytest.mark.parametrize(("columns", "width"), [(10, 40), (40, 40), (41, 41), (60, 60)])
 def test_format_text_wraps_lines_to_terminal(monkeypatch, columns, width):
     monkeypatch.setenv("COLUMNS", str(columns))
     fits = "x" * 30 + " " + "y" * (width - 31)
@@ -121,10 +119,7 @@ def test_format_text_wraps_lines_to_terminal(monkeypatch, columns, width):
     assert format_text([f"{fits}y"]) == "x" * 30 + "\n  " + "y" * (width - 30) + "\n"
     # a word is never cut, 95 % stays together, and lines of their own stay so
     assert format_text(["z" * 70]) == "z" * 70 + "\n"
-    assert (
-        format_text(["w" * (width - 3) + " 95 % b"])
-        == "w" * (width - 3) + "\n  95 % b\n"
-    )
+    assert format_text(["w" * (width - 3) + " 95 % b"]) == "w" * (width - 3) + "\n  95 % b\n"
     rows = [{"a": 1}]
     assert format_text(["p\nq", rows, "r"]) == f"p\nq\n\n{format_table(rows)}\nr\n"
 

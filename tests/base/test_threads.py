@@ -30,9 +30,7 @@ N = 200
 @pytest.fixture
 def seen_threads(monkeypatch):
     """Threads of linear algebra whenever a metric is computed that a user registered."""
-    monkeypatch.setattr(
-        measures, "REGISTERED_METRICS", dict(measures.REGISTERED_METRICS)
-    )
+    monkeypatch.setattr(measures, "REGISTERED_METRICS", dict(measures.REGISTERED_METRICS))
     monkeypatch.setattr(measures, "_KINDS", dict(measures._KINDS))
     thread_counts = set()
 
@@ -131,9 +129,7 @@ def test_inner_products_are_computed_on_one_thread(monkeypatch):
 
     monkeypatch.setattr(products, "count_around_limits", noted)
     users = np.array([[1.0, 2.0], [3.0, 4.0]])
-    scores = products.InnerProducts(
-        users, np.array([[1.0, 0.0], [0.0, 1.0], [1.0, 1.0]])
-    )
+    scores = products.InnerProducts(users, np.array([[1.0, 0.0], [0.0, 1.0], [1.0, 1.0]]))
     with LIBRARIES.limit(limits=2):
         ranks = rank_items(scores, items_by_position([0, 1], "relevant"), n_jobs=2)
         assert threads() == {2}
@@ -173,9 +169,7 @@ def test_evaluate_on_budget_recommender_keeps_its_threads(monkeypatch):
     monkeypatch.setattr(Model, "fit", noted)
     seen_items = np.zeros((60, 200))
     with LIBRARIES.limit(limits=2):
-        sm.evaluate_on_budget(
-            score, "HR@10", relevant=np.arange(60), seen=seen_items, budget=30
-        )
+        sm.evaluate_on_budget(score, "HR@10", relevant=np.arange(60), seen=seen_items, budget=30)
         assert threads() == {2}
     assert thread_counts == {"model": {1}, "recommender": {2}}
 

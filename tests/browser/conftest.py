@@ -19,13 +19,9 @@ def browser():
     """Chromium without a window; skips the test if it or playwright is missing."""
     if not executable():
         pytest.skip("no chromium on the path (apt-get install chromium)")
-    library = pytest.importorskip(
-        "playwright.sync_api", reason="playwright is not installed"
-    )
+    library = pytest.importorskip("playwright.sync_api", reason="playwright is not installed")
     with library.sync_playwright() as driver:
-        chromium = driver.chromium.launch(
-            executable_path=executable(), args=["--no-sandbox"]
-        )
+        chromium = driver.chromium.launch(executable_path=executable(), args=["--no-sandbox"])
         yield chromium
         chromium.close()
 
@@ -70,8 +66,7 @@ class Opened:
     def keep_first_rows(self):
         """Remove the rows of long tables that are like the rows before them."""
         self.page.evaluate(
-            "document.querySelectorAll('tbody tr:nth-child(n + 6)')"
-            ".forEach((row) => row.remove())"
+            "document.querySelectorAll('tbody tr:nth-child(n + 6)').forEach((row) => row.remove())"
         )
 
     def show(self, width, height, **media):

@@ -16,9 +16,7 @@ SIZE = {"width": 1200, "height": 700}
 def main(page: Path, picture: Path) -> None:
     """Open the page and take its picture."""
     with sync_playwright() as driver:
-        browser = driver.chromium.launch(
-            executable_path=executable(), args=["--no-sandbox"]
-        )
+        browser = driver.chromium.launch(executable_path=executable(), args=["--no-sandbox"])
         context = browser.new_context(viewport=SIZE, color_scheme="light")
         Opened(context, page.resolve()).page.screenshot(path=picture)
         browser.close()

@@ -38,9 +38,7 @@ def test_search_chart_and_keys_select_results(opened):
     assert page.inner_text("#headline").startswith("Not from a paper.")
     page.click("#headline button")
     assert page.inner_text("#count").startswith("1 of ")
-    assert "CLAM-Rec" in page.inner_text("#about") or "clam" in page.evaluate(
-        "location.hash"
-    )
+    assert "CLAM-Rec" in page.inner_text("#about") or "clam" in page.evaluate("location.hash")
     page.fill("#query", "")
     before = page.evaluate("location.hash")
     page.focus("#map")
@@ -102,9 +100,7 @@ def test_one_metric_at_a_time_and_table_is_one_tab_stop(opened):
     page.focus("#rows button[tabindex='0']")
     assert page.locator("#rows button[tabindex='0']").count() == 1
     page.keyboard.press("ArrowDown")
-    assert page.evaluate("document.activeElement.textContent") in page.inner_text(
-        "#name"
-    )
+    assert page.evaluate("document.activeElement.textContent") in page.inner_text("#name")
     assert page.locator("#rows button[tabindex='0']").count() == 1
 
 
@@ -132,9 +128,7 @@ def test_texts_are_copied_and_files_saved(opened, tmp_path):
         path = tmp_path / f"atlas.{suffix}"
         saved.value.save_as(path)
         assert path.read_bytes().startswith(beginning)
-    rows = list(
-        csv.DictReader((tmp_path / "atlas.csv").read_text("utf-8").splitlines())
-    )
+    rows = list(csv.DictReader((tmp_path / "atlas.csv").read_text("utf-8").splitlines()))
     assert {row["data"] for row in rows} == {"Yelp (S3-Rec)"}
 
 
@@ -144,12 +138,9 @@ def test_own_number_in_percent(opened, hr, ndcg):
     for field, text in typed.items():
         opened.page.fill(field, text)
     ours = opened.page.evaluate("element('paper-words').textContent")
-    low_high = opened.page.evaluate(
-        "reported({hr: '0.8245', ndcg: '0.5905'}, 3416, 100, 6040).hr"
-    )
-    assert (
-        f"between {100 * low_high[0]:.2f} % and {100 * low_high[1]:.1f} %"
-        in ours.replace("\xa0", " ")
+    low_high = opened.page.evaluate("reported({hr: '0.8245', ndcg: '0.5905'}, 3416, 100, 6040).hr")
+    assert f"between {100 * low_high[0]:.2f} % and {100 * low_high[1]:.1f} %" in ours.replace(
+        "\xa0", " "
     )
     assert opened.page.get_attribute("#mine", "visibility") == "visible"
 

@@ -36,16 +36,12 @@ def test_printed_range_contains_that_of_library(opened, printed, n, m, users):
     ranges = opened.page.evaluate(REPORTED, [printed, n, m, users])
     names = {"hr": "HR@10", "ndcg": "NDCG@10"}
     values = {names[name]: value for name, value in printed.items()}
-    results = sampled_metrics.reported(
-        values, n_items=n, n_negatives=m, n_users=users
-    )
+    results = sampled_metrics.reported(values, n_items=n, n_negatives=m, n_users=users)
     for ends, result in zip(ranges.values(), results, strict=True):
         assert ends[0] <= result.range_low + 1e-6
         assert ends[1] >= result.range_high - 1e-6
         if users is None or printed.keys() == {"hr"}:
-            assert ends == pytest.approx(
-                [result.range_low, result.range_high], abs=1e-6
-            )
+            assert ends == pytest.approx([result.range_low, result.range_high], abs=1e-6)
 
 
 def test_contradicting_printed_numbers_have_no_range(opened):
@@ -86,9 +82,7 @@ def test_two_numbers_show_command(fresh):
         "--n-users",
         "6040",
     ]
-    box = page.evaluate(
-        REPORTED, [{"hr": "0.8240", "ndcg": "0.6389"}, 3252, 100, 6040]
-    )["hr"]
+    box = page.evaluate(REPORTED, [{"hr": "0.8240", "ndcg": "0.6389"}, 3252, 100, 6040])["hr"]
     printed = dict(word.split("=") for word in arguments[2:4])
     about = {"n_items": 3252, "n_negatives": 100, "n_users": 6040}
     (joint,) = sampled_metrics.reported(printed, "HR@10", **about)
@@ -99,9 +93,7 @@ def test_two_numbers_show_command(fresh):
 
 def test_controls_update_headline_and_address(fresh):
     page, head = fresh.page, "You asked for Recall@10. Against 100 random items"
-    assert page.inner_text("#headline").startswith(
-        f"{head} you measured about Recall@3"
-    )
+    assert page.inner_text("#headline").startswith(f"{head} you measured about Recall@3")
     page.check("#correct")
     assert page.inner_text("#headline").startswith(
         f"{head}, by BV 0.1, you measured about Recall@1"
@@ -111,9 +103,7 @@ def test_controls_update_headline_and_address(fresh):
     page.uncheck("#correct")
     page.focus("#m")
     page.keyboard.press("Home")
-    assert page.inner_text("#headline").endswith(
-        "nothing: all 2 are among the best 10."
-    )
+    assert page.inner_text("#headline").endswith("nothing: all 2 are among the best 10.")
     assert page.inner_text("#verdict").startswith("0 of 2 decided orders are right")
     page.select_option("#metric", "ndcg@10")
     assert page.inner_text("#truth").endswith("X 3.73\u00a0%")
@@ -190,9 +180,7 @@ def test_figures_can_be_saved(browser, report, tmp_path, kind, head):
 def test_own_page_of_sampled_ranks(browser, tmp_path):
     samples = {}
     for name in "XYZ":
-        ranks = Ranks.read(REFERENCE / f"ranks/{name}.parquet").take(
-            slice(None, None, 8)
-        )
+        ranks = Ranks.read(REFERENCE / f"ranks/{name}.parquet").take(slice(None, None, 8))
         sampled_ranks = draw_sampled_ranks(ranks, 100, np.random.default_rng(0))
         samples[name] = SampledRanks(sampled_ranks, ranks.n_candidates, 100)
     content = sampled_content(samples, ["recall@10"], ["sampled", "bv:0.1"])
@@ -217,14 +205,10 @@ def test_page_fits_screen_light_and_dark(fresh, width, scheme):
     assert page.evaluate("document.documentElement.scrollWidth") <= width
     ground = page.evaluate("getComputedStyle(document.body).backgroundColor")
     ink = page.evaluate("getComputedStyle(document.querySelector('#verdict')).color")
-    bright = [
-        sum(map(int, re.findall(r"\d+", colour))) > 384 for colour in (ground, ink)
-    ]
+    bright = [sum(map(int, re.findall(r"\d+", colour))) > 384 for colour in (ground, ink)]
     assert bright == [scheme == "light", scheme == "dark"]
     # The chart, its controls and its sentences fit one view, and labels are inside the chart.
-    top, last = (
-        page.locator(name).bounding_box() for name in ("#headline", "#pairs")
-    )
+    top, last = (page.locator(name).bounding_box() for name in ("#headline", "#pairs"))
     assert last["y"] + last["height"] - top["y"] <= 844
     for label in page.locator(".chart span").all():
         box = label.bounding_box()
@@ -254,9 +238,7 @@ def test_metric_names_stay_on_one_line(fresh):
     fresh.page.locator(".examples button").first.click()
     names = fresh.page.locator("#paper-bars b").all()
     assert [name.inner_text() for name in names] == ["HR@10", "NDCG@10"]
-    lines = (
-        "(name) => { const of = document.createRange(); of.selectNodeContents(name);"
-    )
+    lines = "(name) => { const of = document.createRange(); of.selectNodeContents(name);"
     lines += " return of.getClientRects().length; }"
     assert [name.evaluate(lines) for name in names] == [1, 1]
     assert fresh.page.evaluate("document.documentElement.scrollWidth") <= 390
@@ -270,9 +252,7 @@ def test_no_layout_shift_and_few_tab_stops(browser, report):
     with opened_at(browser, report, viewport=DESKTOP) as opened:
         page = opened.page
         assert sum(page.evaluate(shifts)) < 0.001
-        stops = [
-            page.keyboard.press("Tab") or page.evaluate(reached) for _ in range(20)
-        ]
+        stops = [page.keyboard.press("Tab") or page.evaluate(reached) for _ in range(20)]
         assert any(stops)
         pages = page.pdf(prefer_css_page_size=True).count(b"/Type /Page\n")
         assert 2 < pages <= 11
@@ -286,11 +266,7 @@ def test_page_without_javascript(browser, report):
     assert "204 published numbers" in page.inner_text("#result")
     assert page.inner_text("#headline").startswith("You asked for Recall@10.")
     assert page.inner_text("#verdict").startswith("0 of 2 decided orders are right")
-    assert (
-        page.locator(".slope svg line").count()
-        == page.locator(".chart .line").count()
-        == 3
-    )
+    assert page.locator(".slope svg line").count() == page.locator(".chart .line").count() == 3
     assert page.locator("table.cells").count() == 4
     assert page.locator(".drawing svg").count() == 8
     assert page.locator(".controls:visible, .download:visible").count() == 0
@@ -312,9 +288,7 @@ def test_cells_show_sign_of_verdict(opened, verdict, sign):
 
 def test_page_opens_with_result(fresh):
     fresh.show(1280, 800)
-    order = fresh.page.locator("main > section").evaluate_all(
-        "(all) => all.map(({ id }) => id)"
-    )
+    order = fresh.page.locator("main > section").evaluate_all("(all) => all.map(({ id }) => id)")
     assert order == ["result", "tables", "figures", "lens", "leaders", "paper",
                      "evidence", "cite"]  # fmt: skip
     for name in ("#result-head", ".lead", ".slope"):

@@ -68,14 +68,10 @@ def test_draws_unbiased_for_reciprocal_rank(left: int, better: int) -> None:
                 mean += line[0][0] + line[1][0] / (better + hits + 1)
                 if actual:
                     same = [one for one in orders if sum(one[:draws]) == actual]
-                    expected = np.mean(
-                        [mean_of_first(left, better, one) for one in same]
-                    )
+                    expected = np.mean([mean_of_first(left, better, one) for one in same])
                     assert line[0][0] == pytest.approx(expected, rel=1e-12)
                     assert line[1][0] == 0
-            assert mean / len(orders) == pytest.approx(
-                1 / (better + hits + 1), rel=1e-12
-            )
+            assert mean / len(orders) == pytest.approx(1 / (better + hits + 1), rel=1e-12)
 
 
 def test_draws_from_strata_uniform() -> None:
@@ -112,9 +108,7 @@ def lying(view: View, run: Model, lie: str, exact: Any) -> View:
         "half": 0.5 * exact,
     }[lie]
     mean[:2, dead] = 0.0
-    mean[2, dead] = np.minimum(
-        mean[2, dead], 1 / (run.counts.known_better[dead] + 1.0)
-    )
+    mean[2, dead] = np.minimum(mean[2, dead], 1 / (run.counts.known_better[dead] + 1.0))
     done = run.counts.n_left.sum(1) == 0
     mean[:, done] = view.mean[:, done]
     return view._replace(mean=mean, variance=0.1 * mean * (1 - mean), row_mean=mean)
@@ -126,9 +120,7 @@ class World:
     def __init__(self, users: int, items: int, seed: int, tied: bool = False) -> None:
         rng = np.random.default_rng(seed)
         self.scores = rng.normal(size=(users, items))
-        held_score = (
-            np.quantile(self.scores, rng.beta(3, 1, users), axis=1).diagonal().copy()
-        )
+        held_score = np.quantile(self.scores, rng.beta(3, 1, users), axis=1).diagonal().copy()
         self.scores[:, -1] = held_score
         if tied:
             self.scores = self.scores.round(1)
@@ -138,10 +130,7 @@ class World:
         ties = (self.scores == held_score[:, np.newaxis]).sum(1)
         places = [b + 1 + np.arange(t) for b, t in zip(better, ties, strict=True)]
         self.exact = np.array(
-            [
-                [measure.value_at(place, items).mean() for place in places]
-                for measure in METRICS
-            ]
+            [[measure.value_at(place, items).mean() for place in places] for measure in METRICS]
         )
 
     def counted(self, seed: int, n_known: int) -> StratumCounts:
@@ -179,16 +168,10 @@ def test_audit_unbiased_for_wrong_models(lie: Any, tied: bool) -> None:
         row, actual = audited(counts, 1800)
         centres.append([x.centre for x in row])
         thirds = [(x.high - x.low) / 6 for x in row]
-        near.append(
-            any(x.disagrees for x in row) or np.abs(exact - centres[-1]) <= thirds
-        )
+        near.append(any(x.disagrees for x in row) or np.abs(exact - centres[-1]) <= thirds)
         if any(x.disagrees for x in row):
-            assert [x.value for x in row] == [
-                np.clip(x.centre, x.low, x.high) for x in row
-            ]
-        covered.append(
-            [x.low <= value <= x.high for x, value in zip(row, exact, strict=True)]
-        )
+            assert [x.value for x in row] == [np.clip(x.centre, x.low, x.high) for x in row]
+        covered.append([x.low <= value <= x.high for x, value in zip(row, exact, strict=True)])
         assert counts.n_scored.sum() - 6 * 150 <= 1800
         assert actual.users.size > 0
     spread = np.std(centres, axis=0) / np.sqrt(runs)
@@ -203,9 +186,7 @@ def test_full_audit_exact_and_empty_audit_bounded(
     world = World(40, 30, 1)
     lie(world)
     row, _ = audited(world.counted(0, 6), 10**6)
-    assert [x.centre for x in row[:2]] == pytest.approx(
-        world.exact.mean(1)[:2], abs=1e-12
-    )
+    assert [x.centre for x in row[:2]] == pytest.approx(world.exact.mean(1)[:2], abs=1e-12)
     counts = world.counted(0, 6)
     row, actual = audited(counts, 0)
     assert counts.n_scored.sum() == 40 * 6
@@ -247,15 +228,11 @@ def test_phases_leave_scores(helps: bool, monkeypatch: pytest.MonkeyPatch) -> No
 def test_scan_until_enough_better_expected() -> None:
     rng = np.random.default_rng(3)
     scores = rng.normal(size=(30, 200))
-    held_score = (
-        np.sort(scores, axis=1)[:, -rng.integers(20, 50, 30)].diagonal().copy()
-    )
+    held_score = np.sort(scores, axis=1)[:, -rng.integers(20, 50, 30)].diagonal().copy()
     scores[:, -1] = held_score
     counts = counted(scores, 0, 60, scores)
     model = Model(counts, parse_metrics(["recall@20"]))
-    model.share = np.full_like(
-        model.share, 0.5
-    )  # half of all candidates are expected to be better
+    model.share = np.full_like(model.share, 0.5)  # half of all candidates are expected to be better
     audit = Audit(model, 10**6)
     n_known = counts.better.sum(1)
     n_scored = audit._plan_scores(np.arange(30), np.zeros(30, bool)).sum(axis=1)
@@ -268,10 +245,7 @@ def test_scan_until_enough_better_expected() -> None:
 def test_scan_length_by_hand() -> None:
     # All of the first 4 candidates and half of the next 4 are expected to be better: 6 of 8.
     left, rate = np.array([[4, 4]]), np.array([[1.0, 0.5]])
-    n_scored = [
-        _scan_length(left, rate, np.array([[missing]])).item()
-        for missing in range(1, 8)
-    ]
+    n_scored = [_scan_length(left, rate, np.array([[missing]])).item() for missing in range(1, 8)]
     assert n_scored == [1, 2, 3, 4, 6, 8, 0]
 
 
@@ -319,9 +293,7 @@ def test_record_phase_by_hand() -> None:
     # A user drawn with certainty adds no error; the other counts 1 / 0.5 times.
     assert audit.assumed[0] == pytest.approx([0.4 * (1 - 0.5) / 0.5**2])
     assert audit.assumed[1] == pytest.approx([(0 + 0.6**2 * (1 - 0.5) / 0.5**2) / 2])
-    assert estimate_errors(audit).shift == pytest.approx(
-        np.array([[0.1, 0, -0.2 / 0.5]])
-    )
+    assert estimate_errors(audit).shift == pytest.approx(np.array([[0.1, 0, -0.2 / 0.5]]))
     assert audit.noise == pytest.approx(np.array([[0, 0, -0.2 / np.sqrt(0.5)]]))
     # The assumed variance exceeds that of the other user, 0.2^2 (1 / 0.5^2 - 1 / 0.5), and noise.
     total, square = 0.8 + 0.3**2, 0.04 * 2 + 0.04 / 0.5
@@ -356,6 +328,4 @@ def test_audit_variance_unbiased() -> None:
         variances.append(actual.variance[0, 0])
     weights = np.array([1 - p, p * (1 - q), p * q])
     assert weights @ sums == pytest.approx(sum(change))
-    assert weights @ variances == pytest.approx(
-        weights @ np.square(sums) - sum(change) ** 2
-    )
+    assert weights @ variances == pytest.approx(weights @ np.square(sums) - sum(change) ** 2)

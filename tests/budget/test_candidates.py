@@ -21,9 +21,7 @@ class World:
         rng = np.random.default_rng(8)
         self.truth = rng.normal(size=(USERS, 3)) @ rng.normal(size=(3, ITEMS))
         self.scores = self.truth + 0.5 * rng.normal(size=(USERS, ITEMS))
-        self.held = np.argsort(-self.truth, axis=1)[
-            np.arange(USERS), rng.integers(0, 9, USERS)
-        ]
+        self.held = np.argsort(-self.truth, axis=1)[np.arange(USERS), rng.integers(0, 9, USERS)]
         self.seen = rng.random((USERS, ITEMS)) < 0.2
         self.some = rng.random((USERS, ITEMS)) < 0.4
         self.seen[np.arange(USERS), self.held] = False
@@ -49,10 +47,7 @@ def lists(marks: Any) -> list[list[int]]:
 
 
 def by_id(marks: Any) -> dict[int, list[int]]:
-    return {
-        7 + user: [3 * item for item in items]
-        for user, items in enumerate(lists(marks))
-    }
+    return {7 + user: [3 * item for item in items] for user, items in enumerate(lists(marks))}
 
 
 def table(marks: Any) -> pd.DataFrame:
@@ -63,9 +58,7 @@ def table(marks: Any) -> pd.DataFrame:
 def evaluate(world: World, **options: Any) -> Any:
     arguments = {"relevant": world.held, "budget": 20, "metrics": METRICS, **options}
     has_ids = isinstance(arguments["relevant"], dict | pd.DataFrame)
-    return evaluate_on_budget(
-        world.recommend_by_id if has_ids else world.recommend, **arguments
-    )
+    return evaluate_on_budget(world.recommend_by_id if has_ids else world.recommend, **arguments)
 
 
 FORMS = {
@@ -110,9 +103,7 @@ def test_candidates_limit_ranking(world: World, form: str) -> None:
         proxy = pd.DataFrame(proxy, *index)
     elif form == "lists":
         seen = lists(seen)
-    assert (
-        evaluate(world, seen=seen, proxy=proxy, **options).rows() == expected.rows()
-    )
+    assert evaluate(world, seen=seen, proxy=proxy, **options).rows() == expected.rows()
     allowed = (world.some & ~world.seen) | world.is_held_out
     assert all(allowed[pair] for pair in world.asked)
 
@@ -180,8 +171,6 @@ def test_popularity_counts_seen_items(world: World) -> None:
         ),
     ],
 )
-def test_invalid_candidates(
-    world: World, options: dict[str, Any], message: str
-) -> None:
+def test_invalid_candidates(world: World, options: dict[str, Any], message: str) -> None:
     with pytest.raises(InputError, match=message):
         evaluate(world, **options)

@@ -36,9 +36,7 @@ def by_loops(better: Any) -> bool:
         first.append(sum(a * (1 - b) for a, b in pairs))
         second.append(sum((1 - a) * b for a, b in pairs))
     n_first, n_second = sum(first) + 0.5, sum(second) + 0.5
-    terms = [
-        (a / n_first - b / n_second) ** 2 for a, b in zip(first, second, strict=True)
-    ]
+    terms = [(a / n_first - b / n_second) ** 2 for a, b in zip(first, second, strict=True)]
     distance = abs(np.log(n_first / n_second)) - norm.ppf(0.99) * sum(terms) ** 0.5
     return distance > np.log(3)
 
@@ -62,16 +60,12 @@ def test_proxy_test_matches_pairs(odds: float) -> None:
 @pytest.mark.long
 def test_proxy_test_error_rates() -> None:
     """A useless proxy, and one at the limit, pass in at most 1 %; good and reversed ones always."""
-    useless = [
-        does_proxy_help(counts_of(scores(200, 1.0, seed))) for seed in range(300)
-    ]
+    useless = [does_proxy_help(counts_of(scores(200, 1.0, seed))) for seed in range(300)]
     limit = [does_proxy_help(counts_of(scores(200, 3, seed))) for seed in range(300)]
     assert sum(useless) == 0
     assert sum(limit) <= 9  # 3 are expected
     for odds in (15.0, 1 / 15):
-        assert all(
-            does_proxy_help(counts_of(scores(200, odds, seed))) for seed in range(30)
-        )
+        assert all(does_proxy_help(counts_of(scores(200, odds, seed))) for seed in range(30))
 
 
 def test_proxy_test_counts_users_once() -> None:

@@ -21,9 +21,7 @@ WIDE = SimpleNamespace(
 )  # clips nothing
 
 
-def audited(
-    change: Any, probabilities: Any, n_phases: int, slack: Any = (0.0, 0.0)
-) -> Any:
+def audited(change: Any, probabilities: Any, n_phases: int, slack: Any = (0.0, 0.0)) -> Any:
     """Outcome of an audit of one user, who was drawn in the first `n_phases` phases."""
     phases = []
     for number in range(n_phases):

@@ -30,9 +30,7 @@ def exact_metrics(scores: Any, seen: Any, lists: list[Any]) -> Any:
             ideal = discounts[: min(K, len(relevant))].sum()
             recall = (places <= K).mean()
             ndcg = (1 / np.log2(places[places <= K] + 1)).sum() / ideal
-            values.append(
-                [recall, ndcg, (np.arange(1, places.size + 1) / places).mean()]
-            )
+            values.append([recall, ndcg, (np.arange(1, places.size + 1) / places).mean()])
     return np.mean(values, axis=0)
 
 
@@ -113,12 +111,8 @@ def test_seed_matters_batches_do_not(world: World) -> None:
 
 def test_input_forms_agree(world: World, caplog: pytest.LogCaptureFixture) -> None:
     pairs = [np.arange(world.held.size), world.held], world.seen.nonzero()
-    held, seen = (
-        pd.DataFrame({"user_id": 7 + u, "item_id": 3 * i}) for u, i in pairs
-    )
-    frame = pd.DataFrame(
-        world.scores, 7 + pairs[0][0], 3 * np.arange(world.scores.shape[1])
-    )
+    held, seen = (pd.DataFrame({"user_id": 7 + u, "item_id": 3 * i}) for u, i in pairs)
+    frame = pd.DataFrame(world.scores, 7 + pairs[0][0], 3 * np.arange(world.scores.shape[1]))
     items = pd.DataFrame({"item_id": frame.columns})
     by_id = lambda users, items: world.scores[users - 7, items // 3]  # noqa: E731
     caplog.set_level("INFO", "sampled_metrics")
@@ -169,30 +163,21 @@ def test_intervals_cover_all_recommenders(world: World, case: str) -> None:
         inside += covered(result, exact)
     assert np.all(inside >= 6)
     if case == "constant":
-        assert [x.value for x in result.estimates[0]] == pytest.approx(
-            exact, abs=0.01
-        )
+        assert [x.value for x in result.estimates[0]] == pytest.approx(exact, abs=0.01)
 
 
-def test_useless_proxy_detected(
-    world: World, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_useless_proxy_detected(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
     """If the proxy is taken as useful, intervals get wider."""
     noise = np.random.default_rng(6).random(world.truth.shape)
     widths = {}
     for helps in (True, False):
         if helps:
             monkeypatch.setattr(evaluation, "does_proxy_help", lambda _: True)
-        results = [
-            evaluate(world, world.scores, proxy=noise, seed=x, budget=60)
-            for x in range(6)
-        ]
+        results = [evaluate(world, world.scores, proxy=noise, seed=x, budget=60) for x in range(6)]
         monkeypatch.undo()
         assert {result.proxy_helps for result in results} == {(helps,)}
         assert max(result.n_asked[0] for result in results) <= 60 * world.held.size
-        widths[helps] = np.mean(
-            [[x.high - x.low for x in r.estimates[0]] for r in results], axis=0
-        )
+        widths[helps] = np.mean([[x.high - x.low for x in r.estimates[0]] for r in results], axis=0)
         if not helps:
             assert all("relation" in str(result) for result in results)
     assert np.all(widths[False] < widths[True])
@@ -206,11 +191,7 @@ def test_one_or_several_held_out_items(world: World, most: int) -> None:
     seen, lists = world.seen.toarray() > 0, []
     for user, item in enumerate(world.held):
         rest = np.setdiff1d(np.flatnonzero(~seen[user]), [item])
-        lists.append(
-            np.append(
-                item, rng.choice(rest, size=rng.integers(0, most), replace=False)
-            )
-        )
+        lists.append(np.append(item, rng.choice(rest, size=rng.integers(0, most), replace=False)))
     exact, inside = world.exact(world.scores, lists), np.zeros(3)
     for seed in range(6):
         result = evaluate(world, world.scores, lists, seed=seed, budget=60)
@@ -243,10 +224,7 @@ def test_one_or_several_held_out_items(world: World, most: int) -> None:
             },
             "metrics: mrr",
         ),
-        *[
-            ({"budget": x}, "budget is")
-            for x in (0, -1, np.nan, np.inf, "9", None, [9], True)
-        ],
+        *[({"budget": x}, "budget is") for x in (0, -1, np.nan, np.inf, "9", None, [9], True)],
         *[({"confidence": x}, "confidence is") for x in (0, 1, np.nan, "9", None)],
         *[({"seed": x}, "seed is") for x in (-1, 0.5, "1", None)],
         *[
@@ -267,20 +245,12 @@ def test_one_or_several_held_out_items(world: World, most: int) -> None:
                 lambda u, _: np.ma.masked_less(u, 1),
             )
         ],
-        *[
-            ({"proxy": x}, "proxy\\b")
-            for x in (None, 5, [], np.ones(3), lambda *_: "x", [["a"]])
-        ],
-        *[
-            ({"seen": x}, "seen\\b")
-            for x in (None, 5, [], np.ones(3), [["a"]], [[np.nan]])
-        ],
+        *[({"proxy": x}, "proxy\\b") for x in (None, 5, [], np.ones(3), lambda *_: "x", [["a"]])],
+        *[({"seen": x}, "seen\\b") for x in (None, 5, [], np.ones(3), [["a"]], [[np.nan]])],
         *[({"held": x}, "relevant\\b") for x in (5, [], np.full(150, np.nan), "ab")],
     ],
 )
-def test_wrong_arguments_named(
-    world: World, options: dict[str, Any], message: str
-) -> None:
+def test_wrong_arguments_named(world: World, options: dict[str, Any], message: str) -> None:
     arguments = {"score": world.scores, **options}
     with pytest.raises(InputError, match=message):
         evaluate(world, arguments.pop("score"), **arguments)
@@ -314,9 +284,7 @@ def test_proxy_of_other_shape_refused(world: World, proxy: Any, word: str) -> No
         evaluate_on_budget(world.scores.item, **arguments, proxy=proxy)
 
 
-@pytest.mark.parametrize(
-    ("budget", "lists", "warns"), [(12, 3, True), (64, 16, False)]
-)
+@pytest.mark.parametrize(("budget", "lists", "warns"), [(12, 3, True), (64, 16, False)])
 def test_expected_interval_logged(
     budget: float, lists: float, warns: bool, caplog: pytest.LogCaptureFixture
 ) -> None:
@@ -348,10 +316,7 @@ def test_budget_above_candidates_warns(
     said = [record for record in caplog.records if "all 4" in record.getMessage()]
     assert bool(said) == warns
     if warns:
-        assert (
-            f"{result.n_candidates:,} candidates, which are all scored"
-            in said[0].getMessage()
-        )
+        assert f"{result.n_candidates:,} candidates, which are all scored" in said[0].getMessage()
     assert f"; {result.n_asked[0]:,} in all" in " ".join(str(result).split())
 
 
@@ -389,9 +354,7 @@ DISTURBED = {
 @pytest.mark.filterwarnings("ignore::sampled_metrics.InputWarning")
 @pytest.mark.parametrize("batch_size", [None, 1000])
 @pytest.mark.parametrize("kind", DISTURBED)
-def test_batch_dependent_scores_warn(
-    world: World, kind: str, batch_size: int | None
-) -> None:
+def test_batch_dependent_scores_warn(world: World, kind: str, batch_size: int | None) -> None:
     result = evaluate(world, DISTURBED[kind](world), batch_size=batch_size)
     assert any("score" in note for note in result.notes)
 
@@ -416,9 +379,7 @@ def test_cutoff_beyond_candidates(world: World) -> None:
 @pytest.mark.filterwarnings("ignore::sampled_metrics.InputWarning")
 class TestTies:
     RNG = np.random.default_rng(1)
-    SCORES = RNG.normal(size=(200, 8)) @ RNG.normal(size=(8, 300)) + RNG.normal(
-        size=300
-    )
+    SCORES = RNG.normal(size=(200, 8)) @ RNG.normal(size=(8, 300)) + RNG.normal(size=300)
     HELD = (SCORES + 2 * RNG.gumbel(size=SCORES.shape)).argmax(axis=1)
     SEEN = np.zeros(SCORES.shape, bool)
 

@@ -51,9 +51,7 @@ def counted(tied: bool, lists: Any = None) -> tuple[StratumCounts, Any]:
     proxy = scores + rng.normal(size=scores.shape)
     strata = Strata(data, make_proxy(proxy, data), 1)
     counts = StratumCounts(strata, lambda users, items: scores[users, items])
-    counts.score_next(
-        np.minimum(rng.integers(0, 5, strata.sizes.shape), strata.sizes)
-    )
+    counts.score_next(np.minimum(rng.integers(0, 5, strata.sizes.shape), strata.sizes))
     return counts, scores
 
 
@@ -96,9 +94,7 @@ class Loops:
 
     def step(self) -> None:
         posterior = self.posterior()
-        cells = {
-            (row, s): self.of_cell(row, s) for row in self.rows for s in self.strata
-        }
+        cells = {(row, s): self.of_cell(row, s) for row in self.rows for s in self.strata}
         self.share = [
             [
                 min(max(
@@ -194,23 +190,17 @@ def test_model_matches_loops(tied: bool, lists: Any) -> None:
             continue
         mean[:, user], variance[:, user] = first, second
         np.testing.assert_allclose(view.mean[:, user], first, rtol=3e-3, atol=5e-4)
-        np.testing.assert_allclose(
-            view.variance[:, user], second, rtol=3e-2, atol=1e-3
-        )
+        np.testing.assert_allclose(view.variance[:, user], second, rtol=3e-2, atol=1e-3)
 
 
-@pytest.mark.parametrize(
-    ("lists", "tied"), [(None, False), (None, True), (LISTS, False)]
-)
+@pytest.mark.parametrize(("lists", "tied"), [(None, False), (None, True), (LISTS, False)])
 def test_gain_matches_loops(lists: Any, tied: bool) -> None:
     """A row's variance is shared out over strata by the variance of an unscored candidate."""
     counts, _ = counted(tied, lists)
     model = Model(counts, METRICS)
     loops = Loops(counts, model)
     posterior = model.posterior
-    cells = {
-        (row, s): loops.of_cell(row, s) for row in loops.rows for s in loops.strata
-    }
+    cells = {(row, s): loops.of_cell(row, s) for row in loops.rows for s in loops.strata}
     share = [
         [
             min(max((sum(posterior[r, g] * cells[r, s][1] for r in loops.rows) + 0.3)
@@ -220,27 +210,18 @@ def test_gain_matches_loops(lists: Any, tied: bool) -> None:
         ]
         for g in loops.classes
     ]  # fmt: skip
-    means = np.array(
-        [[loops.unscored(r, g, share) for g in loops.classes] for r in loops.rows]
-    )
+    means = np.array([[loops.unscored(r, g, share) for g in loops.classes] for r in loops.rows])
     n_known = counts.better.sum(axis=1) + counts.above
     n_known += counts.tied.sum(axis=1) // 2
-    _, variance = model._poisson.moments(
-        posterior, n_known, means
-    )  # tested separately
+    _, variance = model._poisson.moments(posterior, n_known, means)  # tested separately
     expected = np.zeros_like(counts.n_scored, dtype=float)
     for row in loops.rows:
         user = counts.strata.user_of_row[row]
-        chance = [
-            sum(posterior[row, g] * share[g][s] for g in loops.classes)
-            for s in loops.strata
-        ]
+        chance = [sum(posterior[row, g] * share[g][s] for g in loops.classes) for s in loops.strata]
         spread = [p * (1 - p) for p in chance]
         left = counts.strata.sizes[user] - counts.n_scored[user]
         total = sum(a * b for a, b in zip(left, spread, strict=True))
-        by_score = (
-            variance[0, row] / 4 + variance[1, row] + variance[2, row]
-        ) / total
+        by_score = (variance[0, row] / 4 + variance[1, row] + variance[2, row]) / total
         for s in loops.strata:
             expected[user, s] += by_score * spread[s]
     np.testing.assert_allclose(model.gain(), expected, rtol=1e-9)
@@ -279,10 +260,7 @@ def test_strata_and_initial_shares_by_hand() -> None:
     levels = [0.3, sqrt(0.3 * 85), 85]
     middles = [sqrt(1 * 5), sqrt(6 * 100)]
     expected = [
-        [
-            min(max(0.95 / (1 + (middle / level) ** 1.2), 0.07 / 100), 0.98)
-            for middle in middles
-        ]
+        [min(max(0.95 / (1 + (middle / level) ** 1.2), 0.07 / 100), 0.98) for middle in middles]
         for level in levels
     ]
     np.testing.assert_allclose(actual, expected, rtol=1e-12)
@@ -317,9 +295,7 @@ def test_rounds_score_largest_gain(total: int) -> None:
     first, last = (n > 0).sum() / USERS + 3, total / USERS
     limits = [last]
     if last > first:
-        limits = np.geomspace(
-            first, last, max(4, int(3 * log(last / first)))
-        ).tolist()
+        limits = np.geomspace(first, last, max(4, int(3 * log(last / first)))).tolist()
     m = (n > 0).astype(int)
     fewest = [5, 10, 10, 12, 15, 20, *[25] * n.shape[1]]
     turns = 0
@@ -349,9 +325,7 @@ def first_of(users: int, items: int) -> tuple[StratumCounts, Any]:
     scores[:, -1] = 2.0
     data = read_data(np.full(users, items - 1), csr_array(scores.shape))
     proxy = make_proxy(np.random.default_rng(8).random(scores.shape), data)
-    return StratumCounts(
-        Strata(data, proxy, 1), lambda users, items: scores[users, items]
-    ), scores
+    return StratumCounts(Strata(data, proxy, 1), lambda users, items: scores[users, items]), scores
 
 
 @pytest.mark.parametrize(
@@ -362,9 +336,7 @@ def first_of(users: int, items: int) -> tuple[StratumCounts, Any]:
 def test_number_of_classes_and_bins(rows: int, classes: int, bins: int) -> None:
     """20 to 40 classes, one per 20 rows; one bin per 100 rows, half of them for the best 30 %."""
     counts, _ = first_of(rows, 50)
-    counts.strata.share_before = (
-        np.random.default_rng(0).permutation(rows).astype(float)
-    )
+    counts.strata.share_before = np.random.default_rng(0).permutation(rows).astype(float)
     model = Model(counts, METRICS)
     assert model.posterior.shape == (rows, classes)
     inside = model._in_bin[np.argsort(counts.strata.share_before)]
@@ -407,9 +379,7 @@ def test_audit_phases_by_hand() -> None:
     top = view.greatest[:, users]
     assert top == pytest.approx(np.ones_like(top))
     expected = view.variance[:, users] + 0.001 * top**2
-    np.testing.assert_allclose(
-        assumed[0], expected @ first.variance_factor[users], rtol=1e-12
-    )
+    np.testing.assert_allclose(assumed[0], expected @ first.variance_factor[users], rtol=1e-12)
     worth = expected[0] / 4 + expected[1]
     quotient = first.draw_probability[users] / np.sqrt(worth)
     assert first.draw_probability.max() == 1  # users not drawn have probability 1
@@ -450,36 +420,26 @@ def test_average_over_ties_by_hand() -> None:
     recall = average_over_ties(parse_metrics(["recall@10"]), better, tied)[0]
     assert recall == pytest.approx([1, 2 / 5, 1])
     average = average_over_ties(parse_metrics(["ap"]), better, tied)[0]
-    assert average == pytest.approx(
-        [(1 + 1 / 2 + 1 / 3) / 3, np.mean(1 / np.arange(9, 14)), 1 / 4]
-    )
+    assert average == pytest.approx([(1 + 1 / 2 + 1 / 3) / 3, np.mean(1 / np.arange(9, 14)), 1 / 4])
 
 
-@pytest.mark.parametrize(
-    "names", [["recall@10", "ndcg@5", "ap"], ["ap"], ["recall@100"]]
-)
+@pytest.mark.parametrize("names", [["recall@10", "ndcg@5", "ap"], ["ap"], ["recall@100"]])
 def test_poisson_tables_match_sums(names: list[str]) -> None:
     metrics = parse_metrics(names)
     depth = max((one.cutoff for one in metrics if one.cutoff), default=10)
     tables = PoissonMeans(metrics, depth, 5000)
     better = np.array([0, 2, 7, 60, 4])
-    mean = np.array(
-        [[0.002, 3.0], [12.0, 0.7], [150.0, 1.0], [5.0, 900.0], [0.0, 2500.0]]
-    )
+    mean = np.array([[0.002, 3.0], [12.0, 0.7], [150.0, 1.0], [5.0, 900.0], [0.0, 2500.0]])
     share = np.array([[0.3, 0.7], [0.5, 0.5], [1.0, 0.0], [0.2, 0.8], [0.6, 0.4]])
     moments = tables.moments(share, better, mean)
     support = np.arange(6000)
     law = poisson.pmf(support, mean[:, :, np.newaxis])
     for index, metric in enumerate(metrics):
-        values = metric.value_at(better[:, np.newaxis] + support + 1, 10_000)[
-            :, np.newaxis
-        ]
+        values = metric.value_at(better[:, np.newaxis] + support + 1, 10_000)[:, np.newaxis]
         first = (share * (law * values).sum(2)).sum(1)
         second = (share * (law * values**2).sum(2)).sum(1)
         assert moments[0][index] == pytest.approx(first, rel=2e-3, abs=2e-4)
-        assert moments[1][index] == pytest.approx(
-            second - first**2, rel=2e-2, abs=5e-4
-        )
+        assert moments[1][index] == pytest.approx(second - first**2, rel=2e-2, abs=5e-4)
 
 
 def test_ap_beyond_depth_matches_sum() -> None:
@@ -495,7 +455,5 @@ def test_ap_beyond_depth_matches_sum() -> None:
 @pytest.mark.parametrize("name", ["recall", "recall@0", "auc", "ndcg", "ndcg@-1"])
 def test_unknown_metrics(name: str) -> None:
     for names in ([name], name):
-        with pytest.raises(
-            InputError, match=r"unknown me(tric|asure)|expected a list"
-        ):
+        with pytest.raises(InputError, match=r"unknown me(tric|asure)|expected a list"):
             parse_metrics(names)

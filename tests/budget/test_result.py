@@ -12,9 +12,7 @@ from sampled_metrics.budget import BudgetResult, Estimate
 from sampled_metrics.budget.result import count_ranked_users, estimate_p_value
 
 
-def estimate(
-    centre: float, slack: float = 0.0, error: float = 0.01, value: Any = None
-) -> Estimate:
+def estimate(centre: float, slack: float = 0.0, error: float = 0.01, value: Any = None) -> Estimate:
     half = stats.t.ppf(0.975, 20.0) * error + slack
     model = centre if value is None else value
     return Estimate(model, centre - half, centre + half, centre, error, 20.0, model)
@@ -27,9 +25,7 @@ def result(leads: list[float], **changed: Any) -> BudgetResult:
         "names": ("A", "B", "C"),
         "metrics": ("recall@10",),
         "estimates": [[estimate(0.1)], [estimate(0.2, value=0.19)], [estimate(0.3)]],
-        "differences": {
-            pair: [estimate(difference)] for pair, difference in pairs.items()
-        },
+        "differences": {pair: [estimate(difference)] for pair, difference in pairs.items()},
         "n_asked": (1000, 1000, 1000),
         "n_held_out": 50,
         "n_users": 50,
@@ -61,9 +57,7 @@ def test_orders_corrected_for_pairs() -> None:
     several = result([0.023, 0.1, -0.005])
     alone, corrected = several.compare(correction="none"), several.compare()
     assert [one.p_value for one in alone] == pytest.approx(p)
-    assert [one.p_value for one in corrected] == pytest.approx(
-        [2 * p[0], 3 * p[1], p[2]]
-    )
+    assert [one.p_value for one in corrected] == pytest.approx([2 * p[0], 3 * p[1], p[2]])
     assert [one.order for one in alone] == ["b", "b", "undecided"]
     assert [one.order for one in corrected] == ["undecided", "b", "undecided"]
     assert corrected[1].verdict == "C is above A"
@@ -153,9 +147,7 @@ def test_notes_of_one_recommender() -> None:
     assert not has(lines, "order:")
     assert not has(lines, "b - a:")
     assert not has(lines, "That is soon")
-    exact = str(
-        BudgetResult(**{**result([0, 0, 0]).__dict__, **one, "n_asked": (5000,)})
-    )
+    exact = str(BudgetResult(**{**result([0, 0, 0]).__dict__, **one, "n_asked": (5000,)}))
     assert "because all candidates were scored" in exact
     assert "interval:" not in exact
 
@@ -181,9 +173,7 @@ def test_p_value_of_clipped_interval(low: float, high: float) -> None:
     """The clipped side of the interval is shorter; the other one shows how far it reaches."""
     half = stats.norm.ppf(0.975) * 0.05
     for centre in (0.01, -0.01):
-        whole = Estimate(
-            0, centre - half - 0.2, centre + half + 0.2, centre, 0.05, 1e6, 0
-        )
+        whole = Estimate(0, centre - half - 0.2, centre + half + 0.2, centre, 0.05, 1e6, 0)
         clipped = whole._replace(low=max(whole.low, low), high=min(whole.high, high))
         reach = max(clipped.high - centre, centre - clipped.low)
         slack = max(0.0, reach - half)

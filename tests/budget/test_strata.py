@@ -56,8 +56,7 @@ def test_order_follows_proxy(entries: int, monkeypatch: pytest.MonkeyPatch) -> N
     seen, held, scores = world()
     data = read_data(held, seen)
     orders = [
-        ordered(data, proxy)
-        for proxy in (scores, csr_array(scores), lambda users: scores[users])
+        ordered(data, proxy) for proxy in (scores, csr_array(scores), lambda users: scores[users])
     ]
     events = np.asarray(seen.sum(axis=0)).ravel()
     by_events = ordered(data, "popularity")[1]
@@ -65,20 +64,14 @@ def test_order_follows_proxy(entries: int, monkeypatch: pytest.MonkeyPatch) -> N
         allowed = seen[[user]].toarray()[0] == 0
         allowed[held[user]] = False
         expected = sorted_items(scores[user], allowed)
-        assert [items[user] for _, items in orders] == [
-            cut(expected, orders[0][0])
-        ] * 3
+        assert [items[user] for _, items in orders] == [cut(expected, orders[0][0])] * 3
         above = (scores[user][expected] > scores[user, held[user]]).mean()
         assert orders[0][0].share_before[user] == pytest.approx(above)
         assert by_events[user] == cut(sorted_items(events, allowed), orders[0][0])
 
 
-@pytest.mark.parametrize(
-    ("entries", "length"), [(1, 40), (USERS * 99, 40), (USERS * 100, 100)]
-)
-def test_tail_in_random_order(
-    entries: int, length: int, monkeypatch: pytest.MonkeyPatch
-) -> None:
+@pytest.mark.parametrize(("entries", "length"), [(1, 40), (USERS * 99, 40), (USERS * 100, 100)])
+def test_tail_in_random_order(entries: int, length: int, monkeypatch: pytest.MonkeyPatch) -> None:
     """A user's head ends at the last edge within the user's part of all entries."""
     seen, held, scores = world(1, 300)
     data = read_data(held, seen)
@@ -96,9 +89,7 @@ def test_tail_in_random_order(
 
 
 @pytest.mark.parametrize("entries", [1, 1 << 25])
-def test_stratum_starts_with_random_sample(
-    entries: int, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_stratum_starts_with_random_sample(entries: int, monkeypatch: pytest.MonkeyPatch) -> None:
     """All pairs of the 8 candidates of the second stratum are equally frequent."""
     monkeypatch.setattr(strata_module, "LEAST_HEAD", 5)
     monkeypatch.setattr(strata_module, "HEAD_ENTRIES", entries)
@@ -136,12 +127,8 @@ def test_pairs_scored_once() -> None:
     pairs.clear()  # without held-out items
     while counts.n_left.any():
         counts.score_next(np.minimum(counts.n_left, 3))
-    assert sorted(pairs) == [
-        (user, i) for user in range(USERS) for i in free[user][2:].tolist()
-    ]
-    for row, (user, item) in enumerate(
-        zip(data.user_of_row, data.held_out_items, strict=True)
-    ):
+    assert sorted(pairs) == [(user, i) for user in range(USERS) for i in free[user][2:].tolist()]
+    for row, (user, item) in enumerate(zip(data.user_of_row, data.held_out_items, strict=True)):
         better = int((scores[user][free[user][2:]] > scores[user, item]).sum())
         assert counts.better[row].sum() == better
 

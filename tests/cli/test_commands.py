@@ -81,10 +81,7 @@ def rows(run, folder):
 
 
 def column(rows, *keys):
-    return [
-        row[keys[0]] if len(keys) == 1 else tuple(row[key] for key in keys)
-        for row in rows
-    ]
+    return [row[keys[0]] if len(keys) == 1 else tuple(row[key] for key in keys) for row in rows]
 
 
 @pytest.mark.parametrize(
@@ -148,8 +145,7 @@ def test_sample_then_correct(rows, run):
     for seed, path in ((1, "a.parquet"), (1, "b.csv"), (2, "c.csv")):
         run(*shlex.split(f"{DRAW} --repetitions 5 --seed {seed} --output {path}"))
     first, again, other = (
-        rows(f"correct {name} --n-negatives 9")
-        for name in ("a.parquet", "b.csv", "c.csv")
+        rows(f"correct {name} --n-negatives 9") for name in ("a.parquet", "b.csv", "c.csv")
     )
     assert first == again != other
     assert (first[0]["n_users"], first[0]["n_items"]) == (3, 100)
@@ -193,9 +189,7 @@ def test_sample_several_held_out_items(rows, folder):
     assert column(table, "repetition", "user_id", "item_id") == ids
     assert column(table, "n_candidates") == [9, 9, 8, 8, 8] * 2
     for time in (0, 1):
-        first, second, *others = column(table, "sampled_rank")[
-            5 * time : 5 * time + 5
-        ]
+        first, second, *others = column(table, "sampled_rank")[5 * time : 5 * time + 5]
         assert others == [3, 4, 6]
         assert (first, second) in ((1, 4), (1, 5))
     table = rows("sample r.csv --n-items 100 --n-negatives 99 --repetitions 1")
@@ -241,9 +235,7 @@ def test_few_effective_users_are_noted(run, folder):
     (folder / "few.csv").write_text("rank\n1\n2\n" + "1500\n" * 48)
     note = run("evaluate", "few.csv", "--n-items", 2000).stdout.partition("\n\n")[2]
     # AUC has about 39 effective users, which are enough.
-    named = re.findall(
-        r"^(\S+): about (\d+) of 50 users carry[^%]* (\S+) %", note, re.MULTILINE
-    )
+    named = re.findall(r"^(\S+): about (\d+) of 50 users carry[^%]* (\S+) %", note, re.MULTILINE)
     assert named == [("ndcg@10", "2", "95"), ("ap", "2", "95")]
 
 
@@ -320,9 +312,7 @@ def test_memory_error_is_one_line(refusal_line, folder, monkeypatch):
     del folder
     greedy = Mock(side_effect=MemoryError("Unable to allocate 7.28 TiB"))
     monkeypatch.setattr("sampled_metrics.evaluation.correct.correct", greedy)
-    assert refusal_line(*CORRECT.split()) == (
-        "not enough memory: Unable to allocate 7.28 TiB"
-    )
+    assert refusal_line(*CORRECT.split()) == ("not enough memory: Unable to allocate 7.28 TiB")
 
 
 def test_help_and_version(run):

@@ -40,9 +40,7 @@ def folder(tmp_path, monkeypatch):
     np.save(tmp_path / "scores.npy", rng.random((N_USERS, 101)))
     for name, power in (("A", 4.0), ("B", 2.0), ("ranks", 2.0)):
         better = (N_ITEMS * rng.random(N_USERS) ** power).astype(int)
-        ranks = Ranks(
-            [N_ITEMS] * N_USERS, better, [0] * N_USERS, users=np.arange(N_USERS)
-        )
+        ranks = Ranks([N_ITEMS] * N_USERS, better, [0] * N_USERS, users=np.arange(N_USERS))
         ranks.write(tmp_path / f"{name}.parquet")
         (sampled,) = draw_sampled_ranks(ranks, 100, [rng])
         table = pd.DataFrame({"user_id": np.arange(N_USERS), "sampled_rank": sampled})

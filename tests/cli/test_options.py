@@ -114,20 +114,14 @@ def test_option_reaches_function(command, monkeypatch, tmp_path):
             continue
         words, value = OTHERWISE.get((command, option), VALUES.get(option))
         changed = arguments_of_call(command, words, monkeypatch)
-        different = [
-            passed
-            for place, passed in changed.items()
-            if without.get(place) != passed
-        ]
+        different = [passed for place, passed in changed.items() if without.get(place) != passed]
         equal = [passed for passed in different if passed == value]
         assert [type(passed) for passed in equal] == [type(value)], option
         assert len(different) == 1 + (option == "ranks"), option  # there are two
 
 
 @pytest.mark.parametrize("command", CALLS)
-def test_option_that_is_left_out_has_the_default_of_the_function(
-    command, monkeypatch, tmp_path
-):
+def test_option_that_is_left_out_has_the_default_of_the_function(command, monkeypatch, tmp_path):
     monkeypatch.chdir(tmp_path)
     module, _, name = CALLS[command][1].rpartition(".")
     function = getattr(importlib.import_module(f"sampled_metrics.{module}"), name)

@@ -66,11 +66,7 @@ def read_results(project):
         for path in project.results.rglob("*")
         if path.is_file()
     }
-    return {
-        name: contents[name]
-        for name in sorted(contents)
-        if not name.startswith(LEFT_OUT)
-    }
+    return {name: contents[name] for name in sorted(contents) if not name.startswith(LEFT_OUT)}
 
 
 def compare(expected, actual):
@@ -104,9 +100,7 @@ def disturb():
         (lambda job: slurm.set_node_state(job["NodeList"], "DOWN"), "NODE_FAIL"),
     ):
         deadline = time.monotonic() + UNTIL_RANKING
-        while time.monotonic() < deadline and len(disturbed) < (
-            1 if state == "CANCELLED" else 2
-        ):
+        while time.monotonic() < deadline and len(disturbed) < (1 if state == "CANCELLED" else 2):
             at_work = [
                 job
                 for job in slurm.records().values()
@@ -114,32 +108,24 @@ def disturb():
             ]
             for job in at_work[:1]:
                 disturbance(job)
-                slurm.wait(
-                    lambda job=job: state_of(job) not in ("RUNNING", "COMPLETING"), 30
-                )
+                slurm.wait(lambda job=job: state_of(job) not in ("RUNNING", "COMPLETING"), 30)
                 if state == "NODE_FAIL":
                     slurm.set_node_state(job["NodeList"], "RESUME")
                 if state_of(job) == state:
                     disturbed.append(job)
             time.sleep(0.2)
     if len(disturbed) < 2:
-        raise slurm.ClusterError(
-            "no job of ranking could be cancelled, or lost its node"
-        )
+        raise slurm.ClusterError("no job of ranking could be cancelled, or lost its node")
     return disturbed
 
 
 def require_killed_for_memory(folder):
     """Raise ClusterError unless a job was killed for its memory and then repeated with more."""
-    jobs = [
-        job for job in slurm.records().values() if job["Comment"].startswith(STARVED)
-    ]
+    jobs = [job for job in slurm.records().values() if job["Comment"].startswith(STARVED)]
     killed = slurm.jobs_over_memory(folder)
     states = [(job["JobId"] in killed, job["JobState"]) for job in jobs]
     if len(jobs) != 2 or not states[0][0] or states[1] != (False, "COMPLETED"):
-        raise slurm.ClusterError(
-            f"{STARVED}, killed for its memory, and state: {states}"
-        )
+        raise slurm.ClusterError(f"{STARVED}, killed for its memory, and state: {states}")
 
 
 def run_through_slurm(project):
@@ -171,19 +157,11 @@ def run_through_slurm(project):
                 os.killpg(process.pid, signal.SIGKILL)
                 process.wait()
     if process.returncode:
-        raise slurm.ClusterError(
-            f"Snakemake ended with {process.returncode}:\n{log.read_text()}"
-        )
+        raise slurm.ClusterError(f"Snakemake ended with {process.returncode}:\n{log.read_text()}")
     for job in disturbed:
-        jobs = [
-            other
-            for other in slurm.records().values()
-            if other["Comment"] == job["Comment"]
-        ]
+        jobs = [other for other in slurm.records().values() if other["Comment"] == job["Comment"]]
         if len(jobs) < 2 or jobs[-1]["JobState"] != "COMPLETED":
-            raise slurm.ClusterError(
-                f"{job['Comment']} was disturbed and not run again"
-            )
+            raise slurm.ClusterError(f"{job['Comment']} was disturbed and not run again")
 
 
 def announce(stage):
@@ -201,15 +179,11 @@ def stop(*_):
 def run(archive):
     """Run the study without and with SLURM, and compare; without an archive, a small study."""
     began = time.monotonic()
-    temporary = tempfile.TemporaryDirectory(
-        prefix="cluster.", ignore_cleanup_errors=True
-    )
+    temporary = tempfile.TemporaryDirectory(prefix="cluster.", ignore_cleanup_errors=True)
     with temporary as name, slurm.cluster() as daemons, end_children():
         folder, small = Path(name), archive is None
         if small:
-            archive = write_archive(
-                folder / "small.zip", as_ratings(synthetic_interactions())
-            )
+            archive = write_archive(folder / "small.zip", as_ratings(synthetic_interactions()))
         projects = []
         for place in ("here", "there"):
             (folder / place).mkdir()

@@ -67,9 +67,7 @@ def reason_unavailable():
         return "starting SLURM needs root"
     if importlib.util.find_spec("snakemake_executor_plugin_slurm") is None:
         return "snakemake-executor-plugin-slurm is not installed (extra `cluster`)"
-    running = [
-        name for name in (*DAEMONS, "slurmstepd") if output("pgrep", "-x", name)
-    ]
+    running = [name for name in (*DAEMONS, "slurmstepd") if output("pgrep", "-x", name)]
     if running:
         return f"{running[0]} is running on this machine, and was not started by this test"
     if not all(map(shutil.which, DAEMONS)) and shutil.which("apt-get"):
@@ -95,8 +93,7 @@ def output(*command, **options):
 def parse_records(text):
     """Parse the output of `scontrol show job --oneliner` into records by job id."""
     lines = [
-        dict(re.findall(r"(\S+?)=(.*?)(?=\s+[\w/:]+=|\s*$)", line))
-        for line in text.splitlines()
+        dict(re.findall(r"(\S+?)=(.*?)(?=\s+[\w/:]+=|\s*$)", line)) for line in text.splitlines()
     ]
     return {fields["JobId"]: fields for fields in lines if "JobId" in fields}
 
@@ -144,14 +141,10 @@ def cluster():
         yield folder
     finally:
         signals = (signal.SIGINT, signal.SIGTERM)
-        handlers = {
-            number: signal.signal(number, signal.SIG_IGN) for number in signals
-        }
+        handlers = {number: signal.signal(number, signal.SIG_IGN) for number in signals}
         _stop(folder)
         CONF.unlink(missing_ok=True)
-        if not before.startswith(
-            MARK
-        ):  # otherwise it is from a killed run of this test
+        if not before.startswith(MARK):  # otherwise it is from a killed run of this test
             CONF.write_text(before)
         for path in (folder, *([] if had_munge else [MUNGE])):
             shutil.rmtree(path, ignore_errors=True)
@@ -174,16 +167,12 @@ def _start(folder):
     owner = ["-o", "munge", "-g", "munge", "-m", "755"]
     subprocess.run(["install", "-d", *owner, MUNGE], check=True)
     as_munge = ["setpriv", "--reuid=munge", "--regid=munge", "--clear-groups"]
-    subprocess.run(
-        [*as_munge, shutil.which("munged")], check=True, capture_output=True
-    )
+    subprocess.run([*as_munge, shutil.which("munged")], check=True, capture_output=True)
     CONF.parent.mkdir(parents=True, exist_ok=True)
     CONF.write_text(TEXT.format(mark=MARK, folder=folder, ports=free_ports(3)))
     for command in (["slurmctld"], *(["slurmd", "-N", name] for name in NODES)):
         subprocess.run(command, check=True, capture_output=True)
-    if not wait(
-        lambda: set(output("sinfo", "-h", "-o", "%t").split()) == {"idle"}, 60
-    ):
+    if not wait(lambda: set(output("sinfo", "-h", "-o", "%t").split()) == {"idle"}, 60):
         raise ClusterError("its nodes were not idle within a minute")
 
 
@@ -207,8 +196,6 @@ def _stop(folder):
                 os.kill(pid, signal_number)
         processes = [Path(f"/proc/{pid}") for pid in pids]
         wait(
-            lambda processes=processes: (
-                not any(place.exists() for place in processes)
-            ),
+            lambda processes=processes: not any(place.exists() for place in processes),
             seconds,
         )

@@ -28,14 +28,9 @@ def spellings(name):
     return [name + value for value in values[REGISTERED_ESTIMATORS[name].parameter]]
 
 
-ESTIMATORS = [
-    parse_estimator(text)
-    for name in REGISTERED_ESTIMATORS
-    for text in spellings(name)
-]
+ESTIMATORS = [parse_estimator(text) for name in REGISTERED_ESTIMATORS for text in spellings(name)]
 MEASURES = [
-    parse_measure(name.replace("@k", "@5").replace("BETA", "2"))
-    for name in known_measures()
+    parse_measure(name.replace("@k", "@5").replace("BETA", "2")) for name in known_measures()
 ]
 
 
@@ -66,27 +61,17 @@ def test_moments_match_simulation(sampling):
         sampling=sampling,
         histogram=np.bincount(sampled_ranks - 1, minlength=N_NEGATIVES + 1),
     )
-    expected = expected_moments(
-        sampled_rank_distribution(ranks, N_NEGATIVES, sampling), vectors
-    )
+    expected = expected_moments(sampled_rank_distribution(ranks, N_NEGATIVES, sampling), vectors)
 
     estimates = repeated_estimates(
         histograms(ranks, N_NEGATIVES, rng.spawn(REPETITIONS), sampling), vectors
     ).reshape(-1, REPETITIONS)
     centred = estimates - estimates.mean(axis=1, keepdims=True)
-    weights = rng.multinomial(
-        REPETITIONS, np.full(REPETITIONS, 1 / REPETITIONS), RESAMPLES
-    )
+    weights = rng.multinomial(REPETITIONS, np.full(REPETITIONS, 1 / REPETITIONS), RESAMPLES)
     means = centred @ weights.T / REPETITIONS
-    deviations = np.sqrt(
-        np.maximum(np.square(centred) @ weights.T / REPETITIONS - means**2, 0.0)
-    )
+    deviations = np.sqrt(np.maximum(np.square(centred) @ weights.T / REPETITIONS - means**2, 0.0))
 
-    cells = [
-        f"{estimator} of {measure}"
-        for measure in MEASURES
-        for estimator in ESTIMATORS
-    ]
+    cells = [f"{estimator} of {measure}" for measure in MEASURES for estimator in ESTIMATORS]
     errors = {
         "mean": np.abs(estimates.mean(axis=1) - expected.mean.ravel()),
         "deviation": np.abs(estimates.std(axis=1, ddof=1) - expected.sd.ravel()),

@@ -53,20 +53,14 @@ def test_ranks_match_scores(case, evaluated):
     model, shown = make(case), SCATTERED[:evaluated]
     unseen = np.where(shown, -1, np.random.default_rng(1).random(shown.shape))
     held_out = unseen.argmax(axis=1)
-    split = Split(
-        csr_array(SCATTERED.astype(float)), held_out, ALL, np.arange(17), tied_users=0
-    )
+    split = Split(csr_array(SCATTERED.astype(float)), held_out, ALL, np.arange(17), tied_users=0)
     ranks = rank_piece(model.scorer, split)
     np.testing.assert_array_equal(ranks.users, ALL[:evaluated])
     np.testing.assert_array_equal(ranks.n_candidates, (~shown).sum(axis=1))
     scores = np.where(shown, -np.inf, model.score(ALL[:evaluated]))
     held_out_score = scores[np.arange(evaluated), held_out, np.newaxis]
-    np.testing.assert_array_equal(
-        ranks.n_better, (scores > held_out_score).sum(axis=1)
-    )
-    np.testing.assert_array_equal(
-        ranks.n_tied, (scores == held_out_score).sum(axis=1) - 1
-    )
+    np.testing.assert_array_equal(ranks.n_better, (scores > held_out_score).sum(axis=1))
+    np.testing.assert_array_equal(ranks.n_tied, (scores == held_out_score).sum(axis=1) - 1)
 
 
 def test_good_data_raises_no_warning(case, recwarn):
@@ -81,9 +75,7 @@ def test_good_data_raises_no_warning(case, recwarn):
     for user, size in enumerate(rng.integers(5, 20, size=300)):
         train[user, order[user, 1 : 1 + size]] = True
     scores = make(case, train).score(np.arange(300))
-    sm.evaluate(
-        scores, "recall@10, ap, auc", relevant=held_out, seen=csr_array(train)
-    )
+    sm.evaluate(scores, "recall@10, ap, auc", relevant=held_out, seen=csr_array(train))
     messages = full_messages(recwarn)
     assert bool(messages) == (case == "random"), messages
 
@@ -91,9 +83,7 @@ def test_good_data_raises_no_warning(case, recwarn):
 @pytest.mark.parametrize("kind", SEEDED)
 def test_scores_follow_the_seed(kind):
     train = csr_array(SCATTERED.astype(float))
-    first, again, other = (
-        create(kind, {"seed": seed}).fit(train).score(ALL) for seed in (1, 1, 2)
-    )
+    first, again, other = (create(kind, {"seed": seed}).fit(train).score(ALL) for seed in (1, 1, 2))
     np.testing.assert_array_equal(first, again)
     assert not np.array_equal(first, other)
 
@@ -120,18 +110,14 @@ def test_scores_are_new_float64_arrays(case):
 
 
 def test_threads_do_not_change_scores(case):
-    np.testing.assert_array_equal(
-        make(case, threads=2).score(ALL), make(case).score(ALL)
-    )
+    np.testing.assert_array_equal(make(case, threads=2).score(ALL), make(case).score(ALL))
 
 
 def test_blocks_and_order_do_not_change_scores(case):
     model = make(case)
     users, whole = np.random.default_rng(0).permutation(33), model.score(ALL)
     for size in (1, 2, 5, 32, 33):
-        blocks = [
-            model.score(users[first : first + size]) for first in range(0, 33, size)
-        ]
+        blocks = [model.score(users[first : first + size]) for first in range(0, 33, size)]
         np.testing.assert_array_equal(np.concatenate(blocks), whole[users])
 
 

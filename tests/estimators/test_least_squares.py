@@ -40,9 +40,7 @@ def rational_bv(n, m, sampling, values, gamma):
 
     def cell(r, i):
         if sampling == WITH:
-            return Fraction(
-                comb(m, i) * (r - 1) ** i * (n - r) ** (m - i), (n - 1) ** m
-            )
+            return Fraction(comb(m, i) * (r - 1) ** i * (n - r) ** (m - i), (n - 1) ** m)
         return Fraction(comb(r - 1, i) * comb(n - r, m - i), comb(n - 1, m))
 
     rows = [[cell(r, i) for i in range(m + 1)] for r in range(1, n + 1)]
@@ -50,20 +48,15 @@ def rational_bv(n, m, sampling, values, gamma):
     for i in size:
         weighted = [row[i] / n for row in rows]
         left = [
-            (1 - gamma)
-            * sum(w * row[j] for w, row in zip(weighted, rows, strict=True))
+            (1 - gamma) * sum(w * row[j] for w, row in zip(weighted, rows, strict=True))
             + (gamma * sum(weighted) if i == j else 0)
             for j in size
         ]
-        equations.append(
-            [*left, sum(w * v for w, v in zip(weighted, values, strict=True))]
-        )
+        equations.append([*left, sum(w * v for w, v in zip(weighted, values, strict=True))])
     for pivot in size:
         row = [value / equations[pivot][pivot] for value in equations[pivot]]
         equations = [
-            row
-            if i == pivot
-            else [a - other[pivot] * b for a, b in zip(other, row, strict=True)]
+            row if i == pivot else [a - other[pivot] * b for a, b in zip(other, row, strict=True)]
             for i, other in enumerate(equations)
         ]
     return np.array([float(row[-1]) for row in equations])
@@ -80,12 +73,8 @@ class TestBiasVariance:
                 exact_values(MEASURES, n).T.tolist(),
                 strict=True,
             ):
-                theirs = rational_bv(
-                    n, m, sampling, [Fraction(v) for v in target], gamma
-                )
-                np.testing.assert_allclose(
-                    ours, theirs, rtol=0, atol=1e-11 * abs(theirs).max()
-                )
+                theirs = rational_bv(n, m, sampling, [Fraction(v) for v in target], gamma)
+                np.testing.assert_allclose(ours, theirs, rtol=0, atol=1e-11 * abs(theirs).max())
 
     @pytest.mark.parametrize("sampling", SAMPLINGS)
     def test_gamma_0_and_1_are_closed_forms(self, sampling):
@@ -102,9 +91,7 @@ class TestBiasVariance:
         once = estimator_vectors(
             ["em:1"], MEASURES, n, m, sampling=sampling, histogram=np.ones(m + 1)
         )
-        np.testing.assert_allclose(
-            ours, once[:, 0], atol=1e-12
-        )  # one step from uniform ranks
+        np.testing.assert_allclose(ours, once[:, 0], atol=1e-12)  # one step from uniform ranks
 
     def test_recall_matches_260_digits(self):
         # solved in 260 digits, uniform prior, n = 3541, m = 100: recall@10 at sampled rank 1
@@ -116,13 +103,9 @@ class TestBiasVariance:
             0.001: 1.11109776,
         }
         for gamma, head in expected.items():
-            assert solve_bias_variance(system, gamma)[0, 0] == pytest.approx(
-                head, abs=5e-9
-            )
+            assert solve_bias_variance(system, gamma)[0, 0] == pytest.approx(head, abs=5e-9)
         few = reduce_system(MEASURES[:1], 3541, 20, WITH)
-        assert np.abs(solve_bias_variance(few, 0.0)).max() == pytest.approx(
-            10718.43, abs=0.01
-        )
+        assert np.abs(solve_bias_variance(few, 0.0)).max() == pytest.approx(10718.43, abs=0.01)
         assert np.isfinite(solve_bias_variance(system, 1e-9)).all()
         for refused in (
             system,
@@ -135,9 +118,7 @@ class TestBiasVariance:
     def test_triangle_does_not_depend_on_blocks(self):
         system = reduce_system(MEASURES, 5000, 6, WITH)
         a = sampled_rank_pmf(5000, 6, WITH) / np.sqrt(5000)
-        np.testing.assert_allclose(
-            system.triangle.T @ system.triangle, a.T @ a, atol=1e-14
-        )
+        np.testing.assert_allclose(system.triangle.T @ system.triangle, a.T @ a, atol=1e-14)
         assert np.array_equal(system.triangle, np.triu(system.triangle))
 
     @pytest.mark.parametrize("m", [10, 100])
@@ -162,9 +143,7 @@ class TestMonotone:
             sampled_rank_pmf(n, m, sampling) / np.sqrt(n),
             exact_values(measures, n) / np.sqrt(n),
         )
-        solutions = solve_monotone(
-            reduce_system(measures, n, m, sampling), nonnegative
-        )
+        solutions = solve_monotone(reduce_system(measures, n, m, sampling), nonnegative)
         for x, target in zip(solutions, b.T, strict=True):
             steps = np.append(x[:-1] - x[1:], x[-1])
             free = steps[: None if nonnegative else -1]
@@ -180,9 +159,7 @@ class TestMonotone:
         system = reduce_system(MEASURES[:1], 3541, 100, WITH)
         first = (1 - np.arange(3541) / 3540) ** 100
         (vector,) = solve_monotone(system)
-        assert vector[0] == pytest.approx(
-            first[:10].sum() / (first**2).sum(), rel=1e-11
-        )
+        assert vector[0] == pytest.approx(first[:10].sum() / (first**2).sum(), rel=1e-11)
         assert vector[0] == pytest.approx(0.48764, abs=5e-6)
         assert np.abs(vector[1:]).max() <= 1e-15
         (free,) = solve_monotone(system, nonnegative=False)
@@ -273,9 +250,7 @@ def test_rank_rule_sums_hypergeometric_probabilities(n, m):
     If each true rank is equally likely, so is each sampled rank.
     """
     ranks, weights = rank_rule([], n, m)
-    np.testing.assert_allclose(
-        weights @ pmf_at(ranks, n, m, WITHOUT), n / (m + 1), rtol=1e-12
-    )
+    np.testing.assert_allclose(weights @ pmf_at(ranks, n, m, WITHOUT), n / (m + 1), rtol=1e-12)
 
 
 @given(st.lists(st.integers(0, 400), min_size=1, max_size=30), st.integers(0, 39))
@@ -295,16 +270,12 @@ def test_sums_up_to_match_single_ranks(gap):
     if gap == 400:
         ends = np.concatenate([np.arange(1, 500), 499 + ends])
         wanted = [sum(1 / rank for rank in range(1, end + 1)) for end in ends]
-    assert sums_up_to(ends, lambda ranks: 1 / ranks) == pytest.approx(
-        wanted, rel=1e-10
-    )
+    assert sums_up_to(ends, lambda ranks: 1 / ranks) == pytest.approx(wanted, rel=1e-10)
 
 
 def vector_with_prior(name, measure, n, m, prior, sampling="without-replacement"):
     estimators, measures = [parse_estimator(name)], [parse_measure(measure)]
-    return estimator_matrix(
-        estimators, measures, n, m, sampling=sampling, prior=prior
-    )[0, 0]
+    return estimator_matrix(estimators, measures, n, m, sampling=sampling, prior=prior)[0, 0]
 
 
 # n = 3, one negative: rank 1 is first, rank 2 first half the time, rank 3 last. With
@@ -332,9 +303,7 @@ def test_prior_by_hand(name, expected, scale):
 def test_prior_matches_brute_force(seed, sampling):
     rng = np.random.default_rng(seed)
     n, m = int(rng.integers(8, 40)), int(rng.integers(1, 7))
-    prior = (
-        rng.gamma(0.5, size=n) * (rng.random(n) < 0.8) + (np.arange(n) % 7 == 0) / 50
-    )
+    prior = rng.gamma(0.5, size=n) * (rng.random(n) < 0.8) + (np.arange(n) % 7 == 0) / 50
     share = prior / prior.sum()
     pmf = sampled_rank_pmf(n, m, sampling)
     marginal = share @ pmf
@@ -343,17 +312,13 @@ def test_prior_matches_brute_force(seed, sampling):
         "rr": 1 / np.arange(1, n + 1),
     }.items():
         gamma = 0.05
-        left = (1 - gamma) * pmf.T @ (share[:, None] * pmf) + gamma * np.diag(
-            marginal
-        )
+        left = (1 - gamma) * pmf.T @ (share[:, None] * pmf) + gamma * np.diag(marginal)
         expected = np.linalg.solve(left, pmf.T @ (share * target))  # eq. 25
         vector = vector_with_prior(f"bv:{gamma}", name, n, m, prior, sampling)
         np.testing.assert_allclose(vector, expected, rtol=1e-9, atol=1e-11)
         # eq. 21 in steps down, each at least 0
         steps = np.sqrt(share)[:, None] * np.cumsum(pmf, axis=1)
-        solved = lsq_linear(
-            steps, np.sqrt(share) * target, (0, np.inf), "bvls", tol=1e-15
-        )
+        solved = lsq_linear(steps, np.sqrt(share) * target, (0, np.inf), "bvls", tol=1e-15)
         fitted = vector_with_prior("cls", name, n, m, prior, sampling)
         assert (np.diff(fitted) <= 0).all()
         assert fitted[-1] >= 0

@@ -25,13 +25,8 @@ from tests.helpers.estimation import (
 
 class TestNames:
     def test_parse_estimator_round_trip(self):
-        assert [str(parse_estimator(name)) for name in ESTIMATOR_NAMES] == list(
-            ESTIMATOR_NAMES
-        )
-        assert (
-            len({parse_estimator(f"bv:{g}") for g in ("0.1", ".1", "0.10", "1e-1")})
-            == 1
-        )
+        assert [str(parse_estimator(name)) for name in ESTIMATOR_NAMES] == list(ESTIMATOR_NAMES)
+        assert len({parse_estimator(f"bv:{g}") for g in ("0.1", ".1", "0.10", "1e-1")}) == 1
         assert parse_estimator("BV:0.1 ") == parse_estimator("bv:0.1")
         assert parse_estimator("Rank_Estimate") == parse_estimator("rank-estimate")
 
@@ -83,9 +78,7 @@ def test_parse_estimator_suggests_names(name, message):
 
 
 def test_parse_estimator_without_number_is_not_suggested():
-    with pytest.raises(
-        InputError, match=r"unknown estimator 'em'(?!.*did you mean em).*em:ITER"
-    ):
+    with pytest.raises(InputError, match=r"unknown estimator 'em'(?!.*did you mean em).*em:ITER"):
         parse_estimator("em")
 
 
@@ -109,9 +102,7 @@ class TestSampledAndRankEstimate:
     def test_by_hand(self):
         ap, auc = MEASURES[2:]
         both = estimator_vectors(["sampled"], [ap, auc], 8, 3)[:, 0]
-        np.testing.assert_allclose(
-            both, [[1, 1 / 2, 1 / 3, 1 / 4], [1, 2 / 3, 1 / 3, 0]]
-        )
+        np.testing.assert_allclose(both, [[1, 1 / 2, 1 / 3, 1 / 4], [1, 2 / 3, 1 / 3, 0]])
         # n = 8, m = 2: ranks 1, 1 + 7/2, 1 + 7 and, divided by m + 1, 1, 1 + 7/3, 1 + 14/3
         for rounding, divisor, expected in (
             ("floor", "m", [1, 1 / 4, 1 / 8]),
@@ -132,37 +123,25 @@ class TestSampledAndRankEstimate:
     @given(st.integers(2, 10**6), st.integers(1, 200), st.sampled_from(["m", "m+1"]))
     def test_rank_estimate_floor_is_exact(self, n, m, divisor):
         bottom = m if divisor == "m" else m + 1
-        ranks = np.array(
-            [1 + floor(Fraction((n - 1) * i, bottom)) for i in range(m + 1)]
-        )
-        ours = estimator_vectors(
-            ["rank-estimate"], MEASURES[2:3], n, m, divisor=divisor
-        )[0, 0]
+        ranks = np.array([1 + floor(Fraction((n - 1) * i, bottom)) for i in range(m + 1)])
+        ours = estimator_vectors(["rank-estimate"], MEASURES[2:3], n, m, divisor=divisor)[0, 0]
         assert np.array_equal(ours, 1.0 / ranks)
 
     @pytest.mark.parametrize("sampling", SAMPLINGS)
     def test_rank_estimate_of_auc_is_unbiased(self, sampling):
         options = {"rounding": "linear", "divisor": "m"}
-        vector = estimator_vectors(["rank-estimate"], MEASURES[3:], 40, 7, **options)[
-            0, 0
-        ]
+        vector = estimator_vectors(["rank-estimate"], MEASURES[3:], 40, 7, **options)[0, 0]
         means = sampled_rank_pmf(40, 7, sampling) @ vector
-        np.testing.assert_allclose(
-            means, exact_values(MEASURES[3:], 40)[:, 0], atol=1e-13
-        )
+        np.testing.assert_allclose(means, exact_values(MEASURES[3:], 40)[:, 0], atol=1e-13)
 
 
 class TestFitted:
     N, M, HISTOGRAM = 12, 4, np.array([30.0, 12, 9, 5, 4])
-    MEASURES = (
-        *map(parse_measure, ("recall@2", "ndcg@3", "ap", "auc", "recall@12")),
-    )
+    MEASURES = (*map(parse_measure, ("recall@2", "ndcg@3", "ap", "auc", "recall@12")),)
 
     def vectors(self, name, histogram=HISTOGRAM, sampling=WITHOUT):
         options = {"sampling": sampling, "histogram": histogram}
-        return estimator_vectors([name], self.MEASURES, self.N, self.M, **options)[
-            :, 0
-        ]
+        return estimator_vectors([name], self.MEASURES, self.N, self.M, **options)[:, 0]
 
     def value(self, name, histogram=HISTOGRAM, sampling=WITHOUT):
         return self.vectors(name, histogram, sampling) @ histogram / np.sum(histogram)
@@ -176,14 +155,9 @@ class TestFitted:
         )
         p = [1 / self.N] * self.N
         for _ in range(iterations):
-            marginal = [
-                sum(map(float.__mul__, p, column)) for column in pmf.T.tolist()
-            ]
+            marginal = [sum(map(float.__mul__, p, column)) for column in pmf.T.tolist()]
             p = [
-                sum(
-                    f * q * g / c
-                    for f, g, c in zip(shares, row, marginal, strict=True)
-                )
+                sum(f * q * g / c for f, g, c in zip(shares, row, marginal, strict=True))
                 for q, row in zip(p, pmf.tolist(), strict=True)
             ]
         values = self.value(f"em:{iterations}", sampling=sampling)
@@ -200,9 +174,7 @@ class TestFitted:
         ours -= self.value(name, sampling=sampling)[:, None]
         for i, all_there in enumerate(self.HISTOGRAM.sum() * np.eye(self.M + 1)):
             ends = [
-                self.value(
-                    name, (1 - step) * self.HISTOGRAM + step * all_there, sampling
-                )
+                self.value(name, (1 - step) * self.HISTOGRAM + step * all_there, sampling)
                 for step in (1e-4, -1e-4)
             ]
             numerical = (ends[0] - ends[1]) / 2e-4
@@ -217,9 +189,7 @@ class TestFitted:
         vectors = estimator_vectors(
             ["em:1"], MEASURES[3:], 3, 4, sampling="distinct", histogram=[1] * 5
         )
-        assert vectors[0, 0] == pytest.approx(
-            [(16 + 1 / 2) / 17, 7.5 / 2 / 8.5, 0, 0, 0]
-        )
+        assert vectors[0, 0] == pytest.approx([(16 + 1 / 2) / 17, 7.5 / 2 / 8.5, 0, 0, 0])
 
     def test_em_many_candidates_matches_all_ranks(self):
         """Beyond 16,384 candidates, each node stands for several ranks."""
@@ -232,13 +202,8 @@ class TestFitted:
         p = np.full(n, 1 / n)
         for _ in range(30):
             p = em_step(sampled_rank_pmf(n, m, WITH), p, histogram / histogram.sum())
-        ours = (
-            estimator_vectors(["em:30"], measures, n, m, histogram=histogram)[:, 0]
-            @ histogram
-        )
-        np.testing.assert_allclose(
-            ours / histogram.sum(), p @ exact_values(measures, n), rtol=1e-9
-        )
+        ours = estimator_vectors(["em:30"], measures, n, m, histogram=histogram)[:, 0] @ histogram
+        np.testing.assert_allclose(ours / histogram.sum(), p @ exact_values(measures, n), rtol=1e-9)
 
 
 @pytest.mark.parametrize("histogram", [np.ones(4), np.ones(6), np.zeros(5)])
@@ -271,9 +236,7 @@ class TestMatrix:
             other = estimator_vectors(ESTIMATOR_NAMES, MEASURES, 500, 40, **options)
             differing = np.abs(other - together).max(axis=(0, 2)) > 1e-6
             assert set(np.flatnonzero(differing)) == expected
-        assert np.array_equal(
-            together, estimator_vectors(ESTIMATOR_NAMES, MEASURES, 500, 40)
-        )
+        assert np.array_equal(together, estimator_vectors(ESTIMATOR_NAMES, MEASURES, 500, 40))
         assert estimator_vectors([], MEASURES, 50, 4).shape == (4, 0, 5)
         assert estimator_vectors(ESTIMATOR_NAMES, [], 50, 4).shape == (0, 7, 5)
 
@@ -292,8 +255,5 @@ class TestMatrix:
     def test_matrix_wrong_options_are_refused(self, options, word):
         with pytest.raises(InputError, match=word):
             estimator_vectors(
-                **(
-                    {"names": ESTIMATOR_NAMES, "measures": MEASURES, "n": 5, "m": 2}
-                    | options
-                )
+                **({"names": ESTIMATOR_NAMES, "measures": MEASURES, "n": 5, "m": 2} | options)
             )

@@ -63,15 +63,9 @@ class TestExact:
         (result,), (back,) = compare(named(a, b), "ap"), compare(named(b, a), "ap")
         differences = self.ap[1] - self.ap[0]
         error = math.sqrt(differences.var(ddof=1) / 4)
-        assert (result.value_a, result.value_b) == pytest.approx(
-            tuple(self.ap.mean(axis=1))
-        )
-        assert (result.difference, result.std_error) == pytest.approx(
-            (differences.mean(), error)
-        )
-        assert result.p_value == pytest.approx(
-            2 * stats.t(3).sf(abs(differences.mean()) / error)
-        )
+        assert (result.value_a, result.value_b) == pytest.approx(tuple(self.ap.mean(axis=1)))
+        assert (result.difference, result.std_error) == pytest.approx((differences.mean(), error))
+        assert result.p_value == pytest.approx(2 * stats.t(3).sf(abs(differences.mean()) / error))
         assert (result.range_low, result.range_high) == (
             result.ci_low,
             result.ci_high,
@@ -83,12 +77,8 @@ class TestExact:
             None,
         )
         assert (back.difference, back.p_value) == (-result.difference, result.p_value)
-        assert (back.ci_low, back.ci_high) == pytest.approx(
-            (-result.ci_high, -result.ci_low)
-        )
-        orders = [
-            compare(named(a, b), "ap", confidence=c)[0].order for c in (0.4, 0.6)
-        ]
+        assert (back.ci_low, back.ci_high) == pytest.approx((-result.ci_high, -result.ci_low))
+        orders = [compare(named(a, b), "ap", confidence=c)[0].order for c in (0.4, 0.6)]
         assert orders == ["b", "undecided"]  # the p-value is 0.503
 
     def test_unpaired_by_hand(self):
@@ -101,9 +91,7 @@ class TestExact:
         a, b = self.ap[0], self.ap[1, :3]
         assert result.difference == pytest.approx(b.mean() - a.mean())
         # The error of n = 3 values with the variance of the difference: second moment / (n - 1).
-        assert result.std_error == pytest.approx(
-            math.sqrt(3 * (b.var() / 3 + a.var() / 4) / 2)
-        )
+        assert result.std_error == pytest.approx(math.sqrt(3 * (b.var() / 3 + a.var() / 4) / 2))
         assert (result.paired, result.n_users) == (False, 3)
 
     def test_other_users_are_left_out(self):
@@ -112,9 +100,7 @@ class TestExact:
             ranks_of(self.b, users=list("rstu")),
         )
         (result,) = compare(named(a, b), ["ap"])
-        assert result.difference == pytest.approx(
-            (self.ap[1, :2] - self.ap[0, 2:]).mean()
-        )
+        assert result.difference == pytest.approx((self.ap[1, :2] - self.ap[0, 2:]).mean())
         assert (result.value_a, result.n_users) == (
             pytest.approx(self.ap[0, 2:].mean()),
             2,
@@ -144,26 +130,19 @@ class TestExact:
             "undecided",
             "undecided with 2 users",
         )
-        (one,) = compare(
-            named(ranks_of([3], users=[1]), ranks_of([4], users=[1])), ["ap"]
-        )
+        (one,) = compare(named(ranks_of([3], users=[1]), ranks_of([4], users=[1])), ["ap"])
         assert all(map(math.isnan, (one.std_error, one.ci_low, one.ci_high)))
         assert (one.p_value, one.verdict) == (1.0, "undecided with 1 user")
 
     def test_holm_correction_by_hand(self):
         rng = np.random.default_rng(3)
-        ranks = [
-            ranks_of(rng.integers(1, top, 60), users=range(60))
-            for top in (60, 40, 35)
-        ]
+        ranks = [ranks_of(rng.integers(1, top, 60), users=range(60)) for top in (60, 40, 35)]
         plain, holm = (
             compare(named(*ranks), ["ap", "recall@10"], correction=correction)
             for correction in ("none", "holm")
         )
         pairs = [(one.a, one.b, one.metric) for one in holm]
-        assert pairs == [
-            (*pair, x) for pair in ("AB", "AC", "BC") for x in ("ap", "recall@10")
-        ]
+        assert pairs == [(*pair, x) for pair in ("AB", "AC", "BC") for x in ("ap", "recall@10")]
         for place in (0, 1):  # each metric is corrected separately
             raw = [one.p_value for one in plain[place::2]]
             by_hand, least = [0.0] * 3, 0.0
@@ -177,9 +156,7 @@ class TestExact:
 @pytest.mark.parametrize("paired", [True, False])
 def test_t_test_matches_scipy(paired):
     a, b = np.array([0.1, 0.4, 0.2, 0.9, 0.3]), np.array([0.3, 0.4, 0.7, 1.0, 0.2])
-    expected = (
-        stats.ttest_rel(a, b) if paired else stats.ttest_ind(a, b, equal_var=False)
-    )
+    expected = stats.ttest_rel(a, b) if paired else stats.ttest_ind(a, b, equal_var=False)
     assert t_test(a, b, paired=paired) == pytest.approx(expected.pvalue, rel=1e-12)
     same, more = np.full(4, 0.5), np.full(4, 0.75)
     assert (t_test(same, same, paired=paired), t_test(same, more, paired=paired)) == (
@@ -225,24 +202,17 @@ class TestSampled:
         differences = np.array([1 - (1 + 1 / 4) / 2, 1 / 2 - 1 / 2, 1 / 5 - 1 / 8])
         assert result.value_b == pytest.approx((1 + 1 / 2 + 1 / 5) / 3)
         assert result.difference == pytest.approx(differences.mean())
-        assert result.std_error == pytest.approx(
-            math.sqrt(differences.var(ddof=1) / 3)
-        )
+        assert result.std_error == pytest.approx(math.sqrt(differences.var(ddof=1) / 3))
         assert (result.paired, result.n_users, result.n_items) == (True, 3, 300)
         assert (result.n_negatives, result.sampling) == (10, a.sampling)
 
     @pytest.mark.parametrize("sampling", Sampling)
     @pytest.mark.parametrize("ids", [True, False])
-    @pytest.mark.filterwarnings(
-        "ignore::sampled_metrics.InputWarning"
-    )  # 60 candidates
+    @pytest.mark.filterwarnings("ignore::sampled_metrics.InputWarning")  # 60 candidates
     def test_two_users_decide_nothing(self, ids, sampling):
         users, ranks = 2, (2, 1) if sampling == "without-replacement" else (20, 19)
         names = range(users) if ids else None
-        both = (
-            SampledRanks([rank] * users, 60, 59, sampling, users=names)
-            for rank in ranks
-        )
+        both = (SampledRanks([rank] * users, 60, 59, sampling, users=names) for rank in ranks)
         for one in compare(named(*both), ["recall@10", "auc"], ["sampled"]):
             assert one.order == "undecided"
             assert one.range_low <= 0.0 <= one.range_high
@@ -256,9 +226,7 @@ def records(name):
 
 def expected_sample(population, m, first=0):
     """Return the expected number of users at each sampled rank, with ids from `first`."""
-    expected = (
-        USERS * population.share @ sampled_rank_distribution(population.ranks, m)
-    )
+    expected = USERS * population.share @ sampled_rank_distribution(population.ranks, m)
     ranks = np.repeat(np.arange(1, m + 2), np.round(expected).astype(int))
     return SampledRanks(ranks, N, m, users=first + np.arange(ranks.size))
 
@@ -276,9 +244,7 @@ class TestOrder:
     @pytest.mark.filterwarnings("ignore:.*A and B have 0 of")
     def test_estimates_may_be_significant_in_wrong_order(self):
         few, many = (
-            named(
-                expected_sample(self.head, m), expected_sample(self.broad, m, 10**6)
-            )
+            named(expected_sample(self.head, m), expected_sample(self.broad, m, 10**6))
             for m in (10, 300)
         )
         truth = self.broad.exact(*RECALL) - self.head.exact(*RECALL)
@@ -288,16 +254,12 @@ class TestOrder:
             assert (result.order, result.p_value > 0.05) == ("undecided", True)
             assert result.range_low <= truth <= result.range_high
             start, _, end = result.verdict.partition("; ")
-            assert start.startswith(
-                "undecided: 10 uniform negatives leave recall@10 between "
-            )
+            assert start.startswith("undecided: 10 uniform negatives leave recall@10 between ")
             assert end == f"B is above A at about recall@{result.acts_like}"
         (result,) = compare(many, ["recall@10"], ["sampled"])
         assert (result.order, result.p_value < 0.05) == ("a", True)
         assert result.verdict.startswith("A is above B, unless ")
-        assert (
-            result.difference > 0.0
-        )  # the sampled metric still has the opposite order
+        assert result.difference > 0.0  # the sampled metric still has the opposite order
 
     @pytest.mark.parametrize("m", [5, 100])
     def test_decided_orders_are_never_wrong(self, m):
@@ -307,12 +269,8 @@ class TestOrder:
             rng, samples = np.random.default_rng([seed, m]), {}
             for name in "XYZ":
                 sampled_ranks = draw_sampled_ranks(records(name), m, rng)
-                samples[name] = sampled(
-                    sampled_ranks, np.arange(sampled_ranks.size), N, m
-                )
-            for one in compare(
-                samples, ["recall@10", "ap"], ["sampled"], correction="none"
-            ):
+                samples[name] = sampled(sampled_ranks, np.arange(sampled_ranks.size), N, m)
+            for one in compare(samples, ["recall@10", "ap"], ["sampled"], correction="none"):
                 measure, both = (
                     [parse_measure(one.metric)],
                     map(records, (one.a, one.b)),
@@ -396,9 +354,7 @@ def test_users_needed_by_hand():
     # Of 100 users, 10 have a hit by b only and 5 by a only: mean 0.05, variance 0.15 - 0.05^2.
     a, b, none = np.zeros((3, 100), int)
     a[:10], b[10:15] = 1, 1
-    (result,) = compare(
-        {"a": Ranks(none + 9, a, none), "b": Ranks(none + 9, b, none)}, "hr@1"
-    )
+    (result,) = compare({"a": Ranks(none + 9, a, none), "b": Ranks(none + 9, b, none)}, "hr@1")
     needed = 100 * (1.959964 * math.sqrt(0.1475 / 99) / 0.05) ** 2
     assert 220 < needed < 230
     assert result.verdict == "undecided with 100 users; about 230 would do"
@@ -459,10 +415,7 @@ def test_holds_up_to_is_within_five_percent(offset):
         (result.holds_up_to, "a"),
         (1.055 * result.holds_up_to, "undecided"),
     ):
-        assert (
-            compare(named(*samples), "recall@10", "sampled", shape=shape)[0].order
-            == order
-        )
+        assert compare(named(*samples), "recall@10", "sampled", shape=shape)[0].order == order
 
 
 PRIOR = Moments.from_values([0.0, 1.0])
@@ -472,9 +425,7 @@ def pairs(p_values, metric="ap", low=0.1, high=0.3):
     """Return results of A and B, A and C, B and C."""
     names = (("A", "B"), ("A", "C"), ("B", "C"))
     return [
-        make_compared(
-            a=a, b=b, metric=metric, p_value=p, range_low=low, range_high=high
-        )
+        make_compared(a=a, b=b, metric=metric, p_value=p, range_low=low, range_high=high)
         for (a, b), p in zip(names, p_values, strict=True)
     ]
 
@@ -521,9 +472,7 @@ def test_holm_counts_pairs_not_estimators():
 def test_order_is_sign_of_range(low, high, order):
     decided = decide_orders(pairs([0.001] * 3, low=low, high=high), "none", 0.95)
     assert [each.order for each in decided] == [order] * 3
-    assert (
-        decided[0].order_of_estimates == "b"
-    )  # the interval of the estimates is 0.1 to 0.3
+    assert decided[0].order_of_estimates == "b"  # the interval of the estimates is 0.1 to 0.3
     back = make_compared(ci_low=-0.3, ci_high=-0.1)
     assert back.order_of_estimates == "a"
     assert make_compared(ci_low=-0.3, ci_high=0.1).order_of_estimates == "undecided"
@@ -558,10 +507,6 @@ def test_mean_difference_by_hand(n_a, n_b):
     assert (of_a.tolist(), of_b.tolist()) == ([a[3], a[1]], [b[0], b[7]])
     if n_a == n_b:
         paired = mean_difference(a, b, paired=True, prior=PRIOR, confidence=0.95)
-        assert paired[:2] == pytest.approx(
-            ((b - a).mean(), (b - a).std() / np.sqrt(n - 1))
-        )
-        equal = mean_difference(
-            a, a + 1e-15, paired=True, prior=PRIOR, confidence=0.95
-        )
+        assert paired[:2] == pytest.approx(((b - a).mean(), (b - a).std() / np.sqrt(n - 1)))
+        equal = mean_difference(a, a + 1e-15, paired=True, prior=PRIOR, confidence=0.95)
         assert equal[:2] == (0.0, 0.0)  # up to rounding

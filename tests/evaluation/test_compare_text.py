@@ -106,9 +106,7 @@ def test_many_metrics_become_columns_of_signs(count):
     ]
 
 
-@pytest.mark.parametrize(
-    ("needed", "shown"), [(None, False), (10**7, True), (10**7 + 1, False)]
-)
+@pytest.mark.parametrize(("needed", "shown"), [(None, False), (10**7, True), (10**7 + 1, False)])
 def test_users_needed_are_in_brackets(needed, shown):
     results = [make_compared(users_needed=needed), make_compared(b="C", paired=False)]
     table, text = order_parts(results, confidence=0.95, correction="holm", notes=[])
@@ -168,9 +166,7 @@ def test_many_metrics_print_ranges():
         [f"hr@{k}" for k in range(1, 12)],
     )
     orders, _, _, ranges, *_ = sm.compare(data, metrics, "sampled", **ITEMS).parts()
-    assert [set(row.values()) for row in orders] == [
-        {*pair, "?"} for pair in ("AB", "AC", "BC")
-    ]
+    assert [set(row.values()) for row in orders] == [{*pair, "?"} for pair in ("AB", "AC", "BC")]
     results = sm.correct(SCORES, metrics, **ITEMS)
     ends = {format_range(x.range_low, x.range_high) for x in results}
     assert [row.pop("") for row in ranges] == ["A", "B", "C"]

@@ -80,20 +80,14 @@ def bv_oracle(probabilities, values, gamma):
 def cls_oracle(probabilities, values):
     """Solve eq. 21 for x as a sum of steps d >= 0, each of which lifts the first few entries."""
     size = probabilities.shape[1]
-    steps, _ = optimize.nnls(
-        np.cumsum(probabilities, axis=1), values, maxiter=200 * size
-    )
+    steps, _ = optimize.nnls(np.cumsum(probabilities, axis=1), values, maxiter=200 * size)
     return np.cumsum(steps[::-1])[::-1]
 
 
 def random_setting(rng, sampling):
     n = round(math.exp(rng.uniform(math.log(20), math.log(600))))
     m = int(rng.integers(1, min(n - 1, 120) + 1))
-    cutoff = (
-        int(rng.integers(1, n + 1))
-        if rng.random() < 0.5
-        else int(rng.integers(1, 21))
-    )
+    cutoff = int(rng.integers(1, n + 1)) if rng.random() < 0.5 else int(rng.integers(1, 21))
     kind = rng.choice(["recall@", "precision@", "ndcg@", "ap@", "ndcg", "ap", "auc"])
     gamma = float(np.round(10.0 ** rng.uniform(-3, 0), 6))
     return (
@@ -108,10 +102,7 @@ def random_setting(rng, sampling):
 def observed(rng, probabilities, rows=40):
     """Draw sampled ranks of users whose true ranks are mostly small."""
     true = (
-        np.minimum(
-            rng.geometric(min(1.0, 30 / len(probabilities)), rows), len(probabilities)
-        )
-        - 1
+        np.minimum(rng.geometric(min(1.0, 30 / len(probabilities)), rows), len(probabilities)) - 1
     )
     uniform = rng.random((rows, 1))
     return 1 + (np.cumsum(probabilities[true], axis=1)[:, :-1] < uniform).sum(axis=1)
@@ -124,9 +115,7 @@ def test_estimators_match_oracles(seed):
     """Two times 24 settings of n, m, gamma, metric and sampling, with four estimators each."""
     rng = np.random.default_rng(seed)
     for number in range(SETTINGS_OF_SEED):
-        n, m, name, gamma, sampling = setting = random_setting(
-            rng, SAMPLING[number % 3]
-        )
+        n, m, name, gamma, sampling = setting = random_setting(rng, SAMPLING[number % 3])
         probabilities = rank_probabilities(n, m, sampling)
         values = metric(name, np.arange(1, n + 1), n)
         ranks = observed(rng, probabilities)
@@ -165,9 +154,7 @@ def test_quadrature_equals_sum_over_ranks(n, m, sampling):
     few = reduce_system(measures, n, m, sampling)
     with mock.patch.object(least_squares, "ONE_BY_ONE", n):
         all_ranks = reduce_system(measures, n, m, sampling)
-    np.testing.assert_allclose(
-        few.marginal, all_ranks.marginal, rtol=1e-10, atol=1e-16
-    )
+    np.testing.assert_allclose(few.marginal, all_ranks.marginal, rtol=1e-10, atol=1e-16)
     for gamma in (1.0, 0.1, 0.001):
         ours, theirs = (
             solve_bias_variance(few, gamma),
@@ -183,9 +170,7 @@ class TestUsers:
         (result,) = correct(evaluation, ["ap"], ["sampled"])
         by_user = np.array([(1 / 2 + 1 / 5) / 2, (1 + 1 / 4) / 2, 1 / 10])
         error = by_user.std(ddof=1) / math.sqrt(3)
-        assert (result.value, result.std_error) == pytest.approx(
-            (by_user.mean(), error)
-        )
+        assert (result.value, result.std_error) == pytest.approx((by_user.mean(), error))
         assert (result.n_users, result.n_items, result.n_negatives) == (3, 500, 10)
 
     def test_fitted_estimators_weight_users_equally(self):
@@ -200,12 +185,8 @@ class TestUsers:
     @given(st.data())
     def test_different_n_items_are_averaged(self, data):
         rows, m = data.draw(st.integers(1, 12)), data.draw(st.integers(1, 6))
-        ranks = data.draw(
-            st.lists(st.integers(1, m + 1), min_size=rows, max_size=rows)
-        )
-        items = data.draw(
-            st.lists(st.sampled_from([10, 20, 30]), min_size=rows, max_size=rows)
-        )
+        ranks = data.draw(st.lists(st.integers(1, m + 1), min_size=rows, max_size=rows))
+        items = data.draw(st.lists(st.sampled_from([10, 20, 30]), min_size=rows, max_size=rows))
         n = round(np.mean(items))  # a half is rounded to even
         vector = bv_oracle(
             rank_probabilities(n, m, SAMPLING[0]),
@@ -214,9 +195,7 @@ class TestUsers:
         )
         values = vector[np.array(ranks) - 1]
         for users in (None, np.arange(rows)):
-            (result,) = correct(
-                SampledRanks(ranks, items, m, users=users), ["ap"], ["bv:0.1"]
-            )
+            (result,) = correct(SampledRanks(ranks, items, m, users=users), ["ap"], ["bv:0.1"])
             assert (result.n_items, result.n_users) == (n, rows)
             assert result.value == pytest.approx(values.mean(), abs=1e-9)
             if rows > 1:
@@ -237,9 +216,7 @@ def test_errors(option, word):
 
 
 def test_range_and_acts_like():
-    ranks = 1 + np.random.default_rng(0).binomial(
-        100, np.random.default_rng(1).random(500) ** 4
-    )
+    ranks = 1 + np.random.default_rng(0).binomial(100, np.random.default_rng(1).random(500) ** 4)
     evaluation = SampledRanks(ranks, 3541, 100)
     results = correct(evaluation, ["recall@10"], ["bv:0.1", "cls", "sampled"])
     assert [each.acts_like for each in results] == [17, 26, 342]

@@ -21,9 +21,7 @@ from tests.helpers.relevance import ranks_by_user
 
 
 def ranks_of(n, better, tied=None):
-    return Ranks(
-        [n] * len(better), better, [0] * len(better) if tied is None else tied
-    )
+    return Ranks([n] * len(better), better, [0] * len(better) if tied is None else tied)
 
 
 def test_by_hand():
@@ -35,9 +33,7 @@ def test_by_hand():
         assert each.std_error == pytest.approx(math.sqrt(expected.var(ddof=1) / 4))
         assert each.ci_low < each.value < each.ci_high
         assert (each.ties, each.n_users, each.n_items) == ("expected", 4, 11)
-        assert each.effective_users == pytest.approx(
-            expected.sum() ** 2 / (expected**2).sum()
-        )
+        assert each.effective_users == pytest.approx(expected.sum() ** 2 / (expected**2).sum())
         assert json.loads(json.dumps(asdict(each))) == asdict(each)
     head = str(results).splitlines()[0].split()
     assert {"metric", "value"} <= set(head)
@@ -102,9 +98,7 @@ def test_prior_of_several_items_is_random_order():
         assert (shape.low, shape.high) == (0.0, 1.0)
     wide = Ranks([2000] * 500, [1, 3] * 500, [0] * 1000, n_found=[2] * 500)
     shape = prior_of("precision@10", wide)
-    assert shape.mean == pytest.approx(
-        2 / 2000, rel=0.1
-    )  # two items of 2,000 at random places
+    assert shape.mean == pytest.approx(2 / 2000, rel=0.1)  # two items of 2,000 at random places
     assert shape.second == pytest.approx(2 / 2000 / 10, rel=0.15)
 
 
@@ -112,17 +106,13 @@ def test_prior_of_several_items_is_random_order():
 def test_scores_with_seen_items_warn():
     rng = np.random.default_rng(0)
     with warns_about("candidates"):
-        evaluate(
-            rng.random((50, 101)), "ap", relevant=[0] * 50, seen=np.zeros((50, 101))
-        )
+        evaluate(rng.random((50, 101)), "ap", relevant=[0] * 50, seen=np.zeros((50, 101)))
     scores, users, items = (
         rng.random((50, 300)),
         np.arange(50).repeat(300),
         np.tile(np.arange(300), 50),
     )
-    table = pd.DataFrame(
-        {"user_id": users, "item_id": items, "score": scores.ravel()}
-    )
+    table = pd.DataFrame({"user_id": users, "item_id": items, "score": scores.ravel()})
     relevant = pd.DataFrame({"user_id": np.arange(50), "item_id": 0})
     rank = (scores >= scores[:, :1]).sum(axis=1)
     frame = pd.DataFrame(scores)
@@ -141,15 +131,11 @@ def test_few_effective_users_are_noted(carry, is_narrow):
     (result,) = results = evaluate(ranks_of(10**9, better), "ap")
     assert result.effective_users == pytest.approx(carry, rel=1e-5)
     text = " ".join(str(results).split())
-    assert (
-        f"ap: about {carry} of 400 users carry most of the value" in text
-    ) == is_narrow
+    assert (f"ap: about {carry} of 400 users carry most of the value" in text) == is_narrow
     assert "400 users, 1,000,000,000 candidates. Values are fractions" in text
     flat = evaluate(ranks_of(10**9, better), "recall@10")
     assert "carry most" not in str(flat)
-    nobody = evaluate(
-        ranks_of(99, [50] * 3), "ndcg@10"
-    )  # a mean of 0 has no effective users
+    nobody = evaluate(ranks_of(99, [50] * 3), "ndcg@10")  # a mean of 0 has no effective users
     assert (nobody[0].value, "carry most" in str(nobody)) == (0.0, False)
     assert evaluate(ranks_of(99, [50] * 3), "recall@10")[0].effective_users == 0.0
 
@@ -170,12 +156,8 @@ def test_pooled_recall_counts_hits_of_all_users(k, hits):
     micro, precision, macro = sm.evaluate(BATCH, names)
     assert micro.value == pytest.approx(hits / (3 + 1 + 2), rel=1e-15)
     assert precision.value == pytest.approx(hits / (3 * k), rel=1e-15)
-    of_users = [
-        sum(place <= k for place in places) for places in ((1, 3, 4), (2,), (1, 4))
-    ]
-    assert macro.value == pytest.approx(
-        np.mean(np.divide(of_users, [3, 1, 2])), rel=1e-15
-    )
+    of_users = [sum(place <= k for place in places) for places in ((1, 3, 4), (2,), (1, 4))]
+    assert macro.value == pytest.approx(np.mean(np.divide(of_users, [3, 1, 2])), rel=1e-15)
 
 
 @pytest.mark.filterwarnings("ignore:.*held-out items are above")  # of random scores
@@ -186,21 +168,15 @@ def test_pooled_recall_error_matches_bootstrap():
     ranks = sm.rank(scores, None, relevant)
     (result,) = sm.evaluate(ranks, "recall-micro@5")
     hits = np.zeros(len(ranks))
-    np.add.at(
-        hits, np.repeat(np.arange(len(ranks)), ranks.n_found), ranks.n_better < 5
-    )
+    np.add.at(hits, np.repeat(np.arange(len(ranks)), ranks.n_found), ranks.n_better < 5)
     rows = rng.integers(0, len(ranks), (4000, len(ranks)))
     resampled = hits[rows].sum(axis=1) / ranks.n_relevant[rows].sum(axis=1)
-    assert result.value == pytest.approx(
-        hits.sum() / ranks.n_relevant.sum(), rel=1e-12
-    )
+    assert result.value == pytest.approx(hits.sum() / ranks.n_relevant.sum(), rel=1e-12)
     assert result.std_error == pytest.approx(resampled.std(), rel=0.05)
 
 
 def test_pooled_recall_compares_common_users():
-    other = sm.Ranks(
-        [6] * 2, [0, 4, 5], [0] * 3, n_found=[1, 2], users=["third", "first"]
-    )
+    other = sm.Ranks([6] * 2, [0, 4, 5], [0] * 3, n_found=[1, 2], users=["third", "first"])
     (result,) = sm.compare({"batch": BATCH, "other": other}, "recall-micro@2")
     assert result.n_users == 2
     assert result.value_a == pytest.approx((1 + 1) / (3 + 2), rel=1e-15)
@@ -214,18 +190,14 @@ def test_pooled_recall_has_no_value_by_user():
 
 def test_pooled_recall_of_samples_needs_one_item_per_user():
     one = sm.SampledRanks([1, 2, 5, 30], 200, 50)
-    micro, recall = (
-        sm.correct(one, name) for name in ("recall-micro@10", "recall@10")
-    )
+    micro, recall = (sm.correct(one, name) for name in ("recall-micro@10", "recall@10"))
     for ours, theirs in zip(micro, recall, strict=True):
         assert (ours.value, ours.range_low, ours.range_high) == (
             theirs.value,
             theirs.range_low,
             theirs.range_high,
         )
-    several = sm.SampledRanks(
-        [1, 2, 5, 30], 200, 50, users=[1, 1, 2, 3], several_items=True
-    )
+    several = sm.SampledRanks([1, 2, 5, 30], 200, 50, users=[1, 1, 2, 3], several_items=True)
     with pytest.raises(InputError, match="together"):
         sm.correct(several, "recall-micro@10")
 

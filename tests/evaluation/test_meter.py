@@ -48,11 +48,7 @@ def places_by_hand(scores, held_out):
     """Count the candidates, better and tied items of each held-out item in a loop."""
     counts = []
     for row, item in zip(scores, held_out, strict=True):
-        others = [
-            score
-            for column, score in enumerate(row)
-            if column != item and score > -np.inf
-        ]
+        others = [score for column, score in enumerate(row) if column != item and score > -np.inf]
         above = sum(score > row[item] for score in others)
         equal = sum(score == row[item] for score in others)
         counts.append((len(others) + 1, above, equal))
@@ -73,10 +69,7 @@ def test_full_result_does_not_depend_on_batches(bounds):
     assert list(meter.compute()) == list(expected)
     ranks = meter.ranks()
     by_hand = places_by_hand(MASKED, HELD_OUT)
-    assert (
-        list(zip(ranks.n_candidates, ranks.n_better, ranks.n_tied, strict=True))
-        == by_hand
-    )
+    assert list(zip(ranks.n_candidates, ranks.n_better, ranks.n_tied, strict=True)) == by_hand
     assert len(meter) == ROWS
 
 
@@ -99,9 +92,7 @@ def test_ranks_match_evaluate_and_correct():
         exact.update(ranks=ranks[rows])
         among.update(ranks=ranks[rows])
     assert list(exact.compute()) == list(sm.evaluate(ranks, METRICS, n_items=30))
-    assert list(among.compute()) == list(
-        sm.correct(ranks, METRICS, n_items=30, n_negatives=9)
-    )
+    assert list(among.compute()) == list(sm.correct(ranks, METRICS, n_items=30, n_negatives=9))
 
 
 def test_positive_column_from_either_end():
@@ -125,10 +116,7 @@ def test_ties_match_evaluate_and_correct():
     for ties in ("optimistic", "pessimistic"):
         full = sm.RankMeter("rr", ties=ties)
         full.update(SCORES, HELD_OUT)
-        assert (
-            full.compute()[0]
-            == sm.evaluate(SCORES, "rr", relevant=HELD_OUT, ties=ties)[0]
-        )
+        assert full.compute()[0] == sm.evaluate(SCORES, "rr", relevant=HELD_OUT, ties=ties)[0]
         among = sm.RankMeter("auc", n_items=40, ties=ties)
         among.update(SCORES, HELD_OUT)
         expected = sm.correct(SCORES, "auc", positive=HELD_OUT, n_items=40, ties=ties)
@@ -147,10 +135,7 @@ def test_sampling_and_confidence_reach_result():
     assert list(meter.compute()) == list(expected)
     wide = sm.RankMeter("auc", confidence=0.5)
     wide.update(SCORES, HELD_OUT)
-    assert (
-        wide.compute()[0]
-        == sm.evaluate(SCORES, "auc", relevant=HELD_OUT, confidence=0.5)[0]
-    )
+    assert wide.compute()[0] == sm.evaluate(SCORES, "auc", relevant=HELD_OUT, confidence=0.5)[0]
 
 
 def test_users_pair_shuffled_meters():
@@ -159,9 +144,7 @@ def test_users_pair_shuffled_meters():
     meters = {"A": sm.RankMeter(), "B": sm.RankMeter()}
     meters["A"].update(SCORES, HELD_OUT, users=np.arange(ROWS))
     meters["B"].update(better[shuffled], HELD_OUT[shuffled], users=shuffled)
-    results = sm.compare(
-        {name: meter.ranks() for name, meter in meters.items()}, "rr"
-    )
+    results = sm.compare({name: meter.ranks() for name, meter in meters.items()}, "rr")
     expected = sm.compare({"A": SCORES, "B": better}, "rr", relevant=HELD_OUT)
     assert results[0].paired
     assert results[0].std_error == pytest.approx(expected[0].std_error, rel=1e-12)
@@ -172,9 +155,7 @@ def test_reset_removes_batches():
     meter.update(SCORES, HELD_OUT)
     meter.reset()
     assert len(meter) == 0
-    meter.update(
-        np.eye(40)[:3], positive=[0, 1, 2]
-    )  # of another kind than the removed batches
+    meter.update(np.eye(40)[:3], positive=[0, 1, 2])  # of another kind than the removed batches
     assert meter.compute()[0].value == 1.0
 
 
@@ -198,9 +179,7 @@ def test_invalid_batches_are_refused():
     assert "column 0" in refused(full, [[-np.inf, 1.0]])
     assert "column 1" in refused(among, [[1.0, -np.inf]])
     assert "ranks" in refused(among, ranks=[41])
-    assert "10 columns" in refused(
-        sm.RankMeter(n_items=40, n_negatives=5), SCORES[:, :10]
-    )
+    assert "10 columns" in refused(sm.RankMeter(n_items=40, n_negatives=5), SCORES[:, :10])
     among.update(SCORES)
     assert "11 negatives" in refused(among, SCORES[:, :5])
     assert "earlier" in refused(among, ranks=[1])

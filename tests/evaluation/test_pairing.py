@@ -13,9 +13,7 @@ from tests.helpers.caught_warnings import full_messages
 
 
 def ranks(users, n_rows=0):
-    made_ranks = Ranks(
-        [9] * len(users), [1] * len(users), [0] * len(users), users=users
-    )
+    made_ranks = Ranks([9] * len(users), [1] * len(users), [0] * len(users), users=users)
     made_ranks.__dict__["n_rows"] = n_rows
     return made_ranks
 
@@ -70,10 +68,7 @@ def named(*evaluations):
         (["x", "y", "z"], ["z", "q", "x"], [[0, 2], [2, 0]]),
         ([7, 8], ["8", "007"], [[1], [0]]),
         (np.array(["8", "9"], dtype=object), np.array([9]), [[1], [0]]),
-        *(
-            (a, b, None)
-            for a, b in ((None, [1]), ([1], None), (None, None), ([1], [2]))
-        ),
+        *((a, b, None) for a, b in ((None, [1]), ([1], None), (None, None), ([1], [2]))),
     ],
 )
 def test_common_users(a, b, rows):
@@ -119,18 +114,14 @@ SCORES = np.random.default_rng(0).normal(size=(9, 30))
     [
         (lambda rows: SCORES[rows], {"positive": 0, "n_items": 99}),
         (
-            lambda rows: rank(
-                lambda users: SCORES[rows][users], None, SCORES[rows] > 1.5
-            ),
+            lambda rows: rank(lambda users: SCORES[rows][users], None, SCORES[rows] > 1.5),
             {},
         ),
         (lambda rows: np.arange(1, 10)[rows], {"n_items": 99}),
         (lambda rows: ranks_of(np.arange(1, 10)[rows]), {}),
         (lambda rows: sampled(np.arange(1, 10)[rows]), {}),
         (
-            lambda rows: rank(
-                lambda users: SCORES[rows][users], None, range(9)[rows]
-            ),
+            lambda rows: rank(lambda users: SCORES[rows][users], None, range(9)[rows]),
             {},
         ),
     ],
@@ -161,24 +152,16 @@ class TestCandidates:
         also[np.arange(users), best] = True
         return rank(self.ALL, also, self.HELD)
 
-    @pytest.mark.parametrize(
-        ("users", "warns"), [(400, True), (40, True), (39, False)]
-    )
+    @pytest.mark.parametrize(("users", "warns"), [(400, True), (40, True), (39, False)])
     def test_different_masks_of_a_tenth_of_users_warn(self, users, warns, recwarn):
         a, b = self.masked(users), self.masked(0)
         assert (a.n_candidates != b.n_candidates).sum() == users
         compare({"A": a, "B": b}, "mrr")
-        messages = [
-            text for text in full_messages(recwarn) if "numbers of candidates" in text
-        ]
+        messages = [text for text in full_messages(recwarn) if "numbers of candidates" in text]
         assert len(messages) == warns
-        assert all(
-            f"{users} of 400 users" in each and "seen" in each for each in messages
-        )
+        assert all(f"{users} of 400 users" in each and "seen" in each for each in messages)
 
     def test_same_masks_do_not_warn(self, recwarn):
         (result,) = compare({"A": self.masked(0), "B": self.masked(0)}, "mrr")
         assert result.difference == 0.0
-        assert not any(
-            "numbers of candidates" in text for text in full_messages(recwarn)
-        )
+        assert not any("numbers of candidates" in text for text in full_messages(recwarn))

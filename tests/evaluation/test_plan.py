@@ -62,20 +62,12 @@ class TestPopulation:
         n, m, ranks, vector = 5, 3, [1, 2, 2, 5], np.array([1.3, 0.2, -0.4, 0.1])
         population = Population.from_ranks(ranking(ranks, n))
         moments = population.moments(np.array([vector, 2 * vector]), sampling)
-        estimates = np.array(
-            [vector[sampled_ranks(n, rank, m, sampling) - 1] for rank in ranks]
-        )
+        estimates = np.array([vector[sampled_ranks(n, rank, m, sampling) - 1] for rank in ranks])
         assert moments.mean == pytest.approx(estimates.mean() * np.array([1, 2]))
         assert moments.total == pytest.approx(estimates.var() * np.array([1, 4]))
-        assert moments.within == pytest.approx(
-            estimates.var(axis=1).mean() * np.array([1, 4])
-        )
-        assert moments.by_kind[0, population.kind] == pytest.approx(
-            estimates.mean(axis=1)
-        )
-        outcomes = np.concatenate(
-            [sampled_ranks(n, rank, m, sampling) for rank in ranks]
-        )
+        assert moments.within == pytest.approx(estimates.var(axis=1).mean() * np.array([1, 4]))
+        assert moments.by_kind[0, population.kind] == pytest.approx(estimates.mean(axis=1))
+        outcomes = np.concatenate([sampled_ranks(n, rank, m, sampling) for rank in ranks])
         shares = np.bincount(outcomes - 1, minlength=m + 1) / outcomes.size
         assert sampled_shares(population, m, sampling) == pytest.approx(shares)
 
@@ -84,12 +76,8 @@ class TestPopulation:
         population = Population.from_ranks(ranking(ranks, 6))
         best = population.ranks.best_rank
         assert best[population.kind].tolist() == ranks
-        assert population.share == pytest.approx(
-            [ranks.count(k) / len(ranks) for k in best]
-        )
-        for measure, exact in zip(
-            MEASURES, map(population.exact, MEASURES), strict=True
-        ):
+        assert population.share == pytest.approx([ranks.count(k) / len(ranks) for k in best])
+        for measure, exact in zip(MEASURES, map(population.exact, MEASURES), strict=True):
             values = measure.value_at(ranks, 6)
             moments = population.exact_moments(measure)
             assert (exact, moments.mean) == pytest.approx((np.mean(values),) * 2)
@@ -107,9 +95,7 @@ class TestPopulation:
         assert (blocks.n_tied[wide] <= 0.0051 * blocks.worst_rank[wide] + 1).all()
 
     @each_sampling
-    @pytest.mark.parametrize(
-        ("steps", "estimator"), [(1, "bv:1"), (2, "em:2"), (30, "em:30")]
-    )
+    @pytest.mark.parametrize(("steps", "estimator"), [(1, "bv:1"), (2, "em:2"), (30, "em:30")])
     def test_steps_match_estimator(self, steps, estimator, sampling):
         """One step from uniform ranks is bv:1, which plugs in p(r | sampled rank)."""
         n, counts = 50, np.array([40, 20, 0, 10, 3, 7])
@@ -137,9 +123,7 @@ class TestPopulation:
         heights = np.random.default_rng(0).normal(size=(2, table.starts.size))
         vectors = np.repeat(heights, table.widths, axis=1)
         by_bins = fitted.binned_moments(vectors, sampling)
-        for field, expected in zip(
-            by_bins, fitted.moments(vectors, sampling), strict=True
-        ):
+        for field, expected in zip(by_bins, fitted.moments(vectors, sampling), strict=True):
             assert field == pytest.approx(expected, rel=1e-11, abs=1e-12)
 
 
@@ -151,18 +135,12 @@ def test_pair_difference_matches_enumeration(is_redrawn, paired):
     both = [Population.from_ranks(ranking(of_one)) for of_one in ranks]
     pair = Pair(*both, n_users=11, is_redrawn=is_redrawn, is_paired=paired)
     mean, variance, of_users = pair.difference(*(x.moments(vector) for x in both))
-    probabilities = stats.hypergeom.pmf(
-        np.arange(5), 39, np.array(ranks)[..., None] - 1, 4
-    )
+    probabilities = stats.hypergeom.pmf(np.arange(5), 39, np.array(ranks)[..., None] - 1, 4)
     means = probabilities @ vector
     within = (probabilities @ vector**2 - means**2).mean(axis=1).sum()
-    anew = within + (
-        (means[1] - means[0]).var() if paired else means.var(axis=1).sum()
-    )
+    anew = within + ((means[1] - means[0]).var() if paired else means.var(axis=1).sum())
     assert mean == pytest.approx(means[1].mean() - means[0].mean())
-    assert (11 * variance, 11 * of_users) == pytest.approx(
-        (anew if is_redrawn else within, anew)
-    )
+    assert (11 * variance, 11 * of_users) == pytest.approx((anew if is_redrawn else within, anew))
 
 
 @pytest.fixture
@@ -174,13 +152,9 @@ def few_comparisons(monkeypatch):
 class TestPlan:
     @pytest.mark.usefixtures("few_comparisons")
     def test_sizes_up_to_fewest_candidates(self):
-        results = plan(
-            ranking([1, 7], 100), ranking([3, 4], 101), "recall@3, ap", n_users=50
-        )
+        results = plan(ranking([1, 7], 100), ranking([3, 4], 101), "recall@3, ap", n_users=50)
         assert [(row.metric, row.n_negatives) for row in results] == [
-            (metric, m)
-            for metric in ("recall@3", "ap")
-            for m in (1, 2, 5, 10, 20, 50, None)
+            (metric, m) for metric in ("recall@3", "ap") for m in (1, 2, 5, 10, 20, 50, None)
         ]
         exact = [(row.exact_a, row.exact_b) for row in results[::7]]
         assert exact == [(0.5, 0.5), (pytest.approx(4 / 7), pytest.approx(7 / 24))]
@@ -192,9 +166,7 @@ class TestPlan:
 
     def test_equal_metrics_are_never_decided(self):
         same = ranking([1, 7], 30)
-        assert [row.probability for row in plan(same, same, "ap", sizes=[1, 10])] == [
-            0.0
-        ] * 3
+        assert [row.probability for row in plan(same, same, "ap", sizes=[1, 10])] == [0.0] * 3
 
     @pytest.mark.parametrize("ids", [None, 0, 6])  # the first of b; none: by row
     def test_full_rankings_by_hand(self, ids):
@@ -211,43 +183,31 @@ class TestPlan:
         assert row.probability == pytest.approx(stats.norm.cdf(lead))
 
     @pytest.mark.long
-    @pytest.mark.parametrize(
-        ("metric", "is_redrawn"), [("recall@10", True), ("auc", False)]
-    )
+    @pytest.mark.parametrize(("metric", "is_redrawn"), [("recall@10", True), ("auc", False)])
     def test_probability_matches_simulated_ranges(self, is_redrawn, metric):
         n, users, better = 300, 400, 0.32 if metric == "recall@10" else 0.47
         both = power(n, 0.6, users), power(n, better, users, users)
-        row, _ = plan(
-            *both, metric, n_users=users if is_redrawn else None, sizes=[10]
-        )
+        row, _ = plan(*both, metric, n_users=users if is_redrawn else None, sizes=[10])
         assert 0.6 < row.probability < 0.95
         rng, ranges = np.random.default_rng(8), []
         for _ in range(40):
             samples = []
             for ranks in both:
-                kind = (
-                    rng.integers(0, users, users) if is_redrawn else np.arange(users)
-                )
+                kind = rng.integers(0, users, users) if is_redrawn else np.arange(users)
                 rank = ranks.best_rank[kind]
                 counts = rng.hypergeometric(rank - 1, n - rank, row.n_negatives)
                 samples.append(SampledRanks(1 + counts, n, row.n_negatives))
             ranges += difference_ranges([parse_measure(metric)], *samples)
-        assert np.mean([x.low > 0.0 for x in ranges]) == pytest.approx(
-            row.probability, abs=0.2
-        )
+        assert np.mean([x.low > 0.0 for x in ranges]) == pytest.approx(row.probability, abs=0.2)
         width = np.mean([x.high - x.low for x in ranges])
         assert row.decides_above == pytest.approx(width / 2, rel=0.15)
 
     def test_only_full_rankings_decide(self):
         """The shares of users with a hit differ by 0.5 or by 0, for 200 users."""
-        best, worst = (
-            ranking(ranks * 50, 30) for ranks in ([1, 1, 3, 1], [2, 3, 1, 5])
-        )
+        best, worst = (ranking(ranks * 50, 30) for ranks in ([1, 1, 3, 1], [2, 3, 1, 5]))
         (decided,) = plan(best, worst, "hit@1", n_users=200, sizes=[])
         assert decided.probability > 0.999
-        assert "only full rankings" in str(
-            plan(best, worst, "hit@1", n_users=200, sizes=[])
-        )
+        assert "only full rankings" in str(plan(best, worst, "hit@1", n_users=200, sizes=[]))
         same = str(plan(worst, worst, "hit@1", n_users=200, sizes=[]))
         assert "only full rankings" not in same
         assert "not even full rankings" in same
@@ -276,9 +236,7 @@ class TestWithoutRankings:
         assert 0.0 < planned[0].probability < 0.001
         first, full = planned.parts()[0]
         assert first["probability"] == "< 0.001"
-        assert float(full["probability"]) == pytest.approx(
-            planned[1].probability, abs=5e-4
-        )
+        assert float(full["probability"]) == pytest.approx(planned[1].probability, abs=5e-4)
 
     def test_certain_probability_is_printed_as_bound(self):
         about = {"effect": 0.3, "value": 0.3, "n_items": 3000, "n_users": 6000}
@@ -319,16 +277,11 @@ class TestWithoutRankings:
     def test_larger_studies_need_fewer_negatives(self):
         def probabilities(**changed):
             sizes = {"sizes": [50, 200]}
-            return [
-                x.probability
-                for x in plan(metrics="hit@10", **(ABOUT | changed | sizes))
-            ]
+            return [x.probability for x in plan(metrics="hit@10", **(ABOUT | changed | sizes))]
 
         few = probabilities()
         assert few == sorted(few)
-        assert all(
-            x < y for x, y in zip(few, probabilities(n_users=9000), strict=True)
-        )
+        assert all(x < y for x, y in zip(few, probabilities(n_users=9000), strict=True))
         assert all(x < y for x, y in zip(few, probabilities(effect=0.1), strict=True))
 
     @pytest.mark.parametrize(
@@ -367,18 +320,12 @@ def test_rankings_exclude_effect_and_value(options):
 @pytest.mark.parametrize("m", [4, 90])
 def test_drawn_samples_have_expected_distribution(paired, is_redrawn, sampling, m):
     users, table = 4000, kernel(2500, m, sampling, "non-increasing", 10)
-    both = [
-        Population.from_ranks(power(2500, exponent, users)) for exponent in (0.2, 0.5)
-    ]
-    pair = Pair(
-        *both, users, is_redrawn=is_redrawn, is_paired=paired, sampling=sampling
-    )
+    both = [Population.from_ranks(power(2500, exponent, users)) for exponent in (0.2, 0.5)]
+    pair = Pair(*both, users, is_redrawn=is_redrawn, is_paired=paired, sampling=sampling)
     for sample, population in zip(
         pair.draw_samples(m, np.random.default_rng(1)), both, strict=True
     ):
-        shares = table.sum_by_bin(
-            np.bincount(sample.sampled_ranks - 1, minlength=m + 1) / users
-        )
+        shares = table.sum_by_bin(np.bincount(sample.sampled_ranks - 1, minlength=m + 1) / users)
         expected = table.sum_by_bin(sampled_shares(population, m, sampling))
         assert shares == pytest.approx(expected, abs=0.03)
         assert (sample.users is not None) == paired
@@ -387,8 +334,6 @@ def test_drawn_samples_have_expected_distribution(paired, is_redrawn, sampling, 
 def test_certain_decision_stops_early(monkeypatch):
     calls = []
     draw_samples = Pair.draw_samples
-    monkeypatch.setattr(
-        Pair, "draw_samples", lambda *args: calls.append(1) or draw_samples(*args)
-    )
+    monkeypatch.setattr(Pair, "draw_samples", lambda *args: calls.append(1) or draw_samples(*args))
     (row, _) = plan(metrics="hit@10", **(ABOUT | {"effect": 0.5}), sizes=[100])
     assert (row.probability, len(calls)) == (pytest.approx(1.0), 3)

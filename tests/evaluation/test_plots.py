@@ -104,9 +104,7 @@ def test_plot_names_lines_and_metrics(name):
     assert [panel.get_title("left").split(":")[0] for panel in panels] == metrics
     for panel, metric in zip(panels, metrics, strict=True):
         assert [text.get_text() for text in panel.get_yticklabels()] == lines
-        bars = [
-            line for line in panel.lines if line.get_label() in ("range", "interval")
-        ]
+        bars = [line for line in panel.lines if line.get_label() in ("range", "interval")]
         assert len(bars) == len(lines)
         rows = table[table["metric"] == metric]
         ends = "range" if "range_low" in rows else "ci"
@@ -130,9 +128,7 @@ def test_check_plot_has_line_per_model():
 
 
 def test_decided_difference_is_drawn_positive():
-    result, (panel,) = plot(
-        lambda: sm.compare({"A": full(20), "B": full(30)}, "HR@10")
-    )
+    result, (panel,) = plot(lambda: sm.compare({"A": full(20), "B": full(30)}, "HR@10"))
     assert result[0].difference == pytest.approx(1 / 3 - 1 / 2)  # B - A
     (mark,) = [line for line in panel.lines if line.get_label() == "difference"]
     assert list(mark.get_xdata()) == pytest.approx([1 / 2 - 1 / 3])
@@ -151,9 +147,7 @@ def test_title_shows_likely(name):
 
 
 def test_plan_plot_is_curve_of_probability():
-    result, panels = plot(
-        lambda: sm.plan(full(20), full(40), "HR@10, NDCG@10", sizes=[1, 5, 20])
-    )
+    result, panels = plot(lambda: sm.plan(full(20), full(40), "HR@10, NDCG@10", sizes=[1, 5, 20]))
     assert len(panels) == 2
     for panel, metric in zip(panels, ("HR@10", "NDCG@10"), strict=True):
         rows = [planned for planned in result if planned.metric == metric]
@@ -188,23 +182,15 @@ def closing():
 
 def points_of_label(axes, label):
     """Return the coordinates (x, y) of everything with a label."""
-    return [
-        line.get_xydata().tolist() for line in axes.lines if line.get_label() == label
-    ]
+    return [line.get_xydata().tolist() for line in axes.lines if line.get_label() == label]
 
 
 @pytest.mark.usefixtures("closing")
 def test_plot_estimates(corrected):
     panels = corrected.plot(exact={"hit@10": 0.25})
-    for axes, (sampled, cls) in zip(
-        panels, (corrected[:2], corrected[2:]), strict=True
-    ):
-        assert points_of_label(axes, "range") == [
-            [[cls.range_low, 0], [cls.range_high, 0]]
-        ]
-        assert [
-            [x for x, _ in points] for points in points_of_label(axes, "cls")
-        ] == [[cls.value]]
+    for axes, (sampled, cls) in zip(panels, (corrected[:2], corrected[2:]), strict=True):
+        assert points_of_label(axes, "range") == [[[cls.range_low, 0], [cls.range_high, 0]]]
+        assert [[x for x, _ in points] for points in points_of_label(axes, "cls")] == [[cls.value]]
         assert axes.get_title("left").startswith(f"{cls.metric}: ")
         (((x, _),),) = points_of_label(axes, "sampled")
         assert x == sampled.value < axes.get_xlim()[1]
@@ -220,9 +206,7 @@ def test_plot_estimates(corrected):
 
 
 @pytest.mark.usefixtures("closing")
-@pytest.mark.filterwarnings(
-    "ignore::sampled_metrics.InputWarning"
-)  # one item for all users
+@pytest.mark.filterwarnings("ignore::sampled_metrics.InputWarning")  # one item for all users
 def test_plot_differences():
     data = {"A": FEW_SCORES, "B": FEW_SCORES[::-1]}
     sampled = sm.compare(data, "auc", "sampled", **ITEMS)
@@ -232,21 +216,13 @@ def test_plot_differences():
     assert points_of_label(axes, "exact") == [[[result.difference, 0]]]
     assert [label.get_text() for label in axes.get_yticklabels()] == ["B - A"]
     assert axes.get_title("left") == f"auc: {sampled[0].order}"
-    assert [0.0, 0.0] in [
-        list(line.get_xdata()) for line in axes.lines
-    ]  # no difference
+    assert [0.0, 0.0] in [list(line.get_xdata()) for line in axes.lines]  # no difference
     assert axes.get_xlabel() == "difference (fraction)"
     again = exact.plot(axes=axes)
     assert again is axes
-    assert points_of_label(axes, "interval") == [
-        [[result.ci_low, 0], [result.ci_high, 0]]
-    ]
+    assert points_of_label(axes, "interval") == [[[result.ci_low, 0], [result.ci_high, 0]]]
     with pytest.raises(sm.InputError, match="results"):
-        sampled.plot(
-            exact=sm.evaluate(
-                FEW_SCORES, "auc", relevant=[0] * 60, seen=FEW_SCORES < -9
-            )
-        )
+        sampled.plot(exact=sm.evaluate(FEW_SCORES, "auc", relevant=[0] * 60, seen=FEW_SCORES < -9))
     with pytest.raises(sm.InputError, match="1 axes"):
         sampled.plot(axes=[axes, axes])
 
@@ -264,9 +240,7 @@ def test_metrics_share_axis_from_zero():
 @pytest.mark.usefixtures("closing")
 def test_negative_differences_fit_axis():
     places = np.arange(500) ** 2 // 2600  # mostly near the top
-    better, worse = (
-        sm.Ranks([100] * 500, places + more, [0] * 500) for more in (0, 3)
-    )
+    better, worse = (sm.Ranks([100] * 500, places + more, [0] * 500) for more in (0, 3))
     (result,) = compared = sm.compare({"A": better, "B": worse}, "auc")
     low, high = compared.plot().get_xlim()
     assert -0.1 < low < 0.0 < -result.range_high < -result.range_low < high
@@ -336,9 +310,7 @@ def test_plot_several_recommenders():
         assert points_of_label(axes, "range") == [
             [[0.2, height], [0.4, height]] for height in (0, 1)
         ]
-        assert [
-            [y for _, y in points] for points in points_of_label(axes, "cls")
-        ] == [
+        assert [[y for _, y in points] for points in points_of_label(axes, "cls")] == [
             [0.07],
             [1.07],
         ]

@@ -30,8 +30,7 @@ class span:  # noqa: N801 - stands for a text
 def numbers_of(text):
     """Return the numbers in a text, except those in names such as recall@10."""
     return [
-        number.replace(",", "")
-        for number in re.findall(r"(?<![@\w.])\d[\d,]*(?:\.\d+)?", text)
+        number.replace(",", "") for number in re.findall(r"(?<![@\w.])\d[\d,]*(?:\.\d+)?", text)
     ]
 
 
@@ -48,9 +47,7 @@ def numbers_of(text):
 @pytest.mark.filterwarnings("ignore:n_users")  # of one user
 def test_reported_table(users, shape, confidence, numbers):
     options = {"n_users": users, "shape": shape, "confidence": confidence}
-    results = sm.reported(
-        PRINTED, "HR@5, MRR", **ABOUT, **options, sampling="with-replacement"
-    )
+    results = sm.reported(PRINTED, "HR@5, MRR", **ABOUT, **options, sampling="with-replacement")
     rows, text, *_ = results.parts()
     assert rows == [
         {
@@ -85,9 +82,7 @@ def test_reported_table(users, shape, confidence, numbers):
 def test_unscored_is_same_in_check_and_reported(unscored):
     paper = {"HR@1": "0.20", "HR@10": "0.45"}
     about = {**ABOUT, "n_users": 500}
-    assert [
-        flag.test for flag in sm.check([{**paper, **about}], unscored=0)[0].flags
-    ] == ["ranks"]
+    assert [flag.test for flag in sm.check([{**paper, **about}], unscored=0)[0].flags] == ["ranks"]
     (row,) = sm.check([{**paper, **about}], "HR@5", unscored=unscored)
     (result,) = sm.reported(paper, "HR@5", **about, unscored=unscored)
     assert (row.range_low, row.range_high) == (result.range_low, result.range_high)
@@ -157,9 +152,7 @@ def ranks(first, last):
 
 
 def test_plan_table():
-    results = sm.plan(
-        ranks(0, 40), ranks(5, 45), "recall@10, auc", sizes=[5, 300, 20]
-    )
+    results = sm.plan(ranks(0, 40), ranks(5, 45), "recall@10, auc", sizes=[5, 300, 20])
     rows, text, _ = results.parts()
     shown = [row["probability"].removeprefix("< ").removeprefix("> ") for row in rows]
     probabilities = [result.probability for result in results]
@@ -167,9 +160,7 @@ def test_plan_table():
     assert rows == [
         {
             "metric": result.metric,
-            "n_negatives": "all"
-            if result.n_negatives is None
-            else str(result.n_negatives),
+            "n_negatives": "all" if result.n_negatives is None else str(result.n_negatives),
             "probability": row["probability"],
             "decides above": result.decides_above,
         }
@@ -218,28 +209,20 @@ def test_correct_table():
         [["0.5000"]],
         [["0.0100"], ["0.5000"]],
     )
-    distinct = sm.correct(
-        sampled, "auc", "sampled", **{**about, "sampling": "distinct"}
-    )
+    distinct = sm.correct(sampled, "auc", "sampled", **{**about, "sampling": "distinct"})
     assert "replacement" not in str(distinct)
-    lowest = sm.correct(
-        [4, 5, 3, 2, 7, 6] * 9, "recall@3", "sampled", **about, shape="none"
-    )
+    lowest = sm.correct([4, 5, 3, 2, 7, 6] * 9, "recall@3", "sampled", **about, shape="none")
     assert lowest[0].range_low == 0.0
 
 
-@pytest.mark.parametrize(
-    ("n_users", "confidence"), [(1, 0.95), (30, 0.95), (60, 0.5)]
-)
+@pytest.mark.parametrize(("n_users", "confidence"), [(1, 0.95), (30, 0.95), (60, 0.5)])
 def test_evaluate_table(n_users, confidence):
     """One user has rank 1 and carries most of the value of `ap`; others have rank 41 or more."""
     results = sm.evaluate(ranks(0, 1), "ap")
     if n_users > 1:
         better = [0, *range(40, 39 + n_users)]
         exact = sm.Ranks([300] * n_users, better, [0] * n_users)
-        results = sm.evaluate(
-            exact, "recall@3, ap", ties="optimistic", confidence=confidence
-        )
+        results = sm.evaluate(exact, "recall@3, ap", ties="optimistic", confidence=confidence)
     rows, text, _ = results.parts()
     heading = f"interval ({100 * confidence:g} %)"
     for row, result in zip(rows, results, strict=True):
@@ -266,14 +249,10 @@ def test_evaluate_table(n_users, confidence):
     ]
 
 
-@pytest.mark.parametrize(
-    ("least", "numbers"), [(0, ["0"]), (0.5, ["0.5"]), (2, ["2"])]
-)
+@pytest.mark.parametrize(("least", "numbers"), [(0, ["0"]), (0.5, ["0.5"]), (2, ["2"])])
 def test_min_relevance_is_noted(least, numbers):
     scores, grades = [[0.9, 0.5, 0.1]], [[3, 2, 1]]
-    results = sm.evaluate(
-        scores, "ndcg@3, recall@1", relevant=grades, min_relevance=least
-    )
+    results = sm.evaluate(scores, "ndcg@3, recall@1", relevant=grades, min_relevance=least)
     _, note = results.parts()[1].splitlines()
     assert numbers_of(note) == numbers
     plain = sm.evaluate(scores, "ndcg@3", relevant=[0])
@@ -284,9 +263,7 @@ def test_min_relevance_is_noted(least, numbers):
 def test_check_lists_up_to_twenty_orders(n_rows, is_long):
     """Rows far apart, so that many of their 3, 15 and 36 pairs are decided."""
     about = {"n_items": 60, "n_negatives": 40, "n_users": 10**6}
-    checks = sm.check(
-        [{"HR@5": f"{0.99 - 0.09 * i:.2f}", **about} for i in range(n_rows)], "HR@5"
-    )
+    checks = sm.check([{"HR@5": f"{0.99 - 0.09 * i:.2f}", **about} for i in range(n_rows)], "HR@5")
     (orders,) = checks.orders
     n_decided = len(orders.decided)
     assert (n_decided > 1, n_decided > 20) == (n_rows > 3, is_long)

@@ -34,9 +34,7 @@ def whole(**options):
     return make_meter(np.argsort(USERS), USERS, **options)
 
 
-@pytest.mark.parametrize(
-    "options", [{}, {"n_items": 400}, {"n_items": 400, "ties": "optimistic"}]
-)
+@pytest.mark.parametrize("options", [{}, {"n_items": 400}, {"n_items": 400, "ties": "optimistic"}])
 @pytest.mark.parametrize("n", [1, 2, 5])
 def test_merged_meters_match_one_meter(n, options):
     padded = [
@@ -61,9 +59,7 @@ def test_merge_keeps_several_items():
     labels[:, 4] = True
     meters = [sm.RankMeter(METRICS) for _ in range(3)]
     for number, rows in enumerate((slice(0, 40), slice(30, ROWS), slice(0, ROWS))):
-        meters[number].update(
-            SCORES[rows], labels[rows].astype(int), users=USERS[rows]
-        )
+        meters[number].update(SCORES[rows], labels[rows].astype(int), users=USERS[rows])
     merged = meters[0].merge(meters[1]).ranks()
     of_user = np.argsort(USERS)
     expected = sm.rank(SCORES[of_user], None, labels[of_user])
@@ -73,11 +69,7 @@ def test_merge_keeps_several_items():
 
 
 def test_merge_without_ids_keeps_all_rows():
-    merged = (
-        make_meter(np.arange(40))
-        + make_meter(np.arange(40, ROWS))
-        + sm.RankMeter(METRICS)
-    )
+    merged = make_meter(np.arange(40)) + make_meter(np.arange(40, ROWS)) + sm.RankMeter(METRICS)
     assert len(merged) == ROWS
     assert list(merged.compute()) == list(make_meter(np.arange(ROWS)).compute())
 
@@ -104,15 +96,11 @@ def work(rank, n, place):
     from torch import distributed
     from torch.utils.data import DistributedSampler
 
-    distributed.init_process_group(
-        "gloo", init_method=f"file://{place}/s", rank=rank, world_size=n
-    )
+    distributed.init_process_group("gloo", init_method=f"file://{place}/s", rank=rank, world_size=n)
     rows = np.array(list(DistributedSampler(range(ROWS), n, rank, shuffle=False)))
     meter = sm.RankMeter(METRICS)
     for batch in np.array_split(rows, 4):
-        meter.update(
-            torch.from_numpy(SCORES[batch]), users=torch.from_numpy(USERS[batch])
-        )
+        meter.update(torch.from_numpy(SCORES[batch]), users=torch.from_numpy(USERS[batch]))
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
         alone = meter.compute()
@@ -148,11 +136,7 @@ def test_sync_of_torch_processes(tmp_path):
 
 def test_sync_without_processes_copies():
     meter = make_meter(np.arange(9))
-    assert (
-        list(meter.sync().compute())
-        == list(meter.compute(sync=True))
-        == list(meter.compute())
-    )
+    assert list(meter.sync().compute()) == list(meter.compute(sync=True)) == list(meter.compute())
 
 
 def test_concatenated_ranks_match_whole():

@@ -24,33 +24,25 @@ def corrected():
 def test_likely_is_bold_in_html():
     rng = np.random.default_rng(0)
     ranks = 1 + rng.binomial(99, rng.random(600) ** 4)
-    results = sm.correct(
-        ranks, "hr@10", "sampled, likely", n_items=900, n_negatives=99
-    )
+    results = sm.correct(ranks, "hr@10", "sampled, likely", n_items=900, n_negatives=99)
     bold = re.findall("<b>([^<]*)</b>", results._repr_html_())
     assert [text.strip() for text in bold] == ["likely", f"{results[1].value:.3g}"]
     assert "\ue000" not in str(results)
     printed = sm.reported("HR@10=0.47 NDCG@10=0.25", n_items=3000, n_negatives=99)
     bold = re.findall("<b>([^<]*)</b>", printed._repr_html_())
-    assert [float(text) for text in bold] == [
-        float(f"{one.likely:.3g}") for one in printed
-    ]
+    assert [float(text) for text in bold] == [float(f"{one.likely:.3g}") for one in printed]
 
 
 def test_html_has_table_and_lines(corrected):
     page = corrected._repr_html_()
-    cells = [
-        re.findall("<td[^>]*>([^<]*)</td>", row) for row in page.split("<tr>")[2:]
-    ]
+    cells = [re.findall("<td[^>]*>([^<]*)</td>", row) for row in page.split("<tr>")[2:]]
     assert [float(row[3]) for row in cells] == [
         float(f"{result.value:.3g}") for result in corrected
     ]
     assert "60 users, 10 negatives drawn uniformly" in page
     assert "<" not in format_html(["a < b"]).removeprefix("<p>").removesuffix("</p>")
     assert (
-        str(corrected)
-        == repr(corrected)
-        == str(pickle.loads(pickle.dumps(corrected)))  # noqa: S301
+        str(corrected) == repr(corrected) == str(pickle.loads(pickle.dumps(corrected)))  # noqa: S301
     )
     frame = corrected.to_frame()
     assert frame["value"].tolist() == [result.value for result in corrected]

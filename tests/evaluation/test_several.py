@@ -70,9 +70,7 @@ def test_each_form_matches_single_recommenders(form):
     relevant = None if form == "Ranks" else TEST if is_table else HELD_OUT
     results = sm.evaluate(data, "hit@5, rr", relevant=relevant)
     values = {(one.recommender, one.metric): one.value for one in results}
-    assert list(values) == [
-        (name, metric) for name in ("ALS", "kNN") for metric in ("hit@5", "rr")
-    ]
+    assert list(values) == [(name, metric) for name in ("ALS", "kNN") for metric in ("hit@5", "rr")]
     for name, scores in BOTH.items():
         rank = exact_rank(scores)
         assert values[name, "hit@5"] == pytest.approx((rank <= 5).mean())

@@ -31,12 +31,8 @@ def scores_of(users: np.ndarray, careful: bool) -> np.ndarray:
 
 # 1. Rank every held-out item among all items: 256 users at a time, never users x items at once.
 records = {
-    "Careful": sm.rank(
-        lambda users: scores_of(users, True), None, held_out, block_size=256
-    ),
-    "Broad": sm.rank(
-        lambda users: scores_of(users, False), None, held_out, block_size=256
-    ),
+    "Careful": sm.rank(lambda users: scores_of(users, True), None, held_out, block_size=256),
+    "Broad": sm.rank(lambda users: scores_of(users, False), None, held_out, block_size=256),
 }
 
 # 2. Exact metrics, with intervals over users.
@@ -51,19 +47,13 @@ for name, ranked in records.items():
 samples = {}
 for name, ranked in records.items():
     sampled_ranks = sm.draw_sampled_ranks(ranked, N_NEGATIVES, rng)
-    samples[name] = sm.SampledRanks(
-        sampled_ranks, N_ITEMS, N_NEGATIVES, users=np.arange(N_USERS)
-    )
+    samples[name] = sm.SampledRanks(sampled_ranks, N_ITEMS, N_NEGATIVES, users=np.arange(N_USERS))
 print(f"From {N_NEGATIVES} negatives:")
 for name, sample in samples.items():
     for each in sm.correct(sample, METRICS, ESTIMATORS):
         if each.estimator == ESTIMATORS[0]:
-            print(
-                f"  {name:8}{each.metric} {each.range_low:.3f} to {each.range_high:.3f}"
-            )
-        print(
-            f"    {each.estimator:8} {each.value:.3f}, acts like recall@{each.acts_like}"
-        )
+            print(f"  {name:8}{each.metric} {each.range_low:.3f} to {each.range_high:.3f}")
+        print(f"    {each.estimator:8} {each.value:.3f}, acts like recall@{each.acts_like}")
 
 # 4. Which is better?
 print("Compared:")

@@ -128,9 +128,7 @@ def rows_of(line: str) -> list[dict]:
     """Return what a command prints as rows; long tables as the digest of their text."""
     if line.split()[0] in ("sample", "negatives"):
         text = run(f"{line} --format csv")
-        return [
-            {"digest": hashlib.sha256(text.encode()).hexdigest(), "head": text[:200]}
-        ]
+        return [{"digest": hashlib.sha256(text.encode()).hexdigest(), "head": text[:200]}]
     return json.loads(run(f"{line} --format json"))
 
 

@@ -35,9 +35,7 @@ def with_warnings(
     return result, full_messages(caught)
 
 
-def warnings_of(
-    call: Callable[..., Any], *arguments: Any, **options: Any
-) -> list[str]:
+def warnings_of(call: Callable[..., Any], *arguments: Any, **options: Any) -> list[str]:
     """Return all messages that a call warns of."""
     return with_warnings(call, *arguments, **options)[1]
 
@@ -48,7 +46,5 @@ def warns_about(pattern: str = "") -> Iterator[list[str]]:
     messages: list[str] = []
     with pytest.warns(sm.InputWarning) as caught:
         yield messages
-    messages += full_messages(
-        warning for warning in caught if warning.category is sm.InputWarning
-    )
+    messages += full_messages(warning for warning in caught if warning.category is sm.InputWarning)
     assert any(re.search(pattern, message) for message in messages), messages

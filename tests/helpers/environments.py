@@ -27,18 +27,10 @@ def make_environment(folder, names):
     venv.create(folder, with_pip=False)
     (site,) = folder.glob("lib/python*/site-packages")
     for package in required_distributions(names).values():
-        for name in {
-            file.parts[0]
-            for file in package.files
-            if not file.parts[0].startswith(".")
-        }:
+        for name in {file.parts[0] for file in package.files if not file.parts[0].startswith(".")}:
             # Old versions of pip list files of the source as well.
             is_installed = package.locate_file(name).exists()
             link = site / name
-            if (
-                name not in ("..", "__pycache__")
-                and is_installed
-                and not link.exists()
-            ):
+            if name not in ("..", "__pycache__") and is_installed and not link.exists():
                 link.symlink_to(package.locate_file(name))
     return folder / "bin/python"

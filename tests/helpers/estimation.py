@@ -34,6 +34,4 @@ def exact_values(measures, n):
 def estimator_vectors(names, measures, n, m, **options):
     """Return the vectors of estimators by name, with replacement by default."""
     estimators = [parse_estimator(name) for name in names]
-    return estimator_matrix(
-        estimators, measures, n, m, **({"sampling": WITH} | options)
-    )
+    return estimator_matrix(estimators, measures, n, m, **({"sampling": WITH} | options))

@@ -19,9 +19,7 @@ def write_file(folder: Path, name: str, text: str) -> Path:
     return path
 
 
-def join_rows(
-    rows: Iterable[Iterable[Any]], delimiter: str = ",", end: str = "\n"
-) -> str:
+def join_rows(rows: Iterable[Iterable[Any]], delimiter: str = ",", end: str = "\n") -> str:
     """Return rows as lines of text."""
     return "".join(delimiter.join(map(str, row)) + end for row in rows)
 

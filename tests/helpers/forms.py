@@ -32,9 +32,7 @@ def table_forms(frame: pd.DataFrame, folder: Path) -> Forms:
     return {name: make() for name, make in table_form_makers(frame, folder).items()}
 
 
-def table_form_makers(
-    frame: pd.DataFrame, folder: Path
-) -> dict[str, Callable[[], Any]]:
+def table_form_makers(frame: pd.DataFrame, folder: Path) -> dict[str, Callable[[], Any]]:
     """Functions that make the forms of a table, to make one of them only."""
 
     def write(name: str, method: Callable[..., Any], **options: Any) -> Path:
@@ -66,20 +64,15 @@ def list_forms(frame: pd.DataFrame, folder: Path) -> Forms:
     forms = table_forms(frame, folder)
     by_user = frame.groupby("user_id", sort=False)
     if "score" not in frame:
-        forms["dictionary"] = {
-            user: rows["item_id"].tolist() for user, rows in by_user
-        }
+        forms["dictionary"] = {user: rows["item_id"].tolist() for user, rows in by_user}
         forms["series"] = by_user["item_id"].agg(list)
         return forms
     run = new_path(folder, "a.run")
     ids = zip(frame["user_id"], frame["item_id"], frame["score"], strict=True)
-    run.write_text(
-        "".join(f"{user} Q0 {item} 1 {score!r} me\n" for user, item, score in ids)
-    )
+    run.write_text("".join(f"{user} Q0 {item} 1 {score!r} me\n" for user, item, score in ids))
     forms["trec"] = run
     forms["dictionaries"] = {
-        user: dict(zip(rows["item_id"], rows["score"], strict=True))
-        for user, rows in by_user
+        user: dict(zip(rows["item_id"], rows["score"], strict=True)) for user, rows in by_user
     }
     return forms
 
@@ -111,10 +104,7 @@ def matrix_forms(matrix: np.ndarray, folder: Path) -> Forms:
         "npz": npz,
         "swapped bytes": matrix.astype(matrix.dtype.newbyteorder()),
     }
-    columns = {
-        f"c{place}": pa.array(column.tolist())
-        for place, column in enumerate(matrix.T)
-    }
+    columns = {f"c{place}": pa.array(column.tolist()) for place, column in enumerate(matrix.T)}
     forms["arrow"] = pa.table(columns)
     forms["lent"] = ArrowFrame(forms["arrow"])
     if importlib.util.find_spec("polars"):

@@ -5,9 +5,7 @@ import numpy as np
 from sampled_metrics_study.data.events import Interactions
 
 
-def synthetic_interactions(
-    users: int = 60, items: int = 40, seed: int = 0
-) -> Interactions:
+def synthetic_interactions(users: int = 60, items: int = 40, seed: int = 0) -> Interactions:
     """Users with one of two tastes and a few other events; timestamps have many ties."""
     rng = np.random.default_rng(seed)
     rows = []

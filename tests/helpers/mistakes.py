@@ -68,9 +68,7 @@ def outcome(call: Callable[[], Any], right: float) -> str:
     return "silent"
 
 
-def silent_forms(
-    mistake: Mistake, folder: Path, number: int, step: int
-) -> dict[str, str]:
+def silent_forms(mistake: Mistake, folder: Path, number: int, step: int) -> dict[str, str]:
     """Return forms of the data in which a wrong value is neither refused nor warned about."""
     forms = some_forms(mistake.forms(mistake.data, folder), number, step)
     outcomes = {

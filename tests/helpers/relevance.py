@@ -35,9 +35,7 @@ def metric_by_definition(name, row):
         others = [place for place, hit in enumerate(row) if not hit]
         return sum(a < b for a in hits for b in others) / (len(hits) * len(others))
     k = int(cutoff) if cutoff else len(row)
-    return _with_cutoff(
-        kind, k, [place for place, hit in enumerate(row, start=1) if hit]
-    )
+    return _with_cutoff(kind, k, [place for place, hit in enumerate(row, start=1) if hit])
 
 
 def _with_cutoff(kind, k, relevant):
@@ -114,9 +112,7 @@ def ranks_of_scores(users, depth=None):
     columns = np.array(rows, dtype=np.int64).reshape(-1, 3).T
     n = np.array([len(scores) for scores, _ in users], dtype=np.int64)
     count = np.array([len(relevant) for _, relevant in users], dtype=np.int64)
-    return ranks_by_user(
-        *columns, count, n, n if depth is None else np.minimum(n, depth)
-    )
+    return ranks_by_user(*columns, count, n, n if depth is None else np.minimum(n, depth))
 
 
 def ranks_at_places(*places, n, n_relevant=None, depth=None):

@@ -32,9 +32,7 @@ def evaluation(data: Any, metrics: Any = "rr", **options: Any) -> Callable[[], f
     return lambda: value_of(sm.evaluate(data, metrics, **options))
 
 
-def meter_evaluation(
-    *batches: Any, metrics: str = "rr", **options: Any
-) -> Callable[[], float]:
+def meter_evaluation(*batches: Any, metrics: str = "rr", **options: Any) -> Callable[[], float]:
     """Return a call that updates a meter by batches and returns its first value."""
 
     def run() -> float:

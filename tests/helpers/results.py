@@ -16,10 +16,7 @@ def values(results: Iterable[Any]) -> list[float]:
 
 def values_by_metric(data: Any, metrics: str, **options: Any) -> dict[str, float]:
     """Evaluate data; return the value of each metric by its name."""
-    return {
-        result.metric: result.value
-        for result in sm.evaluate(data, metrics, **options)
-    }
+    return {result.metric: result.value for result in sm.evaluate(data, metrics, **options)}
 
 
 def value_of(results: Any) -> float:
@@ -35,9 +32,7 @@ def values_and_warnings(
     return [getattr(result, "value", None) for result in results], " ".join(messages)
 
 
-def refusal(
-    call: Callable[..., Any], *arguments: Any, **options: Any
-) -> sm.InputError:
+def refusal(call: Callable[..., Any], *arguments: Any, **options: Any) -> sm.InputError:
     """Return the error with which a call refuses its data, in one line."""
     with pytest.raises(sm.InputError) as caught:
         call(*arguments, **options)

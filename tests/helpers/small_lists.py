@@ -11,11 +11,7 @@ HELD_OUT = {"u1": "b", "u2": "c", "u3": "c"}
 RIGHT = {"recall@1": 1 / 3, "rr@3": (1 / 2 + 1 / 3 + 1) / 3}
 # The held-out items as labels, with an irrelevant item for each user.
 LABELLED = pd.DataFrame(
-    [
-        (u, i, int(i == HELD_OUT[u]))
-        for u, items in LISTS.items()
-        for i in (HELD_OUT[u], items[0])
-    ],
+    [(u, i, int(i == HELD_OUT[u])) for u, items in LISTS.items() for i in (HELD_OUT[u], items[0])],
     columns=["user_id", "item_id", "label"],
 ).drop_duplicates()
 

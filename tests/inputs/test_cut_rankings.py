@@ -160,9 +160,7 @@ def test_values_intervals_and_warnings_match_full_ranks(kind, held_out, monkeypa
         users[::8] = 0.0
     users, items = users.astype(np.float32), items.astype(np.float32)
     scores = users @ items.T
-    relevant, seen = random_items(
-        rng, scores, 5 if held_out in ("graded", "several") else 1
-    )
+    relevant, seen = random_items(rng, scores, 5 if held_out in ("graded", "several") else 1)
     arguments = relevant.argmax(axis=1)
     if held_out == "anywhere":
         arguments = rng.integers(0, 150, 400)
@@ -190,9 +188,7 @@ def test_values_intervals_and_warnings_match_full_ranks(kind, held_out, monkeypa
     calls.append(lambda: sm.values_by_user((users, items), METRICS[0], **options))
     for other in (noisy, (users, items)):
         calls.append(
-            lambda other=other: sm.compare(
-                {"a": (users, items), "b": other}, METRICS[0], **options
-            )
+            lambda other=other: sm.compare({"a": (users, items), "b": other}, METRICS[0], **options)
         )
     cut = [results_and_warnings(call) for call in calls]
     for module in (evaluate, compare):
@@ -237,11 +233,7 @@ def test_metrics_of_cut_ranks_match_every_order(relevant, monkeypatch):
     monkeypatch.setattr(data, "_USERS_RANKED_IN_FULL", 1)
     monkeypatch.setattr(data, "_may_end", lambda *_: True)
     rng = np.random.default_rng(["one", "several", "grades"].index(relevant))
-    kinds = [
-        kind
-        for kind in KINDS_OF_METRICS
-        if relevant != "grades" or "ndcg-by" not in kind
-    ]
+    kinds = [kind for kind in KINDS_OF_METRICS if relevant != "grades" or "ndcg-by" not in kind]
     for n_items in (2, 3, 6, 7):
         users = rng.integers(-1, 3, (9, 2))
         items = rng.integers(-1, 3, (n_items, 2))
@@ -258,9 +250,7 @@ def test_metrics_of_cut_ranks_match_every_order(relevant, monkeypatch):
         # one candidate is not relevant
         seen[np.arange(9), relevant_items.argmin(axis=1)] = False
         rows = np.flatnonzero(relevant_items.any(axis=1))
-        held_out = (
-            relevant_items.argmax(axis=1) if relevant == "one" else relevant_items
-        )
+        held_out = relevant_items.argmax(axis=1) if relevant == "one" else relevant_items
         by_policy = [
             values_by_policy(
                 [f"{kind}@{k}" for k in (1, 2, 5, 9) for kind in kinds],
@@ -312,9 +302,7 @@ def test_most_scores_are_not_needed(decisions):
     users, items = random_vectors("lengths", rng, n_users, n_items)
     scores = users @ items.T
     place = (n_items * rng.random(n_users) ** 4 * 0.95).astype(int)
-    held_out = np.take_along_axis(np.argsort(-scores, axis=1), place[:, None], 1)[
-        :, 0
-    ]
+    held_out = np.take_along_axis(np.argsort(-scores, axis=1), place[:, None], 1)[:, 0]
     n_scored = 0
 
     def score(rows, columns):

@@ -19,9 +19,7 @@ SEEN = RNG.random(SCORES.shape) < 0.1
 SEEN[ROWS, HELD_OUT] = False
 SCORES[RNG.random(SCORES.shape) < 0.1] = -np.inf
 SCORES[ROWS, HELD_OUT] = RNG.integers(-6, 7, USERS)
-SEVERAL = np.equal.outer(HELD_OUT, np.arange(ITEMS)) | (
-    (RNG.random(SCORES.shape) < 0.05) & ~SEEN
-)
+SEVERAL = np.equal.outer(HELD_OUT, np.arange(ITEMS)) | ((RNG.random(SCORES.shape) < 0.05) & ~SEEN)
 SEVERAL &= np.isfinite(SCORES)
 
 
@@ -55,12 +53,8 @@ def _on_device(request, monkeypatch):
         return real(scores) or type(scores).__module__.startswith("torch")
 
     for module in ("counting", "scores", "comparisons", "products"):
-        monkeypatch.setattr(
-            f"sampled_metrics.inputs.{module}.keeps_own_library", keeps_own_library
-        )
-    monkeypatch.setattr(
-        "sampled_metrics.evaluation.meter.keeps_own_library", keeps_own_library
-    )
+        monkeypatch.setattr(f"sampled_metrics.inputs.{module}.keeps_own_library", keeps_own_library)
+    monkeypatch.setattr("sampled_metrics.evaluation.meter.keeps_own_library", keeps_own_library)
 
 
 @pytest.fixture
@@ -91,9 +85,7 @@ def counts(ranks):
 
 @pytest.mark.usefixtures("_on_device")
 @pytest.mark.parametrize("several", [False, True])
-@pytest.mark.parametrize(
-    "seen", [None, SEEN, csr_array(SEEN)], ids=["none", "bool", "sparse"]
-)
+@pytest.mark.parametrize("seen", [None, SEEN, csr_array(SEEN)], ids=["none", "bool", "sparse"])
 @pytest.mark.parametrize("library", LIBRARIES)
 def test_ranks_match_numpy(monkeypatch, library, seen, several):
     forbid_copies(monkeypatch)
@@ -110,9 +102,7 @@ def test_ranks_match_numpy(monkeypatch, library, seen, several):
 def test_torch_types_match_numpy(kind):
     finite = np.where(np.isfinite(SCORES), SCORES, -9.0)
     expected = sm.rank(finite, SEEN, HELD_OUT)
-    assert counts(sm.rank(torch_tensor(finite, kind), SEEN, HELD_OUT)) == counts(
-        expected
-    )
+    assert counts(sm.rank(torch_tensor(finite, kind), SEEN, HELD_OUT)) == counts(expected)
 
 
 @pytest.mark.usefixtures("_on_device")
@@ -222,9 +212,7 @@ def test_cut_vectors_match_numpy(monkeypatch, library, several):
     monkeypatch.setattr(
         products,
         "count_around_limits",
-        lambda scores, *more: (
-            n_multiplied.append(scores.shape[0]) or real(scores, *more)
-        ),
+        lambda scores, *more: n_multiplied.append(scores.shape[0]) or real(scores, *more),
     )
     result = sm.rank(vectors, SEEN, relevant, up_to=3)
     assert counts(result) == counts(expected)

@@ -76,9 +76,7 @@ class DlpackArray:
     ],
 )  # fmt: skip
 def test_every_form_gives_the_metric_of_the_matrix(data, options):
-    expected = (
-        1 + ((SCORES[MARKED][:, None] < SCORES) & ~SEEN).sum(axis=1) <= 5
-    ).mean()
+    expected = (1 + ((SCORES[MARKED][:, None] < SCORES) & ~SEEN).sum(axis=1) <= 5).mean()
     (result,) = sm.evaluate(data, "hr@5", **(BY | options))
     assert result.value == expected
 
@@ -100,9 +98,7 @@ def test_held_out_items_among_negatives_in_any_form():
     held_out = [int(lists[user][user % 4]) for user in TOP]
     by_user = dict(enumerate(held_out))
     for relevant in (held_out, by_user, {user: [i] for user, i in by_user.items()}):
-        (result,) = sm.correct(
-            lists, "mrr", "sampled", relevant=relevant, n_items=30, shape="none"
-        )
+        (result,) = sm.correct(lists, "mrr", "sampled", relevant=relevant, n_items=30, shape="none")
         assert result.value == pytest.approx((1 + 1 / 2 + 1 / 3 + 1 / 4) / 4)
 
 
@@ -154,9 +150,7 @@ LONG_RNG = np.random.default_rng(0)
 LONG_SCORES = LONG_RNG.normal(size=(USERS, ITEMS))
 LONG_HELD = LONG_RNG.integers(ITEMS, size=USERS)
 LONG_SCORES[np.arange(USERS), LONG_HELD] += 1.5
-LONG_SEEN = (LONG_RNG.random(LONG_SCORES.shape) < 0.1) & (
-    np.arange(ITEMS) != LONG_HELD[:, None]
-)
+LONG_SEEN = (LONG_RNG.random(LONG_SCORES.shape) < 0.1) & (np.arange(ITEMS) != LONG_HELD[:, None])
 SCORE_TABLE = pd.DataFrame(
     {
         "user_id": np.repeat(np.arange(USERS), ITEMS),
@@ -189,10 +183,7 @@ def test_usual_names_of_scores_are_known(name, tmp_path):
 
 def test_predictions_of_surprise_are_read():
     names = ["uid", "iid", "r_ui", "est", "details"]
-    rows = [
-        (int(u), int(i), 3.0, s, {"impossible": False})
-        for u, i, s in SCORE_TABLE.to_numpy()
-    ]
+    rows = [(int(u), int(i), 3.0, s, {"impossible": False}) for u, i, s in SCORE_TABLE.to_numpy()]
     assert metric_value(pd.DataFrame(rows, columns=names)) == LONG_HIT_RATE
 
 
@@ -213,20 +204,12 @@ def test_numbers_of_unknown_name_are_refused(tmp_path):
 def test_dictionary_of_dictionaries_is_read():
     run = {u: dict(enumerate(row.tolist())) for u, row in enumerate(LONG_SCORES)}
     assert metric_value(run) == LONG_HIT_RATE
-    qrels = {
-        user: {int(item): 1, int(item + 1) % ITEMS: 0}
-        for user, item in enumerate(LONG_HELD)
-    }
+    qrels = {user: {int(item): 1, int(item + 1) % ITEMS: 0} for user, item in enumerate(LONG_HELD)}
     assert metric_value(run, relevant=qrels) == LONG_HIT_RATE
-    seen = {
-        user: dict.fromkeys(np.flatnonzero(row), 1.0)
-        for user, row in enumerate(LONG_SEEN)
-    }
+    seen = {user: dict.fromkeys(np.flatnonzero(row), 1.0) for user, row in enumerate(LONG_SEEN)}
     expected = metric_value(LONG_SCORES, relevant=LONG_HELD, seen=LONG_SEEN)
     assert metric_value(run, seen=seen) == expected
-    (result,) = sm.correct(
-        run, "hr@3", "sampled", relevant=RELEVANT, n_items=500, shape="none"
-    )
+    (result,) = sm.correct(run, "hr@3", "sampled", relevant=RELEVANT, n_items=500, shape="none")
     assert result.value == LONG_HIT_RATE
 
 
@@ -305,9 +288,7 @@ def test_byte_order_and_half_precision_are_read():
     by = {"relevant": LONG_HELD}
     expected = metric_value(LONG_SCORES, seen=LONG_SEEN, **by)
     for kind in ("f2", ">f4"):
-        assert (
-            metric_value(LONG_SCORES, seen=LONG_SEEN.astype(kind), **by) == expected
-        )
+        assert metric_value(LONG_SCORES, seen=LONG_SEEN.astype(kind), **by) == expected
 
 
 def test_damaged_sparse_scores_are_refused():
@@ -360,10 +341,7 @@ def test_ids_without_overlap_are_refused_or_warn():
 
 
 def test_ratings_of_movielens_are_not_qrels(tmp_path):
-    rows = [
-        f"{user} {item} {3 + user % 2} 88125{user:04}"
-        for user, item in enumerate(LONG_HELD)
-    ]
+    rows = [f"{user} {item} {3 + user % 2} 88125{user:04}" for user, item in enumerate(LONG_HELD)]
     (tmp_path / "u.data").write_text("\n".join(rows))
     message = refusal_message(sm.evaluate, BEST_FIRST, relevant=tmp_path / "u.data")
     assert "user_id" in message
@@ -388,9 +366,7 @@ def test_archive_of_arrays_is_read_or_refused(tmp_path):
     assert "s.npz" in refusal_message(sm.evaluate, path, relevant=LONG_HELD)
 
 
-@pytest.mark.parametrize(
-    "name", ["x" * 5000, "a\0b", "a\0b.npy", "x" * 300 + ".parquet", "\ud800"]
-)
+@pytest.mark.parametrize("name", ["x" * 5000, "a\0b", "a\0b.npy", "x" * 300 + ".parquet", "\ud800"])
 def test_impossible_file_name_is_refused(name):
     assert "\n" not in refusal_message(sm.evaluate, name, n_items=9)
     assert "relevant" in refusal_message(sm.evaluate, BEST_FIRST, relevant=name)
@@ -401,18 +377,14 @@ def test_labels_of_true_and_false_are_read(tmp_path):
     pairs = SCORE_TABLE.assign(
         label=SCORE_TABLE.item_id.to_numpy() == LONG_HELD[SCORE_TABLE.user_id]
     )
-    expected = sm.correct(
-        pairs.assign(label=pairs.label.astype(int)), "auc", n_items=500
-    )
+    expected = sm.correct(pairs.assign(label=pairs.label.astype(int)), "auc", n_items=500)
     pairs.to_csv(tmp_path / "p.csv", index=False)
     for data in (pairs, tmp_path / "p.csv"):
         assert sm.correct(data, "auc", n_items=500)[0] == expected[0]
 
 
 def test_series_of_lists_is_read_like_a_list():
-    scores = np.array(
-        [[0.9, 0.8, 0.1, 0.3], [0.2, 0.7, 0.4, 0.1], [0.5, 0.1, 0.2, 0.3]]
-    )
+    scores = np.array([[0.9, 0.8, 0.1, 0.3], [0.2, 0.7, 0.4, 0.1], [0.5, 0.1, 0.2, 0.3]])
     for seen in ([[0], [1], [0]], [[0, 3], [1], []], [[0, 3], [1, 3], [0, 1]]):
         expected = sm.evaluate(scores, "rr", relevant=[1, 2, 2], seen=seen)
         for form in (pd.Series(seen), pd.Series(seen).to_numpy()):
@@ -512,10 +484,7 @@ def test_arrow_table_is_checked_like_its_rows(form: str) -> None:
     table = pa.Table.from_pylist([{"HR@5": None, **row} for row in rows])
     data = table if form == "table" else table.to_batches()[0]
     results, expected = (
-        [
-            (check.printed, check.range_low, check.range_high)
-            for check in sm.check(form)
-        ]
+        [(check.printed, check.range_low, check.range_high) for check in sm.check(form)]
         for form in (data, rows)
     )
     assert results == expected

@@ -59,15 +59,12 @@ TEST = make_table(user_id=np.arange(USERS), item_id=HELD)
 TRAIN = make_table(user_id=np.arange(USERS), item_id=SEEN)
 CANDIDATES = make_table(
     user_id=np.repeat(np.arange(USERS), 1 + M),
-    item_id=np.tile(np.arange(1 + M), USERS)
-    + 20 * np.repeat(np.arange(USERS), 1 + M),
+    item_id=np.tile(np.arange(1 + M), USERS) + 20 * np.repeat(np.arange(USERS), 1 + M),
     score=AMONG.ravel(),
     label=np.tile([1] + M * [0], USERS),
 )
 RANKS = make_table(user_id=np.arange(USERS), rank=RANK)
-COUNTS = make_table(
-    user_id=np.arange(USERS), n_candidates=ITEMS, n_better=RANK - 1, n_tied=0
-)
+COUNTS = make_table(user_id=np.arange(USERS), n_candidates=ITEMS, n_better=RANK - 1, n_tied=0)
 SAMPLES = make_table(user_id=np.arange(USERS), sampled_rank=SAMPLED_RANK)
 RATINGS = make_table(
     user_id=np.repeat(np.arange(USERS), 2),
@@ -151,9 +148,7 @@ def command(*message: Any) -> Callable[..., Any]:
 
     def run(data: Any, **files: Any) -> Any:
         output = new_path(Path(data).parent, "out.json")
-        options = [
-            part for name, path in files.items() for part in (f"--{name}", str(path))
-        ]
+        options = [part for name, path in files.items() for part in (f"--{name}", str(path))]
         app(
             [message[0], str(data), *message[1:], *options, "--output", str(output)],
             standalone_mode=False,
@@ -185,17 +180,12 @@ KINDS = {
         NEW_RR,
         {"data": LIST_ROLES, **READ_BOTH},
     ),
-    "evaluate, scores": Kind(
-        BOTH, lambda **both: rr_value(SCORES, **both), NEW_RR, READ_BOTH
-    ),
+    "evaluate, scores": Kind(BOTH, lambda **both: rr_value(SCORES, **both), NEW_RR, READ_BOTH),
     "evaluate, ranks": Kind(
         {"data": RANKS},
         lambda data: rr_value(data, n_items=ITEMS),
         RR,
-        {
-            "data": RANK_ROLES
-            | {"n_candidates", "n_better", "n_tied", "item_id", "score"}
-        },
+        {"data": RANK_ROLES | {"n_candidates", "n_better", "n_tied", "item_id", "score"}},
     ),
     "evaluate, counts": Kind({"data": COUNTS}, rr_value, RR, {"data": COUNT_ROLES}),
     "evaluate, pairs": Kind(
@@ -250,9 +240,7 @@ KINDS = {
     "from_top_k": Kind(
         BOTH,
         rr_of_ranks(
-            lambda **both: sm.Ranks.from_top_k(
-                PLACE.argsort(axis=1), complete=True, **both
-            )
+            lambda **both: sm.Ranks.from_top_k(PLACE.argsort(axis=1), complete=True, **both)
         ),
         NEW_RR,
         READ_BOTH,
@@ -277,9 +265,7 @@ KINDS = {
     ),
     "SampledRanks.from_pairs": Kind(
         {"data": CANDIDATES},
-        hit_rate_of_sample(
-            lambda data: sm.SampledRanks.from_pairs(data, n_items=300)
-        ),
+        hit_rate_of_sample(lambda data: sm.SampledRanks.from_pairs(data, n_items=300)),
         HIT_RATE,
         {"data": PAIR_ROLES | {"rank"}},
     ),
@@ -297,15 +283,9 @@ KINDS = {
         2,
         {"data": ITEM_ROLES, **READ_BOTH},
     ),
-    "rmse": Kind(
-        {"true": RATINGS, "predicted": PREDICTIONS}, sm.rmse, RMSE, READ_RATINGS
-    ),
-    "mae": Kind(
-        {"true": RATINGS, "predicted": PREDICTIONS}, sm.mae, MAE, READ_RATINGS
-    ),
-    "command evaluate": Kind(
-        LISTED, command("evaluate", "--metric", "rr"), RR, READ_LISTED
-    ),
+    "rmse": Kind({"true": RATINGS, "predicted": PREDICTIONS}, sm.rmse, RMSE, READ_RATINGS),
+    "mae": Kind({"true": RATINGS, "predicted": PREDICTIONS}, sm.mae, MAE, READ_RATINGS),
+    "command evaluate": Kind(LISTED, command("evaluate", "--metric", "rr"), RR, READ_LISTED),
     "command correct": Kind(
         {"data": CANDIDATES},
         command(
@@ -338,24 +318,19 @@ NAMES = [
 
 def extra_column(chooser: random.Random, rows: int, ids: pd.DataFrame) -> Any:
     """Return a column of texts, numbers, truth values or days, or a number by user or item."""
-    kind = chooser.choice(
-        ["text", "float", "integer", "bool", "date", "of item", "of user", "one"]
-    )
+    kind = chooser.choice(["text", "float", "integer", "bool", "date", "of item", "of user", "one"])
     rng = np.random.default_rng(chooser.randrange(10**6))
     if kind in ("of item", "of user"):
         name = f"{kind[3:]}_id"
         if name not in ids:
             return rng.integers(1, 9, rows)
-        return ids[name].map(
-            {key: int(rng.integers(1, 9)) for key in sorted(set(ids[name]))}
-        )
+        return ids[name].map({key: int(rng.integers(1, 9)) for key in sorted(set(ids[name]))})
     return {
         "text": rng.choice(["red", "green", "blue"], rows),
         "float": rng.normal(size=rows).round(3),
         "integer": rng.integers(0, 9, rows),
         "bool": rng.random(rows) < 0.5,
-        "date": pd.Timestamp("2020-01-01")
-        + pd.to_timedelta(rng.integers(0, 99, rows), "D"),
+        "date": pd.Timestamp("2020-01-01") + pd.to_timedelta(rng.integers(0, 99, rows), "D"),
         "one": np.full(rows, 7),
     }[kind]
 
@@ -382,9 +357,7 @@ def add_columns(
     names = chooser.sample([*NAMES, *names], chooser.choice([0, 1, 1, 2]))
     for name in names:
         table[name] = np.asarray(extra_column(chooser, len(table), given_table))
-    table = table.sample(
-        frac=1, random_state=chooser.randrange(1000), ignore_index=True
-    )
+    table = table.sample(frac=1, random_state=chooser.randrange(1000), ignore_index=True)
     return table[chooser.sample(list(table), table.shape[1])], names
 
 
@@ -427,9 +400,7 @@ def change_types(chooser: random.Random, frames: Frames, kind: str) -> Frames:
     plain = list(ID_TYPES)[:8]
     types = {
         name: ID_TYPES[
-            chooser.choice(
-                plain if kind in (*KINDS_BY_NUMBER, "compare") else list(ID_TYPES)
-            )
+            chooser.choice(plain if kind in (*KINDS_BY_NUMBER, "compare") else list(ID_TYPES))
         ]
         for name in ("user_id", "item_id")
     }
@@ -442,9 +413,7 @@ def change_types(chooser: random.Random, frames: Frames, kind: str) -> Frames:
                 is_large = int(values.max()) > 255
                 columns[name] = types[name](values)
                 if is_large:
-                    columns[name] = values.astype(
-                        chooser.choice(["int64", "int32", "Int64"])
-                    )
+                    columns[name] = values.astype(chooser.choice(["int64", "int32", "Int64"]))
             elif name in (
                 "score",
                 "prediction",
@@ -461,9 +430,7 @@ def change_types(chooser: random.Random, frames: Frames, kind: str) -> Frames:
     return changed
 
 
-def outcome(
-    kind: Kind, arguments: dict[str, Any], added: dict[str, list[str]]
-) -> str:
+def outcome(kind: Kind, arguments: dict[str, Any], added: dict[str, list[str]]) -> str:
     """Say how a call ends: `refused`, `warned`, `right`, `unnoted` or with another number."""
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
@@ -472,17 +439,11 @@ def outcome(
                 value = kind.call(**arguments)
         except sm.InputError:
             return "refused"
-    messages = [
-        warning for warning in caught if issubclass(warning.category, sm.InputWarning)
-    ]
+    messages = [warning for warning in caught if issubclass(warning.category, sm.InputWarning)]
     if not np.isclose(value, kind.right, rtol=1e-5):
         return "warned" if messages else f"{value}, not {kind.right}"
-    notes_text = " ".join(
-        [*notes, *getattr(kind.call, "notes", []), *full_messages(messages)]
-    )
-    missing = [
-        name for names in added.values() for name in names if name not in notes_text
-    ]
+    notes_text = " ".join([*notes, *getattr(kind.call, "notes", []), *full_messages(messages)])
+    missing = [name for names in added.values() for name in names if name not in notes_text]
     return f"unnoted {missing}" if missing else "right"
 
 
@@ -491,9 +452,7 @@ def outcome(
     [0, 1, *(pytest.param(seed, marks=pytest.mark.long) for seed in range(2, 5))],
 )
 @pytest.mark.parametrize("name", KINDS)
-def test_table_in_any_form_gives_the_same_number(
-    name: str, seed: int, tmp_path: Path
-) -> None:
+def test_table_in_any_form_gives_the_same_number(name: str, seed: int, tmp_path: Path) -> None:
     kind = KINDS[name]
     for number in range(3):
         chooser = random.Random(f"{name} {seed} {number}")  # noqa: S311 - no secret
@@ -501,14 +460,10 @@ def test_table_in_any_form_gives_the_same_number(
         added = {}
         typed = change_types(chooser, kind.frames, name)
         for table, frame in typed.items():
-            changed, added[table] = add_columns(
-                chooser, frame, kind.reads[table] | set(frame)
-            )
+            changed, added[table] = add_columns(chooser, frame, kind.reads[table] | set(frame))
             makers = table_form_makers(changed, tmp_path)
             files = ["csv", "tsv", "parquet"]
-            form = chooser.choice(
-                files if name.startswith("command") else list(makers)
-            )
+            form = chooser.choice(files if name.startswith("command") else list(makers))
             arguments[table] = makers[form]()
             added[f"form of {table}"] = []
         if name == "report":
@@ -556,16 +511,12 @@ ARRAYS: dict[str, tuple[np.ndarray, Callable[[Any], Any], float]] = {
     "from_ranks": (RANK, lambda data: rr_value(sm.Ranks.from_ranks(data, ITEMS)), RR),
     "from_top_k": (
         TOP,
-        lambda data: value_of(
-            sm.evaluate(sm.Ranks.from_top_k(data, HELD, missing="last"), "rr@8")
-        ),
+        lambda data: value_of(sm.evaluate(sm.Ranks.from_top_k(data, HELD, missing="last"), "rr@8")),
         TOP_RR,
     ),
     "from_top_k, relevant": (
         HELD[:, None],
-        lambda data: value_of(
-            sm.evaluate(sm.Ranks.from_top_k(TOP, data, missing="last"), "rr@8")
-        ),
+        lambda data: value_of(sm.evaluate(sm.Ranks.from_top_k(TOP, data, missing="last"), "rr@8")),
         TOP_RR,
     ),
     "correct, scores": (
@@ -580,9 +531,7 @@ ARRAYS: dict[str, tuple[np.ndarray, Callable[[Any], Any], float]] = {
     ),
     "SampledRanks.from_scores": (
         AMONG,
-        hit_rate_of_sample(
-            lambda data: sm.SampledRanks.from_scores(data, n_items=300)
-        ),
+        hit_rate_of_sample(lambda data: sm.SampledRanks.from_scores(data, n_items=300)),
         HIT_RATE,
     ),
     "RankMeter": (SCORES, meter_value, RR),
@@ -608,9 +557,7 @@ def array_forms(array: np.ndarray, folder: Path) -> dict[str, Any]:
             "tuple": tuple(array),
         }
         forms["nullable"] = pd.Series(array).convert_dtypes()
-        forms["shuffled index"] = pd.Series(
-            array, index=np.arange(len(array))[::-1] + 100
-        )
+        forms["shuffled index"] = pd.Series(array, index=np.arange(len(array))[::-1] + 100)
     else:
         forms |= matrix_forms(array, folder)
         forms["with ids"] = (

@@ -218,9 +218,7 @@ def test_ids_match_across_types(tmp_path):
         assert as_ranks(path, relevant=relevant).n_better.tolist() == n_better
 
 
-@pytest.mark.parametrize(
-    ("kind", "large"), [("f2", 2**11), ("f4", 2**24), ("f8", 2**53)]
-)
+@pytest.mark.parametrize(("kind", "large"), [("f2", 2**11), ("f4", 2**24), ("f8", 2**53)])
 def test_ids_in_narrow_floats_are_refused(kind, large):
     lists = pd.DataFrame({"user_id": [1, 1], "item_id": [large + 2, large + 6]})
     relevant = pd.DataFrame({"user_id": [1], "item_id": np.array([large + 2], kind)})
@@ -299,21 +297,15 @@ FORMS = {
 LISTS = {user: row.tolist() for user, row in enumerate(np.argsort(-SCORES, axis=1))}
 
 
-@pytest.mark.parametrize(
-    ("data", "form"), [*((SCORES, form) for form in FORMS), (LISTS, "table")]
-)
+@pytest.mark.parametrize(("data", "form"), [*((SCORES, form) for form in FORMS), (LISTS, "table")])
 def test_items_both_seen_and_relevant_are_refused_with_two_remedies(data, form):
     make = FORMS[form]
     message = r"45 pairs of 45 users.*out of seen.*out of relevant"
     with pytest.raises(sm.InputError, match=message):
         sm.evaluate(data, "rr", relevant=make(MARKED), seen=make(KNOWN))
-    results = sm.evaluate(
-        data, "rr", relevant=make(MARKED), seen=make(KNOWN & ~MARKED)
-    )
+    results = sm.evaluate(data, "rr", relevant=make(MARKED), seen=make(KNOWN & ~MARKED))
     assert results[0].value == pytest.approx(FILTERED_RR)
-    results = sm.evaluate(
-        data, "rr", relevant=make(MARKED & ~KNOWN), seen=make(KNOWN)
-    )
+    results = sm.evaluate(data, "rr", relevant=make(MARKED & ~KNOWN), seen=make(KNOWN))
     assert results[0].value == pytest.approx(NEW_ITEMS_RR)
     assert results[0].n_users == 15
 
@@ -343,9 +335,9 @@ REPEAT_USERS, REPEAT_ITEMS = 40, 103
 REPEAT_SCORES = -1 - REPEAT_RNG.random((REPEAT_USERS, REPEAT_ITEMS))
 REPEAT_SCORES[:, 0] = 0
 REPEAT_HELD = REPEAT_RNG.integers(1, REPEAT_ITEMS, REPEAT_USERS)
-REPEAT_BETTER = (
-    REPEAT_SCORES[np.arange(REPEAT_USERS), REPEAT_HELD][:, None] < REPEAT_SCORES
-).sum(axis=1)
+REPEAT_BETTER = (REPEAT_SCORES[np.arange(REPEAT_USERS), REPEAT_HELD][:, None] < REPEAT_SCORES).sum(
+    axis=1
+)
 
 
 @pytest.mark.filterwarnings("ignore:seen")

@@ -65,18 +65,14 @@ def test_labels_of_seen_items_and_negatives_are_read():
         with warnings.catch_warnings(action="ignore"):
             result = sm.negatives(held_out, table, 1, items=6)
         assert result.item_id.isin([3, 4, 5, 0]).all()
-    pairs = pd.DataFrame(
-        {"user_id": [0, 0, 1, 1], "item_id": [3, 5, 4, 5], "label": [1, 0, 1, 0]}
-    )
+    pairs = pd.DataFrame({"user_id": [0, 0, 1, 1], "item_id": [3, 5, 4, 5], "label": [1, 0, 1, 0]})
     checks = sm.check_negatives(pairs, held_out, seen, items=range(6))
     assert {check.name: check.passed for check in checks}["held-out item"]
 
 
 def test_impressions_stand_for_users():
     """MIND has a row for each candidate of an impression, clicked or not."""
-    data = SCORED_LISTS.rename(columns={"user_id": "impression_id"}).assign(
-        clicked=LABELS
-    )
+    data = SCORED_LISTS.rename(columns={"user_id": "impression_id"}).assign(clicked=LABELS)
     expected = pytest.approx([NDCG, 0.5])
     by_relevant = partial(sm.evaluate, data.drop(columns="clicked"), relevant=data)
     for call in (by_relevant, partial(sm.evaluate, data, complete=True)):
@@ -102,9 +98,7 @@ def test_several_labels_of_a_row_are_read():
 
 
 def test_labelled_pairs_need_complete_or_correct():
-    pairs = pd.DataFrame(
-        {"user_id": [1, 1, 1], "score": [0.5, 0.9, 0.1], "label": [1, 0, 0]}
-    )
+    pairs = pd.DataFrame({"user_id": [1, 1, 1], "score": [0.5, 0.9, 0.1], "label": [1, 0, 0]})
     message = refusal_message(sm.evaluate, pairs, "rr")
     assert "complete=True" in message
     assert "correct" in message
@@ -183,9 +177,7 @@ def test_labelled_ranks_called_predictions_warn():
 
 
 def test_users_without_a_positive_label_warn():
-    table = pd.DataFrame(
-        {"user_id": [1, 1, 2, 2], "rank": [1, 2] * 2, "label": [0, 1, 0, 0]}
-    )
+    table = pd.DataFrame({"user_id": [1, 1, 2, 2], "rank": [1, 2] * 2, "label": [0, 1, 0, 0]})
     with warns_about("1 of 2 users"):
         assert values(sm.evaluate(table, "rr", n_items=9)) == [0.5]
     with pytest.raises(sm.InputError, match="label"):

@@ -54,37 +54,25 @@ def test_lists_with_rank_or_score_are_read(tmp_path, places, n_items):
         LIST_COUNTS[5],
     )
     assert ranks.users.tolist() == [2, 1]
-    path = write_file(
-        tmp_path, "r.inter", text.replace(",", "\t").replace("_id", "_id:token")
-    )
+    path = write_file(tmp_path, "r.inter", text.replace(",", "\t").replace("_id", "_id:token"))
     assert rank_counts(as_ranks(path, relevant=relevant)) == LIST_COUNTS
 
 
 def test_rank_decides_beside_score(tmp_path):
     # The scores are distances, so that the best item has the lowest.
-    path = write_file(
-        tmp_path, "r.csv", "user_id,item_id,score,rank\n1,10,0.1,1\n1,11,0.2,2\n"
-    )
+    path = write_file(tmp_path, "r.csv", "user_id,item_id,score,rank\n1,10,0.1,1\n1,11,0.2,2\n")
     relevant = write_file(tmp_path, "t.csv", "user_id,item_id\n1,10\n")
     assert as_ranks(path, relevant=relevant).n_better == [0]
     # integers that no float can hold are compared exactly
-    scores = pd.DataFrame(
-        {"user_id": 1, "item_id": [10, 2, 3], "score": [2**62, 2**62 + 1, 2**62]}
-    )
-    ranks = as_ranks(
-        write_file(tmp_path, "s.csv", scores.to_csv(index=False)), relevant=relevant
-    )
+    scores = pd.DataFrame({"user_id": 1, "item_id": [10, 2, 3], "score": [2**62, 2**62 + 1, 2**62]})
+    ranks = as_ranks(write_file(tmp_path, "s.csv", scores.to_csv(index=False)), relevant=relevant)
     assert (ranks.n_better.tolist(), ranks.n_tied.tolist()) == ([1], [1])
 
 
 def test_tied_scores_in_lists_are_counted(tmp_path):
     # Scores of u: b 3, a and c and d 2, e 1. Of v: a 5 and b 5. Item z is in no list.
-    scores = (
-        "user_id,item_id,score\nu,a,2\nu,b,3\nv,a,5\nu,c,2\nu,e,1\nu,d,2\nv,b,5\n"
-    )
-    relevant = write_file(
-        tmp_path, "t.tsv", "user_id\titem_id\nu\tc\nu\te\nu\tb\nv\ta\nu\tz\n"
-    )
+    scores = "user_id,item_id,score\nu,a,2\nu,b,3\nv,a,5\nu,c,2\nu,e,1\nu,d,2\nv,b,5\n"
+    relevant = write_file(tmp_path, "t.tsv", "user_id\titem_id\nu\tc\nu\te\nu\tb\nv\ta\nu\tz\n")
     ranks = as_ranks(write_file(tmp_path, "s.csv", scores), relevant=relevant)
     assert rank_counts(ranks) == (
         [3, 1],
@@ -154,9 +142,7 @@ def study():
     scores[seen] += 2.0
     user, item = np.nonzero(np.ones_like(seen))
     table = pd.DataFrame({"user_id": user, "item_id": item, "score": scores.ravel()})
-    filtered = table[~seen.ravel()].sort_values(
-        ["user_id", "score"], ascending=[True, False]
-    )
+    filtered = table[~seen.ravel()].sort_values(["user_id", "score"], ascending=[True, False])
     filtered = filtered.assign(rank=filtered.groupby("user_id").cumcount() + 1)
     user, item = np.nonzero(seen)
     held_out_score = scores[np.arange(30), held_out]
@@ -184,24 +170,16 @@ def test_complete_lists_without_seen_items_are_exact(study):
         study["scores"], "recall@10,auc", complete=True, relevant=relevant, seen=seen
     )
     assert values == pytest.approx(exact, rel=1e-14)
-    values = values_by_metric(
-        study["filtered"], "recall@10,auc", complete=True, relevant=relevant
-    )
+    values = values_by_metric(study["filtered"], "recall@10,auc", complete=True, relevant=relevant)
     assert values == pytest.approx(exact, rel=1e-14)
     with warns_about("30 users"):
-        assert (
-            values_by_metric(study["scores"], "recall@10", relevant=relevant) != exact
-        )
+        assert values_by_metric(study["scores"], "recall@10", relevant=relevant) != exact
     assert (
-        values_by_metric(
-            study["filtered"], "recall@10,auc", relevant=relevant, n_items=60
-        )["auc"]
+        values_by_metric(study["filtered"], "recall@10,auc", relevant=relevant, n_items=60)["auc"]
         > exact["auc"]
     )
     with pytest.raises(sm.InputError, match="user 0"):
-        values_by_metric(
-            study["filtered"], "recall@10,auc", relevant=relevant, seen=relevant
-        )
+        values_by_metric(study["filtered"], "recall@10,auc", relevant=relevant, seen=relevant)
 
 
 @pytest.mark.filterwarnings("ignore:.*have the same ranks")
@@ -232,9 +210,7 @@ def test_cut_lists_leave_out_metrics_that_need_all_items(study):
 
 
 @pytest.mark.filterwarnings("ignore::sampled_metrics.InputWarning")
-@given(
-    st.lists(st.tuples(st.integers(0, 3), st.integers(0, 3)), min_size=1, max_size=12)
-)
+@given(st.lists(st.tuples(st.integers(0, 3), st.integers(0, 3)), min_size=1, max_size=12))
 def test_better_and_tied_rows_match_a_loop(rows):
     users, scores = np.array(rows).T
     users = np.unique(users, return_inverse=True)[1]
@@ -254,22 +230,14 @@ def test_lists_match_a_loop_over_rows(seed, mode, by_rank):
     rows, relevant, seen = [], [], []
     for user in range(12):
         items = rng.choice(30, rng.integers(14, 20), replace=False)
-        score = (
-            rng.permutation(items.size) if by_rank else rng.integers(0, 9, items.size)
-        )
-        rows += [
-            (f"u{user}", f"i{item}", s) for item, s in zip(items, score, strict=True)
-        ]
+        score = rng.permutation(items.size) if by_rank else rng.integers(0, 9, items.size)
+        rows += [(f"u{user}", f"i{item}", s) for item, s in zip(items, score, strict=True)]
         outside = np.setdiff1d(np.arange(30), items)
         relevant_items = list(items[: rng.integers(1, 4)])
         if mode != "complete":
             relevant_items += list(outside[: rng.integers(0, 3)])
-        relevant += [
-            (f"u{user}", f"i{item}") for item in rng.permutation(relevant_items)
-        ]
-        seen += [
-            (f"u{user}", f"i{item}") for item in items[4 : 4 + rng.integers(0, 4)]
-        ]
+        relevant += [(f"u{user}", f"i{item}") for item in rng.permutation(relevant_items)]
+        seen += [(f"u{user}", f"i{item}") for item in items[4 : 4 + rng.integers(0, 4)]]
     table = pd.DataFrame(rows, columns=["user_id", "item_id", "score"])
     relevant = pd.DataFrame(relevant, columns=["user_id", "item_id"])
     seen = pd.DataFrame(seen, columns=["user_id", "item_id"])
@@ -277,18 +245,14 @@ def test_lists_match_a_loop_over_rows(seed, mode, by_rank):
     if by_rank:
         rank = lists.groupby("user_id")["score"].rank(ascending=False).astype(int)
         lists = lists.drop(columns="score").assign(rank=rank)
-    options = {"complete": {"complete": True}, "n_items": {"n_items": 40}}.get(
-        mode, {}
-    )
+    options = {"complete": {"complete": True}, "n_items": {"n_items": 40}}.get(mode, {})
     ranks = as_ranks(lists, relevant=relevant, seen=seen, **options)
     is_seen = set(map(tuple, seen.to_numpy()))
     better, tied, result, depth, sizes = [], [], [], [], []
     users = list(dict.fromkeys(relevant["user_id"]))
     for user in users:
         user_rows = [
-            (item, score)
-            for u, item, score in rows
-            if u == user and (u, item) not in is_seen
+            (item, score) for u, item, score in rows if u == user and (u, item) not in is_seen
         ]
         relevant_items = relevant.loc[relevant["user_id"] == user, "item_id"].tolist()
         counts = []
@@ -450,9 +414,7 @@ def test_missing_item_counts_as_not_found(lists, metric, expected):
     ranks = sm.Ranks.from_lists(lists, relevant, missing="last")
     assert ranks.n_missing == len(relevant) - len([x for x in lists.values() if x])
     if metric == "recall@1":
-        assert "missing='last'" in refusal_message(
-            sm.evaluate, lists, metric, relevant=relevant
-        )
+        assert "missing='last'" in refusal_message(sm.evaluate, lists, metric, relevant=relevant)
 
 
 def test_results_count_users_without_a_list():
@@ -477,9 +439,7 @@ def test_sampled_list_without_its_held_out_item_counts_it_last():
     lists.loc[len(rows)] = [0, 10, -10]
     relevant = {user: [2] for user in range(3)}
     options = {"n_items": 90, "shape": "none"}
-    call = partial(
-        sm.correct, lists, "recall@3", "sampled", relevant=relevant, **options
-    )
+    call = partial(sm.correct, lists, "recall@3", "sampled", relevant=relevant, **options)
     assert "missing='last'" in refusal_message(call)
     with warnings.catch_warnings(action="ignore"):
         ranks = call(missing="last")
@@ -499,8 +459,7 @@ def test_arrays_of_a_retriever_are_read(order, kind):
     # the scores decide the order
     for place in (np.tile(np.arange(10), (N_USERS, 1)), shuffled):
         ids, scores = (
-            np.take_along_axis(array, place, axis=1)
-            for array in (TOP_ITEMS, TOP_SCORES)
+            np.take_along_axis(array, place, axis=1) for array in (TOP_ITEMS, TOP_SCORES)
         )
         data = (ids, scores.astype(kind))
         if order == "scores first":
@@ -521,9 +480,7 @@ def test_minus_1_ends_a_list():
     ranks = sm.Ranks.from_top_k(ids, [2, 0], missing="last")
     assert ranks.n_missing == 0
     assert sm.evaluate(ranks, "recall@3")[0].value == 0.5
-    assert "list" in refusal_message(
-        sm.evaluate, sm.Ranks.from_top_k(ids, [2, 0]), "recall@3"
-    )
+    assert "list" in refusal_message(sm.evaluate, sm.Ranks.from_top_k(ids, [2, 0]), "recall@3")
 
 
 @pytest.mark.parametrize(
@@ -549,13 +506,9 @@ def test_ambiguous_pair_of_arrays_is_refused():
 def test_file_without_header_is_not_read_as_qrels(tmp_path):
     path = tmp_path / "test.tsv"
     for times in (1, 881250949):
-        rows = [
-            (user, int(item), 5, times + user) for user, item in enumerate(HELD_OUT)
-        ]
+        rows = [(user, int(item), 5, times + user) for user, item in enumerate(HELD_OUT)]
         path.write_text("".join("\t".join(map(str, row)) + "\n" for row in rows))
-        message = refusal_message(
-            sm.evaluate, dict(enumerate(TOP_ITEMS.tolist())), relevant=path
-        )
+        message = refusal_message(sm.evaluate, dict(enumerate(TOP_ITEMS.tolist())), relevant=path)
         assert "user_id" in message
 
 
@@ -597,9 +550,7 @@ ID_ROWS = np.array([[3, 7, 10], [5, 8, 1]])
 )
 def test_relevant_array_beside_lists_holds_ids(relevant, metric, right, tmp_path):
     scores = np.array([[3.0, 2, 1]] * 2)
-    table = pd.DataFrame({"user_id": [0, 1], "item_id": ID_ROWS.tolist()}).explode(
-        "item_id"
-    )
+    table = pd.DataFrame({"user_id": [0, 1], "item_id": ID_ROWS.tolist()}).explode("item_id")
     forms = [
         sm.Ranks.from_top_k(ID_ROWS, relevant),
         sm.Ranks.from_top_k(ID_ROWS, relevant, users=["anna", "bert"]),
@@ -613,9 +564,7 @@ def test_relevant_array_beside_lists_holds_ids(relevant, metric, right, tmp_path
         assert values(sm.evaluate(data, metric, **options)) == pytest.approx([right])
     if isinstance(relevant, np.ndarray) and relevant.dtype.kind == "i":
         np.save(tmp_path / "held.npy", relevant)
-        results = sm.evaluate(
-            (scores, ID_ROWS), metric, relevant=tmp_path / "held.npy"
-        )
+        results = sm.evaluate((scores, ID_ROWS), metric, relevant=tmp_path / "held.npy")
         assert values(results) == pytest.approx([right])
 
 

@@ -178,9 +178,7 @@ CALLS_WITH_2 = {
 
 @with_numbers
 @pytest.mark.parametrize("name", CALLS_WITH_2)
-def test_whole_number_of_another_library_is_read(
-    make: Callable[[int], Any], name: str
-) -> None:
+def test_whole_number_of_another_library_is_read(make: Callable[[int], Any], name: str) -> None:
     assert CALLS_WITH_2[name](make(2)) == 2
 
 
@@ -241,9 +239,7 @@ def test_data_in_a_wrong_form_is_refused(name: str) -> None:
     ],
     ids=["relevant", "relevant of lists", "metrics", "parts", "ids", "correct", "compare"],
 )  # fmt: skip
-def test_run_of_ranx_is_refused(
-    make: Callable[..., Any], call: Callable[[Any], Any]
-) -> None:
+def test_run_of_ranx_is_refused(make: Callable[..., Any], call: Callable[[Any], Any]) -> None:
     run = make({"q": {"a": 0.9, "b": 0.6}})
     with pytest.raises(sm.InputError):
         call(run)
@@ -270,9 +266,7 @@ def test_run_of_ranx_is_read_as_a_dictionary(make: Callable[..., Any]) -> None:
         lambda data: sm.compare(data, "rr", relevant=HELD),
         lambda data: sm.report(data, "page.html", "rr", relevant=HELD),
         lambda data: sm.reported(data, n_items=99, n_negatives=20, n_users=50),
-        lambda data: sm.evaluate_on_budget(
-            data, "hr@1", relevant=HELD, seen=[[], []], budget=9
-        ),
+        lambda data: sm.evaluate_on_budget(data, "hr@1", relevant=HELD, seen=[[], []], budget=9),
     ],
     ids=["data", "relevant", "seen", "compare", "report", "reported", "budget"],
 )
@@ -302,9 +296,7 @@ def test_categories_of_string_views_are_read() -> None:  # as of polars
 
 def test_categories_of_polars_are_read() -> None:
     polars = pytest.importorskip("polars")
-    frame = polars.from_pandas(FRAME).with_columns(
-        polars.col("user_id").cast(polars.Categorical)
-    )
+    frame = polars.from_pandas(FRAME).with_columns(polars.col("user_id").cast(polars.Categorical))
     results = sm.evaluate(frame, "recall@1", relevant={"a": ["y"], "b": ["x"]})
     assert results[0].value == 1 / 2
 

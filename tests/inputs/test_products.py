@@ -17,9 +17,7 @@ USERS, ITEMS, D = 70, 300, 9
 
 def counts_by_float64(users, items, relevant, seen):
     """Count better and tied candidates of each relevant item by scores in float64, best first."""
-    scores = np.einsum(
-        "uf,if->ui", users.astype(np.float64), items.astype(np.float64)
-    )
+    scores = np.einsum("uf,if->ui", users.astype(np.float64), items.astype(np.float64))
     results = []
     for user, item in zip(*np.nonzero(relevant), strict=True):
         others = ~seen[user]
@@ -44,9 +42,7 @@ def vectors_with_ties(rng, kind):
     """Return vectors in which many items are equal, and many differ in the last bits only."""
     users = rng.normal(size=(USERS, D)).astype(kind)
     items = np.repeat(rng.normal(size=(ITEMS // 10, D)), 10, axis=0).astype(kind)
-    steps = (
-        rng.integers(-2, 3, items.shape) * (rng.random(items.shape) < 0.2)
-    ).astype(kind)
+    steps = (rng.integers(-2, 3, items.shape) * (rng.random(items.shape) < 0.2)).astype(kind)
     items += steps * np.spacing(items)
     items[::10] = items[1::10]
     return users, items
@@ -90,9 +86,7 @@ def test_near_ties_in_float32_match_float64(user_scale, item_scale):
     ranks = sm.rank((users, items), csr_array(seen), held_out)
     assert counts(ranks) == expected
     assert max(ranks.n_tied) > 0
-    ranks_of_float64 = sm.rank(
-        (users.astype(float), items.astype(float)), seen, held_out
-    )
+    ranks_of_float64 = sm.rank((users.astype(float), items.astype(float)), seen, held_out)
     assert counts(ranks_of_float64) == expected
 
 
@@ -119,17 +113,12 @@ def test_whole_numbers_in_float32_match_exact_arithmetic(seed):
     held_out = rng.integers(0, 90, 12)
     ranks = sm.rank((users, items), None, held_out)
     exact = [
-        [
-            sum(map(operator.mul, map(Fraction, u), map(Fraction, v)))
-            for v in items.tolist()
-        ]
+        [sum(map(operator.mul, map(Fraction, u), map(Fraction, v))) for v in items.tolist()]
         for u in users.tolist()
     ]
     expected = []
     for row, item in zip(exact, held_out, strict=True):
-        expected.append(
-            (sum(x > row[item] for x in row), sum(x == row[item] for x in row) - 1)
-        )
+        expected.append((sum(x > row[item] for x in row), sum(x == row[item] for x in row) - 1))
     assert counts(ranks) == expected
     plain = users @ items.T
     score = plain[np.arange(12), held_out][:, None]
@@ -138,9 +127,7 @@ def test_whole_numbers_in_float32_match_exact_arithmetic(seed):
 
 def test_float16_is_exact():
     rng = np.random.default_rng(7)
-    users, items = (
-        part.astype(np.float16) for part in vectors_with_ties(rng, np.float32)
-    )
+    users, items = (part.astype(np.float16) for part in vectors_with_ties(rng, np.float32))
     held_out = rng.integers(0, ITEMS, USERS)
     ranks = sm.rank((users, items), None, held_out)
     assert counts(ranks) == counts_of_held_out(users, items, held_out)
@@ -149,16 +136,13 @@ def test_float16_is_exact():
 def test_bfloat16_is_exact():
     bfloat16 = pytest.importorskip("ml_dtypes").bfloat16
     rng = np.random.default_rng(8)
-    users, items = (
-        part.astype(bfloat16) for part in vectors_with_ties(rng, np.float32)
-    )
+    users, items = (part.astype(bfloat16) for part in vectors_with_ties(rng, np.float32))
     held_out = rng.integers(0, ITEMS, USERS)
     expected = counts_of_held_out(users, items, held_out)
     assert counts(sm.rank((users, items), None, held_out)) == expected
     torch = pytest.importorskip("torch")
     tensors = tuple(
-        torch.from_numpy(part.astype(np.float32)).to(torch.bfloat16)
-        for part in (users, items)
+        torch.from_numpy(part.astype(np.float32)).to(torch.bfloat16) for part in (users, items)
     )
     assert counts(sm.rank(tensors, None, held_out)) == expected
 
@@ -178,9 +162,7 @@ def test_threads_do_not_matter(form, several):
     rng = np.random.default_rng(1)
     users = rng.integers(-4, 5, (1300, D)).astype(np.float32)
     items = rng.integers(-4, 5, (ITEMS, D)).astype(np.float32)
-    relevant = (
-        rng.random((1300, ITEMS)) < 0.02 if several else rng.integers(0, ITEMS, 1300)
-    )
+    relevant = rng.random((1300, ITEMS)) < 0.02 if several else rng.integers(0, ITEMS, 1300)
     results = [
         counts(
             sm.rank(
@@ -246,19 +228,13 @@ def test_many_close_items_match_float64(share, several):
     users, items = vectors_with_ties(rng, np.float32)
     alike = rng.random(ITEMS) < share
     items[alike] = items[0]
-    items[alike, 0] += (
-        rng.integers(-1, 2, alike.sum()) * np.spacing(items[0, 0])
-    ).astype("f4")
-    relevant = np.equal.outer(
-        rng.choice(np.flatnonzero(alike), USERS), np.arange(ITEMS)
-    )
+    items[alike, 0] += (rng.integers(-1, 2, alike.sum()) * np.spacing(items[0, 0])).astype("f4")
+    relevant = np.equal.outer(rng.choice(np.flatnonzero(alike), USERS), np.arange(ITEMS))
     if several:
         relevant |= rng.random(relevant.shape) < 0.02
     seen = (rng.random(relevant.shape) < 0.05) & ~relevant
     expected = counts_by_float64(users, items, relevant, seen)
-    ranks = sm.rank(
-        (users, items), seen, relevant if several else relevant.argmax(axis=1)
-    )
+    ranks = sm.rank((users, items), seen, relevant if several else relevant.argmax(axis=1))
     assert counts(ranks) == expected
     assert max(ranks.n_tied) > share * ITEMS / 6
 
@@ -272,8 +248,7 @@ def test_item_seen_twice_counts_once(form):
     once = pd.DataFrame(pairs, columns=["user_id", "item_id"])
     data = FORMS[form](users, items)
     ranks = [
-        sm.rank(data, seen, np.full(30, 1))
-        for seen in (once, pd.concat([once, once.sample(40)]))
+        sm.rank(data, seen, np.full(30, 1)) for seen in (once, pd.concat([once, once.sample(40)]))
     ]
     assert counts(ranks[0]) == counts(ranks[1])
     assert ranks[1].n_candidates.tolist() == [ITEMS - 3] * 30

@@ -12,9 +12,7 @@ import pytest
 import sampled_metrics as sm
 from tests.helpers.results import values_by_metric
 
-pytestmark = pytest.mark.filterwarnings(
-    "ignore:.*carry most of the value", "ignore:.*skipped"
-)
+pytestmark = pytest.mark.filterwarnings("ignore:.*carry most of the value", "ignore:.*skipped")
 
 
 def single_value(data, metric, **options):
@@ -39,10 +37,7 @@ PLACES_AS_TEXT = {
         19 37 41 43 44 65 67 89 99 107
     """,
 }
-PLACES = {
-    topic: [int(place) for place in text.split()]
-    for topic, text in PLACES_AS_TEXT.items()
-}
+PLACES = {topic: [int(place) for place in text.split()] for topic, text in PLACES_AS_TEXT.items()}
 N_RELEVANT = {"301": 474, "302": 77, "303": 10}
 N_LISTED = 500
 # From out.test.aq: topics 301, 302, 303 and their mean, with our names of metrics.
@@ -92,12 +87,10 @@ def list_with_relevant_at(places, n_listed, topic):
 
 
 RELEVANT = {
-    topic: [f"{topic} r{number}" for number in range(1, n + 1)]
-    for topic, n in N_RELEVANT.items()
+    topic: [f"{topic} r{number}" for number in range(1, n + 1)] for topic, n in N_RELEVANT.items()
 }
 FULL_RUN = {
-    topic: list_with_relevant_at(places, N_LISTED, topic)
-    for topic, places in PLACES.items()
+    topic: list_with_relevant_at(places, N_LISTED, topic) for topic, places in PLACES.items()
 }
 CUT_RUN = {"301": FULL_RUN["301"], "303": list_with_relevant_at(*CUT["303"], "303")}
 
@@ -159,15 +152,11 @@ def test_short_empty_or_absent_lists_match_trec_eval(seed):
     for topic in [f"q{number}" for number in range(8)]:
         judged = rng.choice(12, 6, replace=False)
         grades = rng.integers(0, 4, 6)
-        qrels[topic] = {
-            f"d{item}": int(grade) for item, grade in zip(judged, grades, strict=True)
-        }
+        qrels[topic] = {f"d{item}": int(grade) for item, grade in zip(judged, grades, strict=True)}
         qrels[topic]["d12"] = 1
         if rng.random() < 0.8:
             listed = rng.choice(14, rng.integers(0, 9), replace=False)
-            run[topic] = {
-                f"d{item}": float(place) for place, item in enumerate(listed)
-            }
+            run[topic] = {f"d{item}": float(place) for place, item in enumerate(listed)}
     names = {"recip_rank": "rr", "P_5": "precision@5", "recall_5": "recall@5"}
     names |= {
         "success_5": "hit@5",
@@ -228,10 +217,7 @@ def test_lists_of_different_lengths_match_printed_values():
     result = values_by_metric(shuffled, metrics, relevant=true, missing="last")
     printed = [0.38172, 0.23613, 0.26666, 0.37777]
     assert list(result.values()) == pytest.approx(printed, abs=1e-5)
-    filled = {
-        user: (items + [-1 - k for k in range(10)])[:10]
-        for user, items in PREDICTED.items()
-    }
+    filled = {user: (items + [-1 - k for k in range(10)])[:10] for user, items in PREDICTED.items()}
     assert result == values_by_metric(filled, metrics, relevant=true)
     with pytest.raises(sm.InputError, match="missing"):
         sm.evaluate(shuffled, "ndcg@10", relevant=true)

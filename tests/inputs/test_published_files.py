@@ -27,12 +27,8 @@ def metrics_by_hand(ranks):
         hits = places[places <= K]
         best_places = np.arange(1, min(K, n_relevant) + 1)
         recall.append(len(hits) / n_relevant)
-        ndcg.append(
-            (1 / np.log2(hits + 1)).sum() / (1 / np.log2(best_places + 1)).sum()
-        )
-        ap.append(
-            sum(n_hits / place for n_hits, place in enumerate(hits, 1)) / n_relevant
-        )
+        ndcg.append((1 / np.log2(hits + 1)).sum() / (1 / np.log2(best_places + 1)).sum())
+        ap.append(sum(n_hits / place for n_hits, place in enumerate(hits, 1)) / n_relevant)
     means = np.mean([recall, ndcg, ap], axis=1)
     return dict(zip(("recall@10", "ndcg@10", "ap@10"), means, strict=True))
 
@@ -69,9 +65,7 @@ def test_topk_of_recbole_matches_its_scores():
     folder = GOLDEN / "recbole"
     whole = as_ranks(folder / "scores.npy", relevant=folder / "relevant_rows.csv")
     # Of 40 items, the 8 of training and one of validation are masked.
-    assert (
-        set(whole.n_candidates.tolist()) == {40 - 8 - 1} == set(whole.depth.tolist())
-    )
+    assert set(whole.n_candidates.tolist()) == {40 - 8 - 1} == set(whole.depth.tolist())
     top = as_ranks(folder / "topk.csv", relevant=folder / "relevant.csv")
     shown = whole.n_better < K
     ranks_of_scores = zip(
@@ -79,7 +73,5 @@ def test_topk_of_recbole_matches_its_scores():
         whole.n_better[shown].tolist(),
         strict=True,
     )
-    ranks_of_topk = zip(
-        user_of_each_rank(top).tolist(), top.n_better.tolist(), strict=True
-    )
+    ranks_of_topk = zip(user_of_each_rank(top).tolist(), top.n_better.tolist(), strict=True)
     assert sorted(ranks_of_scores) == sorted(ranks_of_topk)

@@ -8,21 +8,15 @@ import pytest
 import sampled_metrics as sm
 from tests.helpers.caught_warnings import warns_about
 
-RATED = pd.DataFrame(
-    {"user_id": [1, 1, 2], "item_id": [10, 20, 30], "rating": [5.0, 3, 4]}
-)
-PREDICTED = RATED.rename(columns={"rating": "prediction"}).assign(
-    prediction=[4.0, 4.5, 4.0]
-)
+RATED = pd.DataFrame({"user_id": [1, 1, 2], "item_id": [10, 20, 30], "rating": [5.0, 3, 4]})
+PREDICTED = RATED.rename(columns={"rating": "prediction"}).assign(prediction=[4.0, 4.5, 4.0])
 # the errors are 1, 1.5 and 0
 RMSE, MAE = ((1 + 2.25) / 3) ** 0.5, 2.5 / 3
 
 
 def ratings_by_user(frame, value):
     by_user = {}
-    for user, item, number in frame[["user_id", "item_id", value]].itertuples(
-        index=False
-    ):
+    for user, item, number in frame[["user_id", "item_id", value]].itertuples(index=False):
         by_user.setdefault(user, {})[item] = number
     return by_user
 

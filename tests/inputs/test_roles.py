@@ -328,9 +328,7 @@ ITEM_NAMES = [
 USER_NAMES = ["customer_id", "visitorid", "reviewerID", "qid"]
 
 
-@pytest.mark.parametrize(
-    ("name", "user"), [*zip(ITEM_NAMES, cycle(USER_NAMES), strict=False)]
-)
+@pytest.mark.parametrize(("name", "user"), [*zip(ITEM_NAMES, cycle(USER_NAMES), strict=False)])
 def test_usual_names_of_users_and_items_are_known(name, user):
     frame, held_out, right = ranked_lists()
     names = {"item_id": name, "user_id": user}
@@ -374,9 +372,7 @@ def test_unread_columns_are_noted(tmp_path):
 
 UNREAD = pd.DataFrame({"user_id": [1, 2], "rank": [1, 4], "title": ["a", "b"]})
 UNREAD_COUNTS = UNREAD.assign(n_candidates=9, n_better=[0, 3], n_tied=0)
-UNREAD_PAIRS = pd.DataFrame(
-    {"user_id": 1, "score": [2.0, 1.0], "label": [1, 0], "day": 5}
-)
+UNREAD_PAIRS = pd.DataFrame({"user_id": 1, "score": [2.0, 1.0], "label": [1, 0], "day": 5})
 UNREAD_SAMPLES = pd.DataFrame({"user_id": [1, 2], "sampled_rank": [1, 2], "n": 4})
 UNREAD_LISTS = UNREAD_PAIRS.drop(columns="day").assign(item_id=[5, 6], label=[0, 1])
 OF_SAMPLES = {"estimators": "sampled", "n_items": 90, "n_negatives": 5}
@@ -400,9 +396,7 @@ def test_unread_columns_of_each_table_are_noted(call, data, options, notes):
 
 @pytest.mark.filterwarnings("ignore:.*the largest rank is")
 @pytest.mark.parametrize("kind", ["ranks", "counts"])
-def test_unread_columns_of_a_file_read_in_parts_are_noted(
-    tmp_path, monkeypatch, kind
-):
+def test_unread_columns_of_a_file_read_in_parts_are_noted(tmp_path, monkeypatch, kind):
     rank = np.arange(200) % 90 + 1
     ranks = pd.DataFrame({"user_id": np.arange(200), "rank": rank, "title": "t"})
     if kind == "counts":
@@ -421,9 +415,7 @@ def test_unread_columns_of_a_file_read_in_parts_are_noted(
 
 def test_columns_command_lists_known_names(capsys):
     app(["columns", "--format", "json"], standalone_mode=False)
-    rows = {
-        row["column"]: row["names"] for row in json.loads(capsys.readouterr().out)
-    }
+    rows = {row["column"]: row["names"] for row in json.loads(capsys.readouterr().out)}
     assert rows.keys() == ROLES.keys()
     for column, names in rows.items():
         for name in filter(None, names.split(", ")):

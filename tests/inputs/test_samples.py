@@ -21,9 +21,7 @@ def study():
     scores = rng.normal(size=(USERS, N))
     held_out = rng.integers(N, size=USERS)
     scores[np.arange(USERS), held_out] += 2.0 * rng.random(USERS)
-    others = np.array(
-        [rng.choice(np.delete(np.arange(N), item), M, False) for item in held_out]
-    )
+    others = np.array([rng.choice(np.delete(np.arange(N), item), M, False) for item in held_out])
     columns = np.column_stack([held_out, others])
     among = np.take_along_axis(scores, columns, axis=1)
     rank = 1 + (scores > scores[np.arange(USERS), held_out][:, None]).sum(axis=1)
@@ -89,8 +87,7 @@ class TestScoresOfSamples:
         np.save(tmp_path / "scores.npy", among)
         np.savez(tmp_path / "scores.npz", scores=among, user_ids=np.arange(20))
         lines = [
-            f"{row.user_id} Q0 {row.item_id} 1 {row.score!r} t\n"
-            for row in pairs.itertuples()
+            f"{row.user_id} Q0 {row.item_id} 1 {row.score!r} t\n" for row in pairs.itertuples()
         ]
         (tmp_path / "a.run").write_text("".join(lines))
         qrels = tmp_path / "a.qrels"
@@ -317,9 +314,7 @@ def test_sample_columns_at_their_bounds_are_read():
 
 
 @pytest.mark.filterwarnings("ignore::sampled_metrics.InputWarning")
-@pytest.mark.parametrize(
-    ("n_negatives", "m"), [(10, 10), (9, 9), (8, None), (None, None)]
-)
+@pytest.mark.parametrize(("n_negatives", "m"), [(10, 10), (9, 9), (8, None), (None, None)])
 def test_dropped_duplicates_need_the_number_drawn(n_negatives, m):
     """Of 10 draws, 7 to 9 remain; n_negatives may not be less than the longest row."""
     rows = [("a", 9, 1), ("b", 7, 2), ("c", 8, 4)]
@@ -456,9 +451,7 @@ class TestGapsWithinRows:
     def test_gap_is_refused_with_both_remedies(self):
         scores = MATRIX[SIZES == 99].copy()
         scores[3, 7] = -INF
-        with pytest.raises(
-            sm.InputError, match=r"behind the last negative.* missing='last'"
-        ):
+        with pytest.raises(sm.InputError, match=r"behind the last negative.* missing='last'"):
             read_rows(scores)
         assert read_rows(scores, missing="last").n_negatives == 99
 

@@ -31,9 +31,7 @@ def test_score_matrix_is_read(tmp_path, dtype):
     np.save(tmp_path / "seen.npy", SEEN)
     write_file(tmp_path, "seen.csv", "user_id,item_id\n0,0\n1,1\n1,3\n1,1\n")
     np.save(tmp_path / "held.npy", np.array([2, 4], dtype=np.int32))
-    write_file(
-        tmp_path, "held.csv", "user_id,item_id,relevance\n1,4,1\n0,2,1\n0,3,0\n"
-    )
+    write_file(tmp_path, "held.csv", "user_id,item_id,relevance\n1,4,1\n0,2,1\n0,3,0\n")
     write_file(tmp_path, "held.qrels", "0 0 2 1\n1 0 4 1\n")
     # each pair of forms once
     seen_names = ("seen.npz", "seen.npy", "seen.csv")
@@ -49,9 +47,7 @@ def test_score_matrix_is_read(tmp_path, dtype):
 
 def test_ids_of_a_matrix_are_read(tmp_path):
     scores = np.array([[0.3, 0.9, 0.1], [0.2, 0.4, 0.8]])
-    np.savez(
-        tmp_path / "s.npz", scores=scores, user_ids=["u", "v"], item_ids=[10, 20, 30]
-    )
+    np.savez(tmp_path / "s.npz", scores=scores, user_ids=["u", "v"], item_ids=[10, 20, 30])
     held_out = write_file(tmp_path, "held.csv", "user_id,item_id\nv,20\nu,10\n")
     seen = write_file(tmp_path, "seen.csv", "user_id,item_id\nu,20\nu,20\n")
     ranks = as_ranks(tmp_path / "s.npz", relevant=held_out)
@@ -90,20 +86,14 @@ def test_scores_match_comparing_one_by_one(tmp_path):
 def scores_and_held(n_users=40, n_items=12, n_held=3, seed=3):
     rng = np.random.default_rng(seed)
     scores = rng.normal(size=(n_users, n_items))
-    held_out = np.array(
-        [rng.choice(n_items, n_held, replace=False) for _ in range(n_users)]
-    )
-    np.put_along_axis(
-        scores, held_out, np.take_along_axis(scores, held_out, 1) + 1, 1
-    )
+    held_out = np.array([rng.choice(n_items, n_held, replace=False) for _ in range(n_users)])
+    np.put_along_axis(scores, held_out, np.take_along_axis(scores, held_out, 1) + 1, 1)
     return scores, held_out
 
 
 def recall_by_hand(scores, held_out, k):
     top = np.argsort(-scores, axis=1)[:, :k]
-    shares = [
-        np.isin(items, best).mean() for items, best in zip(held_out, top, strict=True)
-    ]
+    shares = [np.isin(items, best).mean() for items, best in zip(held_out, top, strict=True)]
     return pytest.approx([np.mean(shares)])
 
 
@@ -155,14 +145,10 @@ def permuted_data(kind, seed=4):
     users, items = (rng.permutation(n) for n in scores.shape)
     seen = (held_out[:, 0] + 5) % scores.shape[1]
     if kind == "text":
-        users, items = (
-            [f"{name}{n}" for n in ids] for name, ids in (("u", users), ("i", items))
-        )
+        users, items = ([f"{name}{n}" for n in ids] for name, ids in (("u", users), ("i", items)))
     users, items = np.array(users), np.array(items)
     tables = [
-        pd.DataFrame({"user_id": users, "item_id": items[column]}).sample(
-            frac=1, random_state=0
-        )
+        pd.DataFrame({"user_id": users, "item_id": items[column]}).sample(frac=1, random_state=0)
         for column in (held_out[:, 0], seen)
     ]
     allowed = scores.copy()
@@ -178,12 +164,10 @@ def test_users_and_items_give_the_ids_of_tables(kind):
     ids = {"users": users, "items": items}
     vectors = (np.eye(len(scores)), scores.T.copy())
     dictionaries = [
-        {row.user_id: [row.item_id] for row in table.itertuples()}
-        for table in (held_out, seen)
+        {row.user_id: [row.item_id] for row in table.itertuples()} for table in (held_out, seen)
     ]
     frames = tuple(
-        pd.DataFrame(rows, index=names)
-        for rows, names in zip(vectors, (users, items), strict=True)
+        pd.DataFrame(rows, index=names) for rows, names in zip(vectors, (users, items), strict=True)
     )
     by_rows = lambda rows: scores[rows]  # noqa: E731
     for relevant, taken in ((held_out, seen), dictionaries):
@@ -267,15 +251,11 @@ def test_scores_of_one_user_need_a_row():
 
 SPARSE_RNG = np.random.default_rng(36)
 SPARSE_USERS, SPARSE_ITEMS = 80, 300
-COLUMNS = np.array(
-    [SPARSE_RNG.choice(SPARSE_ITEMS, 3, replace=False) for _ in range(SPARSE_USERS)]
-)
+COLUMNS = np.array([SPARSE_RNG.choice(SPARSE_ITEMS, 3, replace=False) for _ in range(SPARSE_USERS)])
 ROW, COLUMN = np.repeat(np.arange(SPARSE_USERS), 3), COLUMNS.ravel()
 FALLING = 1 / np.arange(1, 201)
 FALLING /= FALLING.sum()
-PLACES = np.array(
-    [np.sort(SPARSE_RNG.choice(200, 3, False, FALLING)) for _ in range(SPARSE_USERS)]
-)
+PLACES = np.array([np.sort(SPARSE_RNG.choice(200, 3, False, FALLING)) for _ in range(SPARSE_USERS)])
 
 
 def sparse_matrix(values):
@@ -348,9 +328,7 @@ WORST_COLUMN = PREDICTED_MATRIX.toarray()[0].argsort()[-3]  # of the relevant on
     ],
     ids=["perfect", "one below", "tie with another", "ties", "ranks from 0", "other above"],
 )  # fmt: skip
-def test_perfect_order_of_several_items_warns(
-    scores, changed, warning, n_warnings, recwarn
-):
+def test_perfect_order_of_several_items_warns(scores, changed, warning, n_warnings, recwarn):
     scores = scores.toarray()
     for column, score in changed.items():
         scores[0, column] = score
@@ -364,9 +342,7 @@ def test_dense_matrix_of_ranks_has_some_at_0():
 
 @pytest.mark.parametrize("entry", ["meter", "correct"])
 def test_held_out_item_without_score_is_missing(entry):
-    scores = np.array(
-        [[-np.inf, 0.5, 0.2, 0.1], [0.9, -np.inf, 0.3, 0.2], [0.4, 0.5, 0.1, 0.2]]
-    )
+    scores = np.array([[-np.inf, 0.5, 0.2, 0.1], [0.9, -np.inf, 0.3, 0.2], [0.4, 0.5, 0.1, 0.2]])
     arguments = {"n_items": 90, "missing": "last"}
 
     def ranks(**options):
@@ -405,13 +381,9 @@ def test_empty_batch_adds_nothing():
 
 # Users with only relevant candidates
 
-AUC_SCORES = np.array(
-    [[0.1, 0.2, 0.3, 0.0], [0.3, 0.2, 0.1, 0.5], [0.2, 0.3, 0.1, 0.4]]
-)
+AUC_SCORES = np.array([[0.1, 0.2, 0.3, 0.0], [0.3, 0.2, 0.1, 0.5], [0.2, 0.3, 0.1, 0.4]])
 GRADES = np.array([[1, 0, 0, 1], [1, 1, 1, 1], [0, 1, 0, 0]])
-OTHER_SCORES = np.array(
-    [[0.3, 0.2, 0.1, 0.0], [0.3, 0.2, 0.1, 0.5], [0.2, 0.1, 0.3, 0.4]]
-)
+OTHER_SCORES = np.array([[0.3, 0.2, 0.1, 0.0], [0.3, 0.2, 0.1, 0.5], [0.2, 0.1, 0.3, 0.4]])
 
 
 # User 0: neither 0.1 nor 0.0 is above 0.2 or 0.3. User 2: 0.3 is above two of three.

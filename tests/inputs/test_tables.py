@@ -76,9 +76,7 @@ def test_value_that_is_not_a_whole_number_is_refused(values, row, shown):
 
 def test_semicolon_separates_columns(tmp_path):
     (tmp_path / "t.csv").write_text("a;rank\n1;2\n")
-    assert read_table(tmp_path / "t.csv", "ranks").whole_numbers(
-        "rank", 1
-    ).tolist() == [2]
+    assert read_table(tmp_path / "t.csv", "ranks").whole_numbers("rank", 1).tolist() == [2]
 
 
 def test_largest_whole_numbers_are_exact():
@@ -88,9 +86,7 @@ def test_largest_whole_numbers_are_exact():
     ).tolist() == [-largest, largest]
     exact = pa.array([2**63 - 1, 0], pa.uint64())
     assert one_column(exact).whole_numbers("rank", 0).tolist() == [2**63 - 1, 0]
-    error = refusal(
-        one_column(pa.array([2**63], pa.uint64())).whole_numbers, "rank", 0
-    )
+    error = refusal(one_column(pa.array([2**63], pa.uint64())).whole_numbers, "rank", 0)
     assert "found 9.22337203685478e+18" in error.problem
     error = refusal(one_column([0, 5]).whole_numbers, "rank", 1, 9, "ranks of mine")
     assert error.problem == "found 0; expected ranks of mine, 1 to 9"
@@ -209,9 +205,7 @@ ROWS = {
 ROWS |= {"count": [3, 4], "more": [-1.5e-3, 2.0]}
 
 
-@pytest.mark.parametrize(
-    "kind", ["csv", "tsv", "parquet", "frame", "arrow", "columns"]
-)
+@pytest.mark.parametrize("kind", ["csv", "tsv", "parquet", "frame", "arrow", "columns"])
 def test_table_holds_its_other_columns(tmp_path, kind):
     frame = pd.DataFrame(ROWS)
     path = tmp_path / f"t.{kind}"
@@ -220,9 +214,7 @@ def test_table_holds_its_other_columns(tmp_path, kind):
     else:
         frame.to_csv(path, index=False, sep="\t" if kind == "tsv" else ",")
     arrays = {name: np.array(values) for name, values in ROWS.items()}
-    data = {"frame": frame, "arrow": pa.table(ROWS), "columns": arrays}.get(
-        kind, path
-    )
+    data = {"frame": frame, "arrow": pa.table(ROWS), "columns": arrays}.get(kind, path)
     table = read_table(data, "ranks")
     assert table.unknown_columns["noise"].to_pylist() == [0.5, 1.0]
     assert list(table.unknown_columns) == ["noise", "text", "count", "more"]
@@ -255,9 +247,7 @@ def test_file_of_trec_eval_is_recognised(tmp_path, text, trec, column_names):
         with pytest.raises(InputError, match="lists"):
             read_table(path, "lists", trec=trec)
         return
-    assert sorted(read_table(path, "lists", trec=trec).columns) == sorted(
-        column_names
-    )
+    assert sorted(read_table(path, "lists", trec=trec).columns) == sorted(column_names)
 
 
 @pytest.mark.parametrize(
@@ -325,9 +315,7 @@ def test_error_names_the_row(tmp_path, row):
     error = table.error_at(row - 1, "wrong", "rank")
     assert (error.path, error.row, error.column) == (path, row, "rank")
     good = np.array([False] * (row - 1) + [True] + [False] * (3 - row))
-    error = refusal(
-        table.refuse, "rank", good, [0.1 + 0.2, "b", np.float64(1 / 3)], "none"
-    )
+    error = refusal(table.refuse, "rank", good, [0.1 + 0.2, "b", np.float64(1 / 3)], "none")
     result = {1: "0.30000000000000004", 3: "0.333333333333333"}[row]
     assert error.problem == f"found {result}; expected none"
     table.refuse("rank", np.zeros(3, bool), [1, 2, 3], "none")

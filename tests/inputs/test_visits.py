@@ -113,11 +113,7 @@ TABLES = {
     ),
     "shuffled": (
         ALL_LISTS.sample(frac=1, random_state=0),
-        {
-            "relevant": table_of_relevant_items("impression_id").sample(
-                frac=1, random_state=1
-            )
-        },
+        {"relevant": table_of_relevant_items("impression_id").sample(frac=1, random_state=1)},
     ),
     "users of relevant items": (
         with_visits_of_one_user(ALL_LISTS).drop(columns="user_id"),
@@ -136,9 +132,7 @@ def test_mean_and_error_of_tables_by_hand(data, options):
 def test_mean_and_error_of_ranks_by_hand():
     ranks, lists = table_of_ranks(), list(LISTS.values())
     for form in (
-        sm.Ranks.from_ranks(
-            ranks["rank"], 4, users=ranks["user_id"], visits=ranks["session_id"]
-        ),
+        sm.Ranks.from_ranks(ranks["rank"], 4, users=ranks["user_id"], visits=ranks["session_id"]),
         sm.Ranks.from_top_k(lists, ALL_RELEVANT, **IDS_OF_LISTS),
         sm.Ranks.from_top_k(lists, list(RELEVANT.values()), **IDS_OF_LISTS),
         sm.Ranks.from_scores(SCORES, ALL_RELEVANT, items=ITEMS, **IDS_OF_LISTS),
@@ -251,9 +245,7 @@ def uneven_visits(seed, n_users=30):
     rng = np.random.default_rng(seed)
     user = np.repeat(np.arange(n_users), rng.integers(1, 7, n_users))
     level = rng.gamma(1.0, 50.0, n_users)[user]
-    ranks = [
-        1 + np.minimum(rng.poisson(level * factor), 229) for factor in (1.0, 0.6)
-    ]
+    ranks = [1 + np.minimum(rng.poisson(level * factor), 229) for factor in (1.0, 0.6)]
     return user, np.arange(user.size) % 7 + 100 * user, ranks
 
 
@@ -297,9 +289,7 @@ def test_users_of_one_visit_have_no_visits():
 def sampled_visits(seed, n_negatives=20):
     user, visit, ranks = uneven_visits(seed, 120)
     rng = np.random.default_rng(seed)
-    sampled_ranks = [
-        1 + rng.hypergeometric(rank - 1, 230 - rank, n_negatives) for rank in ranks
-    ]
+    sampled_ranks = [1 + rng.hypergeometric(rank - 1, 230 - rank, n_negatives) for rank in ranks]
     return user, visit, sampled_ranks
 
 
@@ -318,9 +308,7 @@ def test_sampled_ranks_match_brute_force(seed):
         assert (result.n_users, result.n_visits) == (120, user.size)
     (result,) = sm.compare(recommenders, "ndcg@5", "sampled")
     assert result.difference == pytest.approx((values[1] - values[0]).mean())
-    assert result.std_error == pytest.approx(
-        clustered_error(values[1] - values[0], user)
-    )
+    assert result.std_error == pytest.approx(clustered_error(values[1] - values[0], user))
     # AUC is linear in the sampled rank: its range is a confidence interval of the mean, and a
     # little wider, as users with many visits may be missing
     (auc,) = sm.correct(recommenders["a"], "auc", "sampled")
@@ -376,9 +364,7 @@ def test_plan_of_visits_decides_larger_differences():
         assert visit_plan.decides_above > 1.5 * row_plan.decides_above
     # for full rankings, half the width of the interval of `compare`
     value = (b <= 10).astype(float) - (a <= 10)
-    assert visits[-1].decides_above == pytest.approx(
-        1.96 * clustered_error(value, user), rel=0.05
-    )
+    assert visits[-1].decides_above == pytest.approx(1.96 * clustered_error(value, user), rel=0.05)
     with pytest.raises(sm.InputError, match="n_users"):
         sm.plan(*ranks, "recall@10", n_users=100)
 
@@ -481,9 +467,7 @@ def test_intervals_hold_for_visits_and_not_for_rows():
         for row, options in enumerate(({}, ids)):
             sample = sm.SampledRanks(among, 500, 50, **options)
             results = sm.correct(sample, "recall@10, auc", "sampled")
-            (full,) = sm.evaluate(
-                sm.Ranks.from_ranks(rank, 500, **options), "recall@10"
-            )
+            (full,) = sm.evaluate(sm.Ranks.from_ranks(rank, 500, **options), "recall@10")
             n_held[row] += (
                 results[0].range_low <= recall <= results[0].range_high,
                 results[1].range_low <= auc <= results[1].range_high,
@@ -518,8 +502,7 @@ VISIT_NAMES = [
 @pytest.mark.parametrize("name", VISIT_NAMES)
 def test_lists_of_visits_are_not_merged(name, tmp_path):
     lists, held_out = (
-        table.rename(columns={"visit": name})
-        for table in (SESSION_LISTS, SESSION_HELD)
+        table.rename(columns={"visit": name}) for table in (SESSION_LISTS, SESSION_HELD)
     )
     lists.to_csv(tmp_path / "lists.csv", index=False)
     ranked = lists.drop(columns="score").assign(rank=[1, 2, 1, 2])
@@ -528,9 +511,7 @@ def test_lists_of_visits_are_not_merged(name, tmp_path):
         results = sm.evaluate(data, "mrr@2, recall@2", relevant=held_out)
         assert values(results) == [0.75, 1]
         assert (results[0].n_users, results[0].n_visits) == (1, 2)
-    lists, ranked, held_out = (
-        table.drop(columns="user_id") for table in (lists, ranked, held_out)
-    )
+    lists, ranked, held_out = (table.drop(columns="user_id") for table in (lists, ranked, held_out))
     for data in (lists, ranked):
         results = sm.evaluate(data, "mrr@2, recall@2", relevant=held_out)
         assert values(results) == [0.75, 1]
@@ -573,15 +554,12 @@ def test_unknown_column_that_separates_lists_is_refused(is_shuffled):
     with pytest.raises(sm.InputError, match="column day"):
         sm.evaluate(lists, "rr@5", relevant=held_out)
     tuesday = lists[lists["day"] == "Tue"]
-    assert values(
-        sm.evaluate(tuesday, "rr@5", relevant=held_out[held_out["item_id"] > 99])
-    ) == [1.0]
-    joined = lists.assign(user_id=lists["user_id"].astype(str) + lists["day"]).drop(
-        columns="day"
-    )
+    assert values(sm.evaluate(tuesday, "rr@5", relevant=held_out[held_out["item_id"] > 99])) == [
+        1.0
+    ]
+    joined = lists.assign(user_id=lists["user_id"].astype(str) + lists["day"]).drop(columns="day")
     by_day = held_out.assign(
-        user_id=held_out["user_id"].astype(str)
-        + np.where(held_out["item_id"] > 99, "Tue", "Mon")
+        user_id=held_out["user_id"].astype(str) + np.where(held_out["item_id"] > 99, "Tue", "Mon")
     )
     assert values(sm.evaluate(joined, "rr@5", relevant=by_day)) == [1.0]
 
@@ -599,9 +577,7 @@ def test_other_columns_do_not_separate_lists():
         "is_new": rng.random(len(lists)) < 0.5,
     }
     for name, column in others.items():
-        results = sm.evaluate(
-            lists.assign(**{name: column}), "rr@5", relevant=held_out
-        )
+        results = sm.evaluate(lists.assign(**{name: column}), "rr@5", relevant=held_out)
         assert values(results) == [1.0]
 
 
@@ -637,9 +613,7 @@ def test_candidates_of_visits_are_not_merged():
         for v in (1, 2)
         for i in range(6)
     ]
-    table = pd.DataFrame(
-        rows, columns=["user_id", "session_id", "item_id", "score", "label"]
-    )
+    table = pd.DataFrame(rows, columns=["user_id", "session_id", "item_id", "score", "label"])
     # 3 of 5 negatives are above
     options = {"n_items": 99, "estimators": "sampled"}
     assert values(sm.correct(table, "recall@3, recall@4", **options)) == [0, 1]
@@ -661,26 +635,18 @@ def test_rows_with_own_negatives_are_visits():
         for row in range(2):
             score = RNG.normal(size=11)
             score[0] += 1.5
-            rows += [
-                (user, 2 * user + row, k, s, int(k == 0)) for k, s in enumerate(score)
-            ]
-    pairs = pd.DataFrame(
-        rows, columns=["user_id", "row_id", "item_id", "score", "label"]
-    )
+            rows += [(user, 2 * user + row, k, s, int(k == 0)) for k, s in enumerate(score)]
+    pairs = pd.DataFrame(rows, columns=["user_id", "row_id", "item_id", "score", "label"])
     held_out_score = pairs[pairs.label == 1].set_index("row_id").score
     above = pairs.score > pairs.row_id.map(held_out_score)
     right = (above.groupby(pairs.row_id).sum() < 3).mean()
     options = {"n_items": 500, "shape": "none"}
     for name in ("row_id", "impression_id"):
         data = pairs.rename(columns={"row_id": name}).drop(columns="item_id")
-        result, _ = values_and_warnings(
-            sm.correct, data, "recall@3", "sampled", **options
-        )
+        result, _ = values_and_warnings(sm.correct, data, "recall@3", "sampled", **options)
         assert result == [pytest.approx(right)]
     pooled = pairs.drop(columns=["row_id", "item_id"])
-    _, messages = values_and_warnings(
-        sm.correct, pooled, "recall@3", "sampled", **options
-    )
+    _, messages = values_and_warnings(sm.correct, pooled, "recall@3", "sampled", **options)
     assert "visit_id" in messages
 
 
@@ -707,9 +673,7 @@ def test_two_held_out_items_of_a_user_are_visits():
     ndcg = np.where(rank <= 10, 1 / np.log2(rank + 1), 0).mean()
     assert results[1].value == pytest.approx(ndcg)
     # without rows, visits= is needed
-    pooled = sm.SampledRanks(
-        rank, 3706, 99, users=np.repeat(range(100), 2), several_items=True
-    )
+    pooled = sm.SampledRanks(rank, 3706, 99, users=np.repeat(range(100), 2), several_items=True)
     with pytest.raises(sm.InputError, match="visits="):
         sm.correct(pooled, "HR@10", "sampled")
     visits = {"users": np.repeat(range(100), 2), "visits": np.arange(200)}

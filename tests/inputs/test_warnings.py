@@ -20,16 +20,12 @@ PAIRS = pd.DataFrame({"user_id": range(USERS), "item_id": HELD})
 ZEROS = pd.DataFrame({"user_id": range(USERS), "item_id": 0})
 BOTH = pd.concat([PAIRS, ZEROS])
 ABOVE = (SCORES[np.arange(USERS), HELD][:, None] < SCORES).sum(axis=1)
-LISTS = {
-    user: row.tolist() for user, row in enumerate(np.argsort(-SCORES, axis=1)[:, :10])
-}
+LISTS = {user: row.tolist() for user, row in enumerate(np.argsort(-SCORES, axis=1)[:, :10])}
 
 
 @pytest.mark.filterwarnings("ignore:seen")
 @pytest.mark.parametrize("data", [SCORES, LISTS], ids=["scores", "lists"])
-@pytest.mark.parametrize(
-    "relevant", [BOTH, {user: [h, 0] for user, h in enumerate(HELD.tolist())}]
-)
+@pytest.mark.parametrize("relevant", [BOTH, {user: [h, 0] for user, h in enumerate(HELD.tolist())}])
 def test_item_of_all_users_warns(data, relevant, recwarn):
     sm.evaluate(data, "recall@10", relevant=relevant)
     (message,) = messages_with(recwarn, "fills up")
@@ -119,17 +115,13 @@ def test_fillers_of_implicit_are_not_candidates():
     options = {"relevant": [1, 0], "complete": True}
     results = sm.evaluate((ids, scores), "auc, rr", **options)
     assert [result.value for result in results] == [(1 / 2 + 0) / 2, 0.5]
-    assert (
-        sm.Ranks.from_top_k(ids, [1, 0], scores, complete=True).n_candidates[0] == 3
-    )
+    assert sm.Ranks.from_top_k(ids, [1, 0], scores, complete=True).n_candidates[0] == 3
 
 
 # Lists
 
 
-LISTED = pd.DataFrame(
-    {"user_id": np.repeat(np.arange(N_USERS), 10), "item_id": TOP_ITEMS.ravel()}
-)
+LISTED = pd.DataFrame({"user_id": np.repeat(np.arange(N_USERS), 10), "item_id": TOP_ITEMS.ravel()})
 HELD_OUT_ITEMS = pd.DataFrame({"user_id": np.arange(N_USERS), "item_id": HELD_OUT})
 
 
@@ -193,9 +185,7 @@ def draw_items(weights, size, rng, excluded):
     return np.argsort(-keys, axis=1)[:, :size]
 
 
-TASTE = np.exp(
-    PAIR_RNG.normal(size=(PAIR_USERS, 5)) @ PAIR_RNG.normal(size=(5, PAIR_ITEMS))
-)
+TASTE = np.exp(PAIR_RNG.normal(size=(PAIR_USERS, 5)) @ PAIR_RNG.normal(size=(5, PAIR_ITEMS)))
 NONE = np.zeros((PAIR_USERS, PAIR_ITEMS), bool)
 LIKED = draw_items(POPULARITY * TASTE, N_SEEN + 1, PAIR_RNG, NONE)
 PAIR_HELD = LIKED[:, 0]
@@ -296,9 +286,7 @@ def test_failing_check_is_named_in_each_form(make, check, message, tmp_path):
         tmp_path / "p.csv",
         tmp_path / "p.parquet",
     ):
-        results = [
-            note for note in notes_of(form) if f"fail the check '{check}'" in note
-        ]
+        results = [note for note in notes_of(form) if f"fail the check '{check}'" in note]
         assert len(results) == 1
         assert message in results[0]
     scored = data.drop(columns="label")
@@ -314,9 +302,7 @@ def test_draws_with_replacement_may_repeat():
     data = labelled_pairs(negatives)
     options = {"n_items": PAIR_ITEMS, "sampling": "with-replacement"}
     assert not [note for note in notes_of(data, **options) if "duplicates" in note]
-    assert [
-        note for note in notes_of(data, n_items=PAIR_ITEMS) if "duplicates" in note
-    ]
+    assert [note for note in notes_of(data, n_items=PAIR_ITEMS) if "duplicates" in note]
 
 
 @pytest.mark.filterwarnings("ignore:.*have the same ranks")
@@ -326,9 +312,7 @@ def test_warning_names_the_recommender():
         "bad": labelled_pairs(popular_negatives()),
     }
     with warns_about("negatives"):
-        results = sm.compare(
-            data, "auc", "sampled", n_items=PAIR_ITEMS - N_SEEN, shape="none"
-        )
+        results = sm.compare(data, "auc", "sampled", n_items=PAIR_ITEMS - N_SEEN, shape="none")
     assert [note.partition(":")[0] for note in results.notes] == ["bad, data", "data"]
 
 
@@ -340,26 +324,16 @@ BIAS = -np.log(1 + np.arange(CATALOGUE))
 BATCH_SCORES = BATCH_RNG.normal(size=(SIZE * BATCHES, CATALOGUE)) + BIAS
 BATCH_ROWS = np.arange(SIZE * BATCHES)
 BATCH_HELD = (BATCH_SCORES + BATCH_RNG.gumbel(size=BATCH_SCORES.shape)).argmax(axis=1)
-EXACT = np.mean(
-    (BATCH_SCORES[BATCH_ROWS, BATCH_HELD][:, None] < BATCH_SCORES).sum(axis=1) < 10
-)
+EXACT = np.mean((BATCH_SCORES[BATCH_ROWS, BATCH_HELD][:, None] < BATCH_SCORES).sum(axis=1) < 10)
 BATCH_PARTS = [BATCH_ROWS[k * SIZE : (k + 1) * SIZE] for k in range(BATCHES)]
-IN_BATCH = np.concatenate(
-    [BATCH_SCORES[np.ix_(rows, BATCH_HELD[rows])] for rows in BATCH_PARTS]
-)
+IN_BATCH = np.concatenate([BATCH_SCORES[np.ix_(rows, BATCH_HELD[rows])] for rows in BATCH_PARTS])
 DIAGONAL = np.tile(np.arange(SIZE), BATCHES)
 
 
-@pytest.mark.parametrize(
-    "positive", [DIAGONAL, np.tile(np.eye(SIZE, dtype=int), (BATCHES, 1))]
-)
+@pytest.mark.parametrize("positive", [DIAGONAL, np.tile(np.eye(SIZE, dtype=int), (BATCHES, 1))])
 def test_square_batches_warn(positive, recwarn):
-    result = sm.correct(
-        IN_BATCH, "HR@10", "sampled", positive=positive, n_items=CATALOGUE
-    )[0]
-    assert (
-        result.range_high < EXACT
-    )  # the range misses the exact value, which is why it warns
+    result = sm.correct(IN_BATCH, "HR@10", "sampled", positive=positive, n_items=CATALOGUE)[0]
+    assert result.range_high < EXACT  # the range misses the exact value, which is why it warns
     (message,) = messages_with(recwarn, "square batches")
     assert "popularity" in message
 
@@ -374,14 +348,9 @@ def test_square_batches_of_a_meter_warn(n_items, recwarn):
 
 def test_remedy_for_square_batches_holds(recwarn):
     sample = np.array(
-        [
-            BATCH_RNG.choice(np.delete(np.arange(CATALOGUE), item), 99, False)
-            for item in BATCH_HELD
-        ]
+        [BATCH_RNG.choice(np.delete(np.arange(CATALOGUE), item), 99, False) for item in BATCH_HELD]
     )
-    scores = np.take_along_axis(
-        BATCH_SCORES, np.column_stack([BATCH_HELD, sample]), axis=1
-    )
+    scores = np.take_along_axis(BATCH_SCORES, np.column_stack([BATCH_HELD, sample]), axis=1)
     result = sm.correct(scores, "HR@10", "sampled", positive=0, n_items=CATALOGUE)[0]
     assert result.range_low <= EXACT <= result.range_high
     assert not messages_with(recwarn, "square batches")
@@ -392,7 +361,5 @@ def test_other_columns_or_one_square_do_not_warn(recwarn):
     other[7] = 3
     sm.correct(IN_BATCH, "HR@10", "sampled", positive=other, n_items=CATALOGUE)
     meter = sm.RankMeter("HR@10")
-    meter.update(
-        IN_BATCH[:SIZE], positive=np.arange(SIZE)
-    )  # such as texts and their pictures
+    meter.update(IN_BATCH[:SIZE], positive=np.arange(SIZE))  # such as texts and their pictures
     assert not messages_with(recwarn, "square batches")

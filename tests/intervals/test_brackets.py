@@ -47,9 +47,7 @@ def greatest_sums(gains, last, factor):
 
 
 class TestFactor:
-    @pytest.mark.parametrize(
-        ("n", "m"), [(25, 4), (80, 40), (300, 100), (20_500, 60)]
-    )
+    @pytest.mark.parametrize(("n", "m"), [(25, 4), (80, 40), (300, 100), (20_500, 60)])
     @pytest.mark.parametrize("factor", [1.3, 4.0])
     @pytest.mark.parametrize("metric", ["recall@3", "ap", "ndcg@5"])
     def test_encloses_the_class(self, n, m, factor, metric):
@@ -123,9 +121,7 @@ class TestBracket:
     def test_holds_between_grid_points(self, metric, shape, sampling):
         n, m, measure = 20_500, 60, parse_measure(metric)
         table = kernel(n, m, sampling, shape, measure.cutoff)
-        ranks = np.random.default_rng(5).binomial(
-            m, beta(0.2, 1).rvs(2000, random_state=5)
-        )
+        ranks = np.random.default_rng(5).binomial(m, beta(0.2, 1).rvs(2000, random_state=5))
         counts = np.bincount(ranks, minlength=m + 1).astype(float)
         lower, upper = bracket(
             measure,
@@ -149,13 +145,9 @@ class TestBracket:
         points, exact = all_points(n, m, shape, sampling, metric)
         shares = np.random.default_rng(1).dirichlet(np.ones(n)) @ points
         table = kernel(n, m, sampling, shape, None)
-        lower, upper = bracket(
-            parse_measure(metric), table, shares[None], 10**12, 1.0
-        )
+        lower, upper = bracket(parse_measure(metric), table, shares[None], 10**12, 1.0)
         for vector, sign in ((lower[0], 1.0), (upper[0], -1.0)):
-            extreme = linprog(
-                sign * exact, A_eq=points.T, b_eq=shares, method="highs"
-            )
+            extreme = linprog(sign * exact, A_eq=points.T, b_eq=shares, method="highs")
             assert vector @ shares == pytest.approx(sign * extreme.fun, abs=2e-4)
 
     def test_constant_metric(self):
@@ -180,7 +172,5 @@ def test_growth_between_points_of_parabola():
     points = np.array([1, 2, 6, 12, 20])
     growth = _growth_between_points(3.0 * points**2, SimpleNamespace(points=points))
     of_step = [0, 3 * 2**2, 3 * 3**2, 3 * 4**2]
-    above = np.maximum(
-        [*of_step, 0], [0, *of_step]
-    )  # the larger one of the steps on both sides
+    above = np.maximum([*of_step, 0], [0, *of_step])  # the larger one of the steps on both sides
     assert growth[:-1] == pytest.approx(2 * above[:-1])

@@ -37,9 +37,7 @@ NAMES = list(names_of_all_metrics())
 
 def population(rng, several, tied, graded, skill):
     """Ranks of relevant items, whose scores have a random bonus."""
-    n_relevant = (
-        rng.integers(1, 9, POPULATION) if several else np.ones(POPULATION, int)
-    )
+    n_relevant = rng.integers(1, 9, POPULATION) if several else np.ones(POPULATION, int)
     user = np.repeat(np.arange(POPULATION), n_relevant)
     column = np.concatenate([np.arange(n) for n in n_relevant])
     scores = rng.normal(size=(POPULATION, N_ITEMS))
@@ -87,24 +85,14 @@ def test_interval_of_many_users_is_students(kind):
 def test_precision_interval_scales_like_recall():
     """With three relevant items per user, precision@10 is 3/10 of recall@10, also its error."""
     rng = np.random.default_rng(2)
-    better = np.sort(
-        rng.permuted(np.tile(np.arange(30), (300, 1)), axis=1)[:, :3], axis=1
-    )
+    better = np.sort(rng.permuted(np.tile(np.arange(30), (300, 1)), axis=1)[:, :3], axis=1)
     ranks = sm.Ranks([30] * 300, better.ravel(), [0] * 900, n_found=[3] * 300)
-    recall, precision, by_k = sm.evaluate(
-        ranks, ["recall@10", "precision@10", "ndcg-by-k@10"]
-    )
+    recall, precision, by_k = sm.evaluate(ranks, ["recall@10", "precision@10", "ndcg-by-k@10"])
     for field in ("value", "std_error", "ci_low", "ci_high"):
-        assert getattr(precision, field) == pytest.approx(
-            0.3 * getattr(recall, field), rel=1e-9
-        )
+        assert getattr(precision, field) == pytest.approx(0.3 * getattr(recall, field), rel=1e-9)
     assert by_k.ci_low < by_k.value < by_k.ci_high
-    worse = sm.Ranks(
-        [30] * 300, ((better + 9) % 30).ravel(), [0] * 900, n_found=[3] * 300
-    )
-    of_recall, of_precision = sm.compare(
-        {"a": ranks, "b": worse}, ["recall@10", "precision@10"]
-    )
+    worse = sm.Ranks([30] * 300, ((better + 9) % 30).ravel(), [0] * 900, n_found=[3] * 300)
+    of_recall, of_precision = sm.compare({"a": ranks, "b": worse}, ["recall@10", "precision@10"])
     for field in ("difference", "ci_low", "ci_high"):
         scaled = 0.3 * getattr(of_recall, field)
         assert getattr(of_precision, field) == pytest.approx(scaled, rel=1e-9)
@@ -116,9 +104,7 @@ def test_few_users_with_hits_are_counted():
     better = np.tile([97, 98, 99], (300, 1))
     better[:8] = [0, 1, 2]
     ranks = sm.Ranks([100] * 300, better.ravel(), [0] * 900, n_found=[3] * 300)
-    text = " ".join(
-        str(sm.evaluate(ranks, "precision@10, recall@10, f1@10, hit@10")).split()
-    )
+    text = " ".join(str(sm.evaluate(ranks, "precision@10, recall@10, f1@10, hit@10")).split())
     for metric in ("precision@10", "recall@10", "f1@10"):
         assert f"{metric}: about 8 of 300 users" in text
     assert (
@@ -146,32 +132,23 @@ def shares_that_hold(kind, n_users, n_samples):
     b = population(np.random.default_rng(3), *kind, skill=1.0)
     values = {result.metric: result.value for result in sm.evaluate(a, NAMES)}
     differences = {
-        result.metric: result.difference
-        for result in sm.compare({"a": a, "b": b}, NAMES)
+        result.metric: result.difference for result in sm.compare({"a": a, "b": b}, NAMES)
     }
     rng = np.random.default_rng(4)
     held = np.zeros((2, len(NAMES)))
     for _ in range(n_samples):
         rows = rng.integers(0, POPULATION, n_users)
         sample = {"a": a.take(rows), "b": b.take(rows)}
-        alone = [
-            (each, values[each.metric]) for each in sm.evaluate(sample["a"], NAMES)
-        ]
-        pairs = [
-            (each, differences[each.metric]) for each in sm.compare(sample, NAMES)
-        ]
+        alone = [(each, values[each.metric]) for each in sm.evaluate(sample["a"], NAMES)]
+        pairs = [(each, differences[each.metric]) for each in sm.compare(sample, NAMES)]
         for row, actual in enumerate((alone, pairs)):
-            held[row] += [
-                x.ci_low - 1e-12 <= true <= x.ci_high + 1e-12 for x, true in actual
-            ]
+            held[row] += [x.ci_low - 1e-12 <= true <= x.ci_high + 1e-12 for x, true in actual]
     return held / n_samples
 
 
 @pytest.mark.long
 @ignore_warnings
-@pytest.mark.parametrize(
-    ("kind", "n_users"), [(KINDS[0], 100), (KINDS[2], 100), (KINDS[3], 60)]
-)
+@pytest.mark.parametrize(("kind", "n_users"), [(KINDS[0], 100), (KINDS[2], 100), (KINDS[3], 60)])
 def test_intervals_few_samples_cover(kind, n_users):
     """19 of 20 samples are expected to hold the value; fewer than 14 have a probability of 3e-6."""
     assert shares_that_hold(kind, n_users, 20).min() >= 14 / 20

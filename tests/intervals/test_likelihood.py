@@ -59,6 +59,4 @@ def test_bound_with_confidence_above_mean():
 @pytest.mark.parametrize("confidence", [0.0, 1e-12])
 def test_bound_without_confidence_is_mean(confidence):
     values = np.array([0.0, 0.2, 0.2, 0.9])
-    assert upper_bound(values, 1.0, confidence) == pytest.approx(
-        values.mean(), abs=1e-9
-    )
+    assert upper_bound(values, 1.0, confidence) == pytest.approx(values.mean(), abs=1e-9)

@@ -40,10 +40,7 @@ CREDITS = {
 def chances(n, m):
     """Probability of sampled rank i + 1 given the true rank, by counting sets of negatives."""
     return [
-        [
-            math.comb(r - 1, i) * math.comb(n - r, m - i) / math.comb(n - 1, m)
-            for i in range(m + 1)
-        ]
+        [math.comb(r - 1, i) * math.comb(n - r, m - i) / math.comb(n - 1, m) for i in range(m + 1)]
         for r in range(1, n + 1)
     ]
 
@@ -67,21 +64,16 @@ def roughness(g):
     x = [math.log(r) for r in range(1, len(g) + 1)]
     steps = [after - before for before, after in pairwise(x)]
     slopes = [
-        (after - before) / step
-        for (before, after), step in zip(pairwise(g), steps, strict=True)
+        (after - before) / step for (before, after), step in zip(pairwise(g), steps, strict=True)
     ]
-    penalty = sum(
-        (slope + 0.3) ** 2 * step for slope, step in zip(slopes, steps, strict=True)
-    )
+    penalty = sum((slope + 0.3) ** 2 * step for slope, step in zip(slopes, steps, strict=True))
     for r in range(len(g) - 2):
         between = (steps[r] + steps[r + 1]) / 2
         penalty += ((slopes[r + 1] - slopes[r]) / between) ** 2 * between
     return 2 * penalty
 
 
-@pytest.mark.parametrize(
-    "counts", [[3, 1, 0, 2, 1], [90, 40, 20, 9, 7], [1600, 0, 0, 0, 0]]
-)
+@pytest.mark.parametrize("counts", [[3, 1, 0, 2, 1], [90, 40, 20, 9, 7], [1600, 0, 0, 0, 0]])
 def test_density_matches_direct_optimisation(counts):
     """With 12 candidates each rank is a cell; the penalised likelihood is computed in loops."""
     n, m, users = 12, len(counts) - 1, sum(counts)
@@ -151,9 +143,7 @@ def test_value_in_range_and_near_exact():
 
 
 @pytest.mark.parametrize("confidence", [1e-12, 0.05, 0.5, 0.95])
-@pytest.mark.parametrize(
-    ("n", "ranks"), [(2, [1] * 6 + [2] * 5), (40, [1, 2] * 9 + [2] * 3)]
-)
+@pytest.mark.parametrize(("n", "ranks"), [(2, [1] * 6 + [2] * 5), (40, [1, 2] * 9 + [2] * 3)])
 def test_range_ends_ordered_at_any_confidence(n, ranks, confidence):
     setting = {"n_items": n, "n_negatives": 1, "confidence": confidence}
     warnings.simplefilter("ignore", InputWarning)  # two candidates are few
@@ -163,9 +153,7 @@ def test_range_ends_ordered_at_any_confidence(n, ranks, confidence):
     widths = [
         one.range_high - one.range_low
         for level in (0.5, 0.8, 0.95)
-        for one in sm.correct(
-            ranks, "hit@1", "sampled", **setting | {"confidence": level}
-        )
+        for one in sm.correct(ranks, "hit@1", "sampled", **setting | {"confidence": level})
     ]
     assert all(less <= more + 1e-9 for less, more in pairwise(widths)) or n == 2
 
@@ -228,9 +216,7 @@ def sample(rng, size, exponent, n=3541, m=100, **options):
     """Sampled and exact ranks of users; a share (k/n)^exponent of them is at ranks up to k."""
     better = (n * rng.random(size) ** (1 / exponent)).astype(int)
     sampled = rng.hypergeometric(better, n - 1 - better, m) + 1
-    return sm.SampledRanks(sampled, n, m, **options), sm.Ranks(
-        [n] * size, better, [0] * size
-    )
+    return sm.SampledRanks(sampled, n, m, **options), sm.Ranks([n] * size, better, [0] * size)
 
 
 def test_wide_interval_not_quoted():
@@ -243,9 +229,7 @@ def test_wide_interval_not_quoted():
         assert (first.likely_high <= 16 * first.likely_low) is is_quoted
         assert other.value > 0
         assert np.isnan(other.likely_low)
-        assert f"{first.value:.3g}".replace("nan", "-") in str(
-            sm.correct(ranks, "recall@10")
-        )
+        assert f"{first.value:.3g}".replace("nan", "-") in str(sm.correct(ranks, "recall@10"))
 
 
 @pytest.mark.filterwarnings("ignore::sampled_metrics.InputWarning")
@@ -290,9 +274,7 @@ def test_value_in_range_in_most_draws():
             ranks, _ = sample(rng, 1500, exponent)
             counts = np.bincount(ranks.sampled_ranks - 1, minlength=101)
             values = likely(counts, ["recall@10", "ap"], 3541) @ counts / counts.sum()
-            for value, one in zip(
-                values, sm.correct(ranks, "recall@10, ap", "cls"), strict=True
-            ):
+            for value, one in zip(values, sm.correct(ranks, "recall@10, ap", "cls"), strict=True):
                 inside.append(one.range_low <= value <= one.range_high)
     assert np.mean(inside) >= 0.99
 
@@ -350,8 +332,7 @@ def fitted(cells, counts):
 def extreme_counts(m, users):
     """Counts with all users at one or two sampled ranks, equal ones, and rising ones."""
     counts = {
-        name: np.zeros(m + 1)
-        for name in ("first", "second", "middle", "last", "ends", "two")
+        name: np.zeros(m + 1) for name in ("first", "second", "middle", "last", "ends", "two")
     }
     counts["first"][0] = counts["second"][min(1, m)] = users
     counts["middle"][m // 2] = counts["last"][m] = users
@@ -371,9 +352,7 @@ def test_extreme_counts_reach_maximum(n, m):
     for users in (1, 100, 100_000):
         for name, counts in extreme_counts(m, users).items():
             fit = fitted(cells, counts)
-            of_ranks = smooth.SampledRankLikelihood(
-                cells.probabilities, counts / users, users
-            )
+            of_ranks = smooth.SampledRankLikelihood(cells.probabilities, counts / users, users)
             gradient, curvature, _ = of_ranks.derivatives(fit.share)
             density = np.log(np.maximum(fit.share, 1e-300) / cells.widths)
             density += cells.usual_log_density[0] - density[0]  # the level is free
@@ -414,9 +393,7 @@ def test_log_errors_cover_exact_metric(m):
         counts = np.bincount(ranks.sampled_ranks - 1, minlength=m + 1)
         values = likely(counts, ["recall@10", "ap"], 10_000) @ counts / 2000
         errors = likely_log_errors(counts, measures, 10_000, m, WITHOUT)
-        exact = [
-            measure.value_at(np.arange(1, 10_001), 10_000) for measure in measures
-        ]
+        exact = [measure.value_at(np.arange(1, 10_001), 10_000) for measure in measures]
         share = np.diff((np.arange(10_001) / 10_000) ** exponent)
         held.append(np.abs(np.log(values / (exact @ share))) < 1.96 * errors)
     assert 0.85 < np.mean(held) <= 1.0
@@ -454,10 +431,7 @@ def pairs(rng, users, first, n_items=2000, m=20, shared=False):
 @pytest.mark.parametrize("shared", [True, False])
 def test_shared_negatives_undecided(shared):
     rng = np.random.default_rng(8)
-    data = {
-        name: pairs(rng, 400, first, shared=shared)
-        for name, first in (("a", 3), ("b", 0.2))
-    }
+    data = {name: pairs(rng, 400, first, shared=shared) for name, first in (("a", 3), ("b", 0.2))}
     warnings.simplefilter("ignore", InputWarning)
     actual = sm.compare(data, "auc", "sampled", n_items=2000)
     assert actual[0].order == ("undecided" if shared else "a")
@@ -476,9 +450,7 @@ def test_notes_name_rankings_and_checks():
     assert "not checked" in text
     warnings.simplefilter("ignore", InputWarning)
     assert "were checked" in explanation(pairs(rng, 300, 1), n_items=2000)
-    differing = sm.SampledRanks(
-        ranks.sampled_ranks, rng.integers(500, 9000, 300), 100
-    )
+    differing = sm.SampledRanks(ranks.sampled_ranks, rng.integers(500, 9000, 300), 100)
     assert "user's" in explanation(differing)
 
 

@@ -13,9 +13,7 @@ from scipy import optimize, stats
 from sampled_metrics._base.errors import InputError
 from sampled_metrics.intervals.means import MeanInterval, Moments, mean_interval
 
-VALUES = st.lists(
-    st.sampled_from([0.0, 0.1, 0.25, 0.5, 1.0, -0.2]), min_size=3, max_size=40
-)
+VALUES = st.lists(st.sampled_from([0.0, 0.1, 0.25, 0.5, 1.0, -0.2]), min_size=3, max_size=40)
 PRIOR = Moments.from_values([0.0, 0.0, 0.0, 1.0])
 
 
@@ -38,9 +36,7 @@ class TestMoments:
     def test_moments(self, values, centre):
         shape = Moments.from_values(values)
         with warnings.catch_warnings():
-            warnings.simplefilter(
-                "ignore", RuntimeWarning
-            )  # equal values lose precision
+            warnings.simplefilter("ignore", RuntimeWarning)  # equal values lose precision
             moments = [stats.moment(values, order=k) for k in (2, 3, 4)]
         assert shape[:4] == pytest.approx((np.mean(values), *moments), abs=1e-15)
         assert shape[4:] == (min(values), max(values))
@@ -62,53 +58,35 @@ class TestMoments:
             Moments.from_values(a), n_a, Moments.from_values(b), n_b
         )
         assert (n, shape.mean) == (min(n_a, n_b), pytest.approx(np.mean(differences)))
-        second, third, fourth = (
-            stats.moment(differences, order=k) for k in (2, 3, 4)
-        )
-        assert (shape.second / n, shape.third / n**2) == pytest.approx(
-            (second, third)
-        )
-        assert (shape.fourth - 3 * shape.second**2) / n**3 == pytest.approx(
-            fourth - 3 * second**2
-        )
+        second, third, fourth = (stats.moment(differences, order=k) for k in (2, 3, 4))
+        assert (shape.second / n, shape.third / n**2) == pytest.approx((second, third))
+        assert (shape.fourth - 3 * shape.second**2) / n**3 == pytest.approx(fourth - 3 * second**2)
         assert (shape.low, shape.high) == pytest.approx((-0.9, 0.9))
 
 
 class TestMeanInterval:
-    @pytest.mark.parametrize(
-        ("successes", "n"), [(40, 100), (1, 30), (29, 30), (500, 1000)]
-    )
+    @pytest.mark.parametrize(("successes", "n"), [(40, 100), (1, 30), (29, 30), (500, 1000)])
     def test_share_of_successes_is_wilson(self, successes, n):
         share = Moments.from_values([1.0] * successes + [0.0] * (n - successes))
         # A prior equal to the observed values changes nothing.
         for confidence in (0.5, 0.9, 0.95, 0.999):
             actual = mean_interval(share, n, share, confidence)
             expected = wilson(successes, n, confidence)
-            assert (actual.ci_low, actual.ci_high) == pytest.approx(
-                expected, abs=1e-12
-            )
+            assert (actual.ci_low, actual.ci_high) == pytest.approx(expected, abs=1e-12)
             deviation = math.sqrt(successes * (n - successes) / n**2 / (n - 1))
             assert actual.std_error == pytest.approx(deviation)
 
     @pytest.mark.parametrize("smooth", [None, Moments.from_values([0.0, 0.5, 1.0])])
     def test_unobserved_values_widen(self, smooth):
         """30 users have 0, half a user of the prior 0 or 1, and 50 smooth users other values."""
-        actual = mean_interval(
-            Moments.from_values([0.0] * 30), 30, PRIOR, smooth=smooth
-        )
-        users, weights = (
-            ([0, 1], [0.375, 0.125]) if smooth is None else ([0, 0.5, 1], [0, 50, 0])
-        )
+        actual = mean_interval(Moments.from_values([0.0] * 30), 30, PRIOR, smooth=smooth)
+        users, weights = ([0, 1], [0.375, 0.125]) if smooth is None else ([0, 0.5, 1], [0, 50, 0])
         if smooth is not None:
             weights = np.array([0.375 + 50 / 3, 50 / 3, 0.125 + 50 / 3])
         total = 30 + sum(weights)
-        second, third, fourth = (
-            np.dot(weights, np.power(users, k)) / total for k in (2, 3, 4)
-        )
+        second, third, fourth = (np.dot(weights, np.power(users, k)) / total for k in (2, 3, 4))
         step = stats.t.ppf(0.975, 29) ** 2 / 30
-        curvature = max(
-            fourth / second**2 - 3 - third**2 / second**3, -2
-        )  # as of successes
+        curvature = max(fourth / second**2 - 3 - third**2 / second**3, -2)  # as of successes
         # (1 - step c/2) x^2 - step (k3/v) x - step v 30/29 = 0
         terms = [
             1 - step * curvature / 2,
@@ -119,9 +97,7 @@ class TestMeanInterval:
         assert (actual.value, actual.std_error, actual.ci_low) == (0.0, 0.0, 0.0)
 
     def test_tiny_values_scale(self):
-        ones, tiny = (
-            Moments.from_values(scale * np.array([0, 0, 1])) for scale in (1.0, 1e-60)
-        )
+        ones, tiny = (Moments.from_values(scale * np.array([0, 0, 1])) for scale in (1.0, 1e-60))
         one, small = (mean_interval(shape, 9, shape) for shape in (ones, tiny))
         assert small.ci_high == pytest.approx(1e-60 * one.ci_high)
 
@@ -149,8 +125,7 @@ class TestMeanInterval:
     def test_more_confidence_is_wider(self, values, one, other):
         shape = Moments.from_values(values)
         narrow, wide = (
-            mean_interval(shape, len(values), PRIOR, each)
-            for each in sorted([one, other])
+            mean_interval(shape, len(values), PRIOR, each) for each in sorted([one, other])
         )
         assert wide.ci_low <= narrow.ci_low + 1e-15
         assert narrow.ci_high <= wide.ci_high + 1e-15
@@ -162,9 +137,7 @@ DRAWS = {
     "hits": (lambda rng, n: (rng.random(n) < 0.05).astype(float), 0.05),
     # Like a corrected recall: mostly about 0, sometimes 0.6, sometimes slightly negative.
     "corrected": (
-        lambda rng, n: rng.choice(
-            [0.57, 0.02, -0.04, 0.0], n, p=[0.1, 0.05, 0.15, 0.7]
-        ),
+        lambda rng, n: rng.choice([0.57, 0.02, -0.04, 0.0], n, p=[0.1, 0.05, 0.15, 0.7]),
         0.57 * 0.1 + 0.02 * 0.05 - 0.04 * 0.15,
     ),
 }
@@ -176,8 +149,6 @@ def test_coverage(name, n):
     """Coverage is at least 95 %, within four standard errors."""
     rng, (draw, mean) = np.random.default_rng([n, len(name)]), DRAWS[name]
     prior = Moments.from_values(draw(np.random.default_rng(0), 10_000))
-    actual = [
-        mean_interval(Moments.from_values(draw(rng, n)), n, prior) for _ in range(400)
-    ]
+    actual = [mean_interval(Moments.from_values(draw(rng, n)), n, prior) for _ in range(400)]
     covered = np.mean([each.ci_low <= mean <= each.ci_high for each in actual])
     assert 0.95 - 4 * math.sqrt(0.95 * 0.05 / 400) < covered

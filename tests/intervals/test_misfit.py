@@ -71,13 +71,9 @@ class TestMisfit:
             case (
                 "ten of a hundred negatives hard"
             ):  # half of them are better than the held-out item
-                sampled_ranks = draw_ranks(true, 90, rng) + rng.binomial(
-                    10, 0.5, true.size
-                )
+                sampled_ranks = draw_ranks(true, 90, rng) + rng.binomial(10, 0.5, true.size)
             case "half of the negatives hard":
-                sampled_ranks = draw_ranks(true, 50, rng) + rng.binomial(
-                    50, 0.5, true.size
-                )
+                sampled_ranks = draw_ranks(true, 50, rng) + rng.binomial(50, 0.5, true.size)
             case _:
                 assert case == "held-out items that are not scored"
                 unscored = true.size * 2 // 5
@@ -102,9 +98,7 @@ class TestMisfit:
         rng = np.random.default_rng(12)
         true = power_ranks(users, 0.25, rng)
         true[: users // 25] = rng.integers(N * 6 // 10, N, users // 25)
-        correct(
-            draw_ranks(true, M, rng), "recall@10", "cls", n_items=N, n_negatives=M
-        )
+        correct(draw_ranks(true, M, rng), "recall@10", "cls", n_items=N, n_negatives=M)
         assert not recwarn.list
 
     def test_avoided_top_needs_wider_shape(self):
@@ -142,31 +136,23 @@ class TestMisfit:
         ranks = np.repeat(draw_ranks(power_ranks(300, 0.3, rng), M, rng), 20)
         users = np.repeat(np.arange(300), 20)
         assert misfit(SampledRanks(ranks, N, M, users=users)).p_value > 0.01
-        assert (
-            misfit(SampledRanks(ranks, N, M)).p_value < 0.01
-        )  # as if there were 6,000 users
+        assert misfit(SampledRanks(ranks, N, M)).p_value < 0.01  # as if there were 6,000 users
 
     def test_p_value(self):
         actual = misfit(SampledRanks([1] * 30 + [2] * 70, N, 1), "non-increasing")
         # With m = 1, rank 1 has a probability of at least 1/2.
         expected = 2 * (30 * np.log(30 / 50) + 70 * np.log(70 / 50))
         assert actual.statistic == pytest.approx(expected, rel=0.01)
-        assert actual.p_value == pytest.approx(
-            chi2.sf(actual.statistic, actual.degrees)
-        )
+        assert actual.p_value == pytest.approx(chi2.sf(actual.statistic, actual.degrees))
         # True rank 2 is closest: 3 cells less 1 point plus 1 are 3 degrees of freedom.
-        sample = SampledRanks(
-            [1] * 10 + [2] * 80 + [3] * 10, 3, 2, "with-replacement"
-        )
+        sample = SampledRanks([1] * 10 + [2] * 80 + [3] * 10, 3, 2, "with-replacement")
         expected = 2 * (20 * np.log(10 / 25) + 80 * np.log(80 / 50))
         assert misfit(sample, "none")[:2] == (pytest.approx(expected), 3)
 
 
 def test_one_cell_one_degree_of_freedom():
     for ranks in ([1, 2, 3], [1, 5, 11, 2, 3, 4, 1, 1]):
-        assert tuple(misfit(SampledRanks(ranks, 50, 10), "none")) == pytest.approx(
-            (0, 1, 1)
-        )
+        assert tuple(misfit(SampledRanks(ranks, 50, 10), "none")) == pytest.approx((0, 1, 1))
 
 
 def rise_of(ranks, m):
@@ -203,9 +189,7 @@ class TestRise:
             rising_p_value(count_users_by_sampled_rank(few)) == 1.0
         )  # the mean of 19 users is not normal enough
 
-    @pytest.mark.parametrize(
-        ("m", "longest"), [(1, 6), (10, 6), (46, 6), (47, 12), (95, 24)]
-    )
+    @pytest.mark.parametrize(("m", "longest"), [(1, 6), (10, 6), (46, 6), (47, 12), (95, 24)])
     def test_rise_tests_a_quarter_of_ranks(self, m, longest):
         """Only ranks up to the longest tested length are noticed."""
         last = min(longest, m + 1)
@@ -225,8 +209,6 @@ class TestRise:
         rank = np.arange(1, N + 1)
         weights = 1.0 / (rank + 20)
         true = rng.choice(rank, 2000, p=weights / weights.sum())
-        sampled_ranks = SampledRanks(
-            1 + rng.binomial(M, np.sqrt((true - 1) / N)), N, M
-        )
+        sampled_ranks = SampledRanks(1 + rng.binomial(M, np.sqrt((true - 1) / N)), N, M)
         correct(sampled_ranks, "recall@10", "sampled")
         assert [each.category for each in recwarn.list] == [InputWarning]

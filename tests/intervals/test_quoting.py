@@ -99,18 +99,14 @@ def test_equal_visits_keep_interval():
         users=np.repeat(users, 4),
         visits=np.arange(1200),
     )
-    (one,), (several,) = (
-        sm.correct(of, "recall@10", "likely") for of in (single, four)
-    )
+    (one,), (several,) = (sm.correct(of, "recall@10", "likely") for of in (single, four))
     factors = [x.likely_high / x.likely_low for x in (one, several)]
     assert factors[1] == pytest.approx(factors[0], rel=1e-3)
 
 
 def test_plots_draw_the_interval():
     ranks = 1 + (100 * np.random.default_rng(1).random(500) ** 3).astype(int)
-    results = sm.correct(
-        ranks, "recall@10", "likely, cls", n_items=3000, n_negatives=100
-    )
+    results = sm.correct(ranks, "recall@10", "likely, cls", n_items=3000, n_negatives=100)
     axes = results.plot()
     ends = [list(line.get_xdata()) for line in axes.lines]
     assert [results[0].likely_low, results[0].likely_high] in ends
@@ -139,9 +135,7 @@ def holds(table, rng, m, users):
     measures = [parse_measure(name) for name in names]
     setting = {"sampling": "without-replacement", "histogram": counts}
     likely = [parse_estimator("likely")]
-    values = (
-        estimator_matrix(likely, measures, n, m, **setting)[:, 0] @ counts / users
-    )
+    values = estimator_matrix(likely, measures, n, m, **setting)[:, 0] @ counts / users
     errors = likely_log_errors(counts, measures, n, m, "without-replacement")
     return np.abs(np.log(values / exact)) < 1.96 * errors
 
@@ -164,9 +158,7 @@ def test_intervals_hold_exact_metrics(group):
 
 
 def results(ranks, m, n):
-    return sm.correct(
-        ranks, "hr@1, hr@10, ndcg@10, ap", "likely", n_items=n, n_negatives=m
-    )
+    return sm.correct(ranks, "hr@1, hr@10, ndcg@10, ap", "likely", n_items=n, n_negatives=m)
 
 
 @pytest.mark.filterwarnings("ignore::sampled_metrics.InputWarning")
@@ -196,10 +188,7 @@ def test_difference_stays_in_interval():
     rng = np.random.default_rng(4)
     for _ in range(30):
         m = int(rng.integers(20, 60))
-        data = {
-            name: 1 + (m * rng.random(150) ** rng.uniform(0.5, 4)).astype(int)
-            for name in "AB"
-        }
+        data = {name: 1 + (m * rng.random(150) ** rng.uniform(0.5, 4)).astype(int) for name in "AB"}
         actual = sm.compare(data, "hr@10, ap", "likely", n_items=3000, n_negatives=m)
         for one in actual:
             assert np.isnan(one.ci_low) or one.ci_low <= one.difference <= one.ci_high

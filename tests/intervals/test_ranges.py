@@ -38,13 +38,9 @@ def pair():
     """A worse and a better recommender that rank the same negatives."""
     rng = np.random.default_rng(6)
     uniform = rng.random(2000)
-    true, worse = (
-        np.ceil(N * uniform ** (1 / power)).astype(int) for power in (0.15, 0.4)
-    )
+    true, worse = (np.ceil(N * uniform ** (1 / power)).astype(int) for power in (0.15, 0.4))
     negatives = np.sort(rng.random((2000, M)), axis=1)
-    ranks = (
-        1 + (negatives < (rank / N)[:, None]).sum(axis=1) for rank in (worse, true)
-    )
+    ranks = (1 + (negatives < (rank / N)[:, None]).sum(axis=1) for rank in (worse, true))
     return tuple(SampledRanks(rank, N, M, users=np.arange(2000)) for rank in ranks)
 
 
@@ -82,9 +78,7 @@ class TestMetricRanges:
             "rr@5",
         ]
         ranges = metric_ranges([parse_measure(name) for name in names], sample)
-        recall, hit, precision, f1, ap, rr, ap5, rr5 = (
-            [r.low, r.high] for r in ranges
-        )
+        recall, hit, precision, f1, ap, rr, ap5, rr5 = ([r.low, r.high] for r in ranges)
         np.testing.assert_allclose([hit, rr, rr5], [recall, ap, ap5], rtol=1e-9)
         np.testing.assert_allclose(np.multiply(10, precision), recall, rtol=1e-6)
         np.testing.assert_allclose(np.multiply(5.5, f1), recall, rtol=1e-6)
@@ -103,16 +97,12 @@ class TestMetricRanges:
         assert ends(shuffled) == pytest.approx(once, rel=1e-9)
         twice = SampledRanks(np.tile(ranks, 2), N, M, users=np.tile(ids, 2))
         assert ends(twice) == pytest.approx(once, rel=1e-9)
-        assert np.ptp(ends(SampledRanks(np.repeat(ranks, 5), N, M))) < np.ptp(
-            once
-        )  # 5,000 users
+        assert np.ptp(ends(SampledRanks(np.repeat(ranks, 5), N, M))) < np.ptp(once)  # 5,000 users
 
     @each_sampling
     def test_auc_range_is_its_interval(self, sampling):
         ranks = np.random.default_rng(3).integers(1, 22, 2000)
-        (actual,) = metric_ranges(
-            [parse_measure("auc")], SampledRanks(ranks, 60, 21, sampling)
-        )
+        (actual,) = metric_ranges([parse_measure("auc")], SampledRanks(ranks, 60, 21, sampling))
         n_ranked = 21.0 if sampling != "distinct" else 59 * (1 - (1 - 1 / 59) ** 21)
         values = 1 - (ranks - 1) / n_ranked
         half = norm.ppf(0.975) * values.std() / np.sqrt(2000)
@@ -129,9 +119,7 @@ class TestMetricRanges:
 
     @each_shape
     def test_range_stays_in_class(self, shape):
-        assert ends(SampledRanks([1] * 50, 20, 19), shape=shape)[1] == pytest.approx(
-            1.0
-        )
+        assert ends(SampledRanks([1] * 50, 20, 19), shape=shape)[1] == pytest.approx(1.0)
         low, high = ends(SampledRanks([20] * 50, 20, 19), shape="none")
         assert low == 0.0
         assert high < 0.1
@@ -139,20 +127,14 @@ class TestMetricRanges:
     @pytest.mark.parametrize(("n", "m"), [(2, 1), (3, 1), (3, 2), (20_001, 3)])
     @pytest.mark.parametrize("users", [1, 2, 3])
     def test_smallest_inputs(self, n, m, users):
-        measures = [
-            parse_measure(name) for name in ("recall@1", "recall@5", "ap", "auc")
-        ]
+        measures = [parse_measure(name) for name in ("recall@1", "recall@5", "ap", "auc")]
         for shape in SHAPES:
-            for actual in metric_ranges(
-                measures, SampledRanks([1] * users, n, m), shape=shape
-            ):
+            for actual in metric_ranges(measures, SampledRanks([1] * users, n, m), shape=shape):
                 assert 0.0 <= actual.low <= actual.high <= 1.0 + 1e-12
 
     def test_avoided_top_is_inverted(self):
         rng = np.random.default_rng(0)
-        worse = SampledRanks(
-            draw_ranks(rng.integers(N // 40, N // 30, 1000), M, rng), N, M
-        )
+        worse = SampledRanks(draw_ranks(rng.integers(N // 40, N // 30, 1000), M, rng), N, M)
         (actual,) = metric_ranges(RECALL, worse)
         assert actual.is_inverted
 
@@ -193,9 +175,7 @@ def changed_by(ranks, user):
 
 def test_vectors_do_not_depend_on_own_fold():
     """A rank changes the vectors of the other fold only."""
-    ranks = draw_ranks(
-        power_ranks(60, 0.3, np.random.default_rng(3)), M, np.random.default_rng(4)
-    )
+    ranks = draw_ranks(power_ranks(60, 0.3, np.random.default_rng(3)), M, np.random.default_rng(4))
     ranks = np.minimum(ranks, 20)
     others = changed_by(ranks, 0)
     assert 10 < len(others) < 50
@@ -208,9 +188,7 @@ def test_vectors_do_not_depend_on_own_fold():
 @pytest.mark.parametrize("times", [2, 3])
 def test_repeated_rows_count_once(times):
     """Repeating every row changes nothing, to the last digits."""
-    ranks = draw_ranks(
-        power_ranks(200, 0.3, np.random.default_rng(6)), M, np.random.default_rng(7)
-    )
+    ranks = draw_ranks(power_ranks(200, 0.3, np.random.default_rng(6)), M, np.random.default_rng(7))
     ids = np.arange(200)
     once = SampledRanks(ranks, N, M, users=ids)
     again = SampledRanks(np.tile(ranks, times), N, M, users=np.tile(ids, times))
@@ -227,9 +205,7 @@ class TestDifferenceRanges:
         )
         assert 0.0 < actual.low < actual.high < 1.0
         assert not actual.is_inverted
-        assert (actual.low, actual.high) == pytest.approx(
-            (-back.high, -back.low), rel=1e-9
-        )
+        assert (actual.low, actual.high) == pytest.approx((-back.high, -back.low), rel=1e-9)
         alone = [SampledRanks(each.sampled_ranks, N, M) for each in pair]
         (independent,) = difference_ranges(RECALL, *alone)
         assert independent.low < actual.low

@@ -69,9 +69,7 @@ class TestOneRelevantItem:
             "recall@7": rank <= 7,
             "auc": (100 - rank) / 99,
         }
-        np.testing.assert_allclose(
-            values_at(name, rank, 100), expected[name], rtol=1e-13
-        )
+        np.testing.assert_allclose(values_at(name, rank, 100), expected[name], rtol=1e-13)
 
     @given(st.integers(1, 1000), st.integers(1, 1000))
     def test_value_at_worse_rank_is_never_better(self, rank, k):
@@ -92,9 +90,7 @@ class TestTies:
     def test_random_places_are_uniform(self):
         # 30,000 users with 2 ties: three places, each expected 10,000 times; 4 sd = 4 * 82
         records = Ranks(np.full(30_000, 9), np.full(30_000, 3), np.full(30_000, 2))
-        of_values = 1 / values(
-            parse_measure("ap"), records, "random", np.random.default_rng(1)
-        )
+        of_values = 1 / values(parse_measure("ap"), records, "random", np.random.default_rng(1))
         ranks, counts = np.unique(of_values.round(), return_counts=True)
         np.testing.assert_array_equal(ranks, [4, 5, 6])
         assert (abs(counts - 10_000) < 4 * np.sqrt(30_000 * (1 / 3) * (2 / 3))).all()
@@ -129,9 +125,9 @@ class TestSeveralRelevantItems:
         ],
     )
     def test_ranks_3_and_5_of_6(self, name, expected):
-        assert metric_values(
-            name, ranks_at_places(3, 5, n=6)
-        ).item() == pytest.approx(expected, rel=1e-14)
+        assert metric_values(name, ranks_at_places(3, 5, n=6)).item() == pytest.approx(
+            expected, rel=1e-14
+        )
 
     # Relevant at 1, 3, 4 and 9 of 9; the top 3 hold two of four.
     @pytest.mark.parametrize(
@@ -164,9 +160,9 @@ class TestSeveralRelevantItems:
         ],
     )
     def test_conventions_of_ap_and_ndcg(self, name, expected):
-        assert metric_values(
-            name, ranks_at_places(1, 3, 4, 9, n=9)
-        ).item() == pytest.approx(expected, rel=1e-14)
+        assert metric_values(name, ranks_at_places(1, 3, 4, 9, n=9)).item() == pytest.approx(
+            expected, rel=1e-14
+        )
 
     # One item above; then relevant A and B tied with irrelevant X at places 2-4:
     # AB at 2 3, 2 4 or 3 4, each in one third of the orders.
@@ -185,10 +181,7 @@ class TestSeveralRelevantItems:
     def test_ties_of_two_relevant_items_and_one_other(self, name, expected):
         ranks = ranks_by_user([0, 0], [1, 1], [2, 2], [2], [4], [4])
         assert metric_values(name, ranks).item() == pytest.approx(expected, rel=1e-14)
-        ends = [
-            metric_values(name, ranks, ties).item()
-            for ties in ("pessimistic", "optimistic")
-        ]
+        ends = [metric_values(name, ranks, ties).item() for ties in ("pessimistic", "optimistic")]
         assert ends[0] <= expected <= ends[1]
 
 
@@ -206,9 +199,7 @@ def test_ap_of_papachristoudis_example():
             ranks_by_user(user, place - 1, 0 * place, n_relevant, [6] * 3, [4] * 3),
         )
         numerators = (1 / 1 + 2 / 3 + 3 / 4, 1 / 2, 1 / 1 + 2 / 4)
-        np.testing.assert_allclose(
-            values_by_user, np.divide(numerators, n_relevant), rtol=1e-15
-        )
+        np.testing.assert_allclose(values_by_user, np.divide(numerators, n_relevant), rtol=1e-15)
         assert f"{values_by_user.mean():.4f}" == mean
 
 
@@ -219,9 +210,7 @@ def test_first_of_several_tied_items_matches_all_sets(name):
              for hits in range(1, size + 1)]  # fmt: skip
     expected = []
     for above, size, hits in cases:
-        first = [
-            above + 1 + min(places) for places in combinations(range(size), hits)
-        ]
+        first = [above + 1 + min(places) for places in combinations(range(size), hits)]
         credit = {
             "rr": [1 / place for place in first],
             "rr@4": [1 / place * (place <= 4) for place in first],
@@ -230,9 +219,7 @@ def test_first_of_several_tied_items_matches_all_sets(name):
         expected.append(np.mean(credit))
     above, size, hits = np.array(cases).T
     items = np.repeat(np.arange(len(cases)), hits)
-    ranks = Ranks(
-        np.full(len(cases), 20), above[items], size[items] - 1, n_found=hits
-    )
+    ranks = Ranks(np.full(len(cases), 20), above[items], size[items] - 1, n_found=hits)
     assert metric_values(name, ranks) == pytest.approx(expected, rel=1e-12)
 
 

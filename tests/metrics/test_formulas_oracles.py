@@ -44,18 +44,11 @@ def row_of(order, relevant):
 @given(user=one_user, k=st.integers(1, 7))
 def test_expected_matches_mean_over_all_orders(user, k):
     scores, relevant = user
-    rows = Counter(
-        tuple(row_of(order, relevant)) for order in orders_with_ties(scores)
-    )
+    rows = Counter(tuple(row_of(order, relevant)) for order in orders_with_ties(scores))
     total, ranks = sum(rows.values()), ranks_of_scores([user])
     for name in metric_names(k):
-        mean = fsum(
-            metric_by_definition(name, row) * times / total
-            for row, times in rows.items()
-        )
-        assert metric_values(name, ranks).item() == pytest.approx(mean, abs=1e-13), (
-            name
-        )
+        mean = fsum(metric_by_definition(name, row) * times / total for row, times in rows.items())
+        assert metric_values(name, ranks).item() == pytest.approx(mean, abs=1e-13), name
 
 
 @settings(max_examples=40)
@@ -65,9 +58,7 @@ def test_extreme_policies_match_extreme_orders(user, k):
     rows = {tuple(row_of(order, relevant)) for order in orders_with_ties(scores)}
     ranks = ranks_of_scores([user])
     for policy, sign, extreme in (("optimistic", -1, max), ("pessimistic", 1, min)):
-        order = sorted(
-            range(len(scores)), key=lambda i: (-scores[i], sign * (i in relevant))
-        )
+        order = sorted(range(len(scores)), key=lambda i: (-scores[i], sign * (i in relevant)))
         for name in metric_names(k):
             value = metric_values(name, ranks, policy).item()
             assert value == pytest.approx(
@@ -84,8 +75,7 @@ def test_random_matches_one_order_for_all_metrics(user, k, seed):
     rows = {tuple(row_of(order, relevant)) for order in orders_with_ties(scores)}
     names, ranks = metric_names(k), ranks_of_scores([user])
     values_by_name = [
-        metric_values(name, ranks, "random", np.random.default_rng(seed)).item()
-        for name in names
+        metric_values(name, ranks, "random", np.random.default_rng(seed)).item() for name in names
     ]
     assert any(
         np.allclose(
@@ -133,18 +123,14 @@ def test_random_orders_average_to_expectation():
     for name in metric_names(5, 17):
         values = metric_values(name, ranks, "random", rng)
         error = values.std() / np.sqrt(copies)
-        assert (
-            abs(values.mean() - metric_values(name, ranks)[0]) < 4 * error + 1e-12
-        ), name
+        assert abs(values.mean() - metric_values(name, ranks)[0]) < 4 * error + 1e-12, name
 
 
 @pytest.mark.parametrize("above", [0, 1, 30, 63, 64, 65, 1000, 10**6])
 def test_reciprocals_match_sums(above):
     # sums up to 64 are from a table, and beyond from an expansion
     places = np.array([1, 2, 10, 64, 65, 5000])
-    expected = [
-        fsum(1 / (above + 1 + place) for place in range(count)) for count in places
-    ]
+    expected = [fsum(1 / (above + 1 + place) for place in range(count)) for count in places]
     sums = reciprocals(np.full(places.size, above), places)
     np.testing.assert_allclose(sums, expected, rtol=2e-14)
 
@@ -155,17 +141,12 @@ def test_expected_in_large_catalogue_is_accurate():
     n = [1_000_000]
     ranks = ranks_by_user([0] * hits, [above] * hits, [size - 1] * hits, [hits], n, n)
     ap = fsum(
-        hits / size * (1 + i * (hits - 1) / (size - 1)) / (above + 1 + i)
-        for i in range(size)
+        hits / size * (1 + i * (hits - 1) / (size - 1)) / (above + 1 + i) for i in range(size)
     )
-    assert metric_values("ap", ranks).item() == pytest.approx(
-        ap / hits, rel=1e-9, abs=0
-    )
+    assert metric_values("ap", ranks).item() == pytest.approx(ap / hits, rel=1e-9, abs=0)
     ndcg = fsum(hits / size / np.log2(above + 2 + i) for i in range(size))
     ideal = 1 + 1 / np.log2(3) + 1 / np.log2(4)
-    assert metric_values("ndcg", ranks).item() == pytest.approx(
-        ndcg / ideal, rel=1e-8, abs=0
-    )
+    assert metric_values("ndcg", ranks).item() == pytest.approx(ndcg / ideal, rel=1e-8, abs=0)
 
 
 def test_expected_of_many_hits_in_one_level():
@@ -188,11 +169,7 @@ class TestAgainstOtherPackages:
     def users(self, tied, seed):
         rng = np.random.default_rng(seed)
         for _ in range(25):
-            scores = (
-                rng.integers(0, 8, self.ITEMS)
-                if tied
-                else rng.permutation(self.ITEMS)
-            )
+            scores = rng.integers(0, 8, self.ITEMS) if tied else rng.permutation(self.ITEMS)
             size = rng.integers(1, 9)
             yield (
                 scores.tolist(),
@@ -207,18 +184,12 @@ class TestAgainstOtherPackages:
         # its ideal list ends at k, as in eq. 6, and it averages over ties
         users = list(self.users(tied, seed=1))
         theirs = {
-            "auc": [
-                roc_auc_score(self.labels(items), scores) for scores, items in users
-            ],
-            "ndcg@5": [
-                ndcg_score([self.labels(items)], [scores], k=5)
-                for scores, items in users
-            ],
+            "auc": [roc_auc_score(self.labels(items), scores) for scores, items in users],
+            "ndcg@5": [ndcg_score([self.labels(items)], [scores], k=5) for scores, items in users],
         }
         if not tied:  # it uses one threshold for all tied items instead of an order
             theirs["ap"] = [
-                average_precision_score(self.labels(items), scores)
-                for scores, items in users
+                average_precision_score(self.labels(items), scores) for scores, items in users
             ]
         for name, expected in theirs.items():
             np.testing.assert_allclose(

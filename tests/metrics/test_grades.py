@@ -23,9 +23,7 @@ from tests.helpers.relevance import (
     orders_with_ties,
 )
 
-WORST = (1 + 2 / log2(3) + 3 / 2) / (
-    3 + 2 / log2(3) + 1 / 2
-)  # grades 1, 2, 3 at places 1, 2, 3
+WORST = (1 + 2 / log2(3) + 3 / 2) / (3 + 2 / log2(3) + 1 / 2)  # grades 1, 2, 3 at places 1, 2, 3
 
 
 def graded(users, min_relevance=0.0):
@@ -72,42 +70,26 @@ class TestByHand:
         ],
     )
     def test_metrics_of_grades_1_and_3(self, name, expected):
-        assert metric_values(name, self.WRONG_ORDER).item() == pytest.approx(
-            expected, rel=1e-14
-        )
+        assert metric_values(name, self.WRONG_ORDER).item() == pytest.approx(expected, rel=1e-14)
 
     def test_at_least_decides_relevance_of_other_metrics(self):
         # grades 2, 4 and 1 at places 1, 3 and 4 of 9
-        ranks = sm.Ranks(
-            [9], [0, 2, 3], [0, 0, 0], n_found=[3], relevance=[2, 4, 1]
-        ).at_least(2)
+        ranks = sm.Ranks([9], [0, 2, 3], [0, 0, 0], n_found=[3], relevance=[2, 4, 1]).at_least(2)
         assert metric_values("recall@1", ranks).item() == 1 / 2
-        assert metric_values("ap", ranks).item() == pytest.approx(
-            (1 / 1 + 2 / 3) / 2, rel=1e-15
-        )
-        assert metric_values("auc", ranks).item() == pytest.approx(
-            (7 + 6) / (2 * 7), rel=1e-15
-        )
+        assert metric_values("ap", ranks).item() == pytest.approx((1 / 1 + 2 / 3) / 2, rel=1e-15)
+        assert metric_values("auc", ranks).item() == pytest.approx((7 + 6) / (2 * 7), rel=1e-15)
         ideal = 4 + 2 / log2(3) + 1 / log2(4)
         expected = (2 + 4 / log2(4) + 1 / log2(5)) / ideal
-        assert metric_values("ndcg", ranks).item() == pytest.approx(
-            expected, rel=1e-15
-        )
+        assert metric_values("ndcg", ranks).item() == pytest.approx(expected, rel=1e-15)
 
     def test_ndcg_ideal_list_has_items_below_the_end(self):
         # grade 1 at place 2 of a top 3, and an item of grade 3 that is not in it
-        ranks = sm.Ranks(
-            [0], [1], [0], n_found=[1], n_relevant=[2], depth=[3], relevance=[1, 3]
-        )
+        ranks = sm.Ranks([0], [1], [0], n_found=[1], n_relevant=[2], depth=[3], relevance=[1, 3])
         expected = (1 / log2(3)) / (3 + 1 / log2(3))
-        assert metric_values("ndcg@3", ranks).item() == pytest.approx(
-            expected, rel=1e-15
-        )
+        assert metric_values("ndcg@3", ranks).item() == pytest.approx(expected, rel=1e-15)
 
     def test_ranks_unordered_items_have_their_grades(self):
-        ranks = sm.Ranks(
-            [9, 9], [4, 0, 2], [0] * 3, n_found=[2, 1], relevance=[5, 1, 2]
-        )
+        ranks = sm.Ranks([9, 9], [4, 0, 2], [0] * 3, n_found=[2, 1], relevance=[5, 1, 2])
         assert ranks.n_better.tolist() == [0, 4, 2]
         assert ranks.relevance.tolist() == [1, 5, 2]
 
@@ -123,9 +105,9 @@ class TestByHand:
 NAMES = ("ndcg", "ndcg@1", "ndcg@3", "ndcg-by-relevant@3")
 
 
-one_user = st.lists(
-    st.tuples(st.integers(0, 2), st.integers(0, 3)), min_size=2, max_size=6
-).filter(lambda items: any(grade for _, grade in items))
+one_user = st.lists(st.tuples(st.integers(0, 2), st.integers(0, 3)), min_size=2, max_size=6).filter(
+    lambda items: any(grade for _, grade in items)
+)
 
 
 @settings(max_examples=60)
@@ -138,18 +120,14 @@ def test_tie_policies_match_all_orders(items, seed):
             by_definition(name, [grades[item] for item in order])
             for order in orders_with_ties(scores)
         ]
-        assert metric_values(name, ranks).item() == pytest.approx(
-            np.mean(by_order), abs=1e-13
-        )
+        assert metric_values(name, ranks).item() == pytest.approx(np.mean(by_order), abs=1e-13)
         assert metric_values(name, ranks, "optimistic").item() == pytest.approx(
             max(by_order), abs=1e-13
         )
         assert metric_values(name, ranks, "pessimistic").item() == pytest.approx(
             min(by_order), abs=1e-13
         )
-        value = metric_values(
-            name, ranks, "random", np.random.default_rng(seed)
-        ).item()
+        value = metric_values(name, ranks, "random", np.random.default_rng(seed)).item()
         assert min(abs(value - other) for other in by_order) < 1e-13
 
 
@@ -184,9 +162,7 @@ def test_ndcg_matches_scikit_learn(tied):
     for k in (2, 5, None):
         name = "ndcg" if k is None else f"ndcg@{k}"
         theirs = [ndcg_score([grades], [scores], k=k) for scores, grades in users]
-        np.testing.assert_allclose(
-            metric_values(name, graded(users)), theirs, rtol=1e-12
-        )
+        np.testing.assert_allclose(metric_values(name, graded(users)), theirs, rtol=1e-12)
 
 
 @pytest.mark.parametrize("least", [1, 2, 3])
@@ -215,13 +191,9 @@ def test_trec_eval_with_relevance_level(least):
     run = {}
     qrels = {}
     for user, (scores, grades) in enumerate(users):
-        run[f"u{user}"] = {
-            str(item): float(score) for item, score in enumerate(scores)
-        }
+        run[f"u{user}"] = {str(item): float(score) for item, score in enumerate(scores)}
         qrels[f"u{user}"] = {str(item): grade for item, grade in enumerate(grades)}
-    theirs = pytrec_eval.RelevanceEvaluator(
-        qrels, wanted, relevance_level=least
-    ).evaluate(run)
+    theirs = pytrec_eval.RelevanceEvaluator(qrels, wanted, relevance_level=least).evaluate(run)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", sm.InputWarning)  # all items have scores
         ours = sm.values_by_user(
@@ -245,10 +217,7 @@ def test_trec_eval_of_full_rankings():
     rng = np.random.default_rng(11)
     users, items = 80, 40
     scores = rng.permuted(np.tile(np.arange(items) / items, (users, 1)), axis=1)
-    relevant = [
-        rng.choice(items, rng.integers(1, 9), replace=False).tolist()
-        for _ in range(users)
-    ]
+    relevant = [rng.choice(items, rng.integers(1, 9), replace=False).tolist() for _ in range(users)]
     names = {"map": "ap", "recip_rank": "rr", "ndcg": "ndcg"}
     for k in CUTOFFS:
         names[f"recall_{k}"] = f"recall@{k}"
@@ -257,33 +226,23 @@ def test_trec_eval_of_full_rankings():
         names[f"map_cut_{k}"] = f"ap-by-relevant@{k}"
     cuts = ",".join(map(str, CUTOFFS))
     wanted = {"map", "recip_rank", "ndcg"}
-    wanted.update(
-        f"{measure}.{cuts}" for measure in ("recall", "P", "ndcg_cut", "map_cut")
-    )
+    wanted.update(f"{measure}.{cuts}" for measure in ("recall", "P", "ndcg_cut", "map_cut"))
     run = {}
     qrels = {}
     for user in range(users):
-        run[f"u{user}"] = {
-            f"i{item}": float(scores[user, item]) for item in range(items)
-        }
+        run[f"u{user}"] = {f"i{item}": float(scores[user, item]) for item in range(items)}
         qrels[f"u{user}"] = {f"i{item}": 1 for item in relevant[user]}
     theirs = pytrec_eval.RelevanceEvaluator(qrels, wanted).evaluate(run)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", sm.InputWarning)  # all items have scores
         ours = sm.values_by_user(scores, [*names.values()], relevant=relevant)
-        by_id = sm.values_by_user(
-            run, [*names.values()], relevant=qrels, n_items=items
-        )
+        by_id = sm.values_by_user(run, [*names.values()], relevant=qrels, n_items=items)
     assert ours.index.tolist() == list(range(users))
     assert by_id.index.tolist() == [f"u{user}" for user in range(users)]
     for their_name, name in names.items():
         expected = [theirs[user][their_name] for user in by_id.index]
-        np.testing.assert_allclose(
-            ours[name], expected, rtol=0, atol=1e-12, err_msg=name
-        )
-        np.testing.assert_allclose(
-            by_id[name], expected, rtol=0, atol=1e-12, err_msg=name
-        )
+        np.testing.assert_allclose(ours[name], expected, rtol=0, atol=1e-12, err_msg=name)
+        np.testing.assert_allclose(by_id[name], expected, rtol=0, atol=1e-12, err_msg=name)
 
 
 # Grades 1, 2, 3 at places 1, 2, 3 of anna; 3 at place 2 of bert; none above 1 of carl.
@@ -308,9 +267,7 @@ LISTS = pd.DataFrame(
 )
 
 
-QRELS = "".join(
-    f"{user} 0 {item} {grade}\n" for user, item, grade in TABLE.to_numpy()
-)
+QRELS = "".join(f"{user} 0 {item} {grade}\n" for user, item, grade in TABLE.to_numpy())
 
 
 def forms(folder):
@@ -341,9 +298,7 @@ def test_every_form_of_grades_gives_the_same_values(tmp_path):
         mean = sm.evaluate(data, "ndcg@3", relevant=relevant)[0]
         assert mean.value == pytest.approx(np.mean(NDCG), rel=1e-14)
         # carl has no item of at least 2
-        high = sm.values_by_user(
-            data, "ndcg@3,recall@2", relevant=relevant, min_relevance=2
-        )
+        high = sm.values_by_user(data, "ndcg@3,recall@2", relevant=relevant, min_relevance=2)
         np.testing.assert_allclose(high["ndcg@3"], NDCG[:2], rtol=1e-14)
         np.testing.assert_allclose(high["recall@2"], [1 / 2, 1], rtol=1e-14)
 
@@ -356,9 +311,7 @@ def test_compare_matches_evaluate_and_mentions_grades():
         min_relevance=2,
     )
     alone = sm.evaluate(SCORES, "ndcg@3, recall@2", relevant=GRADES, min_relevance=2)
-    assert [result.value_a for result in results] == [
-        result.value for result in alone
-    ]
+    assert [result.value_a for result in results] == [result.value for result in alone]
     for printed in (results, alone):
         assert "grades" in str(printed)
         assert "least" in str(printed)
@@ -382,18 +335,12 @@ class TestStoredGrades:
         read = as_ranks(tmp_path / "ranks.parquet")
         assert read.min_relevance == least
         for name in ("ndcg@3", "recall@2", "ap"):
-            assert (
-                metric_values(name, read).tolist()
-                == metric_values(name, ranks).tolist()
-            )
+            assert metric_values(name, read).tolist() == metric_values(name, ranks).tolist()
 
     def test_take_and_replace_preserve_grades(self):
         assert self.RANKS.take([1, 0]).relevance.tolist() == [3, 1, 2, 3]
         named = self.RANKS.replace(source="a test", users=["x", "y"])
-        assert (
-            metric_values("ndcg", named).tolist()
-            == metric_values("ndcg", self.RANKS).tolist()
-        )
+        assert metric_values("ndcg", named).tolist() == metric_values("ndcg", self.RANKS).tolist()
         assert named.users.tolist() == ["x", "y"]
         assert named.replace(source="again").users.tolist() == ["x", "y"]
 
@@ -461,9 +408,7 @@ def test_compare_of_sampled_ranks_refuses_min_relevance():
 @pytest.mark.parametrize(("item", "place"), [("a", 1), ("b", 2), ("e", 3)])
 def test_grades_of_missing_items_in_any_order_of_rows(item, place, order):
     """An item of grade 1 is in the list; c of grade 3 and d of grade 2 are not."""
-    lists = pd.DataFrame(
-        {"user_id": ["anna"] * 3, "item_id": list("abe"), "rank": [1, 2, 3]}
-    )
+    lists = pd.DataFrame({"user_id": ["anna"] * 3, "item_id": list("abe"), "rank": [1, 2, 3]})
     relevant = pd.DataFrame(
         {"user_id": ["anna"] * 3, "item_id": [item, "c", "d"], "relevance": [1, 3, 2]}
     )

@@ -153,9 +153,7 @@ class TestNames:
         ("name", "function"), [("mae", "mae"), ("RMSE", "rmse"), ("rmse@10", "rmse")]
     )
     def test_parse_measure_names_functions_of_ratings(self, name, function):
-        with pytest.raises(
-            InputError, match=rf"sampled_metrics\.{function}\("
-        ) as caught:
+        with pytest.raises(InputError, match=rf"sampled_metrics\.{function}\(") as caught:
             parse_measure(name)
         assert name in str(caught.value)
 
@@ -175,11 +173,7 @@ class TestNames:
 
     def test_synonyms_are_metrics(self):
         for name in synonyms():
-            measure = (
-                None
-                if name["ours"] == "-"
-                else parse_measure(name["ours"].replace("K", "9"))
-            )
+            measure = None if name["ours"] == "-" else parse_measure(name["ours"].replace("K", "9"))
             # Names of these libraries can be used directly if they mean the same.
             same = name["theirs"] not in ("map@K", "MAP@K", "map_at_K")
             if name["library"] in ("ranx", "trec_eval", "BEIR", "MTEB") and same:
@@ -190,14 +184,10 @@ class TestNames:
 def rank_biased_precision():
     """Rank-biased precision (Moffat and Zobel, 2008), registered like any metric."""
 
-    @measures.register(
-        "rbp", "RBP", cutoff="optional", aliases=["rank-biased-precision"]
-    )
+    @measures.register("rbp", "RBP", cutoff="optional", aliases=["rank-biased-precision"])
     def rbp(levels, users, measure):
         k = measure.cutoff or int((levels.above + levels.size).max())
-        return levels.per_user(
-            users, gains(levels, k, lambda place: 0.2 * 0.8 ** (place - 1))
-        )
+        return levels.per_user(users, gains(levels, k, lambda place: 0.2 * 0.8 ** (place - 1)))
 
     yield
     del (
@@ -214,9 +204,7 @@ def test_register_makes_a_metric():
     assert (str(measure), measure.label) == ("rbp@4", "RBP@4")
     assert {"rbp@k", "rbp"} < set(known_measures())
     np.testing.assert_allclose(values_at("rbp@2"), [0.2, 0.16, 0, 0, 0], rtol=1e-15)
-    np.testing.assert_allclose(
-        values_at("rbp"), 0.2 * 0.8 ** (FIVE_RANKS - 1), rtol=1e-15
-    )
+    np.testing.assert_allclose(values_at("rbp"), 0.2 * 0.8 ** (FIVE_RANKS - 1), rtol=1e-15)
     for kind, aliases in (("rbp", []), ("other", ["ap"])):
         with pytest.raises(InputError, match="already registered"):
             measures.register(kind, "RBP", aliases=aliases)(lambda *_: None)
@@ -242,15 +230,11 @@ def test_values_of_many_users_match_values_of_few(ties, tied, same_n):
         values_of_all = values(measure, ranks, ties, np.random.default_rng(1))
         numbers = np.random.default_rng(1)
         parts = [slice(start, start + 4000) for start in range(0, users, 4000)]
-        expected = [
-            values(measure, ranks.take(part), ties, numbers) for part in parts
-        ]
+        expected = [values(measure, ranks.take(part), ties, numbers) for part in parts]
         assert np.array_equal(values_of_all, np.concatenate(expected))
 
 
-@pytest.mark.parametrize(
-    "beta", ["0.1234561", "0.1234569"]
-)  # names would show .123456 and .123457
+@pytest.mark.parametrize("beta", ["0.1234561", "0.1234569"])  # names would show .123456 and .123457
 def test_parse_measure_beta_with_many_digits_is_refused(beta):
     with pytest.raises(InputError, match="6 digits"):
         parse_measure(f"f{beta}@5")
@@ -312,12 +296,8 @@ def test_values_of_short_lists_or_refusal(name, places, n, expected):
     ],
 )
 def test_values_of_short_lists_names_first_end(depth, message):
-    ranks = Ranks(
-        [0] * 4, [0] * 4, [0] * 4, n_found=[1] * 4, n_relevant=[2] * 4, depth=depth
-    )
-    with pytest.raises(
-        InputError, match=rf"recall@10 needs ranks down to 10; {message}\."
-    ):
+    ranks = Ranks([0] * 4, [0] * 4, [0] * 4, n_found=[1] * 4, n_relevant=[2] * 4, depth=depth)
+    with pytest.raises(InputError, match=rf"recall@10 needs ranks down to 10; {message}\."):
         metric_values("recall@10", ranks)
     assert metric_values(f"recall@{min(depth)}", ranks).tolist() == [0.5] * 4
     with pytest.raises(InputError, match=f"use ap@{min(depth)}"):

@@ -58,9 +58,7 @@ class TestTheirNumbers:
         ours = sm.values_by_user(scores, names, relevant=labels)
         rows = [*zip(labels, scores, strict=True)]
         theirs = {
-            "ap-by-threshold": [
-                metrics.average_precision_score(*row) for row in rows
-            ],
+            "ap-by-threshold": [metrics.average_precision_score(*row) for row in rows],
             "auc": [metrics.roc_auc_score(*row) for row in rows],
         }
         for name, values in theirs.items():
@@ -81,9 +79,7 @@ class TestTheirNumbers:
     )
     def test_replay(self, metric, theirs):
         ranks = sm.Ranks.from_lists(REPLAY, REPLAY_TRUE)
-        assert sm.values_by_user(ranks, metric)[metric].tolist() == pytest.approx(
-            theirs
-        )
+        assert sm.values_by_user(ranks, metric)[metric].tolist() == pytest.approx(theirs)
 
     @pytest.mark.parametrize(
         ("metric", "theirs"),
@@ -109,9 +105,7 @@ class TestTheirNumbers:
         short = {"recommended": {1: [1, 0, 150]}, "relevant": relevant}
         ranks = sm.Ranks.from_lists(**short, missing="last")
         assert mean_value(ranks, "precision@5") == pytest.approx(2 / 5)
-        assert mean_value(
-            sm.Ranks.from_lists(**short), "precision@3"
-        ) == pytest.approx(2 / 3)
+        assert mean_value(sm.Ranks.from_lists(**short), "precision@3") == pytest.approx(2 / 3)
         long = {1: [1, 0, 150, 3, 10, 30, 120, 4, 17]}
         assert mean_value(sm.Ranks.from_lists(long, relevant), "precision@5") == 0.8
 
@@ -153,12 +147,8 @@ class TestTheirNumbers:
 
     def test_gauc_recbole(self):
         """AUC 1, .5, .5 of users with 1, 2, 3 relevant items: 3.5 / 6."""
-        scores = np.array(
-            [[9, 1, 2, 0, 0, 0], [9, 0, 1, 2, -1, -2], [9, 8, 0, 3, 7, 6.0]]
-        )
-        relevant = np.array(
-            [[1, 0, 0, 0, 0, 0], [1, 1, 0, 0, 0, 0], [1, 1, 1, 0, 0, 0]]
-        )
+        scores = np.array([[9, 1, 2, 0, 0, 0], [9, 0, 1, 2, -1, -2], [9, 8, 0, 3, 7, 6.0]])
+        relevant = np.array([[1, 0, 0, 0, 0, 0], [1, 1, 0, 0, 0, 0], [1, 1, 1, 0, 0, 0]])
         by_user = sm.values_by_user(scores, "auc", relevant=relevant)["auc"]
         result = sm.evaluate(scores, "gauc", relevant=relevant)[0]
         assert result.value == pytest.approx(np.average(by_user, weights=[1, 2, 3]))
@@ -168,8 +158,6 @@ class TestTheirNumbers:
         labels, scores = np.array([0, 1, 0, 1]), np.array([0.4, 0.9, 0.5, 0.1])
         by_rank = labels[np.argsort(-scores)] / np.arange(1, 5)
         theirs = by_rank.sum() / labels.sum()
-        results = sm.evaluate(
-            scores[None], "rr-by-relevant, rr", relevant=labels[None]
-        )
+        results = sm.evaluate(scores[None], "rr-by-relevant, rr", relevant=labels[None])
         assert [result.value for result in results] == pytest.approx([theirs, 1.0])
         assert theirs == 0.625

@@ -15,18 +15,16 @@ ratings = st.lists(st.tuples(*[st.floats(-5, 5)] * 2), min_size=1, max_size=20)
 
 
 def test_rmse_and_mae_by_hand():
-    assert sm.rmse(TRUE, PREDICTED) == pytest.approx(
-        ((1 + 0 + 4 + 16) / 4) ** 0.5, rel=1e-15
-    )
+    assert sm.rmse(TRUE, PREDICTED) == pytest.approx(((1 + 0 + 4 + 16) / 4) ** 0.5, rel=1e-15)
     assert sm.mae(TRUE, PREDICTED) == (1 + 0 + 2 + 4) / 4
     assert sm.rmse(TRUE, TRUE) == sm.mae(TRUE, TRUE) == 0
 
 
 def test_rmse_and_mae_of_unsigned_matrices():
     assert sm.mae(np.array([[1, 5]], np.uint8), np.array([[3, 1]], np.uint8)) == 3
-    assert sm.rmse(
-        np.array([[1, 5]], np.uint8), np.array([[4, 1]], np.uint8)
-    ) == pytest.approx(12.5**0.5, rel=1e-15)
+    assert sm.rmse(np.array([[1, 5]], np.uint8), np.array([[4, 1]], np.uint8)) == pytest.approx(
+        12.5**0.5, rel=1e-15
+    )
 
 
 def test_rmse_of_extreme_numbers():
@@ -38,9 +36,7 @@ def test_rmse_of_extreme_numbers():
 def test_rmse_and_mae_match_scikit_learn(pairs):
     true, predicted = zip(*pairs, strict=True)
     rmse, mae = sm.rmse(true, predicted), sm.mae(true, predicted)
-    assert rmse == pytest.approx(
-        root_mean_squared_error(true, predicted), rel=1e-12, abs=1e-150
-    )
+    assert rmse == pytest.approx(root_mean_squared_error(true, predicted), rel=1e-12, abs=1e-150)
     assert mae == pytest.approx(mean_absolute_error(true, predicted), rel=1e-12)
     assert mae <= rmse * (1 + 1e-12)
 

@@ -58,11 +58,7 @@ SLOW_IMPORTS = (
 
 def all_modules():
     """Paths of all modules, relative to src."""
-    paths = [
-        path
-        for package in PACKAGES
-        for path in (ROOT / SOURCE / package).rglob("*.py")
-    ]
+    paths = [path for package in PACKAGES for path in (ROOT / SOURCE / package).rglob("*.py")]
     return sorted(path.relative_to(ROOT / SOURCE).as_posix() for path in paths)
 
 
@@ -121,9 +117,7 @@ def request_for(modules, sample):
     request = {}
     for place, subpackage in enumerate(subpackages):
         request[subpackage] = {
-            "modules": [
-                each for each in modules if subpackage_of(each) == subpackage
-            ],
+            "modules": [each for each in modules if subpackage_of(each) == subpackage],
             "count": sample // len(subpackages) + (place < sample % len(subpackages)),
         }
     return request
@@ -132,9 +126,7 @@ def request_for(modules, sample):
 def copy_project(folder):
     """Copy the files that git tracks or would add to `folder`."""
     listed = ["git", "ls-files", "-z", "--cached", "--others", "--exclude-standard"]
-    names = subprocess.run(
-        listed, check=True, capture_output=True, cwd=ROOT, text=True
-    ).stdout
+    names = subprocess.run(listed, check=True, capture_output=True, cwd=ROOT, text=True).stdout
     for name in filter(None, names.split("\0")):
         if (ROOT / name).is_file():
             target = folder / name
@@ -214,12 +206,8 @@ def main():
         str(ROOT / SOURCE),
         options.seed,
     ]
-    request = json.dumps(
-        request_for(options.modules or all_modules(), options.sample)
-    )
-    done = subprocess.run(
-        command, input=request, check=True, stdout=subprocess.PIPE, text=True
-    )
+    request = json.dumps(request_for(options.modules or all_modules(), options.sample))
+    done = subprocess.run(command, input=request, check=True, stdout=subprocess.PIPE, text=True)
     mutants = json.loads(done.stdout)
     for name in SLOW_IMPORTS:
         importlib.import_module(name)
@@ -232,9 +220,7 @@ def main():
         os.environ["PYTHONPATH"] = str(copy / "src")
         os.environ["PYTHONDONTWRITEBYTECODE"] = "1"
         sys.dont_write_bytecode = True
-        if not options.unchecked and not passes(
-            options.tests or [], log, options=ALL
-        ):
+        if not options.unchecked and not passes(options.tests or [], log, options=ALL):
             print(log.read_text("utf-8"))
             sys.exit("the tests fail without a change")
         if options.tests:

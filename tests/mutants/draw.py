@@ -30,9 +30,7 @@ def annotations(tree):
     """Spans of the annotations of arguments, results and variables."""
     nodes = list(ast.walk(tree))
     nodes_of_annotations = [
-        getattr(node, name, None)
-        for node in nodes
-        for name in ("annotation", "returns")
+        getattr(node, name, None) for node in nodes for name in ("annotation", "returns")
     ]
     return [
         ((node.lineno, node.col_offset), (node.end_lineno, node.end_col_offset))
@@ -52,9 +50,7 @@ def change_positions(source):
         if operator_class.arguments() or IDENTITY.search(name):
             continue
         operator = operator_class()
-        starts = [
-            start for node in nodes for start, _ in operator.mutation_positions(node)
-        ]
+        starts = [start for node in nodes for start, _ in operator.mutation_positions(node)]
         for occurrence, start in enumerate(starts):
             row, column = start
             if any(first <= start < last for first, last in spans):
@@ -68,11 +64,7 @@ def change_positions(source):
 
 def changed_lines(source, mutated):
     """The lines that a mutant replaces and the new lines, without indentation."""
-    diff = list(
-        difflib.unified_diff(
-            source.split("\n"), mutated.split("\n"), n=0, lineterm=""
-        )
-    )
+    diff = list(difflib.unified_diff(source.split("\n"), mutated.split("\n"), n=0, lineterm=""))
     lines = diff[LINES_OF_HEADER:]
     before = [line[1:].strip() for line in lines if line.startswith("-")]
     after = [line[1:].strip() for line in lines if line.startswith("+")]
@@ -127,9 +119,7 @@ def main():
     folder, seed = Path(sys.argv[1]), sys.argv[2]
     mutants = []
     for subpackage, request in json.load(sys.stdin).items():
-        mutants += choose_mutants(
-            folder, subpackage, request["modules"], request["count"], seed
-        )
+        mutants += choose_mutants(folder, subpackage, request["modules"], request["count"], seed)
     json.dump(mutants, sys.stdout)
 
 

@@ -26,9 +26,7 @@ FUNCTIONS = ast.FunctionDef | ast.AsyncFunctionDef
 
 
 def is_docstring(statement):
-    return isinstance(statement, ast.Expr) and isinstance(
-        statement.value, ast.Constant
-    )
+    return isinstance(statement, ast.Expr) and isinstance(statement.value, ast.Constant)
 
 
 def blocks_of(statement):
@@ -73,9 +71,7 @@ def add_calls(source, lines):
         return x + 1
     """
     tree = ast.parse(source)
-    places = {
-        number: find_statement(tree.body, line) for number, line in lines.items()
-    }
+    places = {number: find_statement(tree.body, line) for number, line in lines.items()}
     places = {number: place for number, place in places.items() if place}
     for number, (block, statement) in places.items():
         call = ast.parse(f"__import__('{MODULE}').reach({number})").body[0]

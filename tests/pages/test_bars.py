@@ -13,9 +13,7 @@ from sampled_metrics_study.page.contents import draw_ranges
     [(0.4, 0.2, 0.404), (0.4, 0.5, 0.505), (0.995, 0.1, 1.0)],
 )
 def test_range_axis_ends_beyond_last_mark(high, mark, most):
-    assert range_bars([(0.1, high), (0.1, 0.11)], [mark, 0.0], 1)[
-        "most"
-    ] == pytest.approx(most)
+    assert range_bars([(0.1, high), (0.1, 0.11)], [mark, 0.0], 1)["most"] == pytest.approx(most)
 
 
 @pytest.mark.parametrize("most", [1.0, 0.51, 0.5, 0.26, 0.1, 0.052, 0.0099, 0.0004])

@@ -28,8 +28,7 @@ REFERENCE = ROOT / "results/reference"
 @pytest.fixture(scope="module")
 def records():
     trained_ranks = {
-        name: Ranks.read(REFERENCE / f"ranks/{name}.parquet")
-        for name in PAPERS_RECOMMENDERS
+        name: Ranks.read(REFERENCE / f"ranks/{name}.parquet") for name in PAPERS_RECOMMENDERS
     }
     return leaderboard_ranks(
         trained_ranks,
@@ -59,9 +58,7 @@ def test_wrong_pairs_match_compare(records, content):
     board = content["metrics"]["HR@10"]
     for column in (0, content["sizes"].index(100), -1):
         here = dict(zip(names, np.array(board["values"])[:, column], strict=True))
-        wrong = sum(
-            pair.difference * (here[pair.b] - here[pair.a]) < 0 for pair in decided
-        )
+        wrong = sum(pair.difference * (here[pair.b] - here[pair.a]) < 0 for pair in decided)
         assert board["wrong"][column] == wrong
 
 
@@ -70,12 +67,8 @@ def test_values_match_hypergeometric_distribution(records, content, m):
     ranks = records["item-kNN, 10 (Z)"]
     assert ranks.n_tied.max() > 1000
     top = np.arange(10)
-    n, below, ties = (
-        x[:, None] for x in (ranks.n_candidates, ranks.n_better, ranks.n_tied)
-    )
-    ends = [
-        hypergeom.sf(top, n, better, m + 1) for better in (below, below + ties + 1)
-    ]
+    n, below, ties = (x[:, None] for x in (ranks.n_candidates, ranks.n_better, ranks.n_tied))
+    ends = [hypergeom.sf(top, n, better, m + 1) for better in (below, below + ties + 1)]
     share = ((ends[1] - ends[0]) * n / ((m + 1) * (ties + 1))).sum(axis=1).mean()
     place = list(records).index("item-kNN, 10 (Z)")
     value = content["metrics"]["HR@10"]["values"][place][content["sizes"].index(m)]
@@ -87,9 +80,7 @@ def test_values_match_mean_of_draws(records, content):
     draws = draw_sampled_ranks(ranks, 100, np.random.default_rng(1).spawn(10))
     place = list(records).index("item-kNN, 10 (Z)")
     value = content["metrics"]["HR@10"]["values"][place][content["sizes"].index(100)]
-    assert np.mean(draws <= 10) == pytest.approx(
-        value, abs=0.006
-    )  # four standard errors
+    assert np.mean(draws <= 10) == pytest.approx(value, abs=0.006)  # four standard errors
 
 
 def test_last_size_is_exact(records, content):
@@ -178,16 +169,10 @@ def test_brackets_match_compare(records, content):
 
 def test_headline_without_decided_pair():
     few = Ranks([50] * 4, [1, 2, 30, 40], [0] * 4)
-    board = build_board({"A": few, "B": few}, parse_measures("hr@10"))["metrics"][
-        "HR@10"
-    ]
+    board = build_board({"A": few, "B": few}, parse_measures("hr@10"))["metrics"]["HR@10"]
     assert board["decided"] == 0
     for confidence, level in ((0.95, "95"), (0.9, "90")):
-        content = build_board(
-            {"A": few, "B": few}, parse_measures("hr@10"), confidence=confidence
-        )
+        content = build_board({"A": few, "B": few}, parse_measures("hr@10"), confidence=confidence)
         assert content["level"] == level
-    assert all(
-        "decide the order of no pair" in headline for headline in board["headline"]
-    )
+    assert all("decide the order of no pair" in headline for headline in board["headline"])
     assert board["together"] == [[1, 2, 0]]

@@ -56,9 +56,7 @@ def test_undecided_pairs_are_in_order_of_names():
     ]
     records = {x: Ranks([N] * 4, BETTER[x], TIED[x]) for x in "ABC"}
     measures = [parse_measure(x) for x in METRICS]
-    results = build_lens(
-        records, measures, parse_estimators(["sampled"]), M, compared=compared
-    )
+    results = build_lens(records, measures, parse_estimators(["sampled"]), M, compared=compared)
     assert results["undecided"] == [["A", "B"], ["A", "C"], ["B", "C"]]
 
 
@@ -88,9 +86,7 @@ def test_lines_are_leads_over_mean(shown):
     most = np.abs(leads).max()
     assert shown["lines"]["most"] == round(100 * most)
     all_ys = heights(leads, most)
-    for row, (name, line) in enumerate(
-        zip("ABC", shown["lines"]["lines"], strict=True)
-    ):
+    for row, (name, line) in enumerate(zip("ABC", shown["lines"]["lines"], strict=True)):
         xs, ys = points(line["d"]).T
         assert np.abs(xs - WIDTH * np.log(ks) / np.log(N)).max() <= 0.5
         assert np.abs(ys - all_ys[row]).max() <= 0.501
@@ -107,12 +103,8 @@ def test_lines_are_leads_over_mean(shown):
 
 def test_lines_that_part_at_right_edge_have_no_names():
     """A name at the right edge would leave the chart."""
-    records = {
-        x: Ranks([N] * 2, [0, last], [0, 0]) for x, last in (("A", 800), ("B", 999))
-    }
-    shown = build_lens(
-        records, [parse_measure("recall@10")], parse_estimators(["sampled"]), M
-    )
+    records = {x: Ranks([N] * 2, [0, last], [0, 0]) for x, last in (("A", 800), ("B", 999))}
+    shown = build_lens(records, [parse_measure("recall@10")], parse_estimators(["sampled"]), M)
     lines = shown["lines"]["lines"]
     furthest = np.abs(points(lines[0]["d"]) - points(lines[1]["d"]))[:, 1].argmax()
     assert points(lines[0]["d"])[furthest, 0] > 0.95 * WIDTH
@@ -176,14 +168,10 @@ def test_probabilities_match_enumeration(shown):
                 for places in places_of(name)
             ]
             means = np.array([p @ credit(sampled) for p in chances])
-            squares = np.array(
-                [p @ np.square(credit(sampled), dtype=float) for p in chances]
-            )
+            squares = np.array([p @ np.square(credit(sampled), dtype=float) for p in chances])
             mean[name] = means.mean()
             sd[name] = np.sqrt(np.maximum(squares - means**2, 0).sum()) / 4
-            exact[name] = np.mean(
-                [of_rank[metric](places).mean() for places in places_of(name)]
-            )
+            exact[name] = np.mean([of_rank[metric](places).mean() for places in places_of(name)])
         noisiest = max("ABC", key=sd.get)
         assert view["noise"] == [noisiest, f"{100 * sd[noisiest]:.2f}"]
         standing = sorted(range(3), key=lambda i: -mean["ABC"[i]])
@@ -199,20 +187,12 @@ def test_probabilities_match_enumeration(shown):
             lead = (mean[x] - mean[y]) * np.sign(exact[x] - exact[y])
             expected.append((a, b, NormalDist().cdf(lead / np.hypot(sd[x], sd[y]))))
         assert np.allclose(view["right"], expected, atol=1e-6)
-        texts = [
-            re.findall(r"Right in (\d+|less)", text)[0]
-            for _, text, _ in view["pairs"]
-        ]
+        texts = [re.findall(r"Right in (\d+|less)", text)[0] for _, text, _ in view["pairs"]]
         assert texts == [
-            f"{100 * chance:.0f}" if chance > 0.005 else "less"
-            for *_, chance in expected
+            f"{100 * chance:.0f}" if chance > 0.005 else "less" for *_, chance in expected
         ]
-        assert [marks for *_, marks in view["pairs"]] == [
-            round(20 * c) for *_, c in expected
-        ]
-        for (sign, text, _), (a, b, chance) in zip(
-            view["pairs"], expected, strict=True
-        ):
+        assert [marks for *_, marks in view["pairs"]] == [round(20 * c) for *_, c in expected]
+        for (sign, text, _), (a, b, chance) in zip(view["pairs"], expected, strict=True):
             x, y = "ABC"[a], "ABC"[b]
             if exact[x] < exact[y]:
                 x, y = y, x
@@ -226,9 +206,7 @@ def test_probabilities_match_enumeration(shown):
 def test_headline_names_rank_of_half_credit(shown):
     """1 / rank is halved at rank 2; the sampled metric is summed over sampled ranks."""
     sampled = np.arange(1, M + 2)
-    expected = hypergeom.pmf(sampled - 1, N - 1, np.arange(N)[:, None], M) @ (
-        1 / sampled
-    )
+    expected = hypergeom.pmf(sampled - 1, N - 1, np.arange(N)[:, None], M) @ (1 / sampled)
     half = int(np.argmax(expected <= expected[0] / 2)) + 1
     label, against, measured = shown["views"][f"ap sampled {M}"]["head"]
     assert (label, against) == (parse_measure("ap").label, f"{M} random items")
@@ -265,9 +243,7 @@ def test_window_fills_its_side_of_axis(credit, sign):
 
 def test_window_area_is_credit():
     # Half of the credit ends after rank 10, the other half after rank 100.
-    chart = Chart.up_to(
-        1000, [parse_measure("recall@10"), parse_measure("recall@100")]
-    )
+    chart = Chart.up_to(1000, [parse_measure("recall@10"), parse_measure("recall@100")])
     window = chart.window((chart.ks <= 10) / 2 + (chart.ks <= 100) / 2)
     steps = np.array(re.findall(r"h(\d+)v(-?\d+)", window["up"]), int)
     at, below_axis = steps.cumsum(axis=0).T
@@ -275,18 +251,13 @@ def test_window_area_is_credit():
     assert (at[0], at[2]) == (333, 667)
     places = WIDTH * np.log(chart.ks) / np.log(1000)
     widths = np.diff(places)[np.isin(chart.ks[:-1], [10, 100])]
-    assert (
-        np.abs([heights_of[0], heights_of[2]] - UP * widths.min() / widths).max()
-        <= 0.5
-    )
+    assert np.abs([heights_of[0], heights_of[2]] - UP * widths.min() / widths).max() <= 0.5
     assert window["down"] == ""
 
 
 def test_sizes_are_round_for_many_candidates():
     messages = [parse_measure("recall@10")], parse_estimators(["sampled"])
-    sizes = build_lens(
-        {}, *messages, 30, extra_sizes=[], candidates=np.array([100_000])
-    )["sizes"]
+    sizes = build_lens({}, *messages, 30, extra_sizes=[], candidates=np.array([100_000]))["sizes"]
     assert [m for m in sizes if str(m).rstrip("0") not in ("1", "2", "5")] == [30]
     assert sizes == sorted(sizes)
 
@@ -311,9 +282,7 @@ def test_order_pairs_by_hand(exact, mean, sd, expected):
         return
     ((sign, chance),) = orders.values()
     assert sign == expected[0]
-    assert chance == (
-        expected[1] if expected[1] is None else pytest.approx(expected[1])
-    )
+    assert chance == (expected[1] if expected[1] is None else pytest.approx(expected[1]))
 
 
 @pytest.mark.parametrize(
@@ -328,9 +297,7 @@ def test_order_pairs_by_hand(exact, mean, sd, expected):
 )
 def test_few_negatives_measure_nothing(metric, m, words):
     records = {x: Ranks([N] * 4, BETTER[x], TIED[x]) for x in "AB"}
-    view = build_lens(
-        records, [parse_measure(metric)], parse_estimators(["sampled"]), m
-    )["views"]
+    view = build_lens(records, [parse_measure(metric)], parse_estimators(["sampled"]), m)["views"]
     assert words in str(view[f"{metric} sampled {m}"])
 
 
@@ -338,9 +305,7 @@ def test_undecided_pairs_have_own_sign(shown):
     records = {x: Ranks([N] * 4, BETTER[x], TIED[x]) for x in "ABC"}
     messages = [parse_measure("recall@10")], parse_estimators(["sampled"])
     undecided = [SimpleNamespace(metric="recall@10", a="C", b="A", order="undecided")]
-    view = build_lens(records, *messages, M, compared=undecided)["views"][
-        f"recall@10 sampled {M}"
-    ]
+    view = build_lens(records, *messages, M, compared=undecided)["views"][f"recall@10 sampled {M}"]
     usual = shown["views"][f"recall@10 sampled {M}"]
     signs = [sign for sign, *_ in view["pairs"]]
     assert signs.count("~") == 1

@@ -55,9 +55,7 @@ def test_describe_orders_counts_right_pairs(signs, undecided):
     ],
 )
 def test_describe_orders_equal_signs(signs, words):
-    assert words in describe_orders(
-        {(0, place): (sign, None) for place, sign in enumerate(signs)}
-    )
+    assert words in describe_orders({(0, place): (sign, None) for place, sign in enumerate(signs)})
 
 
 EXACT = np.array([0.1, 0.3, 0.2, 0.4])  # exact values of A to D; D is the best
@@ -82,12 +80,8 @@ def names_of(text):
 )
 def test_describe_pairs_decided(pair, sign, chance, percent, marks):
     a, b = pair
-    better, other = (
-        (NAMES[a], NAMES[b]) if EXACT[a] > EXACT[b] else (NAMES[b], NAMES[a])
-    )
-    ((shown_sign, text, drawn),) = describe_pairs(
-        NAMES, EXACT, {pair: (sign, chance)}
-    )
+    better, other = (NAMES[a], NAMES[b]) if EXACT[a] > EXACT[b] else (NAMES[b], NAMES[a])
+    ((shown_sign, text, drawn),) = describe_pairs(NAMES, EXACT, {pair: (sign, chance)})
     assert (shown_sign, drawn, numbers_of(text)) == (sign, marks, percent)
     who = {1: [better, other], 0: [better, other, better], -1: [other, better]}
     assert names_of(text) == who[sign]  # who looks better, and who is better
@@ -101,9 +95,7 @@ def test_describe_pairs_undecided(sign, who):
     (mark, text, drawn), decided = describe_pairs(NAMES, EXACT, orders, {(0, 1)})
     assert (mark, names_of(text), drawn) == ("~", list(who), None)
     assert decided[0] == 1
-    (_, equal, _), _ = describe_pairs(
-        NAMES, EXACT, {**orders, (0, 1): (0, 0.5)}, {(0, 1)}
-    )
+    (_, equal, _), _ = describe_pairs(NAMES, EXACT, {**orders, (0, 1): (0, 0.5)}, {(0, 1)})
     assert ("better" in text, "better" in equal) == (True, False)
 
 
@@ -119,10 +111,7 @@ def test_least_likely_pairs_first_undecided_last():
     orders = {pair: (1, chance) for pair, chance in chances.items()}
 
     def shown(undecided=()):
-        texts = [
-            text
-            for _, text, _ in describe_pairs(NAMES, EXACT, orders, set(undecided))
-        ]
+        texts = [text for _, text, _ in describe_pairs(NAMES, EXACT, orders, set(undecided))]
         assert len(texts) == 3
         return ["".join(sorted(names_of(text)[:2])) for text in texts]
 
@@ -134,9 +123,7 @@ def test_least_likely_pairs_first_undecided_last():
 def setting_of(metric, estimator="sampled", m=20, acts_like=None, n=1000):
     measure, estimator = parse_measure(metric), parse_estimator(estimator)
     rest = {"mean": np.zeros(1), "sd": np.zeros(1), "by_rank": np.zeros(1)}
-    return LensSetting(
-        measure=measure, estimator=estimator, m=m, n=n, acts_like=acts_like, **rest
-    )
+    return LensSetting(measure=measure, estimator=estimator, m=m, n=n, acts_like=acts_like, **rest)
 
 
 @pytest.mark.parametrize(

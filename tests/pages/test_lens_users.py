@@ -13,9 +13,7 @@ from sampled_metrics.pages.lens import Chart, build_lens, group_near_users
 from sampled_metrics.pages.lens_text import percent
 from sampled_metrics.ranks import Ranks
 
-N = np.array(
-    [12, 30, 80, 30]
-)  # they differ by more than 6 %, so that none are averaged
+N = np.array([12, 30, 80, 30])  # they differ by more than 6 %, so that none are averaged
 BETTER = {"A": [0, 7, 50, 29], "B": [3, 1, 33, 1]}
 TIED = {"A": [0, 3, 0, 0], "B": [4, 0, 20, 2]}
 METRICS = ["recall@3", "ndcg", "auc"]
@@ -54,19 +52,13 @@ def test_estimates_and_windows_average_users(sampling_and_lens):
     parsed = parse_estimators(ESTIMATORS)
     for m in (2, M):
         vectors = estimator_matrix(parsed, measures, n, m, sampling=sampling)
-        for (i, metric), (j, estimator) in product(
-            enumerate(METRICS), enumerate(ESTIMATORS)
-        ):
+        for (i, metric), (j, estimator) in product(enumerate(METRICS), enumerate(ESTIMATORS)):
             vector = vectors[i, j]
             view = shown["views"][f"{metric} {estimator} {m}"]
             by_rank = np.zeros(ks.size)
             for of_user in N:
                 own = ks <= of_user
-                by_rank[own] += (
-                    rank_probabilities(sampling, m, of_user, ks[own])
-                    @ vector
-                    / N.size
-                )
+                by_rank[own] += rank_probabilities(sampling, m, of_user, ks[own]) @ vector / N.size
             window = chart.window(by_rank)
             assert (view["up"], view["down"]) == (window["up"], window["down"])
             mean, variance = {}, {}
@@ -107,18 +99,14 @@ def test_lens_content(sampling_and_lens):
             ]
             exact.append(np.mean(of_users))
         assert shown["exact"][metric] == pytest.approx(exact, abs=5.1e-7)
-        assert shown["exact"][metric] == [
-            round(value, 6) for value in shown["exact"][metric]
-        ]
+        assert shown["exact"][metric] == [round(value, 6) for value in shown["exact"][metric]]
         best, other = sorted((0, 1), key=lambda i: -exact[i])
         assert shown["truth"][metric] == [
             (best, percent(exact[best])),
             (other, percent(exact[other])),
         ]
         assert shown["asked"][metric]["label"] == parse_measure(metric).label
-    assert shown["estimators"] == {
-        e: parse_estimators([e])[0].label for e in ESTIMATORS
-    }
+    assert shown["estimators"] == {e: parse_estimators([e])[0].label for e in ESTIMATORS}
     assert shown["start"] == {"metric": "recall@3", "estimator": "sampled", "m": M}
     # at least 12 candidates, so at most 11 negatives
     assert shown["sizes"] == [1, 2, 5, 6, 10, 11]
@@ -133,9 +121,7 @@ def test_lens_content(sampling_and_lens):
 def test_slow_estimators_are_skipped_beyond_500_negatives():
     messages = [parse_measure("recall@1")], parse_estimators(["sampled", "bv:0.1"])
     for m, n_views in ((500, 2), (501, 1)):
-        shown = build_lens(
-            {}, *messages, m, extra_sizes=None, candidates=np.array([1000])
-        )
+        shown = build_lens({}, *messages, m, extra_sizes=None, candidates=np.array([1000]))
         assert (len(shown["views"]), shown["lines"]) == (n_views, {"lines": []})
         assert len(shown["estimators"]) == n_views
 
@@ -146,9 +132,7 @@ def test_slow_estimators_are_skipped_beyond_500_negatives():
 )
 def test_sizes_end_at_candidates_or_2000(m, candidates, last):
     messages = [parse_measure("rr")], parse_estimators(["sampled"])
-    shown = build_lens(
-        {}, *messages, m, extra_sizes=[], candidates=np.array([candidates])
-    )
+    shown = build_lens({}, *messages, m, extra_sizes=[], candidates=np.array([candidates]))
     assert shown["sizes"][-1] == last
 
 
@@ -156,25 +140,19 @@ def test_sizes_end_at_candidates_or_2000(m, candidates, last):
 def test_groups_hold_near_ranks(step):
     """Every rank among 900 and 3,000 candidates, some tied, is grouped as documented."""
     n = np.repeat([900, 3000], [900 // step, 3000 // step])
-    better = np.concatenate(
-        [np.arange(x) * step for x in (900 // step, 3000 // step)]
-    )
+    better = np.concatenate([np.arange(x) * step for x in (900 // step, 3000 // step)])
     tied = np.minimum((better % 3 == 0) * 4, n - 1 - better)
     groups = {}
     for user in zip(n, better, tied, strict=True):
         ends = [user[1] + 1, user[1] + user[2] + 1]
         key = [r if r <= 100 else 100 + round(np.log(r) / 0.03) for r in ends]
-        groups.setdefault(
-            (*key, user[2] > 0, round(np.log(user[0]) / 0.06)), []
-        ).append(user)
+        groups.setdefault((*key, user[2] > 0, round(np.log(user[0]) / 0.06)), []).append(user)
     expected = []
     for users in groups.values():
         candidates, above, beside = (round(x) for x in np.mean(users, axis=0))
         above = min(above, candidates - 1)
         share = len(users) / n.size
-        expected.append(
-            (candidates, above, min(beside, candidates - 1 - above), share)
-        )
+        expected.append((candidates, above, min(beside, candidates - 1 - above), share))
     population = group_near_users(Ranks(n, better, tied))
     kinds = population.ranks
     rows = zip(
@@ -202,18 +180,14 @@ def test_groups_hold_near_ranks(step):
 )
 def test_group_means_are_valid_ranks(n, better, tied, kind):
     (ranks, share, _) = vars(group_near_users(Ranks(n, better, tied))).values()
-    groups = list(
-        zip(ranks.n_candidates, ranks.n_better, ranks.n_tied, share, strict=True)
-    )
+    groups = list(zip(ranks.n_candidates, ranks.n_better, ranks.n_tied, share, strict=True))
     assert groups == [(*kind, 1.0)]
 
 
 def test_names_need_distance_and_avoid_right_edge():
     """With ranks 1 and 1,000, Recall@k of a and b is 1 and 0 up to k = 999."""
     chart = Chart.up_to(1000, [])
-    ranks = {
-        name: Ranks([1000], [better], [0]) for name, better in (("a", 0), ("b", 999))
-    }
+    ranks = {name: Ranks([1000], [better], [0]) for name, better in (("a", 0), ("b", 999))}
     lines = chart.leads(ranks)["lines"]
     assert [(line["name"], line["above"], line["x"]) for line in lines] == [
         ("a", True, 0.0),
@@ -222,10 +196,7 @@ def test_names_need_distance_and_avoid_right_edge():
     assert [line["y"] for line in lines] == [5, 75]  # 20 and 300 of 400
     assert chart.leads(ranks)["most"] == 100
     # Lines of equal users have no names, however small the scale.
-    near = {
-        name: Ranks([1000] * 2, [better, 0], [0, 0])
-        for name, better in (("a", 1), ("b", 1))
-    }
+    near = {name: Ranks([1000] * 2, [better, 0], [0, 0]) for name, better in (("a", 1), ("b", 1))}
     assert [line["name"] for line in chart.leads(near)["lines"]] == ["", ""]
 
 
@@ -283,9 +254,7 @@ def test_auc_window_is_of_linear_credit():
 def test_lines_start_at_mean_without_hits():
     """Recall@k is 0 for both below k = 5; then a has all hits, and b none until k = 50."""
     chart = Chart.up_to(100, [parse_measure("recall@5")])
-    ranks = {
-        name: Ranks([100], [better], [0]) for name, better in (("a", 4), ("b", 49))
-    }
+    ranks = {name: Ranks([100], [better], [0]) for name, better in (("a", 4), ("b", 49))}
     for line, lead in zip(chart.leads(ranks)["lines"], (1.0, -1.0), strict=True):
         ys = [float(point.split()[1]) for point in line["d"][1:].split("L")]
         height = dict(zip(chart.ks.tolist(), ys, strict=True))

@@ -31,9 +31,7 @@ RNG = np.random.default_rng(7)
 
 def sample(ranks, n=200, sampling="without-replacement"):
     ids = np.arange(len(ranks))
-    return SampledRanks(
-        ranks, np.full(len(ranks), n), 20, sampling=sampling, users=ids
-    )
+    return SampledRanks(ranks, np.full(len(ranks), n), 20, sampling=sampling, users=ids)
 
 
 @pytest.fixture(scope="module")
@@ -55,10 +53,7 @@ def sampled_page(samples):
 
 def cells(row, columns):
     values = [row[name] for name in columns]
-    return [
-        format_number(value) if isinstance(value, float) else str(value)
-        for value in values
-    ]
+    return [format_number(value) if isinstance(value, float) else str(value) for value in values]
 
 
 def test_sampled_tables_match_correct_and_compare(samples, sampled_page):
@@ -89,13 +84,11 @@ def test_sampled_bars_are_ranges(samples, sampled_page):
     compared = sm.compare(samples, BOTH, "sampled", confidence=0.9)
     for metric, group in zip(BOTH, sampled_page["bars"], strict=True):
         results = [
-            sm.correct(each, metric, "sampled", confidence=0.9)[0]
-            for each in samples.values()
+            sm.correct(each, metric, "sampled", confidence=0.9)[0] for each in samples.values()
         ]
         assert group["sampled"] == [result.value for result in results]
         quoted = [
-            sm.correct(each, metric, "likely", confidence=0.9)[0].value
-            for each in samples.values()
+            sm.correct(each, metric, "likely", confidence=0.9)[0].value for each in samples.values()
         ]  # the mark is the number to quote
         bars = [
             (result.range_low, result.range_high, value)
@@ -112,15 +105,11 @@ def test_sampled_bars_are_ranges(samples, sampled_page):
 def test_headline_names_four_best(sampled_page):
     values = sampled_page["bars"][0]["sampled"]
     order = sorted("abcde", key=lambda name: -values["abcde".index(name)])
-    first, second = re.fullmatch(
-        r"(.*)\. It suggests (.*)\.", sampled_page["says"]
-    ).groups()
+    first, second = re.fullmatch(r"(.*)\. It suggests (.*)\.", sampled_page["says"]).groups()
     named = re.findall(r"\b([a-e]) (\d+\.\d+)", first)
     assert [name for name, _ in named] == order[:4]
     for name, number in named:
-        assert float(number) == pytest.approx(
-            100 * values["abcde".index(name)], abs=0.051
-        )
+        assert float(number) == pytest.approx(100 * values["abcde".index(name)], abs=0.051)
     assert first.endswith(" and 1 more")
     assert second == " > ".join(order)
 
@@ -190,9 +179,7 @@ def test_sampled_lens_skips_fitted_estimators():
 
 def test_headline_shows_equal_values():
     alike = low(30)
-    content = sampled_content(
-        {"x": alike, "y": alike, "z": low(60)}, ["recall@10"], []
-    )
+    content = sampled_content({"x": alike, "y": alike, "z": low(60)}, ["recall@10"], [])
     assert content["says"].endswith("It suggests z > x = y.")
 
 
@@ -242,13 +229,8 @@ def test_full_tables_match_evaluate_and_compare(rankings, full_page):
 
 def test_full_bars_are_intervals(rankings, full_page):
     for metric, group in zip(BOTH, full_page["exact_bars"], strict=True):
-        results = [
-            sm.evaluate(ranks, metric, confidence=0.9)[0]
-            for ranks in rankings.values()
-        ]
-        assert group["bars"] == [
-            (each.ci_low, each.ci_high, each.value) for each in results
-        ]
+        results = [sm.evaluate(ranks, metric, confidence=0.9)[0] for ranks in rankings.values()]
+        assert group["bars"] == [(each.ci_low, each.ci_high, each.value) for each in results]
         highest = max(each.ci_high for each in results)
         assert group["most"] == pytest.approx(min(1.01 * highest, 1.0))
         assert group["decided"] == ["good above poor", "twin above poor"]
@@ -267,9 +249,7 @@ def test_full_content(full_page):
     assert (full_page["names"], full_page["users"]) == (["good", "poor", "twin"], 300)
     assert full_page["level"] == "90"
     lens = full_page["numbers"]["lens"]
-    assert (
-        lens["start"]["m"] == 59
-    )  # all other candidates, because there are fewer than 100
+    assert lens["start"]["m"] == 59  # all other candidates, because there are fewer than 100
     assert lens["start"]["estimator"] == "sampled"
     assert list(lens["estimators"]) == ["sampled", "rank-estimate", "bv:0.1"]
     signs = [pair[0] for pair in lens["views"]["ap sampled 59"]["pairs"]]
@@ -362,9 +342,7 @@ def rows_of(page):
 def sample_of_counts(*counts):
     """Return sampled ranks among 20 negatives of 200 items; `counts` are users by rank."""
     ranks = np.repeat(np.arange(1, len(counts) + 1), counts)
-    return SampledRanks(
-        ranks, np.full(len(ranks), 200), 20, users=np.arange(len(ranks))
-    )
+    return SampledRanks(ranks, np.full(len(ranks), 200), 20, users=np.arange(len(ranks)))
 
 
 @pytest.fixture
@@ -377,15 +355,9 @@ def folder(tmp_path, monkeypatch):
         ("bad", [1] + EVEN * 24),
     ):
         lines = [f"{user},{rank}" for user, rank in enumerate(ranks)]
-        (tmp_path / f"{name}.csv").write_text(
-            "\n".join(["user_id,sampled_rank", *lines])
-        )
-    (tmp_path / "full.csv").write_text(
-        "user_id,rank\nanna,1\nbert,3\ncora,11\ndora,12\n"
-    )
-    (tmp_path / "full2.csv").write_text(
-        "user_id,rank\nanna,2\nbert,30\ncora,40\ndora,50\n"
-    )
+        (tmp_path / f"{name}.csv").write_text("\n".join(["user_id,sampled_rank", *lines]))
+    (tmp_path / "full.csv").write_text("user_id,rank\nanna,1\nbert,3\ncora,11\ndora,12\n")
+    (tmp_path / "full2.csv").write_text("user_id,rank\nanna,2\nbert,30\ncora,40\ndora,50\n")
     return tmp_path
 
 
@@ -406,16 +378,11 @@ def test_command_writes_sampled_page(run, folder):
         ("poor", "bad", "recall@10"): "undecided",
     }
     ranges = {
-        name: correct(
-            folder / f"{name}.csv", "recall@10", n_negatives=20, n_items=200
-        )[0]
+        name: correct(folder / f"{name}.csv", "recall@10", n_negatives=20, n_items=200)[0]
         for name in ("good", "poor")
     }
     shown = {row[0]: row[2] for row in rows["values"][1:] if row[2]}
-    ends = {
-        name: str(format_range(x.range_low, x.range_high))
-        for name, x in ranges.items()
-    }
+    ends = {name: str(format_range(x.range_low, x.range_high)) for name, x in ranges.items()}
     assert ends.items() <= shown.items()
     assert not re.search(r'(src|href)="(?!#|data:|https://doi\.org/)', page)
 
@@ -424,9 +391,7 @@ def test_command_writes_full_page(run, folder):
     page = written(run, folder, "full.csv", "full2.csv", "--n-items", 200)
     head = " ".join(re.findall(r"<h1[^>]*>(.*?)</h1>", page, re.DOTALL)[0].split())
     assert "Undecided: full and full2" in head  # four users
-    order = [
-        page.index(text) for text in ('class="range"', 'id="leaders"', 'id="lens"')
-    ]
+    order = [page.index(text) for text in ('class="range"', 'id="leaders"', 'id="lens"')]
     assert order == sorted(order)
     rows = rows_of(page)
     # 2 of 4 held-out items are among the first ten of full.csv, 1 of 4 of full2.csv
@@ -449,15 +414,11 @@ def test_command_writes_full_page(run, folder):
 def test_mixed_and_missing_files_are_refused(refusal_line, folder, arguments):
     (folder / "odd.csv").write_text("sampled_rank\n" + "8\n9\n" * 200 + "21\n")
     message = refusal_line("report", *arguments, "--output", "page.html")
-    assert re.match(
-        r"(full|none|odd)(\.csv:| has full rankings and good sampled)", message
-    )
+    assert re.match(r"(full|none|odd)(\.csv:| has full rankings and good sampled)", message)
     assert not (folder / "page.html").exists()
 
 
-@pytest.mark.filterwarnings(
-    "ignore::sampled_metrics.InputWarning"
-)  # which the page shows
+@pytest.mark.filterwarnings("ignore::sampled_metrics.InputWarning")  # which the page shows
 def test_page_shows_ranges_and_decided_orders():
     samples = {
         "a": sample_of_counts(60, *[2] * 20),
@@ -481,10 +442,7 @@ def test_page_shows_ranges_and_decided_orders():
     assert content["says"].endswith("It suggests b > a > c.")
     assert len(content["bars"][0]["decided"]) + content["bars"][0]["open"] == 3
     page = " ".join(render(content, "report.html").split())
-    assert (
-        f"This sample decides {len(content['bars'][0]['decided'])} of 3 orders."
-        in page
-    )
+    assert f"This sample decides {len(content['bars'][0]['decided'])} of 3 orders." in page
     alike = sampled_content(
         {"a": sample_of_counts(*[5] * 21), "b": sample_of_counts(*[5] * 21)},
         ["ap"],

@@ -42,9 +42,7 @@ def failed(table, **options):
 def test_sound_table_not_flagged():
     rng = np.random.default_rng(1)
     flagged = [
-        table
-        for table in range(40)
-        if failed(printed_tables.correct_table(rng, table % 2 == 0))
+        table for table in range(40) if failed(printed_tables.correct_table(rng, table % 2 == 0))
     ]
     assert len(flagged) <= 1
 
@@ -56,12 +54,7 @@ def test_planted_errors_flagged():
     for _, error in product(range(5), printed_tables.ERRORS):
         actual[error] += bool(failed(printed_tables.table_with_error(error, rng)))
     assert sum(actual.values()) >= 17
-    assert (
-        actual["columns exchanged"]
-        == actual["HR of another k"]
-        == actual["ties as hits"]
-        == 5
-    )
+    assert actual["columns exchanged"] == actual["HR of another k"] == actual["ties as hits"] == 5
 
 
 def test_range_matches_reported():
@@ -147,14 +140,11 @@ def test_exact_metric_has_sampling_error():
     assert actual.high_error == pytest.approx(0.0318, abs=1e-3)
     assert (actual.low_error, actual.standing) == (0.0, "inside within its error")
     assert (
-        place_exact_metric("HR@10", users, Range(0.04, 0.1), confidence=0.95).standing
-        == "outside"
+        place_exact_metric("HR@10", users, Range(0.04, 0.1), confidence=0.95).standing == "outside"
     )
     certain = row({"HR@10": "0.30"}, {"HR@10": "0.0000"})
     assert (
-        place_exact_metric(
-            "HR@10", certain, Range(0.0006, 0.1), confidence=0.95
-        ).standing
+        place_exact_metric("HR@10", certain, Range(0.0006, 0.1), confidence=0.95).standing
         == "outside"
     )
 
@@ -231,9 +221,7 @@ def test_orders_use_half_the_error():
 
 
 def test_exact_metrics_placed_in_ranges():
-    (result,) = check(
-        [{**PAPER, "exact HR@10": "0.25", "exact NDCG@10": "0.12", **ABOUT}]
-    )
+    (result,) = check([{**PAPER, "exact HR@10": "0.25", "exact NDCG@10": "0.12", **ABOUT}])
     expected = reported(PAPER, ["HR@10", "NDCG@10"], **ABOUT)
     assert (result.measured, result.standing) == (0.25, result.placed[0].standing)
     for placed, range_of in zip(result.placed, expected, strict=True):
@@ -282,9 +270,7 @@ def test_reads_files_frames_and_pairs(tmp_path):
     (of_file,) = read_printed(path)
     assert of_file.printed == {"HR@10": "0.8245"}
     assert (of_file.exact, of_file.n_users, of_file.data_set) == ({}, None, "ML")
-    path.write_text(
-        'n_items,n_negatives,HR@10,note\n500,99,0.5,"of two\nlines\tand a tab"\n'
-    )
+    path.write_text('n_items,n_negatives,HR@10,note\n500,99,0.5,"of two\nlines\tand a tab"\n')
     assert read_printed(path)[0].details == {"note": "of two\nlines\tand a tab"}
     frame = pd.DataFrame([{"printed": "HR@10=0.8245", "exact": "AUC=0.9", **ABOUT}])
     (of_frame,) = read_printed(frame)
@@ -372,9 +358,7 @@ def test_command_formats(tmp_path):
     assert shown.exit_code == 1
     phrase = " ".join(shown.stdout.split())
     assert "row 2, B: among 100 random items the other numbers allow HR@5" in phrase
-    rows = json.loads(
-        CliRunner().invoke(app, ["check", str(path), "--format", "json"]).stdout
-    )
+    rows = json.loads(CliRunner().invoke(app, ["check", str(path), "--format", "json"]).stdout)
     assert [[flag["test"] for flag in row["flags"]] for row in rows] == [
         [],
         ["bounds"],
@@ -411,11 +395,7 @@ def test_flag_names_two_exact_metrics(count):
             for name in names[:count]
         ]
         flag = flags.flag_exact(row, placed)
-        named = [
-            name
-            for name in names
-            if f"{name}=0.5, not in 0.1000 to 0.2000" in flag.problem
-        ]
+        named = [name for name in names if f"{name}=0.5, not in 0.1000 to 0.2000" in flag.problem]
         assert named == names[: min(count, 2)]
         assert (f"and {count - 2} more" in flag.problem) == (count > 2)
         assert phrase in flag.causes
@@ -440,9 +420,7 @@ def test_flag_names_neighbouring_shares(runs, who):
         assert flag.problem.endswith(f"of {who}")
 
 
-@pytest.mark.parametrize(
-    ("printed", "tests"), [("0.45", ["granularity"]), ("0.46", [])]
-)
+@pytest.mark.parametrize(("printed", "tests"), [("0.45", ["granularity"]), ("0.46", [])])
 def test_shares_of_13_users(printed, tests):
     """5 of 13 are 0.385, and 6 are 0.462."""
     setting = {"n_items": 500, "n_negatives": 99, "n_users": 13}

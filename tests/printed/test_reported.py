@@ -57,11 +57,7 @@ def sampled(name, n, m, **options):
 def dense(low, high, exact, shape, n, m, **options):
     """Both ends of the exact metric, by linear programmes with a column for each rank."""
     ranks = np.arange(1, n + 1)
-    mixed = (
-        (lambda v: np.cumsum(v) / ranks)
-        if shape == "non-increasing"
-        else (lambda v: v)
-    )
+    mixed = (lambda v: np.cumsum(v) / ranks) if shape == "non-increasing" else (lambda v: v)
     rows = np.array([mixed(sampled(name, n, m, **options)) for name in low])
     goal, bounds = (
         mixed(CREDIT[exact](ranks, n)),
@@ -91,9 +87,7 @@ def dense(low, high, exact, shape, n, m, **options):
 def test_ends_match_dense_programme(shape, names, n, m, replacement):
     weights = 1 / (np.arange(1, n + 1) + 3.0)  # decreasing
     weights /= weights.sum()
-    means = {
-        name: weights @ sampled(name, n, m, replacement=replacement) for name in names
-    }
+    means = {name: weights @ sampled(name, n, m, replacement=replacement) for name in names}
     printed = {name: f"{mean:.3f}" for name, mean in means.items()}
     low = {name: max(float(text) - 0.0005, 0) for name, text in printed.items()}
     high = {name: min(float(text) + 0.0005, 1) for name, text in printed.items()}
@@ -117,17 +111,13 @@ def test_range_holds_any_distribution_of_class(n, data):
     m = data.draw(st.integers(1, n - 1))
     shape = data.draw(st.sampled_from(["non-increasing", "none"]))
     numbers = data.draw(
-        st.lists(
-            st.tuples(st.integers(1, n), st.floats(0.01, 1)), min_size=1, max_size=5
-        )
+        st.lists(st.tuples(st.integers(1, n), st.floats(0.01, 1)), min_size=1, max_size=5)
     )
     weights = np.zeros(n)
     for rank, weight in numbers:
         weights[(rank - 1) * (shape == "none") : rank] += weight / rank
     weights /= weights.sum()
-    names = data.draw(
-        st.lists(st.sampled_from(list(CREDIT)), min_size=1, max_size=3, unique=True)
-    )
+    names = data.draw(st.lists(st.sampled_from(list(CREDIT)), min_size=1, max_size=3, unique=True))
     printed = {name: f"{weights @ sampled(name, n, m):.4f}" for name in names}
     for exact in ("HR@10", "NDCG@10", "AUC"):
         actual = reported(printed, exact, n_items=n, n_negatives=m, shape=shape)[0]
@@ -160,9 +150,7 @@ def test_ranges_cover_as_stated():
     inside = 0
     for _ in range(runs):
         means = credit @ rng.multinomial(users, shares) / users
-        printed = {
-            name: f"{mean:.6f}" for name, mean in zip(names, means, strict=True)
-        }
+        printed = {name: f"{mean:.6f}" for name, mean in zip(names, means, strict=True)}
         actual = reported(printed, "HR@10", **setting)[0]
         inside += actual.range_low <= exact <= actual.range_high
     assert inside >= 48
@@ -219,9 +207,7 @@ def test_many_items_interpolated():
         ways = [math.comb(r - 1, int(k)) * math.comb(n - r, m - int(k)) for k in i]
         whole = math.comb(n - 1, m)
         chance = np.array([way / whole for way in ways])
-        wanted = [
-            chance @ CREDIT[name](i + 1, m + 1) for name in ("HR@10", "MRR", "AUC")
-        ]
+        wanted = [chance @ CREDIT[name](i + 1, m + 1) for name in ("HR@10", "MRR", "AUC")]
         assert actual[:, r - 1] == pytest.approx(wanted, abs=1e-11)
 
 
@@ -239,18 +225,12 @@ def test_extreme_ranks_steps(
     assert ranks.size <= 2 * near * (1 + math.log(max(n / 2 / near, 1))) + 2
 
 
-@pytest.mark.parametrize(
-    "shape", [pytest.param("none", marks=pytest.mark.long), "non-increasing"]
-)
+@pytest.mark.parametrize("shape", [pytest.param("none", marks=pytest.mark.long), "non-increasing"])
 def test_many_items_sums_match_single_ranks(shape):
     n, m = 30_000, 60
-    measures = [
-        parse_measure(name) for name in ("hr@10", "ndcg", "ap", "auc", "recall@700")
-    ]
+    measures = [parse_measure(name) for name in ("hr@10", "ndcg", "ap", "auc", "recall@700")]
     ranks = np.arange(1, n + 1)
-    credit = np.array(
-        [measure.value_at(np.arange(1, m + 2), m + 1) for measure in measures]
-    )
+    credit = np.array([measure.value_at(np.arange(1, m + 2), m + 1) for measure in measures])
     probabilities = pmf(ranks, n, m, Sampling.WITHOUT_REPLACEMENT)
     wanted = [probabilities @ values for values in credit]
     exact = [measure.value_at(ranks, n) for measure in measures]
@@ -260,9 +240,7 @@ def test_many_items_sums_match_single_ranks(shape):
     actual = sampled_means(measures, n, m, shape)
     assert actual == pytest.approx(np.array(wanted), abs=1e-13)
     for measure, values in zip(measures, exact, strict=True):
-        assert exact_metric(measure, n, shape == "none") == pytest.approx(
-            values, abs=1e-13
-        )
+        assert exact_metric(measure, n, shape == "none") == pytest.approx(values, abs=1e-13)
 
 
 def test_published_numbers():
@@ -288,9 +266,7 @@ def test_more_numbers_never_widen():
             ends = []
             for count in range(1, len(paper) + 1):
                 numbers = dict(list(paper.items())[:count])
-                actual = reported(
-                    numbers, "HR@10", n_users=n_users, shape=shape, **setting
-                )[0]
+                actual = reported(numbers, "HR@10", n_users=n_users, shape=shape, **setting)[0]
                 ends.append((actual.range_low, actual.range_high))
             for (low, high), (next_low, next_high) in pairwise(ends):
                 assert low - 1e-7 <= next_low <= next_high <= high + 1e-7
@@ -303,10 +279,7 @@ def test_factor_ends_match_dense_programme(factor, names):
     falling = 1 / (np.arange(1, n + 1) + 3.0)
     falling /= falling.sum()
     rows = np.array([sampled(name, n, m) for name in names])
-    printed = {
-        name: f"{value:.3f}"
-        for name, value in zip(names, rows @ falling, strict=True)
-    }
+    printed = {name: f"{value:.3f}" for name, value in zip(names, rows @ falling, strict=True)}
     values = np.array(list(map(float, printed.values())))
     # q is non-increasing, q <= p <= factor q; the unknowns are p and q
     eye, zero = np.eye(n), np.zeros((n, n))
@@ -338,9 +311,7 @@ def test_hit_rates_interval_is_pearson():
         "HR@10": "0.360000000000",
     }
     seen = np.array([0.1, 0.2, 0.06, 0.64])
-    actual = reported(
-        printed, "HR@1", n_items=n, n_negatives=n - 1, n_users=users, shape="none"
-    )[0]
+    actual = reported(printed, "HR@1", n_items=n, n_negatives=n - 1, n_users=users, shape="none")[0]
     ends = []
     for sign in (1.0, -1.0):
         best = minimize(
@@ -443,13 +414,9 @@ def test_sampled_ranks_refused(number):
 def test_frame_and_plot():
     matplotlib.use("agg")
     actual = reported(HR | {"NDCG@10": 0.5905}, "HR@10, MRR", **ABOUT)
-    assert actual.to_frame()["range_low"].tolist() == [
-        row.range_low for row in actual
-    ]
+    assert actual.to_frame()["range_low"].tolist() == [row.range_low for row in actual]
     axes, _ = actual.plot(exact={"hit@10": 0.2})
-    lines = {
-        line.get_label(): line.get_xdata().tolist() for line in axes.get_lines()[:2]
-    }
+    lines = {line.get_label(): line.get_xdata().tolist() for line in axes.get_lines()[:2]}
     assert lines == {"range": [actual[0].range_low, actual[0].range_high],
                      "likely": [actual[0].likely]}  # fmt: skip
     matplotlib.pyplot.close("all")
@@ -473,9 +440,7 @@ def test_command(run):
         actual.range_low,
         actual.range_high,
     )
-    wider = json.loads(
-        run(*paper, *setting, "--shape", 2, "--format", "json").stdout
-    )[0]
+    wider = json.loads(run(*paper, *setting, "--shape", 2, "--format", "json").stdout)[0]
     assert (wider["shape"], wider["range_low"] < actual.range_low) == ("2", True)
     assert "number" in run(*paper, *setting, "--shape", "round").stderr
 

@@ -16,9 +16,7 @@ from sampled_metrics._base import defaults
 from tests.browser.conftest import executable
 from tests.conftest import ROOT
 
-pytest.importorskip(
-    "mkdocs_jupyter", reason="the documentation's packages are not installed"
-)
+pytest.importorskip("mkdocs_jupyter", reason="the documentation's packages are not installed")
 pytestmark = pytest.mark.long
 
 IN_REPOSITORY = ("docs_dir: ", "custom_dir: ", "custom_templates: ", "paths: [")
@@ -40,9 +38,7 @@ class Head(HTMLParser):
         attributes = dict(attrs)
         self.in_title = tag == "title" and not self.title
         if tag == "meta" and "content" in attributes:
-            self.meta[attributes.get("name") or attributes.get("property")] = (
-                attributes["content"]
-            )
+            self.meta[attributes.get("name") or attributes.get("property")] = attributes["content"]
 
     def handle_data(self, data):
         if self.in_title:
@@ -54,9 +50,7 @@ class Head(HTMLParser):
 
 def build(folder):
     """Build the site, and return its folder."""
-    text = (
-        (ROOT / "mkdocs.yml").read_text().replace("execute: true", "execute: false")
-    )
+    text = (ROOT / "mkdocs.yml").read_text().replace("execute: true", "execute: false")
     for name in IN_REPOSITORY:
         text = text.replace(name, f"{name}{ROOT}/")
     text = text.replace("docs/hooks/", f"{ROOT}/docs/hooks/")
@@ -71,9 +65,7 @@ def build(folder):
         folder / "mkdocs.yml",
     ]
     settings = {**os.environ, "SITE_URL": ADDRESS, "NO_MKDOCS_2_WARNING": "1"}
-    done = subprocess.run(
-        command, env=settings, capture_output=True, text=True, check=False
-    )
+    done = subprocess.run(command, env=settings, capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stderr
     return folder / "site"
 
@@ -134,9 +126,7 @@ def test_argument_types_are_links(site):
     page = (site / "api/correct.html").read_text()
     parameters = page.partition("Parameters:")[2].partition("Returns:")[0]
     for name in ("Data", "Names", "ArrayLike"):
-        assert re.search(
-            rf'<a [^>]*href="results.html#[^"]*"[^>]*>{name}</a>', parameters
-        ), name
+        assert re.search(rf'<a [^>]*href="results.html#[^"]*"[^>]*>{name}</a>', parameters), name
 
 
 def test_dead_links_of_the_site_are_detected(site, monkeypatch):
@@ -173,18 +163,14 @@ WORDS = {  # search terms, and a page that must be among the first three results
 
 
 def test_search_of_local_files_needs_no_network(site):
-    library = pytest.importorskip(
-        "playwright.sync_api", reason="playwright is not installed"
-    )
+    library = pytest.importorskip("playwright.sync_api", reason="playwright is not installed")
     if not executable():
         pytest.skip("no chromium on the path (apt-get install chromium)")
 
     def search():
         missed = {}
         with library.sync_playwright() as driver:
-            browser = driver.chromium.launch(
-                executable_path=executable(), args=["--no-sandbox"]
-            )
+            browser = driver.chromium.launch(executable_path=executable(), args=["--no-sandbox"])
             page = browser.new_page()
             requests, complaints = [], []
             page.on("request", lambda request: requests.append(request.url))
@@ -199,9 +185,7 @@ def test_search_of_local_files_needs_no_network(site):
                     results.nth(place).get_attribute("href").partition("?")[0]
                     for place in range(min(3, results.count()))
                 ]
-                pages = [
-                    address.partition("#")[0].rpartition("/")[2] for address in shown
-                ]
+                pages = [address.partition("#")[0].rpartition("/")[2] for address in shown]
                 if wanted not in pages:
                     missed[words] = pages
             assert missed == {}

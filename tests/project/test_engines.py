@@ -57,11 +57,7 @@ def test_spark_ranks_equal_those_of_one_process():
         ]
         schema = "user_id long, vector array<float>, held_out long"
         users = session.createDataFrame(rows, schema).repartition(3)
-        table = (
-            documented("ranks_by_spark")(users, ITEMS)
-            .toPandas()
-            .sort_values("user_id")
-        )
+        table = documented("ranks_by_spark")(users, ITEMS).toPandas().sort_values("user_id")
     finally:
         session.stop()
     expected = counts(sm.rank((USERS, ITEMS), None, HELD_OUT))

@@ -45,9 +45,7 @@ pytestmark = pytest.mark.filterwarnings("ignore:.*carry most of the value")
     ],
 )
 def test_label_0_is_not_relevant(labels):
-    assert means(
-        sm.evaluate(LISTS, ",".join(RIGHT), relevant=labels)
-    ) == pytest.approx(RIGHT)
+    assert means(sm.evaluate(LISTS, ",".join(RIGHT), relevant=labels)) == pytest.approx(RIGHT)
 
 
 @pytest.mark.parametrize("name", ["y_true", "is_click", "bought", "liked", "weight"])
@@ -71,12 +69,8 @@ def test_gaps_beside_one_value_are_labels(values, warns):
 def test_item_id_list_column_is_ignored(tmp_path):
     path = tmp_path / "seq.test.inter"
     lines = [f"{user}\tx y z\t{item}\n" for user, item in HELD_OUT.items()]
-    path.write_text(
-        "user_id:token\titem_id_list:token_seq\titem_id:token\n" + "".join(lines)
-    )
-    assert means(sm.evaluate(LISTS, ",".join(RIGHT), relevant=path)) == pytest.approx(
-        RIGHT
-    )
+    path.write_text("user_id:token\titem_id_list:token_seq\titem_id:token\n" + "".join(lines))
+    assert means(sm.evaluate(LISTS, ",".join(RIGHT), relevant=path)) == pytest.approx(RIGHT)
 
 
 @pytest.mark.parametrize(
@@ -123,9 +117,9 @@ def test_float_and_integer_ids_match():
 )
 def test_user_without_list_is_refused_or_missing(lists):
     relevant = {"u": ["a"], "v": ["a"]}
-    assert means(
-        sm.evaluate(lists, "recall@1", relevant=relevant, missing="last")
-    ) == {"recall@1": 1 / 2}
+    assert means(sm.evaluate(lists, "recall@1", relevant=relevant, missing="last")) == {
+        "recall@1": 1 / 2
+    }
     with pytest.raises(sm.InputError, match="missing='last'"):
         sm.evaluate(lists, "recall@1", relevant=relevant)
 
@@ -147,9 +141,7 @@ SCORES = np.array([[0.1, 0.9, 0.5], [0.7, 0.2, 0.3]])
 ONE_HOT = np.array([[0, 0, 1], [1, 0, 0]])  # 2nd and 1st
 
 
-@pytest.mark.parametrize(
-    "as_form", [np.asarray, np.ndarray.tolist, np.bool_, np.float32, np.uint8]
-)
+@pytest.mark.parametrize("as_form", [np.asarray, np.ndarray.tolist, np.bool_, np.float32, np.uint8])
 def test_meter_one_hot_labels(as_form):
     meter = sm.RankMeter("hit@1")
     meter.update(SCORES, positive=as_form(ONE_HOT))
@@ -185,13 +177,9 @@ QRELS = "q1 0 d1 1\nq1 0 d2 0\nq2 0 d3 1\n"
     [
         pytest.param(RUN, QRELS, id="plain"),
         pytest.param("# first\n# x y z\n" + RUN, "# y\n" + QRELS, id="comments"),
-        pytest.param(
-            RUN.replace(" d1", " #d1"), QRELS.replace("d1", "#d1"), id="ids with #"
-        ),
+        pytest.param(RUN.replace(" d1", " #d1"), QRELS.replace("d1", "#d1"), id="ids with #"),
         pytest.param(RUN.replace(" ", "\t"), QRELS.replace(" ", "  "), id="tabs"),
-        pytest.param(
-            RUN.replace("\n", "\r\n"), QRELS.replace("\n", "\r\n"), id="CRLF"
-        ),
+        pytest.param(RUN.replace("\n", "\r\n"), QRELS.replace("\n", "\r\n"), id="CRLF"),
     ],
 )
 def test_trec_files(tmp_path, run, qrels):
@@ -204,9 +192,7 @@ def test_trec_files(tmp_path, run, qrels):
 @pytest.mark.parametrize("metric", ["ap", "ndcg"])
 def test_truncated_lists_whole_metrics_by_hand(metric):
     places = {"ap": 1 / 3, "ndcg": 1 / (1 + 1 / np.log2(3) + 1 / 2)}
-    results = sm.evaluate(
-        {"u": [20, 10, 30]}, metric, relevant={"u": [20, 1, 3]}, missing="last"
-    )
+    results = sm.evaluate({"u": [20, 10, 30]}, metric, relevant={"u": [20, 1, 3]}, missing="last")
     assert means(results) == pytest.approx({metric: places[metric]})
 
 
@@ -222,10 +208,7 @@ def test_truncated_lists_equal_trec_eval():
 
     for _ in range(20):
         queries = [f"q{number}" for number in range(6)]
-        qrels = {
-            q: values_of_items(12, rng.integers(0, 3, 6)) | {"d12": 1}
-            for q in queries
-        }
+        qrels = {q: values_of_items(12, rng.integers(0, 3, 6)) | {"d12": 1} for q in queries}
         lengths = dict(zip(queries, rng.integers(0, 7, 6), strict=True))
         run = {
             q: values_of_items(14, rng.permutation(n).astype(float))
@@ -259,10 +242,7 @@ def test_partial_answers(answer):
     ranks = sm.SampledRanks.from_pairs(
         {**shown, 0: answer}, held_out, n_items=300, n_negatives=19, missing="last"
     )
-    assert (
-        dict(zip(ranks.users.tolist(), ranks.sampled_ranks.tolist(), strict=True))[0]
-        == place
-    )
+    assert dict(zip(ranks.users.tolist(), ranks.sampled_ranks.tolist(), strict=True))[0] == place
 
 
 def test_from_top_k_different_lengths():
@@ -294,9 +274,7 @@ def test_records():
     results = sm.evaluate(
         SHUFFLED.to_dict("records"),
         ",".join(RIGHT),
-        relevant=[
-            {"user_id": user, "item_id": item} for user, item in HELD_OUT.items()
-        ],
+        relevant=[{"user_id": user, "item_id": item} for user, item in HELD_OUT.items()],
     )
     assert means(results) == pytest.approx(RIGHT)
 
@@ -305,17 +283,13 @@ def test_user_ids_of_array_rows():
     ids = [[5, 7], [7, 5], [9, 7]]
     relevant = {1: [7], 2: [7], 3: [7]}
     ranks = sm.Ranks.from_top_k(ids, relevant, users=[1, 2, 3])
-    assert means(sm.evaluate(ranks, "rr@2")) == pytest.approx(
-        {"rr@2": (1 / 2 + 1 + 1 / 2) / 3}
-    )
+    assert means(sm.evaluate(ranks, "rr@2")) == pytest.approx({"rr@2": (1 / 2 + 1 + 1 / 2) / 3})
     with pytest.raises(sm.InputError, match="user 3"):
         sm.Ranks.from_top_k(ids, relevant, missing="last")
 
 
 def test_object_arrays_of_text():
-    ranks = sm.Ranks.from_top_k(
-        np.array([["a", "b"], ["b", None]], object), {0: ["b"], 1: ["b"]}
-    )
+    ranks = sm.Ranks.from_top_k(np.array([["a", "b"], ["b", None]], object), {0: ["b"], 1: ["b"]})
     assert ranks.n_better.tolist() == [1, 0]
 
 
@@ -500,9 +474,7 @@ def test_lightfm_tied_items_remedies():
         sm.evaluate(ranks, "rr", relevant=test)
     with pytest.raises(sm.InputError, match="give n_candidates, n_better"):
         sm.Ranks.from_ranks(ranks.data + 1, 23, users=ranks.tocoo().row)
-    counts = table(
-        user_id=ranks.tocoo().row, n_candidates=23, n_better=ranks.data.astype(int)
-    )
+    counts = table(user_id=ranks.tocoo().row, n_candidates=23, n_better=ranks.data.astype(int))
     level = counts.groupby(["user_id", "n_better"])["n_better"]
     counts["n_tied"] = level.transform("size") - 1
     results = sm.evaluate(counts, "recall@3, recall@5, rr")
@@ -510,25 +482,17 @@ def test_lightfm_tied_items_remedies():
         {"recall@3": (1 / 3 + 11) / 12, "recall@5": 1.0, "rr": (1 + 11 / 3) / 12}
     )
     different = ranks.data[[0, *range(3, 14)]] + 1
-    results = sm.evaluate(
-        sm.Ranks.from_ranks(different, 23, users=np.arange(12)), "rr"
-    )
+    results = sm.evaluate(sm.Ranks.from_ranks(different, 23, users=np.arange(12)), "rr")
     assert means(results) == pytest.approx({"rr": (1 + 11 / 3) / 12})
 
 
 # Each call gives the right values, a warning, or an error; never other values silently.
 ROWS = pd.DataFrame(
-    [
-        (user, item, place)
-        for user, items in LISTS.items()
-        for place, item in enumerate(items, 1)
-    ],
+    [(user, item, place) for user, items in LISTS.items() for place, item in enumerate(items, 1)],
     columns=["user_id", "item_id", "rank"],
 )
 SHUFFLED = ROWS.iloc[[2, 1, 0, 5, 4, 3, 6, 7, 8]]
-RELEVANT_ROWS = table(
-    user_id=["u1", "u1", "u2", "u2", "u3", "u3"], item_id=[*"bacbca"]
-)
+RELEVANT_ROWS = table(user_id=["u1", "u1", "u2", "u2", "u3", "u3"], item_id=[*"bacbca"])
 METRICS = ",".join(RIGHT)
 NUMBER = {"u1": 1, "u2": 2, "u3": 3}
 
@@ -568,9 +532,7 @@ def evaluate_increasing_scores(first):
     rng = np.random.default_rng(0)
     items = np.array([rng.permutation(50)[:8] for _ in range(20)])
     scores = np.tile(np.arange(8), 20) + first
-    lists = table(
-        user_id=np.repeat(np.arange(20), 8), item_id=items.ravel(), score=scores
-    )
+    lists = table(user_id=np.repeat(np.arange(20), 8), item_id=items.ravel(), score=scores)
     relevant = dict(enumerate(items[:, :1].tolist()))
     return sm.evaluate(lists, "hit@1", relevant=relevant)
 

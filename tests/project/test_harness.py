@@ -32,12 +32,8 @@ SKIPPED = '<skipped message="no torch"/>'
 def test_tests_skipped_in_all_parts_are_listed(tmp_path):
     reports = []
     for part, runs in {"long": [0, 0, 1], "engines": [0, 1, 0]}.items():
-        cases = [
-            CASE.format(f"test_{i}", "" if runs[i] else SKIPPED) for i in range(3)
-        ]
+        cases = [CASE.format(f"test_{i}", "" if runs[i] else SKIPPED) for i in range(3)]
         reports.append(tmp_path / f"{part}.xml")
         text = "".join(cases)
-        reports[-1].write_text(
-            f"<testsuites><testsuite>{text}</testsuite></testsuites>"
-        )
+        reports[-1].write_text(f"<testsuites><testsuite>{text}</testsuite></testsuites>")
     assert skipped_everywhere(reports) == {"tests.a::test_0": "no torch"}

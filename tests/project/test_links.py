@@ -35,10 +35,7 @@ def anchors_of(name):
     text = re.sub(BLOCK, "", text_of(name))
     headings = re.findall(r"(?m)^#+ (.*)$", text)
     return {
-        *(
-            re.sub(r"[^\w\- ]", "", line.lower()).replace(" ", "-")
-            for line in headings
-        ),
+        *(re.sub(r"[^\w\- ]", "", line.lower()).replace(" ", "-") for line in headings),
         *re.findall(r"(?m)^::: (\S+)$", text),
         *re.findall(r"(?m)^#+ .* \{ #(\S+) \}$", text),
     }
@@ -58,15 +55,9 @@ def dead_links(name, text, tracked):
     dead = []
     for link in links_of(text):
         path, _, anchor = link.partition("#")
-        target = (
-            posixpath.normpath(posixpath.join(posixpath.dirname(name), path))
-            if path
-            else name
-        )
+        target = posixpath.normpath(posixpath.join(posixpath.dirname(name), path)) if path else name
         is_page = target.endswith(".md") and target in tracked
-        if target not in tracked or (
-            is_page and anchor and anchor not in anchors_of(target)
-        ):
+        if target not in tracked or (is_page and anchor and anchor not in anchors_of(target)):
             dead.append(link)
     return dead
 
@@ -95,9 +86,7 @@ def test_link_pattern_matches_links():
 @pytest.fixture
 def hook():
     """The hook that shows pictures of the repository in the site."""
-    pytest.importorskip(
-        "mkdocs", reason="the documentation's packages are not installed"
-    )
+    pytest.importorskip("mkdocs", reason="the documentation's packages are not installed")
     return runpy.run_path(str(HOOKS / "pictures.py"))
 
 
@@ -117,9 +106,7 @@ def test_committed_pictures_are_current(monkeypatch):
     assert names == set(guides["GUIDES"])
     for name, draw in guides["GUIDES"].items():
         command = "python docs/hooks/guides.py docs/pictures"
-        assert guides["svg_of"](draw).decode() == text_of(f"docs/pictures/{name}"), (
-            command
-        )
+        assert guides["svg_of"](draw).decode() == text_of(f"docs/pictures/{name}"), command
 
 
 def test_pictures_have_descriptions():
@@ -158,13 +145,9 @@ def test_site_without_dead_links_passes(links_hook, tmp_path):
     links_hook["on_post_build"]({"site_dir": str(tmp_path)})
 
 
-@pytest.mark.parametrize(
-    "link", ["../inputs.md", "b/", "/b/", "#there", "../#here", "../p.png"]
-)
+@pytest.mark.parametrize("link", ["../inputs.md", "b/", "/b/", "#there", "../#here", "../p.png"])
 def test_dead_link_stops_build(links_hook, tmp_path, link):
-    site = write_site(
-        tmp_path, SITE | {"a/index.html": f'<p id="here"></p><a href="{link}">6</a>'}
-    )
+    site = write_site(tmp_path, SITE | {"a/index.html": f'<p id="here"></p><a href="{link}">6</a>'})
     assert links_hook["dead_links"](site) == [f"a/index.html: {link}"]
     with pytest.raises(Exception, match="dead links") as failure:
         links_hook["on_post_build"]({"site_dir": str(site)})
@@ -174,9 +157,7 @@ def test_dead_link_stops_build(links_hook, tmp_path, link):
 
 def test_notebook_links_lead_to_pages(links_hook):
     def url(place):
-        return SimpleNamespace(
-            url_relative_to=lambda page: f"{place} from {page.src_uri}"
-        )
+        return SimpleNamespace(url_relative_to=lambda page: f"{place} from {page.src_uri}")
 
     files = {"inputs.md": url("inputs/"), "notebooks/gallery.py": url("gallery/")}
     page = SimpleNamespace(file=SimpleNamespace(src_uri="cases/full.py"))

@@ -154,9 +154,7 @@ def test_row_of_shapes():
 
 def test_row_of_proxies():
     runs = int(measure.PAGES["proxies"].steps[0][-1])
-    row = proxies.summary_row(
-        "random users", proxies.evaluate_random_users(100.0, runs)
-    )
+    row = proxies.summary_row("random users", proxies.evaluate_random_users(100.0, runs))
     assert rows_of("proxies")[-1] == row
 
 
@@ -224,10 +222,7 @@ def test_row_of_check():
     error, each = printed_tables.ERRORS[0], check.WRONG // len(printed_tables.ERRORS)
     flagged = [
         check.count_flagged(
-            [
-                printed_tables.table_with_error(error, rng, exact=exact)
-                for _ in range(each)
-            ]
+            [printed_tables.table_with_error(error, rng, exact=exact) for _ in range(each)]
         )
         for exact in (True, False)
     ]
@@ -257,19 +252,12 @@ def record_of(line):
     """Return the cells of a row of the page by name, numbers without commas."""
     cells = [cell.strip() for cell in line.strip("| ").split("|")]
     record = dict(zip(NAMES, cells, strict=True))
-    numbers = {
-        name: float(record[name].replace(",", ""))
-        for name in NAMES
-        if name not in TEXTS
-    }
+    numbers = {name: float(record[name].replace(",", "")) for name in NAMES if name not in TEXTS}
     return {**record, **numbers}
 
 
 ROWS = [record_of(line) for line in LINES if line.startswith("| ml-")]
-RULES = "".join(
-    path.read_text("utf-8")
-    for path in sorted((ROOT / "workflow/rules").glob("*.smk"))
-)
+RULES = "".join(path.read_text("utf-8") for path in sorted((ROOT / "workflow/rules").glob("*.smk")))
 
 
 def requests():
@@ -279,9 +267,7 @@ def requests():
     form = rf"^rule (\w+):(?:(?!^rule ).)*?mem_mb={pair},\s+runtime={pair},"
     by_rule = {}
     for name, *numbers in re.findall(form, RULES, re.MULTILINE | re.DOTALL):
-        assert by_rule.setdefault(name, [*map(float, numbers)]) == [
-            *map(float, numbers)
-        ]
+        assert by_rule.setdefault(name, [*map(float, numbers)]) == [*map(float, numbers)]
     return by_rule
 
 
@@ -339,9 +325,7 @@ sys.stdin.read()
 def test_memory_includes_grandchildren(large):
     """Steps of a local study are forked from a server, which is a child of Snakemake."""
     command = [sys.executable, "-c", PARENT, CHILD]
-    with subprocess.Popen(
-        command, stdin=subprocess.PIPE, stdout=subprocess.PIPE
-    ) as process:
+    with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE) as process:
         process.stdout.readline()
         sampled = large.MemorySampler(process.pid)
         sizes = sampled.resident()
@@ -362,9 +346,7 @@ def test_page_rows_match_the_command(large):
     assert listed == expected
     for row in ROWS:
         counts = CATALOGUE[row["size"]].counts
-        assert [row[name] for name in ("users", "items", "events")] == list(
-            counts.values()
-        )
+        assert [row[name] for name in ("users", "items", "events")] == list(counts.values())
 
 
 @pytest.mark.parametrize("row", ROWS, ids=lambda row: f"{row['size']} {row['step']}")

@@ -93,18 +93,14 @@ def test_docstring_sections_are_in_order(name):
     documented = [PAGES[name]]
     if inspect.isclass(PAGES[name]):
         members = vars(PAGES[name]).items()
-        documented += [
-            getattr(PAGES[name], x) for x, _ in members if not x.startswith("_")
-        ]
+        documented += [getattr(PAGES[name], x) for x, _ in members if not x.startswith("_")]
     for one in documented:
         numpydoc = [section for section in sections_of(one) if section in ORDER]
         assert numpydoc == sorted(numpydoc, key=ORDER.index)
         assert numpydoc == list(sections_of(one)), "no other sections"
 
 
-@pytest.mark.parametrize(
-    "name", [name for name, x in PAGES.items() if inspect.isfunction(x)]
-)
+@pytest.mark.parametrize("name", [name for name, x in PAGES.items() if inspect.isfunction(x)])
 def test_function_docstrings_are_complete(name):
     sections = sections_of(PAGES[name])
     signature = inspect.signature(PAGES[name])

@@ -28,11 +28,7 @@ TIMES = ("docs/measured/speed.md", "results/reference/peers.md")
 PAGES = [
     ROOT / "README.md",
     *(path for path in ROOT.glob("docs/*.md") if path.name != "evidence.md"),
-    *(
-        path
-        for path in ROOT.glob("docs/measured/*.md")
-        if path.name != "literature.md"
-    ),
+    *(path for path in ROOT.glob("docs/measured/*.md") if path.name != "literature.md"),
     *ROOT.glob("results/reference/**/*.md"),
     *ROOT.glob("src/*/page*/templates/*.html"),
 ]
@@ -52,9 +48,7 @@ def test_quoted_numbers_have_a_file_and_a_command(file, command):
 
 @pytest.mark.parametrize("path", PAGES, ids=str)
 def test_pages_quote_no_commit(path):
-    assert not re.search(
-        r"(?i)\bcommit `?[0-9a-f]{7}\b", path.read_text(encoding="utf-8")
-    )
+    assert not re.search(r"(?i)\bcommit `?[0-9a-f]{7}\b", path.read_text(encoding="utf-8"))
 
 
 def test_share_of_later_training_events_is_quoted():
@@ -87,9 +81,7 @@ def test_speed_page_matches_its_script():
     assert len(cells_of(ratios)) == 9
     for _, ours, _, bound, times in cells_of(ratios):
         # all three are rounded
-        assert float(times) == pytest.approx(
-            float(ours) / float(bound), abs=0.06, rel=0.04
-        )
+        assert float(times) == pytest.approx(float(ours) / float(bound), abs=0.06, rel=0.04)
     assert len(cells_of(commands)) == 10
     for _, *numbers in cells_of(commands):
         assert min(map(float, numbers)) > 0
@@ -102,28 +94,20 @@ def test_times_of_other_packages_are_quoted():
 
 
 def test_interval_coverage_is_quoted():
-    section = text_of("results/reference/coverage.md").split(
-        "## Estimates from 100 negatives"
-    )[1]
+    section = text_of("results/reference/coverage.md").split("## Estimates from 100 negatives")[1]
     number = r" +\| ([\d.,]+)"
     rows = re.findall(rf"(?m)^\| ([XYZ]){4 * number}", section)
-    of_estimates = rows[
-        :18
-    ]  # three recommenders, six numbers of users; exact metrics follow
+    of_estimates = rows[:18]  # three recommenders, six numbers of users; exact metrics follow
     least = min(float(low) for _, _, low, *_ in of_estimates)
     greatest = max(float(high) for *_, high in of_estimates)
-    assert f"{least} to {greatest} % of 2,000 experiments" in words_of(
-        "docs/estimators.md"
-    )
+    assert f"{least} to {greatest} % of 2,000 experiments" in words_of("docs/estimators.md")
 
 
 def test_share_of_wrong_orders_is_quoted():
     table = pd.read_csv(REFERENCE / "verdicts.csv")
     draws = table["seeds"].sum()
     assert table["range wrong"].sum() == 0
-    shares = [
-        100 * table[f"{name} wrong"].sum() / draws for name in ("bv:0.1", "cls")
-    ]
+    shares = [100 * table[f"{name} wrong"].sum() / draws for name in ("bv:0.1", "cls")]
     words = "wrong in {:.0f} to {:.0f} % of the draws".format(*shares)
     assert words in words_of("docs/estimators.md")
 
@@ -134,39 +118,24 @@ def test_coverage_of_reported_ranges_is_quoted():
     )
     held = [float(cell) for cell in cells]
     assert len(held) > 60
-    assert (
-        min(held) >= 94.0
-    )  # 95 % is promised; each cell has a few hundred experiments
-    assert "95 to 100 % of the ranges held the exact value" in words_of(
-        "docs/reported.md"
-    )
+    assert min(held) >= 94.0  # 95 % is promised; each cell has a few hundred experiments
+    assert "95 to 100 % of the ranges held the exact value" in words_of("docs/reported.md")
 
 
 def test_recall_by_split_is_quoted():
     """Recall@10, users and decided orders of the table of two splits."""
-    section = (
-        text_of("docs/other-data.md")
-        .split("| Recall@10 | users |")[1]
-        .split("\n\n")[0]
-    )
+    section = text_of("docs/other-data.md").split("| Recall@10 | users |")[1].split("\n\n")[0]
     rows = [
-        [cell.strip() for cell in line.strip("|").split("|")]
-        for line in section.splitlines()[2:]
+        [cell.strip() for cell in line.strip("|").split("|")] for line in section.splitlines()[2:]
     ]
     folders = {"leave-last-out": "ranks", "global-time": "global-time/ranks"}
     assert [row[0].split("`")[1] for row in rows] == [*folders]
-    for (_, users, *quoted, decided), folder in zip(
-        rows, folders.values(), strict=True
-    ):
-        ranks = {
-            name: as_ranks(REFERENCE / folder / f"{name}.parquet") for name in "XYZ"
-        }
+    for (_, users, *quoted, decided), folder in zip(rows, folders.values(), strict=True):
+        ranks = {name: as_ranks(REFERENCE / folder / f"{name}.parquet") for name in "XYZ"}
         assert {f"{len(ranking):,}" for ranking in ranks.values()} == {users}
         for recall, ranking in zip(quoted, ranks.values(), strict=True):
             # The held-out item has each of the ranks that it shares equally often.
-            places = np.clip(10 - ranking.n_better, 0, ranking.n_tied + 1) / (
-                ranking.n_tied + 1
-            )
+            places = np.clip(10 - ranking.n_better, 0, ranking.n_tied + 1) / (ranking.n_tied + 1)
             assert recall == f"{places.mean():.4f}".removeprefix("0")
         above, below = decided.split(" above ")
         pairs = {(a, b) for a in above.split(" and ") for b in below.split(" and ")}
@@ -181,36 +150,24 @@ def test_recall_by_split_is_quoted():
 
 def test_divisors_of_rank_estimate_are_quoted():
     table = pd.read_csv(REFERENCE / "audit.csv", dtype={"published": str})
-    topic = table[table["topic"].str.startswith("13.")].set_index(
-        ["reading", "quantity"]
-    )["value"]
+    topic = table[table["topic"].str.startswith("13.")].set_index(["reading", "quantity"])["value"]
     printed, ours = (
         topic["divided by m, as printed; floor"],
         topic["divided by m+1; floor"],
     )
     auc = "Y, AUC, Rank Estimate"
-    words = (
-        f"is expected to be {ours[auc]:.2f} with m + 1 and {printed[auc]:.2f} with m"
-    )
+    words = f"is expected to be {ours[auc]:.2f} with m + 1 and {printed[auc]:.2f} with m"
     assert words in words_of("docs/estimators.md")
     assert (ours - printed).drop(auc).abs().max() < 0.01
 
 
 def test_audit_page_shows_the_stored_rows():
     table = pd.read_csv(REFERENCE / "audit.csv", dtype=str)
-    lines = [
-        line
-        for line in text_of("results/reference/audit.md").splitlines()
-        if "|" in line
-    ]
-    shown = [
-        [cell.strip() for cell in line.strip("|").split("|")][1:] for line in lines
-    ]
+    lines = [line for line in text_of("results/reference/audit.md").splitlines() if "|" in line]
+    shown = [[cell.strip() for cell in line.strip("|").split("|")][1:] for line in lines]
     shown = [row for row in shown if row[-1] in ("yes", "no")]
     assert len(shown) == len(table)
-    for (quantity, ours, published, verdict), row in zip(
-        shown, table.itertuples(), strict=True
-    ):
+    for (quantity, ours, published, verdict), row in zip(shown, table.itertuples(), strict=True):
         assert (quantity, verdict) == (row.quantity, row.reproduces)
         assert published == row.published
         assert float(ours) == pytest.approx(float(row.value), abs=0.00056)
@@ -256,41 +213,23 @@ def test_study_guide_quotes_totals():
     card = pd.read_csv(REFERENCE / "scorecard.csv")
     counts, words = card["verdict"].value_counts(), words_of("docs/study.md")
     assert set(counts.index) == {"exact", "within noise", "explained"}
-    assert (
-        f"Of the {len(card)} published cells of Tables 1-4, {counts['exact']} have"
-        in words
-    )
+    assert f"Of the {len(card)} published cells of Tables 1-4, {counts['exact']} have" in words
     kinds = card.loc[card["verdict"] == "exact", "kind"].value_counts()
     by_kind = (kinds["deterministic"], kinds["near-certain"], kinds["random"])
-    assert (
-        "{} deterministic ones, {} near-certain ones, and {} random".format(*by_kind)
-        in words
-    )
+    assert "{} deterministic ones, {} near-certain ones, and {} random".format(*by_kind) in words
     assert f" {counts['within noise']} differ within the noise" in words
     assert f" {counts['explained']} by three choices" in words
     claims = pd.read_csv(REFERENCE / "claims.csv")
     verdicts = claims["verdict"].value_counts()
     assert f"Of {verdicts.sum()} sentences" in words
-    assert (
-        f"{verdicts['holds']} hold, {verdicts['depends on the start']} depend on the"
-        in words
-    )
+    assert f"{verdicts['holds']} hold, {verdicts['depends on the start']} depend on the" in words
     shares = claims.loc[claims["verdict"] == "depends on the start", "note"]
     *most, last = sorted(shares.str.extract(r"(\d+) of 20 others")[0].astype(int))
-    assert (
-        f"(they hold in {', '.join(map(str, most))} and {last} of 20 others)" in words
-    )
-    assert (
-        f"{verdicts['does not hold']} do not hold, {verdicts['slip']} are slips"
-        in words
-    )
+    assert f"(they hold in {', '.join(map(str, most))} and {last} of 20 others)" in words
+    assert f"{verdicts['does not hold']} do not hold, {verdicts['slip']} are slips" in words
     said = f"{len(card)} published cells of Tables 1-4, {counts['exact']} have the same digits, "
-    said += (
-        f"{counts['within noise']} differ by what the paper's repetitions explain, "
-    )
-    assert f"{said}{counts['explained']} rest on what the paper" in words_of(
-        "paper/paper.md"
-    )
+    said += f"{counts['within noise']} differ by what the paper's repetitions explain, "
+    assert f"{said}{counts['explained']} rest on what the paper" in words_of("paper/paper.md")
 
 
 SIZES = {
@@ -303,9 +242,7 @@ SIZES = {
 @pytest.mark.parametrize(("estimator", "words"), SIZES.items())
 def test_study_guide_quotes_sample_sizes_of_figure_6(estimator, words):
     table = pd.read_csv(REFERENCE / "figures/figure6.csv")
-    pair = table[table["recommender"] == "X vs Y"].set_index(["kind", "estimator"])[
-        "n_negatives"
-    ]
+    pair = table[table["recommender"] == "X vs Y"].set_index(["kind", "estimator"])["n_negatives"]
     starts = pd.read_csv(REFERENCE / "starts.csv")
     starts = starts[(starts["table"] == 6) & (starts["row"] == "X vs Y")]
     values = starts[starts["column"] == estimator]["value"]
@@ -315,9 +252,7 @@ def test_study_guide_quotes_sample_sizes_of_figure_6(estimator, words):
         values.max(),
         pair["sure", estimator],
     )
-    assert words.format(*(f"{size:,.0f}" for size in sizes)) in words_of(
-        "docs/study.md"
-    )
+    assert words.format(*(f"{size:,.0f}" for size in sizes)) in words_of("docs/study.md")
 
 
 def test_budget_guide_quotes_right_orders():

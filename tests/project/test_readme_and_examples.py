@@ -34,20 +34,14 @@ print(json.dumps(printed))
 def matches_in(names, pattern):
     """Return all matches of a pattern in some files."""
     texts = [(ROOT / name).read_text(encoding="utf-8") for name in names]
-    return [
-        x
-        for text in texts
-        for x in re.findall(pattern, text, re.MULTILINE | re.DOTALL)
-    ]
+    return [x for text in texts for x in re.findall(pattern, text, re.MULTILINE | re.DOTALL)]
 
 
 @pytest.mark.long
 def test_python_snippets_print_their_output(monkeypatch):
     monkeypatch.setenv("COLUMNS", "70")
     pairs = matches_in([*GUIDES, "CONTRIBUTING.md"], PYTHON)
-    snippets, shown = zip(
-        *[pair for pair in pairs if "yours" not in pair[0]], strict=True
-    )
+    snippets, shown = zip(*[pair for pair in pairs if "yours" not in pair[0]], strict=True)
     assert len(snippets) > 3
     done = subprocess.run(
         [sys.executable, "-c", EACH_ALONE],
@@ -58,9 +52,7 @@ def test_python_snippets_print_their_output(monkeypatch):
 
 
 def test_readme_names_reproduce_and_test():
-    commands = [
-        line.split("#")[0].strip() for line in matches_in(["README.md"], SHELL)
-    ]
+    commands = [line.split("#")[0].strip() for line in matches_in(["README.md"], SHELL)]
     assert {"make reproduce", "make test"} <= set(commands)
 
 
@@ -92,19 +84,11 @@ def test_commands_print_their_output(run, tmp_path, monkeypatch):
 def test_walk_through_reverses_and_decides_the_order(capsys):
     runpy.run_path(str(ROOT / "tests/examples/own_recommender.py"))
     walk_through = capsys.readouterr().out
-    exact = dict(
-        re.findall(r"^  (\w+) +recall@10 ([\d.]+) \(", walk_through, re.MULTILINE)
-    )
+    exact = dict(re.findall(r"^  (\w+) +recall@10 ([\d.]+) \(", walk_through, re.MULTILINE))
     assert float(exact["Careful"]) > 2 * float(exact["Broad"])
-    ranges = re.findall(
-        r"^  (\w+) +recall@10 ([\d.]+) to ([\d.]+)", walk_through, re.MULTILINE
-    )
-    assert all(
-        float(low) < float(exact[name]) < float(high) for name, low, high in ranges
-    )
-    sampled = [
-        float(value) for value in re.findall(r"sampled +([\d.]+), acts", walk_through)
-    ]
+    ranges = re.findall(r"^  (\w+) +recall@10 ([\d.]+) to ([\d.]+)", walk_through, re.MULTILINE)
+    assert all(float(low) < float(exact[name]) < float(high) for name, low, high in ranges)
+    sampled = [float(value) for value in re.findall(r"sampled +([\d.]+), acts", walk_through)]
     assert sampled[0] < sampled[1]
     assert walk_through.count("Careful is above Broad, unless ") == 2
     assert "  400 negatives: 1.00\n" in walk_through

@@ -26,9 +26,7 @@ def plugin(monkeypatch):
         module = ModuleType(name)
         module.__dict__.update(contents)
         monkeypatch.setitem(sys.modules, name, module)
-    sys.modules["recbole.evaluator"].register = sys.modules[
-        "recbole.evaluator.register"
-    ]
+    sys.modules["recbole.evaluator"].register = sys.modules["recbole.evaluator.register"]
     monkeypatch.delitem(sys.modules, "sampled_metrics.recbole", raising=False)
     yield importlib.import_module("sampled_metrics.recbole")
     sys.modules.pop("sampled_metrics.recbole")
@@ -65,9 +63,7 @@ def test_exact_full_rankings_equal_evaluate(plugin):
              for end in ("_low", "", "_high")]  # fmt: skip
     assert list(metrics) == names
     for one in sm.evaluate(ranks, "recall@5, recall@10, ndcg@5, ndcg@10", n_items=90):
-        values = [
-            metrics[f"exact_{one.metric}{end}"] for end in ("_low", "", "_high")
-        ]
+        values = [metrics[f"exact_{one.metric}{end}"] for end in ("_low", "", "_high")]
         assert values == [round(x, 4) for x in (one.ci_low, one.value, one.ci_high)]
 
 
@@ -82,9 +78,7 @@ def test_exact_tied_ranks_count_half(plugin):
 def test_exact_sampled_ranks_equal_correct(plugin):
     ranks = np.minimum(RNG.geometric(0.2, size=400), 101)
     metric = plugin.Exact(settings("uni100", n_items=3541))
-    metrics = metric.calculate_metric(
-        collected(ranks, RNG.integers(97, 102, size=400))
-    )
+    metrics = metric.calculate_metric(collected(ranks, RNG.integers(97, 102, size=400)))
     expected = sm.correct(
         ranks,
         "recall@10",
@@ -140,13 +134,9 @@ def test_exact_several_held_out_items_are_refused(plugin):
 
 def test_n_items_counts_unseen_items(plugin):
     feature = SimpleNamespace(unique=lambda: np.array([1, 3]))
-    dataset = SimpleNamespace(
-        item_num=101, uid_field="user", inter_feat={"user": feature}
-    )
+    dataset = SimpleNamespace(item_num=101, uid_field="user", inter_feat={"user": feature})
     sampler = SimpleNamespace(used_ids=[set(), {1, 2, 3}, set(range(50)), {4}])
-    data = SimpleNamespace(
-        _dataset=dataset, _sampler=sampler, config={"repeatable": False}
-    )
+    data = SimpleNamespace(_dataset=dataset, _sampler=sampler, config={"repeatable": False})
     # 100 items; users 1 and 3 have seen 2 and 0 of them, besides their held-out items
     assert plugin.n_items(data) == 99
     data.config["repeatable"] = True
@@ -155,9 +145,7 @@ def test_n_items_counts_unseen_items(plugin):
 
 def test_ranks_of_trainer(plugin):
     metric = plugin.Exact(settings())
-    trainer = SimpleNamespace(
-        evaluator=SimpleNamespace(metric_class={"exact": metric})
-    )
+    trainer = SimpleNamespace(evaluator=SimpleNamespace(metric_class={"exact": metric}))
     with pytest.raises(sm.InputError, match="evaluate"):
         plugin.ranks_of(trainer)
     metric.calculate_metric(collected([1, 2], 90))

@@ -35,10 +35,7 @@ def built(tmp_path_factory):
     folder = tmp_path_factory.mktemp("dist")
     with pytest.MonkeyPatch.context() as patch:
         patch.chdir(ROOT)
-        return [
-            folder / make(str(folder))
-            for make in (build.build_wheel, build.build_sdist)
-        ]
+        return [folder / make(str(folder)) for make in (build.build_wheel, build.build_sdist)]
 
 
 @pytest.fixture(scope="module")
@@ -71,11 +68,7 @@ def test_wheel_contains_every_file(built):
     with zipfile.ZipFile(built[0]) as archive:
         names = set(archive.namelist())
     files = [path for path in (ROOT / "src").rglob("*") if path.is_file()]
-    ours = {
-        str(path.relative_to(ROOT / "src"))
-        for path in files
-        if "__pycache__" not in str(path)
-    }
+    ours = {str(path.relative_to(ROOT / "src")) for path in files if "__pycache__" not in str(path)}
     assert ours <= names
     assert built[0].name == f"sampled_metrics-{__version__}-py3-none-any.whl"
     assert any(name.endswith("licenses/LICENSE") for name in names)
@@ -96,9 +89,7 @@ def test_source_archive_builds_the_same_wheel(built, tmp_path, monkeypatch):
 @pytest.mark.long
 def test_library_and_readme_need_no_extra(python):
     study = sorted(names_of(EXTRAS["study"]) - {"pydantic", "pyyaml", "requests"})
-    absent = "".join(
-        f"assert importlib.util.find_spec({name!r}) is None\n" for name in study
-    )
+    absent = "".join(f"assert importlib.util.find_spec({name!r}) is None\n" for name in study)
     text = (ROOT / "README.md").read_text(encoding="utf-8")
     (snippet,) = re.findall(r"(?s)```python\n(.*?)```", text)
     code = [IMPORTS, "import importlib.util", absent, snippet]
@@ -109,10 +100,7 @@ def test_library_and_readme_need_no_extra(python):
 
 @pytest.mark.long
 def test_command_needs_no_extra(python, tmp_path):
-    assert (
-        python("sampled-metrics", "--version").stdout
-        == f"sampled-metrics {__version__}\n"
-    )
+    assert python("sampled-metrics", "--version").stdout == f"sampled-metrics {__version__}\n"
     ranks = tmp_path / "ranks.csv"
     ranks.write_text("sampled_rank\n1\n3\n11\n")
     sizes = ["--n-negatives", "10", "--n-items", "100"]
@@ -121,9 +109,7 @@ def test_command_needs_no_extra(python, tmp_path):
     assert "recall@10" in done.stdout
     page = tmp_path / "page.html"
     assert (
-        python(
-            "sampled-metrics", "report", str(ranks), *sizes, "--output", str(page)
-        ).returncode
+        python("sampled-metrics", "report", str(ranks), *sizes, "--output", str(page)).returncode
         == 0
     )
     assert page.stat().st_size
@@ -132,9 +118,7 @@ def test_command_needs_no_extra(python, tmp_path):
 @pytest.mark.long
 def test_missing_extra_is_named(python):
     code = "import sys, sampled_metrics.cli as c\ndef app(*_, **__):\n    import matplotlib\n"
-    done = python(
-        "python", "-c", f"{code}c.app = app\nsys.argv = ['x', 'y']\nc.main()"
-    )
+    done = python("python", "-c", f"{code}c.app = app\nsys.argv = ['x', 'y']\nc.main()")
     assert (done.returncode, done.stderr.count("\n")) == (2, 1)
     assert "pip install matplotlib" in done.stderr
 
@@ -153,9 +137,7 @@ def test_paper_cites_its_bibliography():
     paper = (ROOT / "paper/paper.md").read_text(encoding="utf-8")
     head, _, body = paper.removeprefix("---\n").partition("\n---\n")
     assert yaml.safe_load(head)["bibliography"] == "paper.bib"
-    keys = re.findall(
-        r"(?m)^@\w+{(\w+),$", (ROOT / "paper/paper.bib").read_text(encoding="utf-8")
-    )
+    keys = re.findall(r"(?m)^@\w+{(\w+),$", (ROOT / "paper/paper.bib").read_text(encoding="utf-8"))
     assert set(re.findall(r"@([a-z]+\d{4})", body)) == set(keys)
     assert len(keys) == len(set(keys))
     for figure in re.findall(r"\]\((.+?\.png)\)", body):

@@ -27,16 +27,12 @@ EXTRAS = PROJECT["optional-dependencies"]
 
 
 def names_of(requirements):
-    return {
-        re.match(r"[\w-]+", requirement)[0].lower() for requirement in requirements
-    }
+    return {re.match(r"[\w-]+", requirement)[0].lower() for requirement in requirements}
 
 
 def locked():
     return dict(
-        re.findall(
-            r"^([a-z0-9-]+)==([^\s;\\]+)", text_of("requirements.lock"), re.MULTILINE
-        )
+        re.findall(r"^([a-z0-9-]+)==([^\s;\\]+)", text_of("requirements.lock"), re.MULTILINE)
     )
 
 
@@ -71,21 +67,11 @@ def imported(paths):
     for path in paths:
         for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
             names = (
-                [node.module or ""]
-                if isinstance(node, ast.ImportFrom) and not node.level
-                else []
+                [node.module or ""] if isinstance(node, ast.ImportFrom) and not node.level else []
             )
-            names += (
-                [each.name for each in node.names]
-                if isinstance(node, ast.Import)
-                else []
-            )
-            modules = {name.split(".")[0] for name in names} - set(
-                sys.stdlib_module_names
-            )
-            distributions |= {
-                by_package[name][0].lower() for name in modules if name in by_package
-            }
+            names += [each.name for each in node.names] if isinstance(node, ast.Import) else []
+            modules = {name.split(".")[0] for name in names} - set(sys.stdlib_module_names)
+            distributions |= {by_package[name][0].lower() for name in modules if name in by_package}
     return distributions - {"sampled-metrics"}
 
 
@@ -98,12 +84,8 @@ def test_dependencies_match_imports():
     needed = names_of(PROJECT["dependencies"])
     # optional: plots, progress bars and the proxy `als` name the missing package
     assert imported(library) - {"matplotlib", "implicit", "tqdm"} == needed
-    used = imported(study) - {"h5py"} | imported(
-        (ROOT / "workflow/scripts").glob("*.py")
-    )
-    assert used | {"pyyaml", "snakemake", "tqdm"} <= needed | names_of(
-        EXTRAS["study"]
-    )
+    used = imported(study) - {"h5py"} | imported((ROOT / "workflow/scripts").glob("*.py"))
+    assert used | {"pyyaml", "snakemake", "tqdm"} <= needed | names_of(EXTRAS["study"])
     # pyyaml, snakemake and tqdm are used without an import
     assert names_of(EXTRAS["study"]) <= used | {"pyyaml", "snakemake", "tqdm"}
 
@@ -127,9 +109,7 @@ def test_schema_and_readme_match_configuration(tmp_path):
     ]
     environment = {**os.environ, "PYTHONPATH": f"{ROOT}/src{os.pathsep}{ROOT}"}
     subprocess.run(command, cwd=tmp_path, env=environment, check=True)
-    assert (tmp_path / "schema.yaml").read_text() == text_of(
-        "workflow/schemas/config.schema.yaml"
-    )
+    assert (tmp_path / "schema.yaml").read_text() == text_of("workflow/schemas/config.schema.yaml")
     described = text_of("config/README.md")
     for section, values in yaml.safe_load(text_of("config/config.yaml")).items():
         keys = [section, *(values if isinstance(values, dict) else ())]
@@ -168,9 +148,7 @@ def test_no_data_is_committed():
         ["git", "ls-files"], cwd=ROOT, capture_output=True, text=True, check=True
     )
     names = listed.stdout.split()
-    assert not [
-        name for name in names if name.endswith((".dat", ".zip", ".rating", ".npz"))
-    ]
+    assert not [name for name in names if name.endswith((".dat", ".zip", ".rating", ".npz"))]
 
 
 @pytest.mark.parametrize("folder", ["", "ml-100k"])
@@ -178,9 +156,7 @@ def test_reference_exact_metrics_follow_from_ranks(folder):
     table = pd.read_csv(REFERENCE / folder / "tables/exact.csv")
     for name, rows in table.groupby("recommender"):
         ranks = pq.read_table(REFERENCE / folder / f"ranks/{name}.parquet")
-        n, better, tied = (
-            ranks[column].to_numpy() for column in ranks.column_names[1:]
-        )
+        n, better, tied = (ranks[column].to_numpy() for column in ranks.column_names[1:])
         # share of the orders of tied items that have a rank of at most 10
         recall = ((10 - better) / (tied + 1)).clip(0, 1).mean()
         auc = ((n - 1 - better - tied / 2) / (n - 1)).mean()
@@ -207,9 +183,7 @@ def names_missing(path):
     imported = {}
     for node in nodes:
         match node:
-            case ast.ImportFrom(module=str(module)) if module.startswith(
-                "sampled_metrics"
-            ):
+            case ast.ImportFrom(module=str(module)) if module.startswith("sampled_metrics"):
                 for one in node.names:
                     imported[one.name] = f"{module}.{one.name}"
     used = list(imported.values())

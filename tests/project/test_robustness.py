@@ -46,9 +46,7 @@ def test_outcome_of_type_error_is_raw(monkeypatch):
 
 
 def test_raw_outcome_prints_the_command_to_repeat(monkeypatch, capsys):
-    monkeypatch.setattr(
-        fuzz.ProcessPoolExecutor, "submit", lambda _, __, kind, *___: Done(kind)
-    )
+    monkeypatch.setattr(fuzz.ProcessPoolExecutor, "submit", lambda _, __, kind, *___: Done(kind))
     assert fuzz.main(["--calls", "1", "--runs", "0", "--seed", "7"]) == 1
     assert "--repeat calls:7:0" in capsys.readouterr().out
 
@@ -75,20 +73,14 @@ MESSAGES = {
     "n_negatives": lambda: sm.SampledRanks.from_table(
         {"sampled_rank": [1]}, n_items=9, n_negatives="3"
     ),
-    "n_items": lambda: sm.Ranks.from_table(
-        ONE, n_items=pd.DataFrame({"n": [9, 9, 9]})
-    ),
-    "one column": lambda: sm.Ranks.from_ranks(
-        [1, 2], pd.DataFrame({"a": [9, 9], "b": [9, 9]})
-    ),
+    "n_items": lambda: sm.Ranks.from_table(ONE, n_items=pd.DataFrame({"n": [9, 9, 9]})),
+    "one column": lambda: sm.Ranks.from_ranks([1, 2], pd.DataFrame({"a": [9, 9], "b": [9, 9]})),
     "shape": lambda: sm.rank(sparse.coo_array(np.arange(3)), None, [0, 1, 2]),
     "bool": lambda: sm.Ranks.from_top_k([[7, 9]], [9], scores=[[True, False]]),
     "rows": lambda: sm.Ranks.from_top_k([[7, 9]], [9], scores=[[[1.0], [1.0, 2.0]]]),
     "Series": lambda: sm.check(pd.Series([[1, 2], 3])),
     "differ in length": lambda: sm.Ranks.from_ranks([1, 2], [[9], [9, 9]]),
-    "whole number": lambda: sm.Ranks.from_ranks(
-        pd.DataFrame({"rank": [1, 2]}), np.array([9, 9])
-    ),
+    "whole number": lambda: sm.Ranks.from_ranks(pd.DataFrame({"rank": [1, 2]}), np.array([9, 9])),
 }
 
 

@@ -60,13 +60,9 @@ def outputs(tmp_path_factory):
     inputs, rng = tmp_path_factory.mktemp("inputs"), np.random.default_rng(0)
     for name in "XY":
         better = np.minimum(rng.geometric(0.002, 3000), 2999)
-        Ranks(np.full(3000, 3001), better, better % 2).write(
-            inputs / f"{name}.parquet"
-        )
+        Ranks(np.full(3000, 3001), better, better % 2).write(inputs / f"{name}.parquet")
     ranks = 1 + rng.binomial(100, rng.beta(0.3, 2, 3000))
-    (inputs / "s.csv").write_text(
-        "sampled_rank\n" + "\n".join(map(str, ranks)) + "\n"
-    )
+    (inputs / "s.csv").write_text("sampled_rank\n" + "\n".join(map(str, ranks)) + "\n")
     events = rng.random((900, 300)) < rng.beta(0.3, 4, 300)
     held_out, ids = rng.integers(0, 300, 900), np.arange(900)
     events[ids, held_out] = False
@@ -78,13 +74,9 @@ def outputs(tmp_path_factory):
         shutil.copytree(inputs, folder)
         command = [sys.executable, "-c", RUN, json.dumps(SCRIPTS)]
         command += [json.dumps(EXPERIMENT), str(ROOT)]
-        subprocess.run(
-            command, cwd=folder, env={**os.environ, **environment}, check=True
-        )
+        subprocess.run(command, cwd=folder, env={**os.environ, **environment}, check=True)
         files = [path for path in folder.rglob("*") if path.is_file()]
-        contents.append(
-            {str(path.relative_to(folder)): path.read_bytes() for path in files}
-        )
+        contents.append({str(path.relative_to(folder)): path.read_bytes() for path in files})
     return contents
 
 

@@ -34,9 +34,7 @@ def run_block(tmp_path, monkeypatch):
     def run(title, files=(), nth=0, **yours):
         sections = re.split(r"^### ", PAGE, flags=re.MULTILINE)
         (section,) = [text for text in sections if text.startswith(f"{title}\n")]
-        blocks = re.findall(
-            r"^```python\n(.*?)^```", section, re.MULTILINE | re.DOTALL
-        )
+        blocks = re.findall(r"^```python\n(.*?)^```", section, re.MULTILINE | re.DOTALL)
         for name, text in dict(files).items():
             path = tmp_path / name
             path.parent.mkdir(exist_ok=True)
@@ -59,9 +57,7 @@ def test_all_blocks_are_run():
 
 
 def test_top_k_arrays(run_block):
-    scores = np.array(
-        [[0.1, 0.9, 0.3, 0.5], [0.8, 0.2, 0.6, 0.7], [0.4, 0.3, 0.2, 0.1]]
-    )
+    scores = np.array([[0.1, 0.9, 0.3, 0.5], [0.8, 0.2, 0.6, 0.7], [0.4, 0.3, 0.2, 0.1]])
 
     def topk(values, k):
         columns = np.argsort(-values, axis=1)[:, :k]
@@ -69,9 +65,7 @@ def test_top_k_arrays(run_block):
 
     yours = {"model": lambda users: scores[users], "users": np.arange(3)}
     yours["torch"] = SimpleNamespace(topk=topk)
-    results = run_block(
-        "Two arrays of the best items", held_out=np.array([1, 2, 3]), **yours
-    )
+    results = run_block("Two arrays of the best items", held_out=np.array([1, 2, 3]), **yours)
     assert means(results) == pytest.approx({"HR@1": 1 / 3, "HR@3": 2 / 3})
 
 
@@ -84,9 +78,7 @@ def test_implicit(run_block):
     test[np.arange(30), is_new.argmax(axis=1)] = True  # at least one of each user
     model = als.AlternatingLeastSquares(factors=4, iterations=2, random_state=0)
     model.fit(train, show_progress=False)
-    results = run_block(
-        "implicit", model=model, train=train, test=sparse.csr_matrix(test)
-    )
+    results = run_block("implicit", model=model, train=train, test=sparse.csr_matrix(test))
     ids, _ = model.recommend(np.arange(30), train, N=3)
     recall = np.take_along_axis(test, ids, axis=1).sum(axis=1) / test.sum(axis=1)
     assert means(results)["recall@3"] == pytest.approx(recall.mean())
@@ -95,27 +87,19 @@ def test_implicit(run_block):
 def test_recbole(run_block):
     ratings = "user_id:token\titem_id:token\trating:float\ttimestamp:float\n"
     ratings += "u1\tb\t5\t1\nu1\ta\t1\t2\nu2\tc\t4\t3\nu2\tb\t2\t4\n"
-    lists = table(
-        user_id=["u1"] * 3 + ["u2"] * 3, item_id=[*"abcbac"], score=[3, 2, 1] * 2
-    )
+    lists = table(user_id=["u1"] * 3 + ["u2"] * 3, item_id=[*"abcbac"], score=[3, 2, 1] * 2)
     results = run_block("RecBole", {"ml.test.inter": ratings}, lists=lists)
     assert means(results) == pytest.approx({"recall@1": 0.0, "rr@2": 1 / 4})
 
 
 def test_beir(run_block):
     qrels = "query-id\tcorpus-id\tscore\nq1\td1\t1\nq1\td2\t0\nq2\td3\t2\n"
-    results = run_block(
-        "BEIR", {"qrels/test.tsv": qrels}, results={"q1": {"d2": 0.9, "d1": 0.5}}
-    )
-    assert means(results) == pytest.approx(
-        {"ndcg@10": 1 / np.log2(3) / 2, "recall@10": 1 / 2}
-    )
+    results = run_block("BEIR", {"qrels/test.tsv": qrels}, results={"q1": {"d2": 0.9, "d1": 0.5}})
+    assert means(results) == pytest.approx({"ndcg@10": 1 / np.log2(3) / 2, "recall@10": 1 / 2})
 
 
 def test_json_lines(run_block):
-    lines = [
-        f'{{"user_id": "{u}", "items": {items}}}\n' for u, items in LISTS.items()
-    ]
+    lines = [f'{{"user_id": "{u}", "items": {items}}}\n' for u, items in LISTS.items()]
     text = "".join(lines).replace("'", '"')
     results = run_block("JSON, a line per user", {"lists.jsonl": text}, test=HELD_OUT)
     assert means(results) == pytest.approx(RIGHT)
@@ -123,9 +107,7 @@ def test_json_lines(run_block):
 
 def test_ids_joined_in_a_cell(run_block):
     text = "customer_id,prediction\nc1,0111 0222 0333\nc2,\nc3,0222 0111\n"
-    test = table(
-        user_id=["c1", "c1", "c2", "c3"], item_id=["0222", "0999", "0111", "0222"]
-    )
+    test = table(user_id=["c1", "c1", "c2", "c3"], item_id=["0222", "0999", "0111", "0222"])
     results = run_block("Ids joined in a cell", {"submission.csv": text}, test=test)
     assert means(results) == pytest.approx({"ap@12": (1 / 4 + 0 + 1) / 3})
 
@@ -150,9 +132,7 @@ def test_letor(run_block):
     lines = "2 qid:10 1:0.03 2:0.5 #docid = G1\n0 qid:10 1:0.1 2:0.2 #docid = G2\n"
     lines += "1 qid:10 1:0.3 2:0.1 #docid = G3\n1 qid:11 1:0 2:1 #docid = G4\n"
     lines += "0 qid:11 1:1 2:0 #docid = G5\n"
-    results = run_block(
-        "LETOR", {"test.txt": lines}, scores=[0.1, 0.9, 0.5, 0.7, 0.2]
-    )
+    results = run_block("LETOR", {"test.txt": lines}, scores=[0.1, 0.9, 0.5, 0.7, 0.2])
     # the best item is last, the second best in between
     ndcg = (1 / np.log2(3) + 2 / 2) / (2 + 1 / np.log2(3))
     by_hand = {"ndcg@3": (ndcg + 1) / 2, "ap": ((1 / 2 + 2 / 3) / 2 + 1) / 2}
@@ -176,9 +156,7 @@ def test_ncf(run_block):
         assert np.array_equal(items, CANDIDATES)
         return OF_CANDIDATES
 
-    results = run_block(
-        "NCF", {"ml-1m.test.negative": lines}, model=model, n_items=200
-    )
+    results = run_block("NCF", {"ml-1m.test.negative": lines}, model=model, n_items=200)
     assert sampled(results) == 2 / 4
 
 
@@ -261,10 +239,7 @@ def test_lists_with_scores_in_a_cell(run_block):
 
 
 def test_ranx(run_block):
-    run = {
-        user: dict(zip(items, (0.9, 0.5, 0.1), strict=True))
-        for user, items in LISTS.items()
-    }
+    run = {user: dict(zip(items, (0.9, 0.5, 0.1), strict=True)) for user, items in LISTS.items()}
     qrels = {user: {item: 1} for user, item in HELD_OUT.items()}
     yours = {
         name: SimpleNamespace(to_dict=lambda data=data: data)
@@ -281,9 +256,7 @@ def test_ranx(run_block):
 def test_pyterrier(run_block):
     run = OF_TABLES.set_axis(["qid", "docno", "score"], axis=1)
     run = run.assign(docid=range(9), rank=[0, 1, 2] * 3, query="words")
-    qrels = HELD_ROWS.set_axis(["qid", "docno"], axis=1).assign(
-        label=1, iteration="0"
-    )
+    qrels = HELD_ROWS.set_axis(["qid", "docno"], axis=1).assign(label=1, iteration="0")
     results = run_block("PyTerrier", run=run, qrels=qrels)
     assert means(results) == pytest.approx(RIGHT)
 
@@ -301,9 +274,7 @@ def test_replay_and_evidently(run_block):
     results = run_block("RePlay and evidently", recs=recs, test=test)
     assert means(results) == pytest.approx(RIGHT)
     target = OF_TABLES["item_id"] == OF_TABLES["user_id"].map(HELD_OUT)
-    current = OF_TABLES.assign(
-        prediction=OF_TABLES["score"] / 10
-    )  # 3, 2, 1 would look like ranks
+    current = OF_TABLES.assign(prediction=OF_TABLES["score"] / 10)  # 3, 2, 1 would look like ranks
     current = current.drop(columns="score").assign(target=target.astype(int))
     results = run_block("RePlay and evidently", nth=1, current=current)
     assert means(results) == pytest.approx(RIGHT)
@@ -319,9 +290,7 @@ def test_semantic_ids(run_block):
     beams = np.array([[[1, 2], [1, 3], [12, 3]], [[4, 5], [4, 6], [4, 7]]])
     held_out = np.array([[12, 3], [4, 5]])
     results = run_block("Semantic ids", beams=beams, held_out=held_out)
-    assert means(results) == pytest.approx(
-        {"recall@1": 1 / 2, "rr@3": (1 / 3 + 1) / 2}
-    )
+    assert means(results) == pytest.approx({"recall@1": 1 / 2, "rr@3": (1 / 3 + 1) / 2})
 
 
 def test_lightfm(run_block):
@@ -340,17 +309,13 @@ def test_polars_columns(run_block):
 
         held_out = polars.Series(held_out)
     results = run_block("Columns of polars", scores=scores, held_out=held_out)
-    assert means(results) == pytest.approx(
-        {"recall@1": 1 / 3, "rr@3": (1 + 1 / 2 + 1 / 3) / 3}
-    )
+    assert means(results) == pytest.approx({"recall@1": 1 / 3, "rr@3": (1 + 1 / 2 + 1 / 3) / 3})
 
 
 def test_pykeen(run_block):
     scores = np.array([[0.9, 0.8, 0.1, 0.3], [0.2, 0.7, 0.6, 0.9]])
     is_fact = np.array([[True, True, False, False], [False, True, True, False]])
-    results = run_block(
-        "PyKEEN", scores=scores, tails=np.array([1, 2]), is_fact=is_fact
-    )
+    results = run_block("PyKEEN", scores=scores, tails=np.array([1, 2]), is_fact=is_fact)
     assert means(results) == pytest.approx({"rr": (1 + 1 / 2) / 2, "recall@1": 1 / 2})
 
 
@@ -373,9 +338,7 @@ def test_amazon_reviews(run_block):
     text = "user_id,parent_asin,rating,timestamp\n"
     text += "u1,b,5.0,9\nu1,a,1.0,8\nu2,c,4.0,7\nu3,c,5.0,6\n"
     lists = OF_TABLES.rename(columns={"item_id": "parent_asin"})
-    results = run_block(
-        "Amazon Reviews 2023", {"Movies_and_TV.test.csv": text}, lists=lists
-    )
+    results = run_block("Amazon Reviews 2023", {"Movies_and_TV.test.csv": text}, lists=lists)
     assert means(results) == pytest.approx(RIGHT)
 
 

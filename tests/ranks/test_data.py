@@ -174,16 +174,12 @@ def vectors(seed, d, levels=None):
         users, items = (rng.integers(-levels, levels + 1, size) for size in sizes)
     items[rng.integers(0, 70, 20)] = items[3]
     items[-9:] = users[:2] = 0
-    relevant = np.equal.outer(
-        np.r_[[3, 69, 3, 69, 65, 3], rng.integers(0, 70, 34)], np.arange(70)
-    )
+    relevant = np.equal.outer(np.r_[[3, 69, 3, 69, 65, 3], rng.integers(0, 70, 34)], np.arange(70))
     return users, items, (rng.random((40, 70)) < 0.2) & ~relevant, relevant
 
 
 @pytest.mark.parametrize("block_size", [7, 512])
-@pytest.mark.parametrize(
-    ("d", "levels"), [(1, 2), (5, 1), (3, 1000), (16, None), (100, None)]
-)
+@pytest.mark.parametrize(("d", "levels"), [(1, 2), (5, 1), (3, 1000), (16, None), (100, None)])
 def test_rank_vectors_match_exactly_rounded_sums(d, levels, block_size):
     users, items, seen, relevant = vectors(d, d, levels)
     scores = np.array([[math.fsum(user * item) for item in items] for user in users])
@@ -318,9 +314,7 @@ def test_rank_lists_of_seen_and_relevant_items():
 
 def test_rank_infinite_products():
     """A product of -inf is not a candidate, like such a score; inf and NaN are refused."""
-    items = np.array(
-        [[-1e200, 0.0], [1.0, 0.0], [2.0, 0.0], [3.0, 0.0], [-1e200, 0.0]]
-    )
+    items = np.array([[-1e200, 0.0], [1.0, 0.0], [2.0, 0.0], [3.0, 0.0], [-1e200, 0.0]])
     users = np.array([[1e200, 0.0], [1.0, 0.0], [0.0, 1.0]])
     seen = csr_array([[0, 0, 0, 1, 1], [0, 0, 0, 0, 1], [0, 0, 0, 0, 0]])
     ranks = rank((users, items), seen, [1, 0, 1])
@@ -361,9 +355,7 @@ def test_rank_function_is_called_for_users_with_items():
         assert ranks.users.tolist() == [1, 2]
 
 
-@pytest.mark.parametrize(
-    "positive", [[0.0, 1.0], [0], [[0, 1]], 5, -6, [0, 5], "0", True]
-)
+@pytest.mark.parametrize("positive", [[0.0, 1.0], [0], [[0, 1]], 5, -6, [0, 5], "0", True])
 def test_correct_wrong_positive_is_refused(positive):
     with pytest.raises(InputError, match="positive"):
         sm.correct(np.eye(2, 5), "hr@1", positive=positive, n_items=50)

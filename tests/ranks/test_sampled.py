@@ -10,9 +10,7 @@ from sampled_metrics.ranks.data import as_sampled_ranks
 
 def test_from_table_by_hand(tmp_path):
     path = tmp_path / "s.csv"
-    path.write_text(
-        "sampled_rank,user_id,repetition,n_candidates\n1,a,0,50\n11,b,0,60\n3,a,1,50\n"
-    )
+    path.write_text("sampled_rank,user_id,repetition,n_candidates\n1,a,0,50\n11,b,0,60\n3,a,1,50\n")
     sampled = as_sampled_ranks(path, n_negatives=10)
     assert sampled.sampled_ranks.tolist() == [1, 11, 3]
     assert sampled.users.tolist() == ["a", "b", "a"]
@@ -22,9 +20,7 @@ def test_from_table_by_hand(tmp_path):
     with pytest.raises(InputError, match=r"n_candidates 50 to 60.* 70"):
         as_sampled_ranks(path, n_negatives=10, n_items=70)
     # A user with several held-out items has several rows.
-    path.write_text(
-        "user_id,item_id,repetition,sampled_rank\na,x,0,1\na,y,0,3\na,x,1,3\n"
-    )
+    path.write_text("user_id,item_id,repetition,sampled_rank\na,x,0,1\na,y,0,3\na,x,1,3\n")
     assert as_sampled_ranks(path, n_negatives=9, n_items=50).several_items
     path.write_text("sampled_rank\n1\n2.0\n")
     with pytest.raises(InputError, match="column n_candidates"):

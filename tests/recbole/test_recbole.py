@@ -28,9 +28,7 @@ def printed(tmp_path_factory):
     (code,) = re.findall(r"(?ms)^```python\n(.*?)^```$", PAGE)
     (folder / "run.py").write_text(code)
     words = [sys.executable, "-W", "ignore", "run.py"]
-    done = subprocess.run(
-        words, cwd=folder, capture_output=True, text=True, check=False
-    )
+    done = subprocess.run(words, cwd=folder, capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stderr
     return done.stdout.splitlines()
 
@@ -41,9 +39,7 @@ def test_page_shows_the_printed_output(printed):
         assert NUMBER.sub("#", line) == NUMBER.sub("#", expected)
         # another processor may train another model of BPR
         found = [float(number) for number in NUMBER.findall(line)]
-        assert found == pytest.approx(
-            [float(x) for x in NUMBER.findall(expected)], abs=0.03
-        )
+        assert found == pytest.approx([float(x) for x in NUMBER.findall(expected)], abs=0.03)
 
 
 def numbers(line):
@@ -53,16 +49,10 @@ def numbers(line):
 @pytest.mark.parametrize("model", ["BPR", "EASE"])
 def test_range_contains_metric_of_full_ranking(printed, model):
     among, full = [
-        numbers(line)
-        for line in printed
-        if line.startswith((f"uni100 {model}", f"full {model}"))
+        numbers(line) for line in printed if line.startswith((f"uni100 {model}", f"full {model}"))
     ]
     assert full["exact_recall@10"] == full["recall@10"]
-    assert (
-        among["exact_recall@10_low"]
-        < full["recall@10"]
-        < among["exact_recall@10_high"]
-    )
+    assert among["exact_recall@10_low"] < full["recall@10"] < among["exact_recall@10_high"]
     assert among["recall@10"] > among["exact_recall@10_high"]
 
 
@@ -75,18 +65,14 @@ def test_torch_loop_matches_evaluate():
     scores[np.arange(90), held_out.numpy()] += 1.0
     table = torch.tensor(scores, requires_grad=True)
     seen[torch.arange(90), held_out] = False
-    loader = [
-        (rows, seen[rows], held_out[rows]) for rows in torch.arange(90).split(32)
-    ]
+    loader = [(rows, seen[rows], held_out[rows]) for rows in torch.arange(90).split(32)]
     model = torch.nn.Module()
     model.forward = lambda users: table.detach()[users].clone()
     text = (ROOT / "docs/meter.md").read_text(encoding="utf-8")
     (code,) = re.findall(r"(?ms)^```python\n(import torch\n.*?)^```$", text)
     with contextlib.redirect_stdout(io.StringIO()) as shown:
         exec(code, {"model": model, "loader": loader})  # noqa: S102 - the documented one
-    expected = sm.evaluate(
-        table.detach(), "HR@10, NDCG@10", relevant=held_out, seen=seen
-    )
+    expected = sm.evaluate(table.detach(), "HR@10, NDCG@10", relevant=held_out, seen=seen)
     assert shown.getvalue() == f"{expected}\n"
     for scores in (table, table.half()):
         meter = sm.RankMeter("rr", n_items=40)

@@ -53,9 +53,7 @@ def top_lists(scores: np.ndarray, k: int = TOP) -> pd.DataFrame:
     best = np.argsort(-scores, axis=1)[:, :k]
     users = np.repeat(ALL_USERS, best.shape[1])
     score = np.take_along_axis(scores, best, axis=1).ravel()
-    return pairs_table(users, best.ravel(), score=score).sample(
-        frac=1, random_state=1
-    )
+    return pairs_table(users, best.ravel(), score=score).sample(frac=1, random_state=1)
 
 
 LISTS = top_lists(MASKED)
@@ -135,9 +133,7 @@ def unordered_series_forms(lists: pd.DataFrame, folder: Path) -> Forms:
     }
 
 
-GRADED_ITEMS = np.stack(
-    [HELD_OUT, (HELD_OUT + 1) % ITEMS, (HELD_OUT + 2) % ITEMS], axis=1
-)
+GRADED_ITEMS = np.stack([HELD_OUT, (HELD_OUT + 1) % ITEMS, (HELD_OUT + 2) % ITEMS], axis=1)
 GRADED = pairs_table(
     np.repeat(ALL_USERS, 3), GRADED_ITEMS.ravel(), relevance=np.tile([1, 0, 0], USERS)
 )
@@ -285,10 +281,7 @@ def damaged_forms(matrix: np.ndarray, folder: Path) -> Forms:
 
 
 def array_type_forms(array: np.ndarray, _folder: Path) -> Forms:
-    return {
-        kind: array.astype(kind)
-        for kind in (">i4", "i2", "i1", "u8", "f8", "f2", "U", "O")
-    }
+    return {kind: array.astype(kind) for kind in (">i4", "i2", "i1", "u8", "f8", "f2", "U", "O")}
 
 
 def float_forms(scores: np.ndarray, folder: Path) -> Forms:
@@ -331,9 +324,7 @@ def archive_forms(_data: Any, folder: Path) -> Forms:
 
 
 RATED = TEST.assign(rating=4, timestamp=881250949 + TEST["user_id"])
-SOME_ITEMS_MISSING = TEST.assign(
-    item_id=np.where(ALL_USERS % 3 == 0, np.nan, HELD_OUT)
-)
+SOME_ITEMS_MISSING = TEST.assign(item_id=np.where(ALL_USERS % 3 == 0, np.nan, HELD_OUT))
 KEYS = np.random.default_rng(3).random(TASTE.shape)
 KEYS[IS_SEEN] = 2.0
 KEYS[ALL_USERS, HELD_OUT] = 3.0
@@ -409,9 +400,7 @@ NUMBER_MISTAKES = {
 }  # fmt: skip
 
 OF_COLUMNS_AND_NUMBERS = COLUMN_MISTAKES | NUMBER_MISTAKES
-MISTAKES = (
-    OF_COLUMNS_AND_NUMBERS | DICTIONARY_MISTAKES | OTHER_ID_MISTAKES | KIND_MISTAKES
-)
+MISTAKES = OF_COLUMNS_AND_NUMBERS | DICTIONARY_MISTAKES | OTHER_ID_MISTAKES | KIND_MISTAKES
 
 
 @pytest.mark.parametrize("name", MISTAKES)

@@ -229,9 +229,7 @@ RANK_MISTAKES = {
 
 ONES = np.ones(USERS, int)
 RETRIEVER_WEIGHTS = np.exp(4 * (SCORES - SCORES.mean(axis=0)))
-ROW_LENGTHS = np.random.default_rng(2).integers(
-    N_NEGATIVES // 2, N_NEGATIVES + 1, size=USERS
-)
+ROW_LENGTHS = np.random.default_rng(2).integers(N_NEGATIVES // 2, N_NEGATIVES + 1, size=USERS)
 IS_PADDING = np.arange(N_NEGATIVES + 1) > ROW_LENGTHS[:, None]
 ALL_IN_SAMPLE = {"n_items": N_NEGATIVES + 1}
 
@@ -342,14 +340,10 @@ LIST_LENGTHS = np.random.default_rng(3).integers(5, 21, USERS)
 IS_FILLED = np.arange(20) >= LIST_LENGTHS[:, None]
 FILLED_ITEMS = np.where(IS_FILLED, -1, TOP_ITEMS)
 FILLED_SCORES = np.where(IS_FILLED, np.finfo(np.float32).min, TOP_SCORES)
-FILLED_LISTS = pairs_table(
-    LISTED_USERS, FILLED_ITEMS.ravel(), score=FILLED_SCORES.ravel()
-)
+FILLED_LISTS = pairs_table(LISTED_USERS, FILLED_ITEMS.ravel(), score=FILLED_SCORES.ravel())
 ITEM_NUMBERS = np.random.default_rng(4).permutation(ITEMS)[TOP_ITEMS]
 MARKS_1_TO_5 = np.clip(np.round(SAMPLE / 2 + 5), 1, 5)
-ORDERED_PAIRS = SHUFFLED_PAIRS.sort_values(
-    ["user_id", "score"], ascending=[True, False]
-)
+ORDERED_PAIRS = SHUFFLED_PAIRS.sort_values(["user_id", "score"], ascending=[True, False])
 whole_lists = evaluation(relevant=TEST_TABLE, complete=True)
 
 LIBRARY_MISTAKES = {

@@ -63,9 +63,7 @@ SEEN = [[2], []]
 WITHOUT_RELEVANT_SCORE = np.where(SCORES == 0.5, -np.inf, SCORES)
 RATED = pd.DataFrame({"user_id": [1, 1], "item_id": [5, 6], "rating": [5.0, 3.0]})
 SAMPLED = pd.DataFrame({"user_id": [1, 2], "sampled_rank": [1, 2]})
-PREDICT_RANK = sparse.csr_array(
-    np.eye(12, 15) * np.arange(12)[:, None] + np.eye(12, 15)
-)
+PREDICT_RANK = sparse.csr_array(np.eye(12, 15) * np.arange(12)[:, None] + np.eye(12, 15))
 
 
 def score_pairs(users: np.ndarray, items: np.ndarray) -> np.ndarray:
@@ -372,9 +370,7 @@ METRIC_REMEDIES = {
 # RankMeter
 
 
-def metered_sample(
-    *batches: Any, metrics: str = "hr@1", **options: Any
-) -> Callable[[], float]:
+def metered_sample(*batches: Any, metrics: str = "hr@1", **options: Any) -> Callable[[], float]:
     """Return the evaluation of the sampled ranks of a meter."""
 
     def run() -> float:

@@ -43,9 +43,7 @@ def budget_value(
     arguments = {"relevant": HELD, "seen": NOTHING_SEEN, "budget": 9, **options}
     if "candidates" in arguments:
         del arguments["seen"]
-    return lambda: (
-        sm.evaluate_on_budget(recommender, metrics, **arguments).estimates[0][0].value
-    )
+    return lambda: sm.evaluate_on_budget(recommender, metrics, **arguments).estimates[0][0].value
 
 
 def budget_interval_holds(budget: float, right: float) -> bool:
@@ -152,17 +150,14 @@ def comparison(
     return run
 
 
-def sampled_comparison(
-    data: Any, *estimators: str, **options: Any
-) -> Callable[..., Any]:
+def sampled_comparison(data: Any, *estimators: str, **options: Any) -> Callable[..., Any]:
     """Return a comparison of HR@1 among all other items, whose range has the true difference."""
 
     def run() -> tuple[float, float]:
         arguments = {"n_items": 3, "n_negatives": 2, **options}
         result = sm.compare(data, "hr@1", *estimators, **arguments)[0]
         values = [
-            value_of(sm.correct(each, "hr@1", "sampled", **arguments))
-            for each in data.values()
+            value_of(sm.correct(each, "hr@1", "sampled", **arguments)) for each in data.values()
         ]
         low, high = result.range_low, result.range_high
         assert low <= values[1] - values[0] <= high
@@ -286,16 +281,8 @@ PEAKED_SAMPLE = 1 + hypergeom.rvs(40, PEAKED_RANKS - 1, 40, random_state=1)
 
 
 def hit_rate_range_holds(**options: Any) -> bool:
-    result = sm.correct(
-        PEAKED_SAMPLE, "hr@1", "sampled", n_items=41, n_negatives=40, **options
-    )[0]
-    return (
-        0.02
-        < result.range_low
-        <= np.mean(PEAKED_RANKS == 1)
-        <= result.range_high
-        < 0.1
-    )
+    result = sm.correct(PEAKED_SAMPLE, "hr@1", "sampled", n_items=41, n_negatives=40, **options)[0]
+    return 0.02 < result.range_low <= np.mean(PEAKED_RANKS == 1) <= result.range_high < 0.1
 
 
 SHAPE_REMEDIES = {
@@ -563,18 +550,12 @@ NEGATIVES_REMEDIES = {
 # rmse and mae
 
 
-def error(
-    *data: Any, function: Callable[..., float] = sm.rmse
-) -> Callable[[], float]:
+def error(*data: Any, function: Callable[..., float] = sm.rmse) -> Callable[[], float]:
     return lambda: function(*data)
 
 
-TRUE = pd.DataFrame(
-    {"user_id": [1, 1, 2], "item_id": [5, 6, 5], "rating": [5.0, 3, 4]}
-)
-PREDICTED = pd.DataFrame(
-    {"user_id": [2, 1, 1], "item_id": [5, 5, 6], "prediction": [4.0, 4, 5]}
-)
+TRUE = pd.DataFrame({"user_id": [1, 1, 2], "item_id": [5, 6, 5], "rating": [5.0, 3, 4]})
+PREDICTED = pd.DataFrame({"user_id": [2, 1, 1], "item_id": [5, 5, 6], "prediction": [4.0, 4, 5]})
 ERROR = np.sqrt((1 + 4 + 0) / 3)
 MEAN_ERROR = (1 + 2 + 0) / 3
 UNNAMED = PREDICTED.rename(columns={"prediction": "p"})

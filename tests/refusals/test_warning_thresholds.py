@@ -150,9 +150,7 @@ def test_min_relevance_above_one_needs_grades():
         ranks.at_least(1.5)
 
 
-@pytest.mark.parametrize(
-    ("share", "m"), [(0.02, 100), (0.05, 5), (0.2, 100), (0.5, 5)]
-)
+@pytest.mark.parametrize(("share", "m"), [(0.02, 100), (0.05, 5), (0.2, 100), (0.5, 5)])
 def test_ties_by_chance_do_not_warn(share, m):
     """Negatives tie independently, so that some rows have several ties."""
     probability = 1 - (1 - share) ** (1 / m)
@@ -256,15 +254,11 @@ ITSELF = "is it the held-out item itself"
 )  # fmt: skip
 def test_ties_of_sampled_ranks_warn(tied, m, message, warns):
     ranks = repeat_ranks((1, tied.size - 1), (2, 1))
-    text = warning_text(
-        warn_about_sampled_ranks, SampledRanks(ranks, N, m, tied=tied)
-    )
+    text = warning_text(warn_about_sampled_ranks, SampledRanks(ranks, N, m, tied=tied))
     assert (message in text) == warns
 
 
-@pytest.mark.parametrize(
-    ("users", "items", "warns"), [(20, 40, True), (5, 40, False)]
-)
+@pytest.mark.parametrize(("users", "items", "warns"), [(20, 40, True), (5, 40, False)])
 def test_all_items_of_all_users_warn(users, items, warns):
     ranks = full_ranks(np.ones(users, int), items)
     assert bool(warning_text(warn_about_seen_items, ranks, items)) == warns
@@ -280,13 +274,9 @@ RNG = np.random.default_rng(12)
 def lists_with(hits, n_users=60, length=20, n_items=400):
     """Return lists, and a relevant item for each, which only the first `hits` lists hold."""
     lists = {
-        user: [(user * 7 + place) % n_items for place in range(length)]
-        for user in range(n_users)
+        user: [(user * 7 + place) % n_items for place in range(length)] for user in range(n_users)
     }
-    relevant = {
-        user: [items[0] if user < hits else n_items + 9]
-        for user, items in lists.items()
-    }
+    relevant = {user: [items[0] if user < hits else n_items + 9] for user, items in lists.items()}
     return lists, relevant
 
 
@@ -309,9 +299,7 @@ def test_lists_that_hold_every_relevant_item_warn(hits, users, length, warns):
 def test_lists_with_hits_by_chance_warn(hits, warns):
     """60 lists of 60 of 401 items have 9.0 hits by chance, so 14 hits are no more than chance."""
     lists, relevant = lists_with(hits, 60, 60)
-    n_known = len(
-        {item for items in (*lists.values(), *relevant.values()) for item in items}
-    )
+    n_known = len({item for items in (*lists.values(), *relevant.values()) for item in items})
     expected = 60 * 60 / n_known
     assert expected >= 8
     assert (hits <= expected + 2 * np.sqrt(expected)) == warns
@@ -355,13 +343,9 @@ def test_recommender_that_scores_60_percent_does_not_warn(seed, low):
     scores = np.exp(scores)
     scores[:, is_unscored] = low
     seen = random_seen_items(held_out, seed)
-    assert not warnings_of(
-        sm.evaluate, scores, "recall@10, ap, auc", relevant=held_out, seen=seen
-    )
+    assert not warnings_of(sm.evaluate, scores, "recall@10, ap, auc", relevant=held_out, seen=seen)
     lists = {user: np.argsort(-row)[:50].tolist() for user, row in enumerate(scores)}
-    assert not warnings_of(
-        sm.evaluate, lists, "recall@10", relevant=held_out[:, None].tolist()
-    )
+    assert not warnings_of(sm.evaluate, lists, "recall@10", relevant=held_out[:, None].tolist())
     negatives = np.random.default_rng(seed).integers(0, ITEMS, (USERS, 50))
     rows = np.take_along_axis(scores, np.column_stack([held_out, negatives]), axis=1)
     # ties are in random order

@@ -106,9 +106,7 @@ def test_sorted_negatives_do_not_warn():
     """Many recommenders score few items, and put all others last."""
     negatives = -np.sort(-np.maximum(AMONG[:, 1:], 0), axis=1)
     rows = np.column_stack([AMONG[:, 0], negatives])
-    assert not notes_of(
-        lambda: sm.correct(rows, "auc", "sampled", positive=0, **FULL)
-    )
+    assert not notes_of(lambda: sm.correct(rows, "auc", "sampled", positive=0, **FULL))
 
 
 def test_ties_that_decide_a_metric_show_both_ends():
@@ -196,9 +194,7 @@ def test_page_shows_notes(tmp_path):
     assert "This sample" in sound
     assert "Warnings about the data" not in sound
     for others in ({}, {"B": SAMPLED}):
-        heading = (
-            page({"A": N + 1 - TRUE, **others}).split("<h1")[1].split("</h1>")[0]
-        )
+        heading = page({"A": N + 1 - TRUE, **others}).split("<h1")[1].split("</h1>")[0]
         assert "warnings above" in heading
     assert "warnings above" not in page({"A": TRUE}).split("<h1")[1].split("</h1>")[0]
     both = {"A": TRUE, "B": np.sort(TRUE) + 1}
@@ -342,9 +338,7 @@ def test_command_writes_each_warning_once(run, form, to_file, tmp_path):
 def test_unknown_column_of_zeros_and_ones_warns():
     for marks in (LABELS, LABELS.astype(bool), 2.0 * LABELS - 1):
         relevant = SCORED_LISTS[["user_id", "item_id"]].assign(bought=marks)
-        messages = warnings_of(
-            sm.evaluate, SCORED_LISTS, "recall@1", relevant=relevant
-        )
+        messages = warnings_of(sm.evaluate, SCORED_LISTS, "recall@1", relevant=relevant)
         assert "column bought" in " ".join(messages)
     days = SCORED_LISTS[["user_id", "item_id"]].assign(day=np.arange(7))
     assert not warnings_of(sm.evaluate, SCORED_LISTS, "recall@1", relevant=days)
@@ -365,9 +359,7 @@ def test_new_items_of_a_cold_split_warn():
     lists = {f"u{user}": [3, *range(20, 9, -1)] for user in range(12)}
     options = {"relevant": {user: [3] for user in lists}}
     seen = {user: list(range(50, 70)) for user in lists}
-    result, messages = values_and_warnings(
-        sm.evaluate, lists, "recall@1", seen=seen, **options
-    )
+    result, messages = values_and_warnings(sm.evaluate, lists, "recall@1", seen=seen, **options)
     assert result == [1.0]
     assert "items" in messages
 
@@ -418,14 +410,10 @@ def test_warning_names_the_file_with_other_ids(tmp_path: Path) -> None:
     seen.write_text("user_id,item_id\n1.0,7\n2.0,8\n")
     with pytest.warns(sm.InputWarning) as caught:
         sm.check_negatives({1: [3], 2: [4]}, {1: [5], 2: [6]}, seen)
-    assert str(caught[0].message).startswith(
-        f"{seen}, seen: 0 of 2 ids of the users of seen"
-    )
+    assert str(caught[0].message).startswith(f"{seen}, seen: 0 of 2 ids of the users of seen")
 
 
 def test_same_ranks_of_every_user_warn():
-    table = pd.DataFrame(
-        {"user_id": np.repeat(np.arange(12), 3), "rank": [1, 2, 3] * 12}
-    )
+    table = pd.DataFrame({"user_id": np.repeat(np.arange(12), 3), "rank": [1, 2, 3] * 12})
     with warns_about("1, 2, 3"):
         assert values(sm.evaluate(table, "recall@3", n_items=60)) == [1.0]

@@ -316,25 +316,19 @@ def test_budget_error_names_only_named_recommenders():
     with pytest.raises(InputError, match=r"^result of recommender has shape"):
         sm.evaluate_on_budget(score_of_wrong_shape, "hit@5", **options)
     with pytest.raises(InputError, match=r"^b: result of recommender has shape"):
-        sm.evaluate_on_budget(
-            {"a": RANDOM_SCORES, "b": score_of_wrong_shape}, "hit@5", **options
-        )
+        sm.evaluate_on_budget({"a": RANDOM_SCORES, "b": score_of_wrong_shape}, "hit@5", **options)
 
 
 @pytest.mark.filterwarnings("ignore::sampled_metrics.InputWarning")
 def test_number_is_a_name_of_a_recommender():
-    (result,) = sm.compare(
-        {1: RANDOM_SCORES, 2: -RANDOM_SCORES}, "hit@5", relevant=RANDOM_ITEMS
-    )
+    (result,) = sm.compare({1: RANDOM_SCORES, 2: -RANDOM_SCORES}, "hit@5", relevant=RANDOM_ITEMS)
     assert (result.a, result.b) == ("1", "2")
 
 
 def test_half_precision_seen_items_on_a_budget_are_exact():
     """SciPy has no sparse matrices of half precision."""
     seen = SEEN.astype(np.float16)
-    results = sm.evaluate_on_budget(
-        SCORES, **(BUDGET | {"seen": seen, "budget": 9.0})
-    )
+    results = sm.evaluate_on_budget(SCORES, **(BUDGET | {"seen": seen, "budget": 9.0}))
     (value,) = results.to_frame()["value"]
     assert value == sm.evaluate(SCORES, "hr@1", relevant=HELD, seen=SEEN)[0].value
 

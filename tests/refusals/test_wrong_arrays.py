@@ -15,9 +15,7 @@ from sampled_metrics.ranks.data import as_ranks, as_sampled_ranks
 from tests.helpers.results import refusal_message
 
 
-@pytest.mark.parametrize(
-    "kind", ["?", "i1", "i8", "u2", "f2", "f4", "f8", ">f4", ">i8"]
-)
+@pytest.mark.parametrize("kind", ["?", "i1", "i8", "u2", "f2", "f4", "f8", ">f4", ">i8"])
 def test_array_of_one_or_two_dimensions_is_read(kind):
     for shape in ((3,), (1,), (2, 3), (1, 1)):
         array = np.ones(shape, kind)
@@ -107,9 +105,7 @@ def test_minus_infinity_is_not_a_candidate():
 def test_sampled_rank_out_of_range_is_refused(ranks, options):
     """Ranks among 10 negatives are 1 to 11, and there are at least 11 candidates."""
     sample_options = {"n_items": 50, "n_negatives": 10}
-    assert as_sampled_ranks(
-        np.array([1, 11]), **sample_options
-    ).sampled_ranks.tolist() == [1, 11]
+    assert as_sampled_ranks(np.array([1, 11]), **sample_options).sampled_ranks.tolist() == [1, 11]
     for data in (ranks, np.array(ranks)):
         with pytest.raises(sm.InputError):
             as_sampled_ranks(data, **(sample_options | options))
@@ -244,9 +240,7 @@ def test_error_inside_a_scoring_function_is_raised():
         lambda: sm.compare({"a": broken, "b": FULL_SCORES}, "hr@10", relevant=HELD),
         lambda: sm.report({"a": broken}, "/dev/null", "hr@10", relevant=HELD),
         lambda: sm.evaluate_on_budget(broken, "hr@10", relevant=HELD, seen=seen),
-        lambda: sm.evaluate_on_budget(
-            FULL_SCORES, "hr@10", relevant=HELD, seen=seen, proxy=broken
-        ),
+        lambda: sm.evaluate_on_budget(FULL_SCORES, "hr@10", relevant=HELD, seen=seen, proxy=broken),
     )
     for call in calls:
         with pytest.raises(IndexError) as caught:

@@ -86,9 +86,7 @@ def write_content(folder, name, content):
     """Write text, bytes, a table or an array to a file."""
     path = folder / name
     if isinstance(content, str):
-        path.write_text(
-            content.replace("|", "\n").replace("_Q0_", " Q0 "), encoding="utf-8"
-        )
+        path.write_text(content.replace("|", "\n").replace("_Q0_", " Q0 "), encoding="utf-8")
     elif isinstance(content, bytes):
         path.write_bytes(content)
     elif path.suffix == ".parquet":
@@ -114,9 +112,7 @@ def check_error(error, name, row, column, message):
     assert message in str(error)
 
 
-@pytest.mark.parametrize(
-    ("content", "row", "column", "message"), parse_cases(WRONG_RANKS, 3)
-)
+@pytest.mark.parametrize(("content", "row", "column", "message"), parse_cases(WRONG_RANKS, 3))
 def test_wrong_ranks_name_row_and_column(tmp_path, content, row, column, message):
     path = write_content(tmp_path, "r.csv", content)
     error = refusal(as_ranks, path, n_items=3541)
@@ -128,9 +124,7 @@ def test_wrong_ranks_name_row_and_column(tmp_path, content, row, column, message
     ("lists", "relevant", "name", "row", "column", "message"),
     parse_cases(WRONG_LISTS, 5),
 )
-def test_wrong_lists_name_row_and_column(
-    tmp_path, lists, relevant, name, row, column, message
-):
+def test_wrong_lists_name_row_and_column(tmp_path, lists, relevant, name, row, column, message):
     path = write_content(tmp_path, "r.csv", with_blanks(lists))
     relevant = write_content(tmp_path, "t.csv", with_blanks(relevant))
     error = refusal(as_ranks, path, relevant=relevant)
@@ -140,9 +134,7 @@ def test_wrong_lists_name_row_and_column(
 @pytest.mark.parametrize(
     ("content", "row", "column", "message"), parse_cases(WRONG_SAMPLED_RANKS, 3)
 )
-def test_wrong_sampled_ranks_name_row_and_column(
-    tmp_path, content, row, column, message
-):
+def test_wrong_sampled_ranks_name_row_and_column(tmp_path, content, row, column, message):
     path = write_content(tmp_path, "s.csv", content)
     error = refusal(as_sampled_ranks, path, n_negatives=99, n_items=200)
     check_error(error, "s", row, column, message)
@@ -207,9 +199,7 @@ DIAGONAL = [0, 1, 2]
          "duplicate item"),
     ],
 )  # fmt: skip
-def test_wrong_matrix_is_refused(
-    tmp_path, scores, relevant, seen, name, row, column, message
-):
+def test_wrong_matrix_is_refused(tmp_path, scores, relevant, seen, name, row, column, message):
     path, relevant, seen = (
         None if content is None else write_content(tmp_path, file, content)
         for file, content in (
@@ -222,9 +212,7 @@ def test_wrong_matrix_is_refused(
     check_error(error, name, row, column, message)
 
 
-@pytest.mark.parametrize(
-    "suffix", ["csv", "parquet", "npy", "npz", "run", "csv.gz", ""]
-)
+@pytest.mark.parametrize("suffix", ["csv", "parquet", "npy", "npz", "run", "csv.gz", ""])
 def test_missing_file_is_named(tmp_path, suffix):
     path = tmp_path / f"missing.{suffix}"
     for message, content in (
@@ -243,14 +231,10 @@ def test_message_is_one_short_line(tmp_path):
     path = write_content(tmp_path, "a\nb.csv", text)
     place = f"{tmp_path}/a b.csv, row 2, column rank: found x"
     assert refusal_message(as_ranks, path, n_items=9).startswith(place)
-    path = write_content(
-        tmp_path, "r.csv", 'rank,n_candidates|"' + "1,9|" * 1000 + '",9|'
-    )
+    path = write_content(tmp_path, "r.csv", 'rank,n_candidates|"' + "1,9|" * 1000 + '",9|')
     assert len(str(refusal(as_ranks, path))) < 250  # a long value is cut
     # The reader guesses types from the first rows; the last row contradicts the guess.
-    path = write_content(
-        tmp_path, "r.csv", "|".join(["rank", *["7"] * 300_000, "oops"])
-    )
+    path = write_content(tmp_path, "r.csv", "|".join(["rank", *["7"] * 300_000, "oops"]))
     error = refusal(as_ranks, path, n_items=9)
     assert (error.row, error.column) == (300_001, "rank")
 
@@ -276,9 +260,7 @@ def test_damaged_file_is_read_or_refused_in_one_line(tmp_path_factory, data):
     content = bytearray(files[name])
     for _ in range(data.draw(st.integers(1, 4))):
         place = data.draw(st.integers(0, len(content)))
-        content[place : place + data.draw(st.integers(0, 3))] = data.draw(
-            st.binary(max_size=4)
-        )
+        content[place : place + data.draw(st.integers(0, 3))] = data.draw(st.binary(max_size=4))
     path = write_content(folder, name, bytes(content))
     relevant = write_content(folder, "t.csv", "user_id,item_id|1,7|2,7|q1,d2")
     for reader, options in (
@@ -307,9 +289,7 @@ def evaluation(data, relevant, **options):
 
 def labelled_pairs(label):
     """Return two scored items for each of three users."""
-    return pd.DataFrame(
-        {"user_id": list("aabbcc"), "score": range(6), "label": label}
-    )
+    return pd.DataFrame({"user_id": list("aabbcc"), "score": range(6), "label": label})
 
 
 def catalogue(relevant, seen):

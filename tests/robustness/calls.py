@@ -46,9 +46,7 @@ def rank_batches(metrics, n_items, missing, confidence, scores, positive, users)
     """Rank two batches with one meter each, and merge them."""
     meters = []
     for _ in range(2):
-        meter = sm.RankMeter(
-            metrics, n_items=n_items, missing=missing, confidence=confidence
-        )
+        meter = sm.RankMeter(metrics, n_items=n_items, missing=missing, confidence=confidence)
         meter.update(scores, positive, users=users)
         meters.append(meter)
     meters[0].merge(meters[1]).ranks()
@@ -57,9 +55,7 @@ def rank_batches(metrics, n_items, missing, confidence, scores, positive, users)
 
 def rank_negatives(metrics, n_items, n_negatives, sampling, ranks, users):
     """Update a meter with sampled ranks."""
-    meter = sm.RankMeter(
-        metrics, n_items=n_items, n_negatives=n_negatives, sampling=sampling
-    )
+    meter = sm.RankMeter(metrics, n_items=n_items, n_negatives=n_negatives, sampling=sampling)
     meter.update(ranks=ranks, users=users)
     return meter.compute()
 
@@ -88,9 +84,7 @@ def cases():
             "HR@5": "0.5",
         }
     ]
-    whole = LISTS.assign(
-        label=(LISTS["item_id"] == np.repeat(HELD_OUT, ITEMS)).astype(int)
-    )
+    whole = LISTS.assign(label=(LISTS["item_id"] == np.repeat(HELD_OUT, ITEMS)).astype(int))
     top = np.argsort(-SCORES, axis=1)
     ranks = sm.Ranks([9, 9], [1, 2], [0, 0])
     sampled = sm.SampledRanks([1, 2], 50, 9)

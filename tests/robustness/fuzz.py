@@ -88,12 +88,8 @@ def changed_call(seed, number):
     chooser = random.Random(f"{seed}:{number}")  # noqa: S311 - no secret depends on it
     all_cases = cases()
     name = chooser.choice(sorted({name for name, *_ in all_cases}))
-    _, function, arguments = chooser.choice(
-        [case for case in all_cases if case[0] == name]
-    )
-    names = chooser.sample(
-        sorted(arguments), min(chooser.choice([0, 1, 1, 2]), len(arguments))
-    )
+    _, function, arguments = chooser.choice([case for case in all_cases if case[0] == name])
+    names = chooser.sample(sorted(arguments), min(chooser.choice([0, 1, 1, 2]), len(arguments)))
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # of matrices of numpy
         wrong = list(values()) if names else []
@@ -179,9 +175,7 @@ def make_chunk(kind, seed, numbers):
 
 def run_in_processes(kind, seed, numbers):
     """Make calls or runs in new processes; yield how each one ends, or that a process died."""
-    chunks = [
-        numbers[first : first + CHUNK] for first in range(0, len(numbers), CHUNK)
-    ]
+    chunks = [numbers[first : first + CHUNK] for first in range(0, len(numbers), CHUNK)]
     with (
         tempfile.TemporaryDirectory() as folder,
         ProcessPoolExecutor(
@@ -208,9 +202,7 @@ def fuzz(kind, number, seed):
     problems = {}
     for start in range(0, number, CHUNK * CHUNKS_OF_A_POOL):
         stop = min(start + CHUNK * CHUNKS_OF_A_POOL, number)
-        for index, name, end, problem in run_in_processes(
-            kind, seed, range(start, stop)
-        ):
+        for index, name, end, problem in run_in_processes(kind, seed, range(start, stop)):
             counts[name][end] += 1
             if end == "raw":
                 problems[index] = problem
@@ -277,9 +269,7 @@ def main(arguments=None):
         if number:
             totals = fuzz(kind, number, options.seed)
             raw, missing = raw + totals[0], missing + totals[1]
-    print(
-        f"{options.calls:,} calls and {options.runs:,} runs: {raw} raw, {missing} never returned"
-    )
+    print(f"{options.calls:,} calls and {options.runs:,} runs: {raw} raw, {missing} never returned")
     return int(raw + missing > 0)
 
 

@@ -85,9 +85,7 @@ def kill_runs(number, seed=0):
             is_killed = project.kill_when(COMMAND, moment)
             project.run("snakemake", "--unlock")
             done = project.run(*COMMAND)
-            is_same = done.returncode == 0 and expected == [
-                project.result(name) for name in NAMES
-            ]
+            is_same = done.returncode == 0 and expected == [project.result(name) for name in NAMES]
             bad += not is_same
             print(
                 f"{name:16} {'killed' if is_killed else 'ended'}: "

@@ -182,9 +182,7 @@ def polars_values(polars):
     yield polars.DataFrame()
     yield polars.DataFrame({"user_id": [None, 1], "item_id": [1, 2]})
     yield polars.DataFrame({"user_id": [1, 2], "item_id": [[1, 3], [2]]})
-    yield polars.from_pandas(TEST).with_columns(
-        polars.col("user_id").cast(polars.Float32)
-    )
+    yield polars.from_pandas(TEST).with_columns(polars.col("user_id").cast(polars.Float32))
     yield polars.from_pandas(LISTS).with_columns(
         polars.col("user_id").cast(polars.String).cast(polars.Categorical),
         polars.col("score").cast(polars.Decimal(20, 6)),
@@ -232,10 +230,7 @@ def xarray_values(xarray):
 
 
 def ranx_values(ranx):
-    run = {
-        f"u{user}": {f"i{i}": row[i] for i in (0, 3)}
-        for user, row in enumerate(SCORES)
-    }
+    run = {f"u{user}": {f"i{i}": row[i] for i in (0, 3)} for user, row in enumerate(SCORES)}
     qrels = {f"u{user}": {f"i{item}": 1} for user, item in enumerate(HELD_OUT)}
     yield ranx.Run(run)
     yield ranx.Qrels(qrels)

@@ -39,9 +39,7 @@ class TestDraws:
         counts = histograms(alike, m, generators(1, 4), **options)
         if shared:  # by two evaluations
             places = [generators(1, seed) for seed in (11, 12)]
-            repetitions = shared_histograms(
-                alike, m, generators(1, 4), places, **options
-            )
+            repetitions = shared_histograms(alike, m, generators(1, 4), places, **options)
             counts = repetitions[:, 0]
             assert counts.shape == (2, m + 1)
         probability = np.array(enumerated_distribution(*user, m, **options))

@@ -51,9 +51,7 @@ def uniform(seed: int = 0) -> np.ndarray:
 def test_draws_of_all_sets_are_equally_likely():
     # Items 0 and 5 are excluded; three of 1, 2, 3, 4 are drawn.
     excluded = np.array([[1, 1, 0, 0, 0, 1], [1, 0, 0, 0, 0, 1]])
-    drawn = [
-        draw_negatives(csr_array(excluded), 3, seed=seed)[1] for seed in range(800)
-    ]
+    drawn = [draw_negatives(csr_array(excluded), 3, seed=seed)[1] for seed in range(800)]
     sets = Counter(tuple(sorted(items)) for items in drawn)
     assert set(sets) == set(combinations([1, 2, 3, 4], 3))
     assert chisquare(list(sets.values())).pvalue > 1e-3
@@ -145,13 +143,9 @@ def chi_square_test(n_items, drawn, candidates, share):
 def checks_by_loops(drawn, seen, held_out):
     """Found and expected numbers of `check_drawn_negatives`, by loops over users and items."""
     n_items = seen.shape[1]
-    pairs = [
-        (user, item) for user, negatives in enumerate(drawn) for item in negatives
-    ]
+    pairs = [(user, item) for user, negatives in enumerate(drawn) for item in negatives]
     n_seen = sum(seen[pair] and not held_out[pair] for pair in pairs)
-    n_held = sum(
-        any(held_out[user, negatives]) for user, negatives in enumerate(drawn)
-    )
+    n_held = sum(any(held_out[user, negatives]) for user, negatives in enumerate(drawn))
     drawn = [
         [item for item in negatives if not held_out[user, item]]
         for user, negatives in enumerate(drawn)
@@ -171,9 +165,7 @@ def checks_by_loops(drawn, seen, held_out):
             1 - (len(negatives) - 1) / (max(len(allowed), 2) - 1)
             for negatives, allowed in zip(drawn, candidates, strict=True)
         ]
-    expected_seen = sum(
-        len(negatives) * seen[user].sum() for user, negatives in enumerate(drawn)
-    )
+    expected_seen = sum(len(negatives) * seen[user].sum() for user, negatives in enumerate(drawn))
     checks = {
         "held-out item": (n_held, 0.0),
         "seen items": (n_seen, 0.0),
@@ -246,9 +238,7 @@ def test_duplicates_are_compared_with_replacement(repeated):
 def test_uniformity_by_hand():
     """12 draws of one item and 4 of another, 8 expected of each: 4^2/8 + 4^2/8 = 4."""
     nothing = csr_array((16, 2))
-    checks = check_drawn_negatives(
-        np.arange(16), np.repeat([0, 1], [12, 4]), nothing, nothing
-    )
+    checks = check_drawn_negatives(np.arange(16), np.repeat([0, 1], [12, 4]), nothing, nothing)
     uniformity = {check.name: check for check in checks}["uniformity"]
     assert (uniformity.found, uniformity.expected) == (4.0, 1.0)
     assert uniformity.p_value == pytest.approx(chi2.sf(4.0, 1))
@@ -274,9 +264,7 @@ def test_command_remarks_and_unknown_ids(run, tmp_path, monkeypatch):
         table.sample(frac=1.0, random_state=0).to_csv(f"{name}.csv", index=False)
     command = ("check-negatives", "--seen", "seen.csv", "--relevant", "held.csv")
     assert "300 users have their held-out item" in run(*command, "held.csv").stdout
-    pd.DataFrame({"user_id": [3, 999], "item_id": ["i001", "i002"]}).to_csv(
-        "drawn.csv"
-    )
+    pd.DataFrame({"user_id": [3, 999], "item_id": ["i001", "i002"]}).to_csv("drawn.csv")
     refused = run(*command, "drawn.csv").stderr
     assert "drawn.csv, row 2, column user_id" in refused
     held_out = pd.read_csv("held.csv")[:1]

@@ -40,11 +40,7 @@ def exact_probability(rank, n, m, i, sampling):
         return Fraction(comb(rank - 1, i) * comb(n - rank, m - i), comb(n - 1, m))
     # t draws hit i of the better items, and m - t draws hit j of the worse ones
     ways = sum(
-        comb(m, t)
-        * comb(rank - 1, i)
-        * onto(t, i)
-        * comb(n - rank, j)
-        * onto(m - t, j)
+        comb(m, t) * comb(rank - 1, i) * onto(t, i) * comb(n - rank, j) * onto(m - t, j)
         for t in range(i, m + 1)
         for j in range(m - t + 1)
     )
@@ -60,9 +56,7 @@ class TestPmf:
         assert pmf(2, 4, 2, WITHOUT)[0] == pytest.approx([1 / 3, 2 / 3, 0], rel=1e-14)
 
     @pytest.mark.parametrize("sampling", [WITH, WITHOUT])
-    @pytest.mark.parametrize(
-        ("n", "m"), [(3541, 100), (10**6, 100), (3541, 3000), (101, 100)]
-    )
+    @pytest.mark.parametrize(("n", "m"), [(3541, 100), (10**6, 100), (3541, 3000), (101, 100)])
     def test_pmf_matches_exact_fractions(self, sampling, n, m):
         for rank in {1, 2, 12, n // 7, n // 2, n - 1, n}:
             row = pmf(rank, n, m, sampling)[0]
@@ -72,9 +66,7 @@ class TestPmf:
                 assert row[i] == pytest.approx(float(exact), rel=2e-12, abs=error)
 
     @pytest.mark.parametrize("sampling", list(Sampling))
-    @pytest.mark.parametrize(
-        ("n", "m"), [(3541, 1500), (301, 300), (200, 5), (2000, 1990)]
-    )
+    @pytest.mark.parametrize(("n", "m"), [(3541, 1500), (301, 300), (200, 5), (2000, 1990)])
     def test_likely_columns_omit_negligible_probability(self, sampling, n, m):
         m = min(m, 60) if sampling is DISTINCT else m
         for least in {1, 2, n // 3, n // 2, n - 1, n}:
@@ -93,10 +85,7 @@ class TestPmf:
     def test_distinct_matches_exact_fractions(self, n, m):
         for rank in {1, 2, n // 2, n}:
             row = pmf(rank, n, m, DISTINCT)[0]
-            exact = [
-                float(exact_probability(rank, n, m, i, DISTINCT))
-                for i in range(m + 1)
-            ]
+            exact = [float(exact_probability(rank, n, m, i, DISTINCT)) for i in range(m + 1)]
             assert row == pytest.approx(exact, rel=1e-11, abs=1e-15)
 
     def test_distinct_last_rank_has_positive_probability(self):
@@ -143,9 +132,7 @@ def test_distinct_pmf_does_not_depend_on_other_rows():
     together = pmf(n, n, m, DISTINCT)
     for row, size in enumerate(n.tolist()):
         assert np.array_equal(together[row], pmf(size, size, m, DISTINCT)[0])
-        exact = [
-            float(exact_probability(size, size, m, i, DISTINCT)) for i in range(m + 1)
-        ]
+        exact = [float(exact_probability(size, size, m, i, DISTINCT)) for i in range(m + 1)]
         assert together[row] == pytest.approx(exact, rel=1e-11, abs=1e-17)
 
 
@@ -160,9 +147,7 @@ class TestDistribution:
                     records = Ranks([n], [better], [tied])
                     (ours,) = sampled_rank_distribution(records, m, sampling, ties)
                     counts = (n, better, tied, m)
-                    listed = enumerated_distribution(
-                        *counts, sampling=sampling, ties=ties
-                    )
+                    listed = enumerated_distribution(*counts, sampling=sampling, ties=ties)
                     assert ours == pytest.approx(listed, abs=2e-15)
 
     def test_impossible_ranks_have_probability_0(self):
@@ -196,9 +181,7 @@ class TestDistribution:
     )
     def test_refuses(self, options, message):
         with pytest.raises(InputError, match=message):
-            histograms(
-                Ranks([10], [3], [0]), **({"m": 2, "generators": []} | options)
-            )
+            histograms(Ranks([10], [3], [0]), **({"m": 2, "generators": []} | options))
 
 
 def test_distinct_distribution_of_several_sizes_matches_each():

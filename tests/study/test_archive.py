@@ -37,15 +37,11 @@ def server(tmp_path):
             if answer.isdigit():
                 self.send_error(int(answer))
                 return
-            body = (
-                b"<html>Please log in.</html>" if answer == "page" else state.content
-            )
+            body = b"<html>Please log in.</html>" if answer == "page" else state.content
             self.send_response(200)
             self.send_header("Content-Length", str(len(body)))
             self.end_headers()
-            self.wfile.write(
-                body[:40] if answer in {"truncated", "stalled"} else body
-            )
+            self.wfile.write(body[:40] if answer in {"truncated", "stalled"} else body)
             if answer == "stalled":
                 released.wait(10)
 
@@ -55,9 +51,7 @@ def server(tmp_path):
     running = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
     running.daemon_threads = True
     state.url = f"http://127.0.0.1:{running.server_port}/ml-1m.zip"
-    thread = threading.Thread(
-        target=running.serve_forever, kwargs={"poll_interval": 0.01}
-    )
+    thread = threading.Thread(target=running.serve_forever, kwargs={"poll_interval": 0.01})
     thread.start()
     yield state
     released.set()
@@ -141,9 +135,7 @@ def test_archive_without_checksum_must_be_zip(tmp_path, server, pauses):
     assert (source.archive_is_official, source.ratings_is_official) == (None, None)
     assert source.ratings_sha256 == hashlib.sha256(text).hexdigest()
     assert (server.requests, len(pauses)) == (1, 0)
-    assert (
-        fetch_archive(tmp_path, server.url, name="ml-latest-small").origin == "cache"
-    )
+    assert fetch_archive(tmp_path, server.url, name="ml-latest-small").origin == "cache"
     server.answers = ["page"]
     other = tmp_path / "other"
     with pytest.raises(InputError, match=r"dataset\.archive"):

@@ -30,9 +30,7 @@ def numbers_of(page):
 
 def rows_of(page):
     numbers = numbers_of(page)
-    rows = [
-        dict(zip(numbers["columns"], row, strict=True)) for row in numbers["rows"]
-    ]
+    rows = [dict(zip(numbers["columns"], row, strict=True)) for row in numbers["rows"]]
     for row in rows:
         for name in SHARED_COLUMNS:
             row[name] = numbers["texts"][name][row[name]]
@@ -124,10 +122,7 @@ def test_row_has_all_numbers_and_texts():
         "runs": "5",
     }
     row, checked = one_row(**about, **{"exact HR@10": "0.21"})
-    assert {
-        name: row[name]
-        for name in ("model", "metric", "value", "measured", "standing")
-    } == {
+    assert {name: row[name] for name in ("model", "metric", "value", "measured", "standing")} == {
         "model": "M",
         "metric": "HR@10",
         "value": "0.8245",
@@ -177,9 +172,7 @@ def test_remarks(changed, remark):
     if "exact HR@10" in changed:
         assert row["standing"] == ("outside" if remark else "inside")
     assert (row["low"] is None) == (remark in ("do not fit", "by popularity"))
-    assert row["way"] == (
-        "by popularity" if "sampling" in changed else "without-replacement"
-    )
+    assert row["way"] == ("by popularity" if "sampling" in changed else "without-replacement")
 
 
 def test_shared_texts_are_stored_once():
@@ -239,13 +232,9 @@ def test_committed_atlas_matches_literature():
     for of_page, row in zip(shown, rows, strict=True):
         printed = " ".join(f"{name}={text}" for name, text in row.printed.items())
         assert of_page["printed"] == printed, "make measure PAGE=literature"
-    for (
-        name
-    ) in STYLES:  # the page is written by a command, not after each change of a style
+    for name in STYLES:  # the page is written by a command, not after each change of a style
         (style,) = (ROOT / "src").glob(f"*/page*/static/{name}.css")
-        assert style.read_text("utf-8").strip() in page, (
-            "make measure PAGE=literature"
-        )
+        assert style.read_text("utf-8").strip() in page, "make measure PAGE=literature"
     assert len(page.encode()) <= 250_000
     links = re.findall(r"(?:src|href)=\"(?!#|data:)([^\"]*)", page)  # all in one file
     assert {link.split("/")[2] for link in links} == {"doi.org"}
@@ -274,10 +263,7 @@ def test_source_kinds_match_evidence():
     counts = Counter(row.details["kind"] for row in rows)
     assert counts == {"paper": 74, "authors": 15, "reproduction": 92, "other": 267}
     head = PAGE.read_text(encoding="utf-8").split("</header>")[0]
-    assert (
-        "74 of 6 papers, 15 of 3 authors&#39; logs, 92 of 13 reproductions, 267 of 21"
-        in head
-    )
+    assert "74 of 6 papers, 15 of 3 authors&#39; logs, 92 of 13 reproductions, 267 of 21" in head
 
 
 def test_row_further_metrics_and_kinds():
@@ -288,8 +274,7 @@ def test_row_further_metrics_and_kinds():
     page = atlas(read_printed(table), check(table))
     numbers = numbers_of(page)
     further = [
-        dict(zip(["row", *numbers["of_metric"]], x, strict=True))
-        for x in numbers["further"]
+        dict(zip(["row", *numbers["of_metric"]], x, strict=True)) for x in numbers["further"]
     ]
     assert [(x["row"], x["metric"]) for x in further] == [
         (0, "NDCG@10"),

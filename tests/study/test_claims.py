@@ -27,9 +27,7 @@ def published_run(sizes=(1010.0, 59.0), changes=()):
     cells = PUBLISHED[PUBLISHED["table"] >= 3].astype({"value": float}).set_index(KEY)
     for *key, value in changes:
         cells.loc[tuple(key), "value"] = value
-    cells = cells.assign(
-        expected=cells["value"], expected_std=pd.to_numeric(cells["std"])
-    )
+    cells = cells.assign(expected=cells["value"], expected_std=pd.to_numeric(cells["std"]))
     more = [(SIZES[0], "X vs Y", SIZES[1], name, m)
             for name, m in zip(("Sampled", "BV 0.1"), sizes, strict=True)]  # fmt: skip
     users = {"top 100": 2310, "bottom half": 299}
@@ -54,9 +52,7 @@ def test_claims_are_unique_and_in_order():
 
 @pytest.fixture(scope="module")
 def table():
-    return ledger(
-        published_run(), printed_run(PUBLISHED), [published_run(), published_run()]
-    )
+    return ledger(published_run(), printed_run(PUBLISHED), [published_run(), published_run()])
 
 
 def test_claims_on_printed_tables(table):
@@ -105,9 +101,7 @@ class StubRun:
         ([True], {"published": ""}, "holds", "does not hold in the published tables"),
     ],
 )  # fmt: skip
-def test_claim_verdict_follows_outcomes(
-    monkeypatch, outcomes, options, verdict, note
-):
+def test_claim_verdict_follows_outcomes(monkeypatch, outcomes, options, verdict, note):
     claim = {"section": "4.2", "quote": "quote", "published": "print", "note": "", "if_not": "",
              "measurement": "any", "varies_with": ""} | options  # fmt: skip
     monkeypatch.setattr(module, "claims", lambda: [claim])
@@ -216,9 +210,7 @@ SETTINGS = ExperimentSettings(n_negatives=10)
 
 def test_starts_table_and_spread_by_hand():
     # exact AP of the three starts: 1, 1/2 and 1/4
-    starts = [
-        Ranks(np.full(4, 50), np.full(4, b), np.zeros(4, int)) for b in (0, 1, 3)
-    ]
+    starts = [Ranks(np.full(4, 50), np.full(4, b), np.zeros(4, int)) for b in (0, 1, 3)]
     other = Ranks(np.full(4, 50), np.full(4, 9), np.zeros(4, int))
     one = SETTINGS.replaced(metrics=("ap",), estimators=("sampled",), repetitions=10)
     table = starts_table("X", starts, {"Y": other}, one)
@@ -229,15 +221,11 @@ def test_starts_table_and_spread_by_hand():
     assert cells[5, "X", "bottom half"].tolist() == [0] * 3
     # Recall@10 is 1 for X and Y in full rankings, so no m orders them
     assert cells[6, "X vs Y", "Sampled"].isna().all()
-    sampled = table[
-        (table["table"] == 3) & (table["row"] == "Y") & (table["column"] == "Sampled")
-    ]
+    sampled = table[(table["table"] == 3) & (table["row"] == "Y") & (table["column"] == "Sampled")]
     assert (sampled["value"].nunique(), sampled["expected"].nunique()) == (3, 1)
     spread = spread_table("X", table, {"Y": other}, one)
     cells = spread.set_index(["table", "row", "column"])["spread"]
-    assert cells[3, "X", "Exact"] == pytest.approx(
-        np.sqrt(2) * np.std([100, 50, 25], ddof=1)
-    )
+    assert cells[3, "X", "Exact"] == pytest.approx(np.sqrt(2) * np.std([100, 50, 25], ddof=1))
     assert set(spread["row"]) == {"X", "X vs Y"}
     assert 0 <= cells[4, "X vs Y", "Sampled"] <= 100
     assert set(spread["cause"]) == {"initialisation of X"}
@@ -247,9 +235,7 @@ def test_spread_over_ties_closed_form():
     # e + 1 = 3 equally likely ranks 1, 2, 3 of AP: variance of (1, 1/2, 1/3) over 400 users
     records = Ranks(np.full(400, 20), np.zeros(400, int), np.full(400, 2))
     none = pd.DataFrame(columns=COLUMNS)
-    table = spread_table(
-        "X", none, {"Z": records}, SETTINGS.replaced(metrics=("ap",))
-    )
+    table = spread_table("X", none, {"Z": records}, SETTINGS.replaced(metrics=("ap",)))
     exact = 100 * np.sqrt(np.var([1, 1 / 2, 1 / 3]) / 400)
     assert table["spread"].item() == pytest.approx(exact, rel=4 / np.sqrt(2 * 1000))
 

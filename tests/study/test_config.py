@@ -105,9 +105,7 @@ def test_papers_study_values():
     x_settings = paper.recommender("X").settings.model_dump(by_alias=True)
     assert x_settings == STUDY["recommenders"][0]["settings"]
     identity = paper.identity()
-    assert identity["seeds"] == dict.fromkeys(
-        ("split", "exact", "toy", "experiment", "X"), 0
-    )
+    assert identity["seeds"] == dict.fromkeys(("split", "exact", "toy", "experiment", "X"), 0)
     assert (identity["ranks"], len(identity["config_sha256"])) == ("trained", 64)
 
 
@@ -219,9 +217,7 @@ OF_MOVIELENS = {"source": {"dataset": "ml-1m"}, "split": {"method": "leave-last-
         ({}, SHOP, False),
     ],
 )
-def test_results_of_other_data_are_refused(
-    tmp_path, monkeypatch, record, changes, is_refused
-):
+def test_results_of_other_data_are_refused(tmp_path, monkeypatch, record, changes, is_refused):
     monkeypatch.chdir(tmp_path)
     (tmp_path / "results").mkdir()
     (tmp_path / "results/provenance.json").write_text(json.dumps(record))
@@ -364,9 +360,7 @@ def test_wrong_command_line_text_is_quoted(place, value, beginning, end):
 # Models of settings.
 
 
-for module in pkgutil.walk_packages(
-    sampled_metrics_study.__path__, "sampled_metrics_study."
-):
+for module in pkgutil.walk_packages(sampled_metrics_study.__path__, "sampled_metrics_study."):
     if not module.name.endswith((".ncf", ".audit", ".reference")):
         importlib.import_module(module.name)
 
@@ -456,9 +450,7 @@ def test_validators_are_functions(model):
 
 def test_validators_are_discovered():
     toy = next(model for model in MODELS if model.__name__ == "ToySettings")
-    experiment = next(
-        model for model in MODELS if model.__name__ == "ExperimentSettings"
-    )
+    experiment = next(model for model in MODELS if model.__name__ == "ExperimentSettings")
     assert any(validators_of_model(toy))
     assert len(list(validators_of_model(experiment))) >= 6
 
@@ -518,7 +510,5 @@ def test_other_studies_use_default_choices():
         chosen = study(changes).experiment
         assert (chosen.ties, chosen.divisor, chosen.assumed_sampling) == usual
         assert chosen.correction_sampling == chosen.sampling
-        experiment = study(
-            changes, {"experiment": {"ties": "paper", "divisor": "m+1"}}
-        ).experiment
+        experiment = study(changes, {"experiment": {"ties": "paper", "divisor": "m+1"}}).experiment
         assert (experiment.ties, experiment.divisor) == ("paper", "m+1")

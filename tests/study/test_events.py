@@ -58,9 +58,7 @@ COUNTS = {
 def archive_of(tmp_path_factory):
     """A function that writes a text into an archive."""
     path = tmp_path_factory.mktemp("archives") / "a.zip"
-    return lambda name, text: write_archive(
-        path, text.encode("latin-1"), CATALOGUE[name].member
-    )
+    return lambda name, text: write_archive(path, text.encode("latin-1"), CATALOGUE[name].member)
 
 
 def columns_of(events):
@@ -72,17 +70,12 @@ def test_catalogue_is_complete():
     assert CATALOGUE.keys() == LINES.keys()
     for name, dataset in CATALOGUE.items():
         assert tuple(dataset.counts.values()) == COUNTS[name]
-        assert (
-            dataset.url
-            == f"https://files.grouplens.org/datasets/movielens/{name}.zip"
-        )
+        assert dataset.url == f"https://files.grouplens.org/datasets/movielens/{name}.zip"
         # an MD5 has 32 and a SHA-256 has 64 hexadecimal digits
         form = r"md5:[0-9a-f]{32}|sha256:[0-9a-f]{64}"
         assert dataset.checksum is None or re.fullmatch(form, dataset.checksum)
         assert "no commercial use without permission" in dataset.licence
-    assert [name for name in CATALOGUE if CATALOGUE[name].checksum is None] == [
-        "ml-latest-small"
-    ]
+    assert [name for name in CATALOGUE if CATALOGUE[name].checksum is None] == ["ml-latest-small"]
     assert CATALOGUE["ml-1m"].licence_url.endswith("/movielens/ml-1m-README.txt")
     assert CATALOGUE["ml-32m"].licence_url.endswith("/movielens/ml-32m-README.html")
     assert "10.1145/2827872" in CITATION
@@ -146,9 +139,7 @@ def test_read_ratings_accepts_scale_only(archive_of, name):
 
 TABS = "user, item, rating, timestamp with tabs between, whole numbers and a rating of 1, 2 ... 5"
 COLONS = "user::item::rating::timestamp, whole numbers and a rating of 1, 2 ... 5"
-HALF_COLONS = (
-    "user::item::rating::timestamp, whole numbers and a rating of 0.5, 1 ... 5"
-)
+HALF_COLONS = "user::item::rating::timestamp, whole numbers and a rating of 0.5, 1 ... 5"
 COMMAS = "user,item,rating,timestamp, whole numbers and a rating of 0.5, 1 ... 5"
 NOT_AS_IN_ITS_DATASET = [
     ("ml-100k", TABS, ["1::2::3::4", "1\t2\t3.5\t4", "1\t\t3\t4"]),
@@ -228,9 +219,7 @@ def test_fault_in_any_block_has_line_number(archive_of, at):
 
 
 def test_missing_header_or_ratings_is_refused(archive_of):
-    with pytest.raises(
-        InputError, match=f"line 1: found '1,10,5.0,7'; .*the header {HEADER}"
-    ):
+    with pytest.raises(InputError, match=f"line 1: found '1,10,5.0,7'; .*the header {HEADER}"):
         read_ratings(archive_of("ml-20m", "1,10,5.0,7"), CATALOGUE["ml-20m"])
     for name, text in (("ml-20m", f"{HEADER}\n"), ("ml-1m", "")):
         with pytest.raises(InputError, match="ratings"):
@@ -250,9 +239,7 @@ def test_damaged_archive_is_refused(tmp_path):
     path.write_bytes(content)
     for name in ("text.zip", "other.zip", "gone.zip", "damaged.zip"):
         for read in (read_ratings, read_member_of_1m):
-            with pytest.raises(
-                InputError, match=rf"{name}: not a readable MovieLens 1M archive"
-            ):
+            with pytest.raises(InputError, match=rf"{name}: not a readable MovieLens 1M archive"):
                 read(tmp_path / name)
 
 
@@ -264,9 +251,7 @@ def test_duplicate_member_is_refused(tmp_path):
     ):
         zipped.writestr("ml-1m/ratings.dat", b"1::10::1::1\n")
     for read in (read_ratings, read_member_of_1m):
-        with pytest.raises(
-            InputError, match=r"twice\.zip: ml-1m/ratings\.dat is in .* than once"
-        ):
+        with pytest.raises(InputError, match=r"twice\.zip: ml-1m/ratings\.dat is in .* than once"):
             read(path)
 
 
@@ -286,9 +271,7 @@ for read in (read_ratings, lambda path: fetch(path.parent / "out.zip", settings)
 """
 
 
-@pytest.mark.parametrize(
-    "megabytes", [70, pytest.param(1000, marks=pytest.mark.long)]
-)
+@pytest.mark.parametrize("megabytes", [70, pytest.param(1000, marks=pytest.mark.long)])
 def test_zip_bomb_is_refused_within_memory(tmp_path, megabytes):
     path, lines = tmp_path / "bomb.zip", b"1::10::5::978300760\n" * 50_000
     with (
@@ -306,9 +289,7 @@ def test_zip_bomb_is_refused_within_memory(tmp_path, megabytes):
     )  # fmt: skip
     size = f"{megabytes * 1_000_000:,} bytes; expected at most 67,108,864"
     refused = f"bomb.zip: ml-1m/ratings.dat has {size}"
-    assert [
-        line.removeprefix(f"{tmp_path}/") for line in done.stdout.splitlines()
-    ] == [refused] * 2
+    assert [line.removeprefix(f"{tmp_path}/") for line in done.stdout.splitlines()] == [refused] * 2
     assert not (tmp_path / "out.zip").exists()
 
 
@@ -332,9 +313,7 @@ def read_table(tmp_path):
         if isinstance(content, dict):
             pq.write_table(pa.table(content), path)
         else:
-            path.write_bytes(
-                content if isinstance(content, bytes) else content.encode()
-            )
+            path.write_bytes(content if isinstance(content, bytes) else content.encode())
         return read_interactions(path, Columns(**columns or {}), separator)
 
     return reader
@@ -349,9 +328,7 @@ def published_pairs(events):
 
 
 def test_read_table_default_columns(read_table):
-    events = read_table(
-        "timestamp,item,other,user,rating\n9,20,x,1,3.5\n5,10,y,1,0\n"
-    )
+    events = read_table("timestamp,item,other,user,rating\n9,20,x,1,3.5\n5,10,y,1,0\n")
     assert published_pairs(events) == [(1, 20), (1, 10)]
     assert events.timestamp.tolist() == [9, 5]
     assert events.rating.tolist() == [3.5, 0]
@@ -391,9 +368,7 @@ class TestIds:
         assert events.user_names.tolist() == [7, 2**40]
         assert events.user_names.dtype == np.int64
 
-    @pytest.mark.parametrize(
-        "odd", ["007", "+7", "-0", "7.0", "0x7", "9" * 30, "NA", "null"]
-    )
+    @pytest.mark.parametrize("odd", ["007", "+7", "-0", "7.0", "0x7", "9" * 30, "NA", "null"])
     def test_odd_spelling_makes_all_ids_text(self, read_table, odd):
         events = read_table(f"user,item\n{odd},1\n7,1\n12,1\n")
         assert published_pairs(events) == [(odd, 1), ("7", 1), ("12", 1)]
@@ -414,9 +389,7 @@ class TestIds:
     )
     def test_columns_of_parquet(self, read_table, column):
         events = read_table({"user": column, "item": [1, 2, 3]}, "a.parquet")
-        assert published_pairs(events) == list(
-            zip(column.to_pylist(), [1, 2, 3], strict=True)
-        )
+        assert published_pairs(events) == list(zip(column.to_pylist(), [1, 2, 3], strict=True))
         if events.user_names is not None:
             assert events.user_names.tolist() == sorted(set(column.to_pylist()))
 
@@ -431,9 +404,7 @@ def test_ids_round_trip(tmp_path_factory, rows):
     pairs = published_pairs(read_interactions(path))
     canonical = all(re.fullmatch("0|-?[1-9][0-9]{0,17}", user) for user in users)
     assert [item for _, item in pairs] == list(items)
-    assert [user for user, _ in pairs] == (
-        list(map(int, users)) if canonical else list(users)
-    )
+    assert [user for user, _ in pairs] == (list(map(int, users)) if canonical else list(users))
 
 
 MANY = "user,item,rating,timestamp\n1,20,4.5,7\n\n2,30,5,8\n"

@@ -16,9 +16,7 @@ def test_exact_table_by_hand(tmp_path):
     # ranks 1 and 2-4 (uniform) among 11: AP (1 + (1/2 + 1/3 + 1/4)/3)/2, AUC (1 + 8/10)/2
     ranks = {"A": Ranks([11, 11], [0, 1], [0, 2], source="hand")}
     settings = ExactSettings(metrics=("auc", "ap"), ties=("optimistic", "expected"))
-    write_exact(
-        exact_table(ranks, settings), "hand", tmp_path / "e.csv", tmp_path / "e.md"
-    )
+    write_exact(exact_table(ranks, settings), "hand", tmp_path / "e.csv", tmp_path / "e.md")
     ap = 100 * (1 + (1 / 2 + 1 / 3 + 1 / 4) / 3) / 2
     assert (tmp_path / "e.csv").read_text() == (
         "recommender,metric,ties,value\n"
@@ -29,9 +27,7 @@ def test_exact_table_by_hand(tmp_path):
     )
     # columns and lines are in the order of the settings, not of the alphabet
     lines = (tmp_path / "e.md").read_text().splitlines()[2:]
-    head, _, *rows = [
-        [cell.strip() for cell in line.split("|")[1:-1]] for line in lines
-    ]
+    head, _, *rows = [[cell.strip() for cell in line.split("|")[1:-1]] for line in lines]
     assert head == ["recommender", "ties", "auc", "ap"]
     assert rows == [
         ["A", "optimistic", "95.00", "75.00"],
@@ -50,17 +46,12 @@ def population():
     better = {name: np.floor(N * u**power).astype(int)
               for name, u, power in zip("ABC", rng, (1.5, 3.0, 1.0), strict=True)}  # fmt: skip
     users = np.arange(300)
-    return {
-        name: Ranks(users * 0 + N, b, users * 0, users=users)
-        for name, b in better.items()
-    }
+    return {name: Ranks(users * 0 + N, b, users * 0, users=users) for name, b in better.items()}
 
 
 def test_allowed_ranges_match_direct_computation(population):
     table = allowed_ranges(population, METRICS, seed=3, sizes=(*SIZES, N, 1000))
-    assert set(table["n_negatives"]) == set(SIZES), (
-        "no sample is as large as the candidates"
-    )
+    assert set(table["n_negatives"]) == set(SIZES), "no sample is as large as the candidates"
     measures = [parse_measure(name) for name in METRICS]
     range_of = table.set_index(["metric", "n_negatives", "a", "b"])
     exact = {name: np.array([np.mean(r.n_better < 10), np.mean(1 / (1 + r.n_better))])
@@ -69,20 +60,11 @@ def test_allowed_ranges_match_direct_computation(population):
         samples = {}
         for name, full in population.items():
             rng = generator(3, "ranges", name, m)
-            sampled_ranks = draw_sampled_ranks(
-                full, m, rng, "without-replacement", "random"
-            )
-            samples[name] = SampledRanks(
-                sampled_ranks, full.n_candidates, m, users=full.users
-            )
-        wanted = {
-            (name, ""): metric_ranges(measures, one) for name, one in samples.items()
-        }
+            sampled_ranks = draw_sampled_ranks(full, m, rng, "without-replacement", "random")
+            samples[name] = SampledRanks(sampled_ranks, full.n_candidates, m, users=full.users)
+        wanted = {(name, ""): metric_ranges(measures, one) for name, one in samples.items()}
         pairs = ("AB", "AC", "BC")
-        wanted |= {
-            (a, b): difference_ranges(measures, samples[a], samples[b])
-            for a, b in pairs
-        }
+        wanted |= {(a, b): difference_ranges(measures, samples[a], samples[b]) for a, b in pairs}
         for place, metric in enumerate(METRICS):
             for (a, b), one in wanted.items():
                 low, high = range_of.loc[(metric, m, a, b)]

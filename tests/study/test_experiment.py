@@ -51,25 +51,18 @@ def ranks():
 
 @pytest.fixture(scope="module")
 def experiments(ranks):
-    return {
-        name: run_experiment(name, records, SETTINGS)
-        for name, records in ranks.items()
-    }
+    return {name: run_experiment(name, records, SETTINGS) for name, records in ranks.items()}
 
 
 def test_simulation_agrees_with_closed_form(experiments):
     for experiment in experiments.values():
         (mean, sd), repeated = experiment.expected, experiment.repeated
         assert (abs(repeated.mean(axis=-1) - mean) <= 4 * sd / np.sqrt(100)).all()
-        assert (
-            abs(repeated.std(axis=-1, ddof=1) - sd) <= 4 * sd / np.sqrt(2 * 99)
-        ).all()
+        assert (abs(repeated.std(axis=-1, ddof=1) - sd) <= 4 * sd / np.sqrt(2 * 99)).all()
     cells = table4(experiments)
     # Equal estimates count half in the closed form but not in the simulated count. Allow for
     # 2 % of equal pairs: recall by rank-estimate counts whole users, so equality is likely.
-    assert (
-        abs(cells["value"] - cells["expected"]) <= 4 * cells["expected_std"] + 1.0
-    ).all()
+    assert (abs(cells["value"] - cells["expected"]) <= 4 * cells["expected_std"] + 1.0).all()
     assert len(cells) == 3 * 4 * 7
     # Rank Estimate and CLS of Recall@10 are both multiples of 1[sampled rank = 1].
     counts = cells.set_index(["metric", "column", "row"])["value"]["Recall@10"]
@@ -90,9 +83,9 @@ def test_published_means_agree_with_closed_form(experiments):
 def test_cell_is_independent_of_others(ranks, experiments):
     one = SETTINGS.replaced(estimators=("bv:0.1",), metrics=("ap",))
     for count in (100, 7):
-        alone_estimates = run_experiment(
-            "Y", ranks["Y"], one.replaced(repetitions=count)
-        ).repeated[0, 0]
+        alone_estimates = run_experiment("Y", ranks["Y"], one.replaced(repetitions=count)).repeated[
+            0, 0
+        ]
         # draws are equal, but linear algebra may round differently with other right-hand sides
         np.testing.assert_allclose(
             alone_estimates, experiments["Y"].repeated[2, 4, :count], rtol=1e-12
@@ -101,12 +94,8 @@ def test_cell_is_independent_of_others(ranks, experiments):
 
 def test_streams_depend_on_seed_name_estimator(ranks):
     def first(name="Y", estimator="sampled", **changes):
-        settings = SETTINGS.replaced(
-            repetitions=3, estimators=(estimator,), metrics=("auc",)
-        )
-        return run_experiment(
-            name, ranks["Y"], settings.replaced(**changes)
-        ).repeated.tolist()
+        settings = SETTINGS.replaced(repetitions=3, estimators=(estimator,), metrics=("auc",))
+        return run_experiment(name, ranks["Y"], settings.replaced(**changes)).repeated.tolist()
 
     own = first(shared_samples=False)
     assert first() == first()
@@ -116,9 +105,7 @@ def test_streams_depend_on_seed_name_estimator(ranks):
 
 def correlation(ranks, **changes):
     """Correlation of the AUC of two estimators, both linear in the sampled rank."""
-    both = SETTINGS.replaced(
-        estimators=("sampled", "rank-estimate"), metrics=("auc",), **changes
-    )
+    both = SETTINGS.replaced(estimators=("sampled", "rank-estimate"), metrics=("auc",), **changes)
     return np.corrcoef(run_experiment("R", ranks, both).repeated[0])[0, 1]
 
 
@@ -139,9 +126,7 @@ def test_too_many_negatives_are_refused():
         SETTINGS.replaced(estimators=("sampled",)),
     )
     run_experiment("E", few, one.replaced(n_negatives=6))
-    with pytest.raises(
-        InputError, match=r"n_negatives must be at most 6, not 7.* 7 candidates"
-    ):
+    with pytest.raises(InputError, match=r"n_negatives must be at most 6, not 7.* 7 candidates"):
         run_experiment("E", few, one.replaced(n_negatives=7))
 
 
@@ -161,9 +146,7 @@ def by_hand(exact, repeated, mean, sd):
 
 
 def test_table_3_by_hand():
-    exact, sampled = table3(
-        {"A": by_hand(0.25, [0.1, 0.2, 0.3, 0.6], 0.31, 0.02)}
-    ).itertuples()
+    exact, sampled = table3({"A": by_hand(0.25, [0.1, 0.2, 0.3, 0.6], 0.31, 0.02)}).itertuples()
     assert (exact.column, exact.value, exact.expected, exact.repetitions) == (
         "Exact",
         25,
@@ -211,19 +194,13 @@ def test_table_2_closed_form_simulation_and_print(toys):
         "B": ["0.5548", "0.3405", "0.4472", "0.4000"],
         "C": ["0.8431", "0.3260", "0.4598", "0.5695"],
     }
-    actual = second.groupby("row")["expected"].agg(
-        lambda cells: [f"{x:.4f}" for x in cells]
-    )
+    actual = second.groupby("row")["expected"].agg(lambda cells: [f"{x:.4f}" for x in cells])
     assert actual.to_dict() == closed_forms
     sd = second["expected_std"]
-    assert (
-        abs(second["value"] - second["expected"]) <= 4 * sd / np.sqrt(1000) + 1e-12
-    ).all()
+    assert (abs(second["value"] - second["expected"]) <= 4 * sd / np.sqrt(1000) + 1e-12).all()
     printed = second.merge(PUBLISHED[PUBLISHED["table"] == 2], on=["row", "metric"])
     value, std = (printed[f"{name}_y"].astype(float) for name in ("value", "std"))
-    assert (
-        abs(value - printed["expected"]) <= 3 * std / np.sqrt(1000) + 0.0005
-    ).all()
+    assert (abs(value - printed["expected"]) <= 3 * std / np.sqrt(1000) + 0.0005).all()
     assert len(printed) == 12
     assert not toy_tables(ToySettings(seed=1))[2]["value"].equals(second["value"])
 
@@ -255,14 +232,12 @@ def test_constant_recommender_auc_is_half(m):
     # the paper's order of ties, m = 10: positions 0 to 9 of 10, so 0.55
     if m == 10:
         quirks = settings.replaced(ties="paper")
-        assert run_experiment("constant", everyone_tied, quirks).expected.mean[
-            0, 0
-        ] == (pytest.approx(0.55))
+        assert run_experiment("constant", everyone_tied, quirks).expected.mean[0, 0] == (
+            pytest.approx(0.55)
+        )
 
 
-@pytest.mark.parametrize(
-    "sampling", [Sampling.WITHOUT_REPLACEMENT, Sampling.WITH_REPLACEMENT]
-)
+@pytest.mark.parametrize("sampling", [Sampling.WITHOUT_REPLACEMENT, Sampling.WITH_REPLACEMENT])
 def test_likely_estimates_of_several_samples(sampling):
     rng = np.random.default_rng(0)
     counts = rng.multinomial(900, rng.dirichlet(np.ones(21)), size=4)
@@ -270,9 +245,7 @@ def test_likely_estimates_of_several_samples(sampling):
     actual = likely_estimates(counts, measures, 700, 20, sampling)
     for histogram, column in zip(counts, actual.T, strict=True):
         about = {"sampling": sampling, "histogram": histogram}
-        vectors = estimator_matrix(
-            parse_estimators("likely"), measures, 700, 20, **about
-        )
+        vectors = estimator_matrix(parse_estimators("likely"), measures, 700, 20, **about)
         assert column == pytest.approx(vectors[:, 0] @ histogram / 900, rel=1e-12)
 
 
@@ -307,9 +280,7 @@ def test_expected_moments_match_all_outcomes(weights, vector):
     mean = chance @ value
     actual = expected_moments(p, vector)
     assert actual.mean == pytest.approx(mean, abs=1e-12)
-    assert actual.sd == pytest.approx(
-        np.sqrt(chance @ (value - mean) ** 2), abs=1e-11
-    )
+    assert actual.sd == pytest.approx(np.sqrt(chance @ (value - mean) ** 2), abs=1e-11)
 
 
 def test_expected_moments_without_spread_are_0():
@@ -323,9 +294,7 @@ def test_expected_moments_without_spread_are_0():
 def test_estimates_by_hand():
     vectors = np.array([[1.0, 0.5, 0.0], [3.0, 0.0, -1.0]])
     actual = repeated_estimates([[2, 1, 1], [0, 4, 0], [0, 0, 4]], vectors)
-    assert actual == pytest.approx(
-        np.array([[(2 + 0.5) / 4, 0.5, 0], [(6 - 1) / 4, 0, -1]])
-    )
+    assert actual == pytest.approx(np.array([[(2 + 0.5) / 4, 0.5, 0], [(6 - 1) / 4, 0, -1]]))
     assert repeated_estimates([[3, 1], [2, 2]], vectors[:, None, :2]).shape == (
         2,
         1,
@@ -354,11 +323,8 @@ def test_probability_less_matches_convolution(users, tolerance):
     # the number of users at sampled rank 1 is a sum of independent 0-1 variables
     tables = [sampled_rank_distribution(records(seed, users), 50) for seed in (3, 4)]
     count_a, count_b = (
-        reduce(np.convolve, [np.array([1 - p, p]) for p in table[:, 0]])
-        for table in tables
+        reduce(np.convolve, [np.array([1 - p, p]) for p in table[:, 0]]) for table in tables
     )
     below = count_b @ np.concatenate([[0], np.cumsum(count_a)[:-1]])
-    actual = probability_less(
-        *(expected_moments(table, np.eye(51)[0]) for table in tables)
-    )
+    actual = probability_less(*(expected_moments(table, np.eye(51)[0]) for table in tables))
     assert actual == pytest.approx(below + count_a @ count_b / 2, abs=tolerance)

@@ -57,9 +57,7 @@ def test_figure_1_values():
 
 
 def test_figure_3_auc_is_unbiased():
-    table = figure1_to_4.sampled_against_rank().set_index(["metric", "curve"])[
-        "value"
-    ]
+    table = figure1_to_4.sampled_against_rank().set_index(["metric", "curve"])["value"]
     for m in (1, 10, 100, 1000):
         auc, exact = (table.loc["AUC", name] for name in (f"m = {m}", "Exact"))
         np.testing.assert_allclose(auc, exact, rtol=1e-9)
@@ -71,12 +69,7 @@ def test_figure_5_counts_by_hand():
     records = {"A": Ranks(none + 251, np.arange(50) * 5, none),
                "B": Ranks(none + 249, none, none + 19)}  # fmt: skip
     table = figure5.rank_distribution(records)
-    users = (
-        pick(table, panel="all")
-        .groupby(["recommender", "ties"])["users"]
-        .sum()
-        .to_dict()
-    )
+    users = pick(table, panel="all").groupby(["recommender", "ties"])["users"].sum().to_dict()
     assert users == {
         ("A", "random"): 50,
         ("B", "random"): 50,
@@ -92,9 +85,7 @@ def test_figure_5_counts_by_hand():
     assert (top["first_rank"].iloc[0], top["last_rank"].iloc[-1]) == (1, 100)
     # as numpy counts them in 26 equal bins from rank 1 to rank 251
     counts = np.histogram(np.arange(50) * 5 + 1, bins=26, range=(1, 251))[0]
-    assert (
-        pick(table, panel="all", recommender="A")["users"].tolist() == counts.tolist()
-    )
+    assert pick(table, panel="all", recommender="A")["users"].tolist() == counts.tolist()
 
 
 def test_figure_5_matches_paper():
@@ -103,9 +94,9 @@ def test_figure_5_matches_paper():
         records[name] = as_ranks(REFERENCE / f"ranks/{name}.parquet")
     table = pick(figure5.rank_distribution(records), panel="all")
     x = pick(table, recommender="X")
-    assert np.histogram(records["X"].best_rank, bins=37, range=(1, 3687))[
-        0
-    ].tolist() == (x["users"].tolist())
+    assert np.histogram(records["X"].best_rank, bins=37, range=(1, 3687))[0].tolist() == (
+        x["users"].tolist()
+    )
     # "2310 items are in the top 100" and "over 1600 users in the worst bucket" of the paper
     assert (x["users"].iloc[0], x["first_rank"].iloc[0], x["last_rank"].iloc[0]) == (
         2300,
@@ -141,15 +132,9 @@ def test_figure_5_bins_of_few_candidates(n, width, top):
 
 def test_worst_bucket_agrees_everywhere():
     ranks = {"Z": as_ranks(REFERENCE / "ranks/Z.parquet")}
-    figure = (
-        pick(figure5.rank_distribution(ranks), panel="all")
-        .groupby("ties")["users"]
-        .last()
-    )
+    figure = pick(figure5.rank_distribution(ranks), panel="all").groupby("ties")["users"].last()
     words = Run(pd.DataFrame(columns=KEY), ranks).users_in_the_worst_bucket()[1]
-    counts = [
-        int(number.replace(",", "")) for number in re.findall(r"[\d,]*\d", words)
-    ]
+    counts = [int(number.replace(",", "")) for number in re.findall(r"[\d,]*\d", words)]
     assert counts == [round(figure["random"]), figure["pessimistic"]]
     audit = pd.read_csv(REFERENCE / "audit.csv").set_index("reading")["value"]
     for ties, words in (("random", "at random"), ("pessimistic", "pessimistic")):
@@ -160,20 +145,14 @@ def test_worst_bucket_agrees_everywhere():
         ranks["Z"].worst_rank,
         ranks["Z"].n_candidates.max(),
     )
-    shares = [
-        np.mean(np.arange(a, b + 1) > last - 100)
-        for a, b in zip(low, high, strict=True)
-    ]
+    shares = [np.mean(np.arange(a, b + 1) > last - 100) for a, b in zip(low, high, strict=True)]
     assert figure["random"] == pytest.approx(sum(shares))
     assert figure["pessimistic"] == np.sum(high > last - 100)
 
 
 def small_ranks(rank_sets):
     none = {name: np.zeros(len(ranks), int) for name, ranks in rank_sets.items()}
-    return {
-        k: Ranks(none[k] + 60, np.array(ranks) - 1, none[k])
-        for k, ranks in rank_sets.items()
-    }
+    return {k: Ranks(none[k] + 60, np.array(ranks) - 1, none[k]) for k, ranks in rank_sets.items()}
 
 
 def test_figure_6_ordered_after_last_change():
@@ -186,35 +165,25 @@ def test_figure_6_ordered_after_last_change():
         last_wrong = max(wrong, default=9)
         actual = pick(table, kind="ordered", estimator=label)["n_negatives"]
         assert actual.tolist() == ([last_wrong + 1] if last_wrong < 59 else [])
-    exact = pick(table, kind="exact").set_index("recommender")[
-        ["n_negatives", "value"]
-    ]
+    exact = pick(table, kind="exact").set_index("recommender")[["n_negatives", "value"]]
     assert exact.to_numpy().tolist() == [[59, 0.0], [59, 25.0]]
 
 
 def test_figure_6_sure_has_95_percent_chance():
     rng = np.random.default_rng(3)
-    records = small_ranks(
-        {"A": rng.integers(8, 40, 80), "B": rng.integers(1, 50, 80)}
-    )
-    table, at = (
-        f(records, SETTINGS) for f in (recall_against_samples, expected_recall)
-    )
+    records = small_ranks({"A": rng.integers(8, 40, 80), "B": rng.integers(1, 50, 80)})
+    table, at = (f(records, SETTINGS) for f in (recall_against_samples, expected_recall))
     for e, (label, name) in enumerate((("Sampled", "sampled"), ("BV 0.1", "bv:0.1"))):
         actual, chance = (
             pick(table, kind="sure", estimator=label)["n_negatives"].item(),
             {},
         )
         for m in (actual - 1, actual):
-            one = SETTINGS.replaced(
-                metrics=("recall@10",), n_negatives=m, ties="random"
-            )
+            one = SETTINGS.replaced(metrics=("recall@10",), n_negatives=m, ties="random")
             one = one.replaced(estimators=(name,))
             a, b = (expected_estimates(records[name], one) for name in "AB")
             assert 100 * np.ravel(b) == pytest.approx(at("B", e, m), rel=1e-11)
-            chance[m] = NormalDist().cdf(
-                ((b.mean - a.mean) / np.hypot(a.sd, b.sd)).item()
-            )
+            chance[m] = NormalDist().cdf(((b.mean - a.mean) / np.hypot(a.sd, b.sd)).item())
         assert chance[actual - 1] < 0.95 <= chance[actual]
 
 
@@ -222,35 +191,25 @@ def test_figure_6_needs_12_candidates():
     none = np.zeros(3, int)
     assert sample_sizes({"A": Ranks(none + 12, none, none)}) == [10, 11]
     with pytest.raises(InputError, match="11 candidates"):
-        sample_sizes(
-            {"A": Ranks(none + 12, none, none), "B": Ranks(none + 11, none, none)}
-        )
+        sample_sizes({"A": Ranks(none + 12, none, none), "B": Ranks(none + 11, none, none)})
 
 
 def test_band_is_range_over_starts():
-    starts = list(
-        small_ranks({"0": [1, 30, 50], "1": [5, 12, 14], "2": [11, 11, 60]}).values()
-    )
+    starts = list(small_ranks({"0": [1, 30, 50], "1": [5, 12, 14], "2": [11, 11, 60]}).values())
     table = band_over_starts("X", starts, SETTINGS)
     keys = ["estimator", "n_negatives"]
-    curves = [
-        recall_against_samples({"X": ranks, "Y": ranks}, SETTINGS) for ranks in starts
-    ]
+    curves = [recall_against_samples({"X": ranks, "Y": ranks}, SETTINGS) for ranks in starts]
     curves = pd.concat([pick(one, kind="curve", recommender="X") for one in curves])
     for kind, how in (("lowest", "min"), ("highest", "max")):
         actual = pick(table, kind=kind, recommender="X").set_index(keys)["value"]
         expected = curves.groupby(keys)["value"].agg(how)
-        pd.testing.assert_series_equal(
-            actual.sort_index(), expected, check_index_type=False
-        )
+        pd.testing.assert_series_equal(actual.sort_index(), expected, check_index_type=False)
 
 
 @pytest.fixture(scope="module")
 def figures():
     files = [REFERENCE / f"ranks/{name}.parquet" for name in "XYZ"]
-    return figure1_to_4.theory() | {
-        5: figure5.rank_distribution(read_ranks_by_name(files))
-    }
+    return figure1_to_4.theory() | {5: figure5.rank_distribution(read_ranks_by_name(files))}
 
 
 @pytest.mark.parametrize("number", range(1, 6))
@@ -260,18 +219,12 @@ def test_reference_ranks_give_reference_figures(figures, number):
     pd.testing.assert_frame_equal(actual, stored, rtol=1e-8, check_dtype=False)
 
 
-@given(
-    st.sets(st.integers(2, 61), max_size=30), st.sampled_from([1e-9, 1.0, math.inf])
-)
+@given(st.sets(st.integers(2, 61), max_size=30), st.sampled_from([1e-9, 1.0, math.inf]))
 def test_smallest_size_matches_linear_search(wrong, height):
-    actual = smallest_size_with_lead(
-        lambda m: -height if m in wrong else 1.0, list(range(1, 62))
-    )
+    actual = smallest_size_with_lead(lambda m: -height if m in wrong else 1.0, list(range(1, 62)))
     assert actual == (max(wrong, default=0) + 1 if 61 not in wrong else None)
     after = max(wrong, default=1)  # the last wrong size
-    actual = smallest_size_with_lead(
-        lambda m: -height if m <= after else 1.0, [1, 7, 61]
-    )
+    actual = smallest_size_with_lead(lambda m: -height if m <= after else 1.0, [1, 7, 61])
     assert actual == (after + 1 if after < 61 else None)
 
 
@@ -279,9 +232,7 @@ def test_smallest_size_matches_linear_search(wrong, height):
 def test_average_of_head_equals_full_average(n, m):
     rng = np.random.default_rng(1)
     better = rng.integers(0, n, 500)
-    tied = np.minimum(
-        rng.integers(0, n, 500) * (rng.random(500) < 0.5), n - 1 - better
-    )
+    tied = np.minimum(rng.integers(0, n, 500) * (rng.random(500) < 0.5), n - 1 - better)
     ranks = Ranks(np.full(500, n), better, tied)
     vectors = np.stack([np.arange(m + 1) < 10, np.exp(-np.arange(m + 1) / 2)])
     whole = vectors @ sampled_rank_distribution(ranks, m).T
@@ -300,16 +251,12 @@ ERRORS = pd.read_csv(REFERENCE / "figures/errors.csv")
 
 def test_errors_of_constant_ranks_by_hand():
     """First ranks stay first; metrics of last ranks are 0 and have no relative error."""
-    settings = ExperimentSettings(
-        metrics=("recall@10", "auc"), estimators=("sampled", "bv:0.1")
-    )
+    settings = ExperimentSettings(metrics=("recall@10", "auc"), estimators=("sampled", "bv:0.1"))
     records = {
         "first": Ranks.from_ranks([1] * 50, n_items=101),
         "last": Ranks.from_ranks([101] * 50, n_items=101),
     }
-    actual = errors_against_samples(records, settings).set_index(
-        ["n_negatives", "estimator"]
-    )
+    actual = errors_against_samples(records, settings).set_index(["n_negatives", "estimator"])
     assert list(actual.index.unique("n_negatives")) == [10, 20, 50, 100]
     recall = [parse_measure("recall@10")]
     for m in (10, 20, 50, 100):
@@ -328,9 +275,7 @@ def test_errors_of_constant_ranks_by_hand():
 
 @pytest.mark.long
 def test_errors_shrink_with_m_and_are_repeatable():
-    settings = ExperimentSettings(
-        metrics=("recall@10", "ap"), estimators=("sampled",)
-    )
+    settings = ExperimentSettings(metrics=("recall@10", "ap"), estimators=("sampled",))
     ranks = np.random.default_rng(0).geometric(0.01, 2000).clip(1, 3000)
     records = {"A": Ranks.from_ranks(ranks, n_items=3000)}
     actual = errors_against_samples(records, settings)
@@ -351,9 +296,7 @@ def test_reference_likely_has_smallest_error():
 # Expected sampled metrics, compared with enumeration and with Table 2.
 
 
-MEASURES = [
-    parse_measure(name) for name in ("recall@3", "precision@2", "ap", "ndcg@5", "auc")
-]
+MEASURES = [parse_measure(name) for name in ("recall@3", "precision@2", "ap", "ndcg@5", "auc")]
 
 
 @pytest.mark.parametrize("sampling", Sampling)
@@ -362,10 +305,7 @@ def test_expected_values_match_enumeration(sampling):
     for rank in range(1, n + 1):
         others = [other for other in range(1, n + 1) if other != rank]
         sampled_ranks = np.array(
-            [
-                1 + sum(item < rank for item in sample)
-                for sample in all_samples(others, m, sampling)
-            ]
+            [1 + sum(item < rank for item in sample) for sample in all_samples(others, m, sampling)]
         )
         for measure in MEASURES:
             mean = measure.value_at(sampled_ranks, m + 1).mean()
@@ -383,8 +323,5 @@ def test_expected_values_match_table_2():
     }
     ranks = [[100] * 5, [40, 40, 8437, 9266, 4482], [212, 2, 743, 5342, 1548]]
     for name, of_recommenders in printed.items():
-        ours = [
-            expected_values(parse_measure(name), r, 10_000, 99, WITH).mean()
-            for r in ranks
-        ]
+        ours = [expected_values(parse_measure(name), r, 10_000, 99, WITH).mean() for r in ranks]
         assert ours == pytest.approx(of_recommenders, abs=0.01)

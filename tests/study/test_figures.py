@@ -62,9 +62,7 @@ def render_figure(number, table):
 @pytest.fixture(scope="module")
 def figures():
     tables = {number: table.copy() for number, table in TABLES.items()}
-    figures_by_number = {
-        number: render_figure(number, table) for number, table in tables.items()
-    }
+    figures_by_number = {number: render_figure(number, table) for number, table in tables.items()}
     for number, table in tables.items():
         # drawing does not change the table
         pd.testing.assert_frame_equal(table, TABLES[number])
@@ -106,17 +104,13 @@ def test_figures_2_and_3_have_panel_per_metric(figures, number, curve, x, scale)
     ):
         assert (axes.get_title("left"), axes.get_xscale()) == (metric, scale)
         ticks = axes.get_yticks()
-        assert (ticks.min(), ticks.max()) == (0, 1), (
-            "all values that a metric can have"
-        )
+        assert (ticks.min(), ticks.max()) == (0, 1), "all values that a metric can have"
         assert_drawn(axes, rows, curve, x)
 
 
 def test_figure_4_has_row_per_correction(figures):
     panels, table = np.reshape(figures[4].axes, (-1, 2)), TABLES[4]
-    names = [
-        name for name in table["curve"].unique() if name not in ("Sampled", "Exact")
-    ]
+    names = [name for name in table["curve"].unique() if name not in ("Sampled", "Exact")]
     first, *rows = panels
     for axes, kind in zip(first, ("sampled rank", "true rank"), strict=True):
         assert_drawn(axes, table[table["panel"] == kind], "curve", "rank")
@@ -124,9 +118,7 @@ def test_figure_4_has_row_per_correction(figures):
     for row, name in zip(rows, names, strict=True):
         for axes, kind in zip(row, ("sampled rank", "true rank"), strict=True):
             is_shown = table["curve"].isin([name, "Sampled", "Exact"])
-            assert_drawn(
-                axes, table[is_shown & (table["panel"] == kind)], "curve", "rank"
-            )
+            assert_drawn(axes, table[is_shown & (table["panel"] == kind)], "curve", "rank")
             assert axes.get_yscale() == "linear"
         assert texts_in(row[0]) == [name]
 
@@ -136,9 +128,7 @@ def test_figure_5_outlines_match_table(figures):
     assert [panel.get_yscale() for panel in axes[:2]] == ["symlog", "linear"]
     assert axes[0].get_ylim()[0] < 0, "a bucket without users must show"
     for row, name in enumerate("XYZ"):
-        for panel, kind in zip(
-            axes[2 * row : 2 * row + 2], ("all", "top"), strict=True
-        ):
+        for panel, kind in zip(axes[2 * row : 2 * row + 2], ("all", "top"), strict=True):
             lines = {
                 (*patch.get_data().values, *patch.get_data().edges): patch
                 for patch in panel.patches
@@ -149,12 +139,8 @@ def test_figure_5_outlines_match_table(figures):
             for ties, part in rows.groupby("ties"):
                 width = part["last_rank"] - part["first_rank"] + 1
                 heights = part["users"] * width.max() / width
-                widths[ties] = lines[
-                    (*heights, 0.5, *(part["last_rank"] + 0.5))
-                ].get_linewidth()
-            if (
-                name == "Z"
-            ):  # the paper's 1,600 users in the worst bucket are in front
+                widths[ties] = lines[(*heights, 0.5, *(part["last_rank"] + 0.5))].get_linewidth()
+            if name == "Z":  # the paper's 1,600 users in the worst bucket are in front
                 assert widths["pessimistic"] > widths["random"]
     assert [text for panel in axes for text in texts_in(panel) if "last" in text] == [
         "Z\n1,592 in the last 100"
@@ -170,11 +156,7 @@ def test_figure_6_marks_and_lists_orders(figures):
         assert rings[["n_negatives", "value"]].to_numpy().tolist() in points(axes)
         (listed,) = [text for text in texts_in(axes) if "order" in text]
         for row in kinds["ordered"].itertuples():
-            where = (
-                f"from m = {row.n_negatives}"
-                if row.n_negatives > first
-                else "at every m"
-            )
+            where = f"from m = {row.n_negatives}" if row.n_negatives > first else "at every m"
             assert f"{row.recommender}: {where}" in listed
         assert f"95 % of runs: {kinds['sure']['n_negatives'].item():,}" in listed
         assert {"X", "Y", "Z", "X 7.75", "Y 8.84", "Z 9.42"} < set(texts_in(axes))
@@ -237,13 +219,9 @@ def test_figure_6_height_fits_curves(factor):
     table = TABLES[6].copy()
     is_value = ~table["kind"].isin(["sure", "published"])
     table.loc[is_value, "value"] *= factor
-    for axes, estimator in zip(
-        make_figure(6, table).axes, ("Sampled", "BV 0.1"), strict=True
-    ):
+    for axes, estimator in zip(make_figure(6, table).axes, ("Sampled", "BV 0.1"), strict=True):
         rows = table[(table["estimator"] == estimator) & (table["kind"] == "curve")]
-        largest = max(
-            rows["value"].max(), table.loc[table["kind"] == "exact", "value"].max()
-        )
+        largest = max(rows["value"].max(), table.loc[table["kind"] == "exact", "value"].max())
         low, high = axes.get_ylim()
         assert low == 0.0
         unit = 10.0 ** np.floor(np.log10(largest))
@@ -259,9 +237,7 @@ def test_figure_4_row_scale_fits_correction(figures):
             low, high = axes.get_ylim()
             assert low < min(values.min(), 0.0)
             assert values.max() < high
-            assert values.max() - min(values.min(), 0.0) > 0.6 * (high - low), (
-                "large enough to see"
-            )
+            assert values.max() - min(values.min(), 0.0) > 0.6 * (high - low), "large enough to see"
             ticks = axes.get_yticks()
             if values.min() < -0.1 * values.max():
                 assert ticks[0] == -ticks[-1] < 0
@@ -289,9 +265,7 @@ def test_legend_is_above_panels(figures):
 def test_figure_3_curves_differ_without_colour(figures):
     for axes in figures[3].axes:
         lines = axes.get_lines()
-        looks = {
-            (line.get_linewidth(), str(line._unscaled_dash_pattern)) for line in lines
-        }
+        looks = {(line.get_linewidth(), str(line._unscaled_dash_pattern)) for line in lines}
         assert len(looks) == len(lines) == 5
     names = {"m = 1", "m = 10", "m = 100", "m = 1,000", "exact"}
     for axes in (figures[3].axes[1], figures[3].axes[3]):
@@ -305,9 +279,7 @@ def test_figure_3_curves_differ_without_colour(figures):
 def test_points_lie_within_axes(figures, number):
     for axes in figures[number].axes:
         (left, right), (low, high) = sorted(axes.get_xlim()), sorted(axes.get_ylim())
-        panel = np.concatenate(
-            [np.array(line).reshape(-1, 2) for line in points(axes)]
-        )
+        panel = np.concatenate([np.array(line).reshape(-1, 2) for line in points(axes)])
         inside = panel[(panel[:, 0] >= left) & (panel[:, 0] <= right)]
         assert len(inside)
         assert inside[:, 1].min() >= low
@@ -327,10 +299,7 @@ def test_z_scores_figure_by_hand(figures):
 
 def contrast(colour):
     """Contrast with white as defined in WCAG 2."""
-    channels = [
-        c / 12.92 if c <= 0.03928 else ((c + 0.055) / 1.055) ** 2.4
-        for c in to_rgb(colour)
-    ]
+    channels = [c / 12.92 if c <= 0.03928 else ((c + 0.055) / 1.055) ** 2.4 for c in to_rgb(colour)]
     return 1.05 / (np.dot([0.2126, 0.7152, 0.0722], channels) + 0.05)
 
 
@@ -351,23 +320,17 @@ def visible(figure):
 
 def test_texts_have_size_and_contrast(figures):
     for figure in figures.values():
-        assert figure.get_figwidth() == pytest.approx(8.4 / 2.54, abs=0.01), (
-            "a column of a paper"
-        )
+        assert figure.get_figwidth() == pytest.approx(8.4 / 2.54, abs=0.01), "a column of a paper"
         assert {text.get_fontsize() for text in visible(figure)} == {7}
         with matplotlib.rc_context(matplotlib.rc_params_from_file(STYLE)):
             assert min(contrast(text.get_color()) for text in visible(figure)) >= 4.5
-    assert [*map(contrast, SHADES)] == sorted(map(contrast, SHADES)), (
-        "from light to dark"
-    )
+    assert [*map(contrast, SHADES)] == sorted(map(contrast, SHADES)), "from light to dark"
 
 
 def assert_no_overlap(figure):
     """No two texts overlap, and all are inside the figure."""
     renderer = FigureCanvasAgg(figure).get_renderer()
-    boxes = [
-        (t.get_text(), Text.get_window_extent(t, renderer)) for t in visible(figure)
-    ]
+    boxes = [(t.get_text(), Text.get_window_extent(t, renderer)) for t in visible(figure)]
     for (one, a), (other, b) in combinations(boxes, 2):
         inside = min(a.x1, b.x1) - max(a.x0, b.x0), min(a.y1, b.y1) - max(a.y0, b.y0)
         assert min(inside) < 1, f"{one!r} and {other!r} overlap by {inside} pixels"
@@ -381,21 +344,14 @@ def test_texts_do_not_overlap(figures):
         assert_no_overlap(figure)
 
 
-@pytest.mark.parametrize(
-    ("number", "recommenders"), [(5, 1), (5, 9), (6, 1), (6, 12)]
-)
+@pytest.mark.parametrize(("number", "recommenders"), [(5, 1), (5, 9), (6, 1), (6, 12)])
 def test_many_long_names_fit_figure(number, recommenders):
     few = TABLES[number]
-    names = [
-        f"Recommender-{i}-of-a$b-name-that-is-long-indeed"
-        for i in range(recommenders)
-    ]
+    names = [f"Recommender-{i}-of-a$b-name-that-is-long-indeed" for i in range(recommenders)]
     tables = [few[few["recommender"] == "XYZ"[i % 3]].assign(recommender=name)
               for i, name in enumerate(names)]  # fmt: skip
     if number == 6:
-        tables.append(
-            few[few["kind"] == "ordered"].assign(recommender=" vs ".join(names[:2]))
-        )
+        tables.append(few[few["kind"] == "ordered"].assign(recommender=" vs ".join(names[:2])))
     figure = render_figure(number, pd.concat(tables))
     assert_no_overlap(figure)
     assert min(axes.bbox.height for axes in figure.axes) > 0.3 * figure.dpi
@@ -410,17 +366,13 @@ def test_draw_ignores_user_settings(tmp_path):
     draw("z", TABLES["z"], tmp_path / "new" / "z", NOTE)
     saved = contents(tmp_path / "new")
     assert sorted(saved) == ["z.pdf", "z.png", "z.svg"]
-    assert not [
-        name for name in saved if matplotlib.__version__.encode() in saved[name]
-    ]
+    assert not [name for name in saved if matplotlib.__version__.encode() in saved[name]]
     for name, form in (("z.svg", NOTE), ("z.png", NOTE), ("z.pdf", f"({NOTE})")):
         assert form.encode() in saved[name], "in the metadata"
     assert f"{NOTE}</text>".encode() not in saved["z.svg"]
     assert not re.findall(rb"<[^>]*\d\.\d{3}", saved["z.svg"])
     assert saved["z.pdf"].count(b"/FontFile2") == 1 > saved["z.pdf"].count(b"/Type3")
-    with matplotlib.rc_context(
-        {"font.size": 20, "lines.linewidth": 9, "svg.hashsalt": "other"}
-    ):
+    with matplotlib.rc_context({"font.size": 20, "lines.linewidth": 9, "svg.hashsalt": "other"}):
         before = dict(matplotlib.rcParams)
         draw("z", TABLES["z"], tmp_path / "again" / "z", NOTE)
         assert dict(matplotlib.rcParams) == before
@@ -454,9 +406,7 @@ def test_errors_figure_draws_every_estimator():
 
 def test_errors_figure_of_auc_alone_is_empty():
     settings = ExperimentSettings(metrics=("auc",), estimators=("sampled",))
-    table = errors_against_samples(
-        {"A": Ranks.from_ranks([3, 40], n_items=101)}, settings
-    )
+    table = errors_against_samples({"A": Ranks.from_ranks([3, 40], n_items=101)}, settings)
     assert table.empty
     figure = render_figure("errors", table)
     assert not figure.axes

@@ -79,11 +79,7 @@ def largest_core(pairs, least_of_user, least_of_item):
     pairs = list(pairs)
     while True:
         users, items = (Counter(pair[side] for pair in pairs) for side in (0, 1))
-        few = [
-            p
-            for p in pairs
-            if users[p[0]] < least_of_user or items[p[1]] < least_of_item
-        ]
+        few = [p for p in pairs if users[p[0]] < least_of_user or items[p[1]] < least_of_item]
         if not few:
             return pairs
         pairs.remove(few[0])

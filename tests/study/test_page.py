@@ -103,11 +103,7 @@ def test_page_is_well_formed_and_small(document, page):
     assert document.open == []
     ids = [attrs["id"] for _, attrs in document.elements if "id" in attrs]
     assert len(ids) == len(set(ids))
-    targets = [
-        attrs.get("href", "")
-        for tag, attrs in document.elements
-        if tag in {"a", "use"}
-    ]
+    targets = [attrs.get("href", "") for tag, attrs in document.elements if tag in {"a", "use"}]
     assert {target[1:] for target in targets if target.startswith("#")} <= set(ids)
     assert len(page.encode()) <= 650_000
     assert len(gzip.compress(page.encode())) <= 220_000
@@ -125,24 +121,15 @@ def test_page_makes_no_network_requests(document):
             "srcset",
         } & {*attrs}:
             local = attrs[name].startswith(("#", "data:", "logs/"))
-            assert local or (
-                tag == "a" and attrs[name].startswith("https://doi.org/")
-            ), attrs
-    assert not {"link", "img", "iframe", "object", "base"} & {
-        tag for tag, _ in document.elements
-    }
+            assert local or (tag == "a" and attrs[name].startswith("https://doi.org/")), attrs
+    assert not {"link", "img", "iframe", "object", "base"} & {tag for tag, _ in document.elements}
     assert "@import" not in " ".join(document.texts["style"])
     policies = [a["content"] for _, a in document.elements if "http-equiv" in a]
-    assert all(
-        "default-src 'none'" in each and "connect-src 'none'" in each
-        for each in policies
-    )
+    assert all("default-src 'none'" in each and "connect-src 'none'" in each for each in policies)
     assert policies
     for path in (ROOT / "src").glob("*/page*/static/*.js"):
         text = path.read_text()
-        assert not re.search(
-            r"\bfetch\(|XMLHttpRequest|WebSocket|sendBeacon|import\(|eval\(", text
-        )
+        assert not re.search(r"\bfetch\(|XMLHttpRequest|WebSocket|sendBeacon|import\(|eval\(", text)
         assert "innerHTML" not in text
 
 
@@ -169,14 +156,10 @@ def test_page_has_every_published_cell(document):
         if "data-published" in attrs:
             cells.append({**attrs, "verdict": cell["class"]})
     squares = [
-        attrs["class"]
-        for tag, attrs in document.elements
-        if tag == "i" and "class" in attrs
+        attrs["class"] for tag, attrs in document.elements if tag == "i" and "class" in attrs
     ]
     for verdicts in ([cell["verdict"] for cell in cells], squares[: len(cells)]):
-        assert sorted(v.replace("-", " ") for v in verdicts) == sorted(
-            card["verdict"]
-        )
+        assert sorted(v.replace("-", " ") for v in verdicts) == sorted(card["verdict"])
     noted = [cell for cell in cells if cell["verdict"] == "explained"]
     assert all(cell["data-note"] and cell["data-tolerance"] for cell in noted)
     # A cell shows the judged number, so an exact cell shows the published digits.
@@ -194,9 +177,7 @@ def hostile_sources(tmp_path):
     records.replace(source=HOSTILE).write(ranks)
     for name in ("scorecard.csv", "audit.csv", "tables/table3.csv"):
         text = (REFERENCE / name).read_text()
-        text = text.replace("initialisation of X", HOSTILE).replace(
-            "tie_break: ncf", HOSTILE
-        )
+        text = text.replace("initialisation of X", HOSTILE).replace("tie_break: ncf", HOSTILE)
         (tmp_path / name).write_text(text.replace("\n3,Z,", f"\n3,{HOSTILE},"))
     origin = json.loads((REFERENCE / "provenance.json").read_text())
     origin["source"]["archive"] = f'"><img src=x onerror=alert(1)>{HOSTILE}'
@@ -211,9 +192,7 @@ def hostile_sources(tmp_path):
         "archive": "/home/somebody/ml-1m.zip",
         "cache": "/home/somebody",
     }
-    return sources(
-        tmp_path, ranks=[ranks], audit=tmp_path / "audit.csv", config=settings
-    )
+    return sources(tmp_path, ranks=[ranks], audit=tmp_path / "audit.csv", config=settings)
 
 
 def test_exact_cells_counted_by_kind(document):
@@ -242,9 +221,7 @@ def test_other_data_has_no_verdicts(content, monkeypatch):
     assert [table["number"] for table in other["tables"]] == [3, 4]
     for table in other["tables"]:
         for lines in table["groups"].values():
-            for cell in [
-                cell for columns in lines.values() for cell in columns.values()
-            ]:
+            for cell in [cell for columns in lines.values() for cell in columns.values()]:
                 assert (cell["verdict"], cell["ours"]) == ("", cell["value"])
     assert (other["cells"], other["of_other_settings"]) == ([], [])
 
@@ -268,9 +245,7 @@ def test_lens_sizes_are_those_of_sampled_orders(content):
     table = pd.read_csv(REFERENCE / "figures/figure6.csv")
     ordered = table[table["kind"] == "ordered"].groupby("estimator")["n_negatives"]
     of = {name: set(values.astype(int)) for name, values in ordered}
-    others = (
-        set().union(*(of[name] for name in of if name != "Sampled")) - of["Sampled"]
-    )
+    others = set().union(*(of[name] for name in of if name != "Sampled")) - of["Sampled"]
     unusual = {m for m in others if m % 10}  # round numbers are always included
     assert unusual
     assert not unusual & set(content["lens"]["sizes"])
@@ -283,9 +258,7 @@ def test_page_escapes_all_text(tmp_path, document):
     found = Document(page)
     assert found.open == []
     count = [tag for tag, _ in found.elements].count
-    assert (
-        count("script") == [tag for tag, _ in document.elements].count("script") == 3
-    )
+    assert count("script") == [tag for tag, _ in document.elements].count("script") == 3
     assert count("img") == 0
     assert not [attrs for _, attrs in found.elements if "onerror" in attrs]
     assert any(HOSTILE in attrs.get("data-note", "") for _, attrs in found.elements)
@@ -318,25 +291,19 @@ def test_lens_matches_tables_3_and_4(content, metric, estimator):
         order_of_ties = 0.4 if (name, metric) == ("Z", "auc") else 0.06
         assert value == pytest.approx(cells["3", name], abs=order_of_ties)
     for a, b, chance in shown["right"]:
-        assert 100 * chance == pytest.approx(
-            cells["4", f"{'XYZ'[a]} vs {'XYZ'[b]}"], abs=1.1
-        )
+        assert 100 * chance == pytest.approx(cells["4", f"{'XYZ'[a]} vs {'XYZ'[b]}"], abs=1.1)
 
 
 def test_lens_matches_figure_6(content, document):
     table = pd.read_csv(REFERENCE / "figures/figure6.csv")
     shown = content["lens"]
-    curves = table[table["kind"] == "curve"].set_index(
-        ["recommender", "estimator", "n_negatives"]
-    )
+    curves = table[table["kind"] == "curve"].set_index(["recommender", "estimator", "n_negatives"])
     for estimator, m in (
         ("sampled", 10),
         ("sampled", shown["sizes"][-1]),
         ("bv:0.1", 10),
     ):
-        for name, value in shares(
-            shown["views"][f"recall@10 {estimator} {m}"]
-        ).items():
+        for name, value in shares(shown["views"][f"recall@10 {estimator} {m}"]).items():
             curve = curves.loc[(name, shown["estimators"][estimator], m), "value"]
             assert value == pytest.approx(curve, abs=0.051)
     ordered = table[(table["kind"] == "ordered") & (table["estimator"] == "Sampled")]
@@ -353,9 +320,7 @@ def test_lens_matches_figure_6(content, document):
 
 
 def test_examples_match_literature(document):
-    rows = pd.read_csv(
-        ROOT / "config/literature.csv", dtype=str, keep_default_na=False
-    )
+    rows = pd.read_csv(ROOT / "config/literature.csv", dtype=str, keep_default_na=False)
     keys = ["source_id", "n_negatives", "n_items", "n_users", "sampling"]
     examples = [attrs for _, attrs in document.elements if "data-source" in attrs]
     for example in examples:
@@ -388,9 +353,7 @@ def test_lens_weights_give_expected_estimate(metric):
         "estimator_vectors": vectors,
         "sampling": "without-replacement",
     }
-    recall = [
-        np.clip((k - ranks.n_better) / (ranks.n_tied + 1), 0, 1).mean() for k in ks
-    ]
+    recall = [np.clip((k - ranks.n_better) / (ranks.n_tied + 1), 0, 1).mean() for k in ks]
     given = sampled_rank_distribution(ranks, m)
     for setting in compute_settings({"A": ranks}, ranks.n_candidates, ks, **options):
         weights = setting.by_rank - np.append(setting.by_rank[1:], 0.0)
@@ -407,9 +370,7 @@ def test_grouped_last_ranks_stay_within_candidates():
     assert ranks.n_candidates.mean() == 716.5
     population = group_near_users(ranks)
     assert (population.ranks.n_candidates, population.ranks.n_better) == (716, 715)
-    assert (
-        population.moments(np.array([[1.0, 0.0]]), "without-replacement").mean == 0.0
-    )
+    assert population.moments(np.array([[1.0, 0.0]]), "without-replacement").mean == 0.0
 
 
 def test_readings_follow_audit_file(content, tmp_path, monkeypatch):

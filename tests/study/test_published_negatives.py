@@ -37,9 +37,7 @@ def values():
 
 
 def ranks(name):
-    return as_ranks(
-        (NCF if len(name) > 1 else REFERENCE / "ranks") / f"{name}.parquet"
-    )
+    return as_ranks((NCF if len(name) > 1 else REFERENCE / "ranks") / f"{name}.parquet")
 
 
 def test_stored_values_match_counts(values):
@@ -51,25 +49,19 @@ def test_stored_values_match_counts(values):
         # a tie at the boundary counts by its share of positions up to 10
         full = ranks(name)
         places = np.clip(10 - full.n_better, 0, full.n_tied + 1) / (full.n_tied + 1)
-        np.testing.assert_allclose(
-            values.loc[name, "exact"], places.mean(), rtol=1e-9
-        )
+        np.testing.assert_allclose(values.loc[name, "exact"], places.mean(), rtol=1e-9)
     # The published protocol reverses the order.
     assert values["sampled"].idxmax() == "MLP"
     assert values["sampled"].idxmin() == values["exact"].idxmax() == "Z"
 
 
 def test_stored_ranges_contain_exact_values(values):
-    between = (values["range_low"] < values["exact"]) & (
-        values["exact"] < values["range_high"]
-    )
+    between = (values["range_low"] < values["exact"]) & (values["exact"] < values["range_high"])
     assert between.all()
     sample = as_sampled_ranks(NCF / "MLP.sampled.parquet")
     (result,) = sm.correct(sample, "recall@10", "sampled")
     expected = values.loc["MLP", ["range_low", "range_high"]].to_numpy(float)
-    np.testing.assert_allclose(
-        [result.range_low, result.range_high], expected, atol=1e-4
-    )
+    np.testing.assert_allclose([result.range_low, result.range_high], expected, atol=1e-4)
 
 
 def test_stored_orders_by_ranges_and_budget():
@@ -101,8 +93,7 @@ def test_gallery_numbers_by_hand():
 
 def test_ncf_study_has_papers_recommenders():
     paper, ncf = (
-        yaml.safe_load((ROOT / f"config/{x}.yaml").read_text())
-        for x in ("config", "ncf")
+        yaml.safe_load((ROOT / f"config/{x}.yaml").read_text()) for x in ("config", "ncf")
     )
     study = Study.of(paper | ncf, "config")
     assert study.names == [*NAMES]
@@ -126,9 +117,7 @@ def test_gallery_runs_with_package_only(tmp_path, values):
     place, table = done.stdout.split("\n", maxsplit=1)
     assert place.startswith(str(tmp_path))
     shown = pd.read_csv(io.StringIO(table), index_col=0).loc[list(NAMES)]
-    expected = values.loc[
-        list(NAMES), ["sampled", "range_low", "range_high", "exact"]
-    ]
+    expected = values.loc[list(NAMES), ["sampled", "range_low", "range_high", "exact"]]
     np.testing.assert_allclose(shown, expected, atol=1e-4)
 
 

@@ -51,23 +51,17 @@ IDS = {
 
 
 def split_of(ids):
-    return Split(
-        csr_array(SEEN.astype(float)), HELD_OUT, IDS[ids](USERS), IDS[ids](ITEMS), 0
-    )
+    return Split(csr_array(SEEN.astype(float)), HELD_OUT, IDS[ids](USERS), IDS[ids](ITEMS), 0)
 
 
 def rows_of(records):
-    return np.stack(
-        [records.n_candidates, records.n_better, records.n_tied], 1
-    ).tolist()
+    return np.stack([records.n_candidates, records.n_better, records.n_tied], 1).tolist()
 
 
 def rank_file(path, split):
     with reading(path):
         ids = {"users": split.evaluated_ids, "items": split.item_ids}
-        return rows_of(
-            rank(read_scores(path, split), split.seen, split.held_out, **ids)
-        )
+        return rows_of(rank(read_scores(path, split), split.seen, split.held_out, **ids))
 
 
 def write(path, users, items, scores):
@@ -95,9 +89,7 @@ def test_read_scores_ranks_match_counts(tmp_path, ids, name):
     for more, scored in ((0, np.where(SEEN, -np.inf, SCORES)), (2, SCORES)):
         scores = np.pad(scored, (0, more), constant_values=3)
         others = np.arange(1000, 1000 + more)
-        users, items = (
-            IDS[ids](np.append(first_ids, others)) for first_ids in (USERS, ITEMS)
-        )
+        users, items = (IDS[ids](np.append(first_ids, others)) for first_ids in (USERS, ITEMS))
         path = write(tmp_path / name, users, items, scores)
         assert rank_file(path, split_of(ids)) == COUNTED, f"{more} further rows"
 
@@ -143,16 +135,10 @@ RANKS = "user_id,item_id,n_candidates,n_better,n_tied\n"
 @pytest.mark.parametrize("others", [True, False])
 def test_read_scores_needs_evaluated_users_only(tmp_path, others):
     # bert is evaluated and comes first; anna is only in the training data
-    split = Split(
-        csr_array([[0, 1.0, 0], [1, 0, 0]]), np.array([2]), PAIR[::-1], XYZ, 0
-    )
-    (tmp_path / "r.csv").write_text(
-        RANKS + "anna,y,2,1,0\n" * others + "bert,z,2,1,0\n"
-    )
+    split = Split(csr_array([[0, 1.0, 0], [1, 0, 0]]), np.array([2]), PAIR[::-1], XYZ, 0)
+    (tmp_path / "r.csv").write_text(RANKS + "anna,y,2,1,0\n" * others + "bert,z,2,1,0\n")
     assert rows_of(read_ranks(tmp_path / "r.csv", split)) == [[2, 1, 0]]
-    (tmp_path / "s.csv").write_text(
-        HEAD + "anna,y,1\nanna,z,2\n" * others + "bert,x,3\nbert,z,2\n"
-    )
+    (tmp_path / "s.csv").write_text(HEAD + "anna,y,1\nanna,z,2\n" * others + "bert,x,3\nbert,z,2\n")
     assert rank_file(tmp_path / "s.csv", split) == [[2, 1, 0]]
 
 
@@ -214,11 +200,7 @@ ONE = np.arange(6).reshape(2, 3) == 3
     ],
 )
 def test_wrong_matrices_are_refused(tmp_path, name, array, problem):
-    arrays = {
-        key: value
-        for key, value in (MATRIX | {name: array}).items()
-        if value is not None
-    }
+    arrays = {key: value for key, value in (MATRIX | {name: array}).items() if value is not None}
     np.savez(tmp_path / "s.npz", **arrays)
     with pytest.raises(InputError) as caught:
         rank_file(tmp_path / "s.npz", SMALL)
@@ -240,9 +222,7 @@ SPLIT = leave_last_out(synthetic_interactions(users=23, items=31), "last")
 
 @given(st.integers(0, 50), st.integers(1, 60))
 def test_users_of_piece_are_all_and_nearly_equal(size, count):
-    pieces = [
-        users_of_piece(f"{number}-of-{count}", size) for number in range(1, count + 1)
-    ]
+    pieces = [users_of_piece(f"{number}-of-{count}", size) for number in range(1, count + 1)]
     assert [user for piece in pieces for user in piece] == list(range(size))
     assert max(map(len, pieces)) - min(map(len, pieces)) <= 1
 
@@ -263,20 +243,14 @@ def test_gather_ranks_of_pieces_match_whole(tmp_path, kind, count):
         paths.append(tmp_path / f"{number}.parquet")
         records = rank_piece(model.score, SPLIT, f"{number}-of-{count}", block_size=4)
         users = list(users_of_piece(f"{number}-of-{count}", 23))
-        records.replace(source="test").write(
-            paths[-1], items=SPLIT.held_out_ids[users]
-        )
+        records.replace(source="test").write(paths[-1], items=SPLIT.held_out_ids[users])
     gathered = gather_ranks(paths, SPLIT)
     assert gathered.source == "test"
     for column in ("n_candidates", "n_better", "n_tied"):
-        np.testing.assert_array_equal(
-            getattr(gathered, column), getattr(whole, column)
-        )
+        np.testing.assert_array_equal(getattr(gathered, column), getattr(whole, column))
 
 
-@pytest.mark.parametrize(
-    "pieces", [[], [[7, 8]], [[9], [7, 8]], [[7], [7, 8]], [[7], [9, 8]]]
-)
+@pytest.mark.parametrize("pieces", [[], [[7, 8]], [[9], [7, 8]], [[7], [7, 8]], [[7], [9, 8]]])
 def test_gather_ranks_wrong_pieces_are_refused(tmp_path, pieces):
     """Pieces with other users than the split, or in another order."""
     train = csr_array(np.tile([1.0, 0, 0], (3, 1)))
@@ -303,7 +277,4 @@ def test_read_by_name_and_sources(tmp_path):
     Ranks([5, 5], [1, 1], [0, 0]).write(tmp_path / "B.parquet")
     with pytest.raises(InputError, match=r"A\.parquet"):
         read_ranks_by_name([tmp_path / "A.parquet", tmp_path / "B.parquet"])
-    assert (
-        join_sources(["trained here", "scores; trained here"])
-        == "scores; trained here"
-    )
+    assert join_sources(["trained here", "scores; trained here"]) == "scores; trained here"

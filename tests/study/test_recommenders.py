@@ -49,9 +49,7 @@ def fitted(**settings):
 
 
 def test_als_sweeps_lower_papers_loss():
-    losses = [
-        paper_loss(fitted(iterations=sweeps), 0.7, 0.3)[0] for sweeps in range(1, 30)
-    ]
+    losses = [paper_loss(fitted(iterations=sweeps), 0.7, 0.3)[0] for sweeps in range(1, 30)]
     assert (np.diff(losses) <= 1e-9).all()
     assert losses[0] - losses[-1] > 0.1
 
@@ -93,9 +91,7 @@ def test_als_start_in_papers_terms(
     users = solve(items, TRAIN, 0.7, 0.3)
     model = fitted(iterations=1, start=start, seed=5)
     np.testing.assert_allclose(model.user_vectors, users, rtol=1e-5)
-    np.testing.assert_allclose(
-        model.item_vectors, solve(users, TRAIN.T, 0.7, 0.3), rtol=1e-5
-    )
+    np.testing.assert_allclose(model.item_vectors, solve(users, TRAIN.T, 0.7, 0.3), rtol=1e-5)
 
 
 def test_als_stages_equal_single_trainings():
@@ -133,9 +129,7 @@ def test_random_scores_are_uniform_and_independent():
     assert abs(between).max() < 5 / np.sqrt(300)
     # those of a user depend only on its number and the seed
     np.testing.assert_array_equal(
-        create("random", {"seed": 3})
-        .fit(csr_array((5, 300)))
-        .score(np.array([4, 0])),
+        create("random", {"seed": 3}).fit(csr_array((5, 300))).score(np.array([4, 0])),
         scores[[4, 0]],
     )
 
@@ -144,40 +138,26 @@ def weight(user, item, k1, b):
     """BM25 weight of a user and an item, 0 without an event."""
     of_item, mean = EVENTS[:, item].sum(), EVENTS.sum() / EVENTS.shape[1]
     saturation = (k1 + 1) / (k1 * (1 - b + b * of_item / mean) + 1)
-    return (
-        EVENTS[user, item]
-        * saturation
-        * math.log(EVENTS.shape[1] / (1 + EVENTS[user].sum()))
-    )
+    return EVENTS[user, item] * saturation * math.log(EVENTS.shape[1] / (1 + EVENTS[user].sum()))
 
 
-@pytest.mark.parametrize(
-    ("k", "k1", "b"), [(14, 1.2, 0.75), (14, 3.0, 0.0), (4, 1.2, 1.0)]
-)
+@pytest.mark.parametrize(("k", "k1", "b"), [(14, 1.2, 0.75), (14, 3.0, 0.0), (4, 1.2, 1.0)])
 def test_bm25_by_hand(k, k1, b):
     weights = np.array([[weight(u, i, k1, b) for i in range(14)] for u in range(30)])
     nearest = np.zeros((14, 14))
     for item, row in enumerate(weights.T @ weights):
         most = np.argsort(-row, kind="stable")[:k]
         nearest[item, most] = row[most]
-    scores = (
-        create("bm25", {"k": k, "k1": k1, "b": b})
-        .fit(csr_array(EVENTS))
-        .score(np.arange(30))
-    )
+    scores = create("bm25", {"k": k, "k1": k1, "b": b}).fit(csr_array(EVENTS)).score(np.arange(30))
     np.testing.assert_allclose(scores, EVENTS @ nearest, rtol=1e-12)
 
 
 def test_bpr_matches_implicit():
-    plain = BayesianPersonalizedRanking(
-        factors=3, random_state=5, num_threads=1, **BPR
-    )
+    plain = BayesianPersonalizedRanking(factors=3, random_state=5, num_threads=1, **BPR)
     plain.fit(csr_matrix(EVENTS, dtype=np.float32), show_progress=False)
     ours = create("bpr", {"d": 3, "seed": 5, **BPR}).fit(csr_array(EVENTS), threads=2)
     expected = plain.user_factors.astype(float) @ plain.item_factors.astype(float).T
-    np.testing.assert_allclose(
-        ours.score(np.arange(30)), expected, rtol=1e-12, atol=1e-14
-    )
+    np.testing.assert_allclose(ours.score(np.arange(30)), expected, rtol=1e-12, atol=1e-14)
     # likewise
     assert create("bm25", {}).settings.model_dump() == {"k": 20, "k1": 1.2, "b": 0.75}
     ours, plain = create("bpr", {}).settings, BayesianPersonalizedRanking()
@@ -209,9 +189,7 @@ def scores_by_loops(train, settings):
     for i, j in itertools.product(range(n), repeat=2):
         if histories[i] and histories[j] and (i != j or settings.self_similarity):
             common = len(histories[i] & histories[j])
-            cosine[i, j] = np.sqrt(
-                common**2 / (len(histories[i]) * len(histories[j]))
-            )
+            cosine[i, j] = np.sqrt(common**2 / (len(histories[i]) * len(histories[j])))
     k, k_prime = settings.k, settings.k_prime
     if settings.neighbour_axis == "column":
         k, k_prime = k_prime, k
@@ -238,9 +216,7 @@ def random_train(seed):
 
 @pytest.mark.parametrize("self_similarity", [True, False])
 @pytest.mark.parametrize("neighbour_axis", ["row", "column"])
-@pytest.mark.parametrize(
-    ("q", "k", "k_prime"), [(3, None, None), (1, None, 3), (0.5, 4, 2)]
-)
+@pytest.mark.parametrize(("q", "k", "k_prime"), [(3, None, None), (1, None, 3), (0.5, 4, 2)])
 def test_itemknn_matches_loops(q, k, k_prime, neighbour_axis, self_similarity):
     for seed, normalise_scores in itertools.product(range(3), [True, False]):
         settings = ItemKNNSettings(
@@ -250,9 +226,7 @@ def test_itemknn_matches_loops(q, k, k_prime, neighbour_axis, self_similarity):
         train = random_train(seed)
         actual = ItemKNN(settings).fit(csr_array(train)).score(np.arange(14))
         expected = scores_by_loops(train, settings)
-        np.testing.assert_allclose(
-            actual, expected, rtol=1e-12, atol=1e-15, err_msg=f"seed {seed}"
-        )
+        np.testing.assert_allclose(actual, expected, rtol=1e-12, atol=1e-15, err_msg=f"seed {seed}")
 
 
 def test_equal_similarities_are_equal_in_floats():
@@ -277,13 +251,9 @@ def all_weights(model):
     return np.hstack([columns for _, columns in model.tiles.columns()])
 
 
-@pytest.mark.parametrize(
-    "neighbours", [{}, {"k": 2}, {"k_prime": 2}, {"k": 3, "k_prime": 2}]
-)
+@pytest.mark.parametrize("neighbours", [{}, {"k": 2}, {"k_prime": 2}, {"k": 3, "k_prime": 2}])
 @pytest.mark.parametrize("self_similarity", [True, False])
-def test_slabs_and_limits_do_not_change_results(
-    monkeypatch, neighbours, self_similarity
-):
+def test_slabs_and_limits_do_not_change_results(monkeypatch, neighbours, self_similarity):
     train, module = (
         csr_array(random_train(1)),
         "sampled_metrics_study.recommenders.neighbours",
@@ -310,13 +280,9 @@ def test_slabs_and_limits_do_not_change_results(
         again = ItemKNN(settings).fit(train)
         assert isinstance(again.scorer, Tiles) == (not neighbours)
         np.testing.assert_array_equal(all_weights(again), all_weights(whole))
-        np.testing.assert_array_equal(
-            again.score(np.arange(14)), whole.score(np.arange(14))
-        )
+        np.testing.assert_array_equal(again.score(np.arange(14)), whole.score(np.arange(14)))
         if not neighbours:
-            ends = np.cumsum(
-                [columns.shape[1] for _, columns in again.tiles.columns()]
-            )
+            ends = np.cumsum([columns.shape[1] for _, columns in again.tiles.columns()])
             assert [first for first, _ in again.tiles.columns()] == [0, *ends[:-1]]
         pieces = [rank_piece(again.scorer, split, f"{n}-of-2") for n in (1, 2)]
         for name in ("n_candidates", "n_better", "n_tied", "users"):
@@ -339,14 +305,8 @@ def test_tiles_rank_in_double_precision(scale):
     tiles = [(0, weights[:, :13].copy()), (13, weights[:, 13:].copy())]
     ranks = rank_piece(Tiles(csr_array(histories), lambda: tiles), split)
     held_out_scores = scores[np.arange(40), held_out][:, np.newaxis]
-    assert (
-        ranks.n_better.tolist()
-        == (scores > held_out_scores).sum(axis=1)[:-1].tolist()
-    )
-    assert (
-        ranks.n_tied.tolist()
-        == ((scores == held_out_scores).sum(axis=1) - 1)[:-1].tolist()
-    )
+    assert ranks.n_better.tolist() == (scores > held_out_scores).sum(axis=1)[:-1].tolist()
+    assert ranks.n_tied.tolist() == ((scores == held_out_scores).sum(axis=1) - 1)[:-1].tolist()
     assert 0 < ranks.n_tied.sum() < ranks.n_better.sum()
 
 
@@ -355,15 +315,11 @@ def test_nearest_matches_sorting(k):
     """Equal similarities are taken from left to right."""
     similarity = np.random.default_rng(k).integers(0, 50, (5, 2000)) / 50.0
     marked = _nearest(similarity, k)
-    assert [set(np.flatnonzero(row)) for row in marked] == [
-        nearest(row, k) for row in similarity
-    ]
+    assert [set(np.flatnonzero(row)) for row in marked] == [nearest(row, k) for row in similarity]
 
 
 def test_common_users_beyond_int16():
-    model = ItemKNN(ItemKNNSettings(normalise_scores=False)).fit(
-        csr_array(np.ones((40_000, 2)))
-    )
+    model = ItemKNN(ItemKNNSettings(normalise_scores=False)).fit(csr_array(np.ones((40_000, 2))))
     np.testing.assert_allclose(all_weights(model), np.full((2, 2), np.sqrt(0.5)))
 
 
@@ -395,14 +351,10 @@ print((peak() - before) / items**2)
 
 
 @pytest.mark.long
-@pytest.mark.parametrize(
-    ("most_dense_items", "bytes_of_a_pair"), [(6000, 10), (5999, 4)]
-)
+@pytest.mark.parametrize(("most_dense_items", "bytes_of_a_pair"), [(6000, 10), (5999, 4)])
 def test_itemknn_memory_per_pair(most_dense_items, bytes_of_a_pair):
     """Up to the limit, 8 bytes per pair are stored; beyond the limit, slabs are not stored."""
     command = [sys.executable, "-c", MEMORY, "6000", str(most_dense_items)]
     environment = {**os.environ, "PYTHONPATH": f"{ROOT}/src"}
-    done = subprocess.run(
-        command, env=environment, capture_output=True, text=True, check=True
-    )
+    done = subprocess.run(command, env=environment, capture_output=True, text=True, check=True)
     assert float(done.stdout) < bytes_of_a_pair

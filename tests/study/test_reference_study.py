@@ -29,10 +29,7 @@ DRAWN = ("csv", "svg")
 NUMBER = re.compile(r"(-?\d+(?:\.\d+)?(?:e-?\d+)?)")
 HASH = re.compile(r"\b[hmp][0-9a-f]{10}\b")  # names of markers and clips in a drawing
 TABLES = [f"tables/table{n}.{form}" for n in range(1, 5) for form in FORMS]
-FIGURES = [
-    f"figures/{name}"
-    for name in ("z", "errors", *(f"figure{n}" for n in range(1, 7)))
-]
+FIGURES = [f"figures/{name}" for name in ("z", "errors", *(f"figure{n}" for n in range(1, 7)))]
 WRITTEN = [
     *TABLES,
     *(f"{name}.{form}" for name in FIGURES for form in DRAWN),
@@ -56,9 +53,7 @@ def as_json_values(settings):
 
 
 def files(folder, stem, numbers, forms):
-    return [
-        str(folder / f"{stem}{number}.{form}") for number in numbers for form in forms
-    ]
+    return [str(folder / f"{stem}{number}.{form}") for number in numbers for form in forms]
 
 
 def run_scorecard(folder, ranks, target, settings, changed=()):
@@ -166,9 +161,7 @@ def test_scripts_write_reference_files(results, name):
 
 
 @pytest.mark.long
-def test_scorecard_with_other_settings_compares_nothing(
-    results, tmp_path, monkeypatch
-):
+def test_scorecard_with_other_settings_compares_nothing(results, tmp_path, monkeypatch):
     monkeypatch.setattr(figures, "_FILE_TYPES", {"svg": figures._FILE_TYPES["svg"]})
     other = study(n_items=3000)
     departure = "experiment.n_items is 3000, the paper's null"
@@ -183,18 +176,14 @@ def test_scorecard_with_other_settings_compares_nothing(
 def test_spread_table_is_that_of_reference():
     """The spread over starts of X, and over the order of ties of Z for one metric."""
     numbers = pd.read_csv(REFERENCE / "starts.csv")
-    others = {
-        name: as_ranks(REFERENCE / f"ranks/{name}.parquet") for name in ("Y", "Z")
-    }
+    others = {name: as_ranks(REFERENCE / f"ranks/{name}.parquet") for name in ("Y", "Z")}
     actual = spread_table("X", numbers, others, study(metrics=["ap"]).experiment)
     stored = pd.read_csv(REFERENCE / "spread.csv")
-    stored = stored[
-        stored["row"].str.startswith("X") | (stored["metric"] == "AP")
-    ].reset_index(drop=True)
-    assert set(stored["cause"]) == {"initialisation of X", "tie draw of Z"}
-    pd.testing.assert_frame_equal(
-        actual.reset_index(drop=True), stored, rtol=1e-3, atol=1e-6
+    stored = stored[stored["row"].str.startswith("X") | (stored["metric"] == "AP")].reset_index(
+        drop=True
     )
+    assert set(stored["cause"]) == {"initialisation of X", "tie draw of Z"}
+    pd.testing.assert_frame_equal(actual.reset_index(drop=True), stored, rtol=1e-3, atol=1e-6)
 
 
 def test_reference_provenance_has_identity():
@@ -211,6 +200,4 @@ if __name__ == "__main__":
         run_study(Path(temporary))
         for drawing in FIGURES:
             for form in ("svg", "pdf", "png"):
-                shutil.copy(
-                    Path(temporary, f"{drawing}.{form}"), REFERENCE / "figures"
-                )
+                shutil.copy(Path(temporary, f"{drawing}.{form}"), REFERENCE / "figures")

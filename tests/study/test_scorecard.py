@@ -37,11 +37,7 @@ from tests.study.test_tables import cell, cell_table
 
 
 def card_of(*rows, spread=None, cause="initialisation of X"):
-    keys = [
-        (*row[:4], spread, cause)
-        for row in rows
-        if spread is not None and row.table > 2
-    ]
+    keys = [(*row[:4], spread, cause) for row in rows if spread is not None and row.table > 2]
     spreads = pd.DataFrame(keys, columns=[*KEY, "spread", "cause"])
     card = scorecard(cell_table(*rows), PUBLISHED, spreads)
     np.testing.assert_array_equal(card["published"], PUBLISHED["value"])
@@ -98,9 +94,7 @@ def test_verdict_by_hand(row, spread, verdict, tolerance):
     assert line["verdict"] == verdict
     assert float(line["tolerance"]) == pytest.approx(tolerance, abs=1e-4)
     assert ("initialisation" in line["note"]) == (spread is not None)
-    assert line == judge(row._replace(value=99.0), spread), (
-        "our simulation does not matter"
-    )
+    assert line == judge(row._replace(value=99.0), spread), "our simulation does not matter"
 
 
 @pytest.mark.parametrize(
@@ -121,9 +115,7 @@ def test_cell_due_to_order_of_ties_is_explained(ours, uniform, verdict):
 
 def binomial(share):
     """Probabilities of 0 ... 100."""
-    return np.array(
-        [comb(100, k) * share**k * (1 - share) ** (100 - k) for k in range(101)]
-    )
+    return np.array([comb(100, k) * share**k * (1 - share) ** (100 - k) for k in range(101)])
 
 
 @pytest.mark.parametrize("share", [0.0, 0.01, 0.36, 0.5, 0.993, 1.0])
@@ -132,9 +124,7 @@ def test_count_tolerance_matches_binomial(share):
     chances, tail = binomial(share), stats.norm.sf(3)
     low = next(k for k in range(101) if chances[: k + 1].sum() >= tail)
     high = next(k for k in range(100, -1, -1) if chances[k:].sum() >= tail)
-    assert (expected - found.below, expected + found.above) == pytest.approx(
-        (low, high)
-    )
+    assert (expected - found.below, expected + found.above) == pytest.approx((low, high))
     assert (found.kind == "near-certain") == (chances.max() >= 0.9)
     assert found.error == pytest.approx(100 * np.sqrt(share * (1 - share) / 100))
 
@@ -156,9 +146,7 @@ def test_reference_verdicts_partition_cells():
     card = pd.read_csv(REFERENCE / "scorecard.csv", dtype=str).fillna("")
     counts = count_by_verdict(card).set_index("table")
     exact = card[card["verdict"] == "exact"]["kind"]
-    by_kind = [
-        (exact == kind).sum() for kind in ("deterministic", "near-certain", "random")
-    ]
+    by_kind = [(exact == kind).sum() for kind in ("deterministic", "near-certain", "random")]
     others = [(card["verdict"] == verdict).sum() for verdict in VERDICTS[1:]]
     assert counts.loc["all"].tolist() == [*by_kind, *others, 204]
     assert (counts.drop(columns="cells").sum(axis=1) == counts["cells"]).all()
@@ -166,9 +154,9 @@ def test_reference_verdicts_partition_cells():
     same = (card["ours"] == card["published"]) & (card["verdict"] != "explained")
     assert (same == (card["verdict"] == "exact")).all()
     of_ties = card["note"].str.startswith("order of tied samples")
-    assert set(
-        card.loc[of_ties, ["row", "metric", "verdict"]].itertuples(index=False)
-    ) == {("Z", "AUC", "explained")}
+    assert set(card.loc[of_ties, ["row", "metric", "verdict"]].itertuples(index=False)) == {
+        ("Z", "AUC", "explained")
+    }
     within = card["difference"].astype(float).abs() <= card["tolerance"].astype(float)
     assert (within | (card["verdict"] == "exact")).all()
 
@@ -209,9 +197,7 @@ def fifty_negatives():
     for name, records in ranks.items():
         experiments[name] = run_experiment(name, records, changed_study.experiment)
     cells = pd.concat([table3(experiments), table4(experiments)])
-    spread = pd.read_csv(
-        REFERENCE / "spread.csv", dtype=dict.fromkeys(TEXT_COLUMNS, str)
-    )
+    spread = pd.read_csv(REFERENCE / "spread.csv", dtype=dict.fromkeys(TEXT_COLUMNS, str))
     return scorecard(
         cells,
         PUBLISHED,
@@ -222,12 +208,8 @@ def fifty_negatives():
 
 def test_other_n_negatives_is_not_comparable(fifty_negatives, tmp_path):
     assert set(fifty_negatives["verdict"]) == {"not comparable"}
-    write_scorecard(
-        fifty_negatives, "from a test", tmp_path / "s.csv", tmp_path / "s.md"
-    )
-    assert (
-        "n_negatives is 50, the paper's 100: 204" in (tmp_path / "s.md").read_text()
-    )
+    write_scorecard(fifty_negatives, "from a test", tmp_path / "s.csv", tmp_path / "s.md")
+    assert "n_negatives is 50, the paper's 100: 204" in (tmp_path / "s.md").read_text()
 
 
 def test_count_other_settings_in_order_of_cells():

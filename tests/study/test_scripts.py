@@ -38,9 +38,7 @@ def test_fetch_marks_unreachable_server(tmp_path, log, monkeypatch):
 
     monkeypatch.setattr(download, "find_or_download", fail)
     with pytest.raises(SystemExit) as ended:
-        run_script(
-            "fetch", log, {"archive": []}, files_of_fetch(tmp_path), dataset={}
-        )
+        run_script("fetch", log, {"archive": []}, files_of_fetch(tmp_path), dataset={})
     assert ended.value.code == 2
     assert (tmp_path / "step.log.unreachable").read_text() == "no answer; try again\n"
 
@@ -48,14 +46,10 @@ def test_fetch_marks_unreachable_server(tmp_path, log, monkeypatch):
 @pytest.mark.parametrize("is_local", [True, False])
 def test_fetch_uses_archive_of_rule(tmp_path, log, monkeypatch, is_local):
     """The archive comes from the rule's input, or else from the cache or a download."""
-    path = write_archive(
-        tmp_path / "mine.zip", as_ratings(synthetic_interactions(users=5))
-    )
+    path = write_archive(tmp_path / "mine.zip", as_ratings(synthetic_interactions(users=5)))
     monkeypatch.setattr(download, "find_or_download", lambda *_: (path, "cache"))
     inputs = {"archive": str(path) if is_local else []}
-    run_script(
-        "fetch", log, inputs, files_of_fetch(tmp_path), dataset={"name": "ml-1m"}
-    )
+    run_script("fetch", log, inputs, files_of_fetch(tmp_path), dataset={"name": "ml-1m"})
     record = json.loads((tmp_path / "source.json").read_text())
     assert record["archive"] == "mine.zip"
     assert record["origin"] == ("local archive" if is_local else "cache")
@@ -89,9 +83,7 @@ def test_describe_records_tables(tmp_path, log):
         ),  # the counts of the publisher are before filtering
     ],
 )
-def test_split_compares_published_counts(
-    tmp_path, log, monkeypatch, changed, filters, as_expected
-):
+def test_split_compares_published_counts(tmp_path, log, monkeypatch, changed, filters, as_expected):
     data = synthetic_interactions(users=12)
     write_archive(tmp_path / "a.zip", as_ratings(data))
     counts = {
@@ -100,9 +92,7 @@ def test_split_compares_published_counts(
         "interactions": len(data.user),
     }
     published = {name: count + changed.get(name, 0) for name, count in counts.items()}
-    monkeypatch.setitem(
-        CATALOGUE, "ml-1m", replace(CATALOGUE["ml-1m"], counts=published)
-    )
+    monkeypatch.setitem(CATALOGUE, "ml-1m", replace(CATALOGUE["ml-1m"], counts=published))
     outputs = {"split": str(tmp_path / "s.npz"), "counts": str(tmp_path / "c.json")}
     inputs = {"events": str(tmp_path / "a.zip")}
     run_script("split", log, inputs, outputs, dataset={}, filters=filters, split={})
@@ -131,15 +121,9 @@ def test_rank_warns_once_about_senseless_scores(tmp_path, log, capsys):
         ranks = {"ranks": str(tmp_path / "R.parquet")}
         run_script("rank", log, inputs, ranks, recommender=recommender, block_size=50)
         shown = capsys.readouterr().err
-        assert (
-            shown.count("WARNING")
-            == shown.count("are higher scores better")
-            == n_warnings
-        )
+        assert shown.count("WARNING") == shown.count("are higher scores better") == n_warnings
         assert ".py:" not in shown
-        exact = {
-            name: str(tmp_path / f"exact.{name}") for name in ("csv", "md", "ranges")
-        }
+        exact = {name: str(tmp_path / f"exact.{name}") for name in ("csv", "md", "ranges")}
         inputs = {"ranks": [ranks["ranks"]]}
         run_script("exact", log, inputs, exact, exact={}, metrics=["recall@10"])
         assert "WARNING" not in capsys.readouterr().err
@@ -149,9 +133,7 @@ def test_provenance_has_records_versions_machine(
     tmp_path,
 ):
     (tmp_path / "source.json").write_text('{"origin": "table"}')
-    record = provenance(
-        "trained", [Path(tmp_path / "source.json")], {"seeds": {"X": 7}}
-    )
+    record = provenance("trained", [Path(tmp_path / "source.json")], {"seeds": {"X": 7}})
     versions = record.pop("versions")
     host = record.pop("host")
     assert record == {
@@ -181,9 +163,7 @@ def run_split(tmp_path, events, **params):
         outputs,
         **params,
     )
-    return load_split(tmp_path / "s.npz"), json.loads(
-        (tmp_path / "c.json").read_text()
-    )
+    return load_split(tmp_path / "s.npz"), json.loads((tmp_path / "c.json").read_text())
 
 
 def test_split_of_filtered_table(tmp_path):
@@ -209,9 +189,7 @@ def test_split_is_same_from_any_file(tmp_path):
     write_archive(tmp_path / "a.zip", as_ratings(data))
     columns = {"user": data.user, "item": data.item, "timestamp": data.timestamp}
     text = "u;i;t\n"
-    text += "".join(
-        f"{u};{i};{t}.0\n" for u, i, t in zip(*columns.values(), strict=True)
-    )
+    text += "".join(f"{u};{i};{t}.0\n" for u, i, t in zip(*columns.values(), strict=True))
     (tmp_path / "a.csv.gz").write_bytes(gzip.compress(text.encode()))
     parquet.write_table(pa.table(columns), tmp_path / "a.parquet")
     mine = {"format": "table", "name": "mine"}

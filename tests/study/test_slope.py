@@ -53,9 +53,7 @@ def test_describe_decisions_names_undecided(records):
 
 def test_describe_decisions_of_few_users():
     rng = np.random.default_rng(0)
-    pair = {
-        name: Ranks([2000] * 50, rng.geometric(0.01, 50), [0] * 50) for name in "AB"
-    }
+    pair = {name: Ranks([2000] * 50, rng.geometric(0.01, 50), [0] * 50) for name in "AB"}
     assert "decide no order" in describe_decisions(compare(pair, "recall@10"))
 
 

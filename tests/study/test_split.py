@@ -38,9 +38,7 @@ def events(*rows):
 
 def held_out(split):
     """Held-out item by evaluated user, as published ids."""
-    return dict(
-        zip(split.evaluated_ids.tolist(), split.held_out_ids.tolist(), strict=True)
-    )
+    return dict(zip(split.evaluated_ids.tolist(), split.held_out_ids.tolist(), strict=True))
 
 
 def training(split):
@@ -81,9 +79,7 @@ def test_last_event_by_hand(tie_break, of_user_1):
 @given(st.integers(0, 10_000), st.sampled_from([*RULES, None]))
 def test_tie_break_is_independent_of_user_order(seed, tie_break):
     data = synthetic_interactions(users=9, items=20, seed=seed)
-    order = np.argsort(
-        np.random.default_rng(seed).random(10)[data.user], kind="stable"
-    )
+    order = np.argsort(np.random.default_rng(seed).random(10)[data.user], kind="stable")
     moved = Interactions(data.user[order], data.item[order], data.timestamp[order])
     options = {"tie_break": tie_break} if tie_break else {"method": "random"}
     split, again = (split_by(one, **options) for one in (data, moved))
@@ -158,9 +154,7 @@ def test_damaged_split_is_refused(tmp_path, name):
         load_split(tmp_path / "s.npz")
 
 
-@pytest.mark.parametrize(
-    ("tie_break", "of_user_1"), [("first", 30), ("last", 40), ("ncf", 30)]
-)
+@pytest.mark.parametrize(("tie_break", "of_user_1"), [("first", 30), ("last", 40), ("ncf", 30)])
 def test_global_time_by_hand(tie_break, of_user_1):
     split = split_by(TIMED, method="global-time", cut=6, tie_break=tie_break)
     assert split.user_ids.tolist() == [1, 2, 3]  # users who only train come last
@@ -265,9 +259,7 @@ def test_given_mixed_text_and_number_ids():
         "user_names": np.array(["7", "ann"]),
         "item_names": np.array(["10", "x"]),
     }
-    test = Interactions(
-        np.array([0, 1], np.int32), np.array([1, 0], np.int32), **names
-    )
+    test = Interactions(np.array([0, 1], np.int32), np.array([1, 0], np.int32), **names)
     split = given_split(TRAIN, test)
     assert held_out(split) == {"7": "x"}
     assert training(split) == {"7": ["10", "30"], "8": ["20"]}
@@ -288,9 +280,7 @@ def test_given_files_that_disagree_are_refused(test, problem):
 
 def test_sample_users_keeps_training():
     split = leave_last_out(synthetic_interactions(users=30))
-    some = sample_users(
-        replace(split, left_out_events=5), 0.3, np.random.default_rng(1)
-    )
+    some = sample_users(replace(split, left_out_events=5), 0.3, np.random.default_rng(1))
     assert held_out(split).items() > held_out(some).items()
     assert training(some) == training(split)
     assert some.evaluated_ids.tolist() == sorted(some.evaluated_ids)
@@ -316,13 +306,9 @@ def test_sample_users_is_uniform():
         leave_last_out(synthetic_interactions(users=10)),
         np.random.default_rng(2),
     )
-    sampled_ids = np.concatenate(
-        [sample_users(split, 4, rng).evaluated_ids for _ in range(2000)]
-    )
+    sampled_ids = np.concatenate([sample_users(split, 4, rng).evaluated_ids for _ in range(2000)])
     # each of ten users in 4 of 10 draws; four standard deviations
-    assert (
-        abs(np.bincount(sampled_ids)[1:] - 800) < 4 * np.sqrt(2000 * 0.4 * 0.6)
-    ).all()
+    assert (abs(np.bincount(sampled_ids)[1:] - 800) < 4 * np.sqrt(2000 * 0.4 * 0.6)).all()
 
 
 HERE = Path(__file__).parent
@@ -337,25 +323,18 @@ def random_arrays():
         for distinct in (1, 2, 5, 30, 10_000):
             keys = rng.integers(0, distinct, size)
             for form in (keys, np.sort(keys), np.sort(keys)[::-1]):
-                yield from (
-                    form[:end]
-                    for end in {1, 2, 17, size // 3, size // 2, size - 1, size}
-                )
+                yield from (form[:end] for end in {1, 2, 17, size // 3, size // 2, size - 1, size})
 
 
 @pytest.mark.long
 def test_last_after_std_sort_matches_libstdcxx(tmp_path):
     if not shutil.which("g++"):
-        pytest.skip(
-            "no g++ to compile std_sort.cpp with; the stored vectors serve instead"
-        )
+        pytest.skip("no g++ to compile std_sort.cpp with; the stored vectors serve instead")
     program = tmp_path / "std_sort"
     arrays = [keys for keys in random_arrays() if keys.size]
     subprocess.run(["g++", "-O2", "-o", program, HERE / "std_sort.cpp"], check=True)
     text = "\n".join(f"{len(keys)} {' '.join(map(str, keys))}" for keys in arrays)
-    done = subprocess.run(
-        [program], input=text, capture_output=True, text=True, check=True
-    )
+    done = subprocess.run([program], input=text, capture_output=True, text=True, check=True)
     orders = done.stdout.split("\n")[:-1]
     last = [int(line.split()[-1]) for line in orders]
     assert [last_after_std_sort(keys.tolist()) for keys in arrays] == last
@@ -364,7 +343,5 @@ def test_last_after_std_sort_matches_libstdcxx(tmp_path):
 def test_last_after_std_sort_stored_vectors():
     for vector in VECTORS[1:]:  # the first is empty
         assert last_after_std_sort(vector["keys"]) == vector["order"][-1]
-    with pytest.raises(
-        InputError, match="heap sort"
-    ):  # constructed to exceed the depth limit
+    with pytest.raises(InputError, match="heap sort"):  # constructed to exceed the depth limit
         last_after_std_sort(KILLER["keys"])

@@ -112,16 +112,12 @@ SCRIPTS = stages()
 
 def import_statements(script):
     tree = ast.parse((ROOT / f"workflow/scripts/{script}.py").read_text("utf-8"))
-    return [
-        node for node in tree.body if isinstance(node, ast.Import | ast.ImportFrom)
-    ]
+    return [node for node in tree.body if isinstance(node, ast.Import | ast.ImportFrom)]
 
 
 @pytest.fixture(scope="module")
 def graph():
-    return grimp.build_graph(
-        *PACKAGES, exclude_type_checking_imports=True, cache_dir=None
-    )
+    return grimp.build_graph(*PACKAGES, exclude_type_checking_imports=True, cache_dir=None)
 
 
 def imported_modules(graph, script):
@@ -136,11 +132,7 @@ def imported_modules(graph, script):
         module = wanted.pop()
         modules.add(module)
         package = module.rpartition(".")[0]
-        wanted |= (
-            ({package} | graph.find_modules_directly_imported_by(module))
-            - modules
-            - {""}
-        )
+        wanted |= ({package} | graph.find_modules_directly_imported_by(module)) - modules - {""}
     return modules
 
 
@@ -191,15 +183,11 @@ def test_every_script_has_stage():
 @pytest.mark.parametrize("stage", STAGES)
 def test_stage_lists_imported_files_only(graph, loaded_modules, stage):
     # The library imports public names on first use, which the graph of imports does not show.
-    modules = loaded_modules[stage].union(
-        *(imported_modules(graph, one) for one in SCRIPTS[stage])
-    )
+    modules = loaded_modules[stage].union(*(imported_modules(graph, one) for one in SCRIPTS[stage]))
     files = {file_of(module) for module in modules}
     places = [Path(name) for name in STAGES[stage]]
     assert all((SOURCE / place).exists() for place in places)
-    assert {
-        file for file in files if not any(map(file.is_relative_to, places))
-    } == set()
+    assert {file for file in files if not any(map(file.is_relative_to, places))} == set()
     idle = [
         place for place in places
         if place.suffix in ("", ".py") and not any(file.is_relative_to(place) for file in files)
@@ -208,9 +196,7 @@ def test_stage_lists_imported_files_only(graph, loaded_modules, stage):
 
 
 def test_code_digest_depends_on_files_and_names(tmp_path, monkeypatch):
-    monkeypatch.setattr(
-        steps, "__file__", str(tmp_path / "sampled_metrics_study/steps.py")
-    )
+    monkeypatch.setattr(steps, "__file__", str(tmp_path / "sampled_metrics_study/steps.py"))
     monkeypatch.setitem(STAGES, "data", ("a", "b/c.py"))
     for name in ("a/x.py", "a/deep/style.css", "b/c.py", "b/other.py", "a/x.pyc"):
         (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)

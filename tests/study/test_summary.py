@@ -43,9 +43,7 @@ def test_every_verdict_has_phrase():
 
 
 def test_summary_counts_cells(results):
-    counted = (
-        "204 cells: 96 with the same digits, 87 within noise, 21 explained, 0 differ"
-    )
+    counted = "204 cells: 96 with the same digits, 87 within noise, 21 explained, 0 differ"
     assert run(results.parent) == (0, [f"{counted}; open results/report.html"], "")
     card = results / "scorecard.csv"
     head, first, *others = card.read_text().splitlines()

@@ -74,10 +74,7 @@ def test_write_printed_files(tmp_path):
     markdown = (tmp_path / "table3.md").read_text()
     assert "Ranks: test." in markdown
     # the best of each line is bold
-    lines = [
-        [c.strip() for c in line.split("|")[1:-1]]
-        for line in markdown.splitlines()[4:]
-    ]
+    lines = [[c.strip() for c in line.split("|")[1:-1]] for line in markdown.splitlines()[4:]]
     assert lines[:3] == [
         ["AP", "X", "ours", "**1.00**", "**1.00±0.50**"],
         ["AP", "X", "closed form", "**1.00**", "**1.00±0.50**"],
@@ -91,16 +88,12 @@ def test_write_printed_files(tmp_path):
     ]  # fmt: skip
     assert r"32.55$\pm$0.21" in (tmp_path / "table3.tex").read_text()
     write_printed(4, cell_table(), PUBLISHED, tmp_path / "table4")
-    assert (
-        tmp_path / "table4.csv"
-    ).read_text() == "table,row,metric,column,value,std\n"
+    assert (tmp_path / "table4.csv").read_text() == "table,row,metric,column,value,std\n"
     assert "One recommender makes no pair." in (tmp_path / "table4.md").read_text()
 
 
 def test_to_latex_by_hand():
-    table = pd.DataFrame(
-        {"name": ["A", "A", NASTY], "": ["ours", "±", "ours"], "AP": [1, 2, 3]}
-    )
+    table = pd.DataFrame({"name": ["A", "A", NASTY], "": ["ours", "±", "ours"], "AP": [1, 2, 3]})
     lines = to_latex(table, "Toys, 100 %.", "toys").splitlines()
     for line in (
         r"\caption{Toys, 100 \%.}",
@@ -130,9 +123,7 @@ def test_latex_tables_compile_within_page(tmp_path):
     head = r"\documentclass[twocolumn]{article}\usepackage{booktabs,graphicx}\begin{document}"
     (tmp_path / "t.tex").write_text(head + r"\input{many}\end{document}")
     command = ["pdflatex", "-interaction=nonstopmode", "-halt-on-error", "t.tex"]
-    done = subprocess.run(
-        command, cwd=tmp_path, capture_output=True, text=True, errors="replace"
-    )
+    done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, errors="replace")
     assert done.returncode == 0, done.stdout[-2000:]
     wide = re.findall(r"Overfull \\hbox \(([\d.]+)pt", done.stdout)
     assert max(map(float, wide), default=0) <= 1
@@ -152,9 +143,7 @@ def test_highest_values_are_bold(tmp_path):
     ours = {"X": ("7.75", 66.125), "Y": ("8.84", 56.481)}
     rows = []
     for row, (exact, sampled) in ours.items():
-        rows.append(
-            (3, row, "Recall@10", "Exact", float(exact), np.nan, float(exact), np.nan)
-        )
+        rows.append((3, row, "Recall@10", "Exact", float(exact), np.nan, float(exact), np.nan))
         rows.append((3, row, "Recall@10", "Sampled", sampled, 0.28, sampled, 0.26))
     table = pd.DataFrame(rows, columns=columns).assign(ranks="trained in this run")
     print_of = {
@@ -163,19 +152,12 @@ def test_highest_values_are_bold(tmp_path):
         ("X", "Sampled"): "66.19",
     }
     published = pd.DataFrame(
-        [
-            (3, row, "Recall@10", column, value, "")
-            for (row, column), value in print_of.items()
-        ],
+        [(3, row, "Recall@10", column, value, "") for (row, column), value in print_of.items()],
         columns=columns[:6],
     )
     write_printed(3, table, published, tmp_path / "table3")
     lines = (tmp_path / "table3.md").read_text().splitlines()
-    cells = [
-        [cell.strip() for cell in line.split("|")[1:-1]]
-        for line in lines
-        if "|" in line
-    ]
+    cells = [[cell.strip() for cell in line.split("|")[1:-1]] for line in lines if "|" in line]
     assert ["Recall@10", "X", "ours", "7.75", "**66.12±0.28**"] in cells
     assert ["Recall@10", "Y", "ours", "**8.84**", "56.48±0.28"] in cells
     assert ["Recall@10", "X", "paper", "**9.60**", "**66.19**"] in cells
@@ -193,9 +175,7 @@ TABLE = pd.read_csv(REFERENCE / "tables/likely.csv")
 
 def test_table_4_by_hand():
     """Of two repetitions, counted and expected ones with the order of the exact metric."""
-    settings = ExperimentSettings(
-        metrics=("ap", "auc"), estimators=("sampled",), repetitions=2
-    )
+    settings = ExperimentSettings(metrics=("ap", "auc"), estimators=("sampled",), repetitions=2)
 
     def experiment(exact, repeated, expected, uniform):
         moments = [
@@ -203,9 +183,7 @@ def test_table_4_by_hand():
             for mean, sd in (expected, uniform)
         ]
         repeated = np.array(repeated)[:, np.newaxis]
-        return Experiment(
-            settings, np.array(exact), repeated, *moments, None, "by hand"
-        )
+        return Experiment(settings, np.array(exact), repeated, *moments, None, "by hand")
 
     # B is better in AP and worse in AUC; the sd of each difference is the root of
     # 0.3² + 0.4² = 0.5² or of 0.06² + 0.08² = 0.1²
@@ -234,14 +212,10 @@ def test_table_4_by_hand():
 
 
 def test_likely_table_by_hand():
-    settings = ExperimentSettings(
-        metrics=("ap",), estimators=("sampled",), repetitions=2
-    )
+    settings = ExperimentSettings(metrics=("ap",), estimators=("sampled",), repetitions=2)
     repeated = np.array([[[0.5, 0.7]]])
     likely = np.array([[0.1, 0.3]])
-    by_hand = Experiment(
-        settings, np.array([0.2]), repeated, None, None, likely, "by hand"
-    )
+    by_hand = Experiment(settings, np.array([0.2]), repeated, None, None, likely, "by hand")
     cells = likely_table({"A": by_hand}).set_index("estimator")
     expected = {
         "Exact": (20, np.nan, np.nan),
@@ -282,9 +256,7 @@ def test_likely_markdown_equals_csv(tmp_path):
     pd.testing.assert_frame_equal(again, TABLE)
     lines = (tmp_path / "likely.md").read_text().splitlines()
     found = {}
-    head, _, *rows = [
-        [cell.strip() for cell in line.split("|")[1:-1]] for line in lines[2:]
-    ]
+    head, _, *rows = [[cell.strip() for cell in line.split("|")[1:-1]] for line in lines[2:]]
     for metric, recommender, number, *cells in rows:
         for estimator, cell in zip(head[3:], cells, strict=True):
             found[metric, recommender, estimator, number] = cell
@@ -301,12 +273,8 @@ def test_likely_markdown_equals_csv(tmp_path):
 
 def test_reference_likely_is_nearest_in_5_of_9():
     cells = TABLE[(TABLE["estimator"] != "Exact") & (TABLE["metric"] != "AUC")]
-    errors = cells.pivot(
-        index=["metric", "recommender"], columns="estimator", values="error"
-    )
+    errors = cells.pivot(index=["metric", "recommender"], columns="estimator", values="error")
     nearest = errors.idxmin(axis=1).value_counts().to_dict()
     assert nearest == {"Likely": 5, "CLS": 4}
-    words = " ".join(
-        (ROOT / "docs/estimators.md").read_text(encoding="utf-8").split()
-    )
+    words = " ".join((ROOT / "docs/estimators.md").read_text(encoding="utf-8").split())
     assert "smallest in 5 of 9 cases" in words

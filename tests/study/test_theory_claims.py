@@ -35,13 +35,8 @@ BV = ("bv:1", "bv:0.1", "bv:0.01", "bv:0.001")
 def toys(measure, m=None):
     """Metric of A, B and C: exact, or expected among m negatives."""
     if m is None:
-        return {
-            name: measure.value_at(np.array(ranks), N).mean()
-            for name, ranks in RANKS.items()
-        }
-    return {
-        k: expected_values(measure, r, N, m, WITHOUT).mean() for k, r in RANKS.items()
-    }
+        return {name: measure.value_at(np.array(ranks), N).mean() for name, ranks in RANKS.items()}
+    return {k: expected_values(measure, r, N, m, WITHOUT).mean() for k, r in RANKS.items()}
 
 
 def order(values, equal=0.0):
@@ -50,9 +45,7 @@ def order(values, equal=0.0):
     text = best
     for better, name in zip([best, *others], others, strict=False):
         text += f"{' = ' if values[better] - values[name] <= equal else ' > '}{name}"
-    return " > ".join(
-        " = ".join(sorted(part.split(" = "))) for part in text.split(" > ")
-    )
+    return " > ".join(" = ".join(sorted(part.split(" = "))) for part in text.split(" > "))
 
 
 def values_in_order(values, decimals=3):
@@ -68,9 +61,7 @@ def orders(measure, sizes):
     parts = []
     for words, group in groupby(sizes, lambda m: order(toys(measure, m))):
         first, *_, last = [*group] * 2
-        parts.append(
-            f"{words} at m = {first}" + (f" to {last}" if last > first else "")
-        )
+        parts.append(f"{words} at m = {first}" + (f" to {last}" if last > first else ""))
     return ", ".join(parts)
 
 
@@ -97,16 +88,12 @@ def least_squares(n, m):
 
 def bias_of_1000_samples(measure):
     ranks = np.arange(1, 1001)
-    errors = np.abs(
-        expected_values(measure, ranks, N, 1000, WITH) - measure.value_at(ranks, N)
-    )
+    errors = np.abs(expected_values(measure, ranks, N, 1000, WITH) - measure.value_at(ranks, N))
     return f"{errors.max():.2f} at rank {ranks[errors.argmax()]}"
 
 
 def bend_at_one_negative(measure):
-    return np.abs(
-        np.diff(expected_values(measure, np.arange(1, 1001), 1000, 1, WITHOUT), 2)
-    ).max()
+    return np.abs(np.diff(expected_values(measure, np.arange(1, 1001), 1000, 1, WITHOUT), 2)).max()
 
 
 def auc_bias():
@@ -115,9 +102,7 @@ def auc_bias():
 
 
 def rank_estimate_bias():
-    return np.abs(
-        grid(1000, M) @ (1 + 999 * np.arange(M + 1) / M) - EVERY[:1000]
-    ).max()
+    return np.abs(grid(1000, M) @ (1 + 999 * np.arange(M + 1) / M) - EVERY[:1000]).max()
 
 
 def formula_of_ap():
@@ -141,9 +126,7 @@ def turns(name):
 def farther():
     """Estimators that are more biased than the uncorrected AP, and at how many ranks."""
     exact, names = AP.value_at(EVERY, N), ("sampled", "rank-estimate", "cls", *BV)
-    bias = {
-        name: np.abs(grid(N, M) @ vector(name, AP, N, M) - exact) for name in names
-    }
+    bias = {name: np.abs(grid(N, M) @ vector(name, AP, N, M) - exact) for name in names}
     number = {k: int(np.sum(bias[k] > bias["sampled"] + 1e-12)) for k in names}
     first = [vector(name, AP, N, M)[0] for name in ("cls", *BV)]
     worse = ", ".join(parse_estimator(k).label for k in names if number[k])
@@ -176,13 +159,9 @@ def one_solution():
 
 def consistent_metrics():
     consistent = [
-        one.label
-        for one in ALL
-        if {order(toys(one, m)) for m in SIZES} == {order(toys(one))}
+        one.label for one in ALL if {order(toys(one, m)) for m in SIZES} == {order(toys(one))}
     ]
-    moves = max(
-        abs(toys(AUC, m)[name] - toys(AUC)[name]) for m in SIZES for name in "ABC"
-    )
+    moves = max(abs(toys(AUC, m)[name] - toys(AUC)[name]) for m in SIZES for name in "ABC")
     return f"order kept at all of {len(SIZES)} m: {', '.join(consistent)}; AUC moves by {moves:.0e}"
 
 
@@ -262,12 +241,7 @@ CONSTANT = [claim for claim in claims() if not claim["measurement"]]
 
 
 def test_every_constant_claim_is_computed():
-    found = [
-        key
-        for claim in CONSTANT
-        for key in COMPUTED
-        if claim["quote"].startswith(key)
-    ]
+    found = [key for claim in CONSTANT for key in COMPUTED if claim["quote"].startswith(key)]
     assert found == list(dict.fromkeys(found)) == list(COMPUTED)
     assert len(found) == len(CONSTANT) == 45
     verdicts = Counter(claim["verdict"] for claim in CONSTANT)
@@ -279,9 +253,7 @@ def test_constant_claim_matches_ledger(claim):
     """Text and numbers are equal, except for rounding errors below 1e-11."""
     (key,) = [key for key in COMPUTED if claim["quote"].startswith(key)]
     number = re.compile(r"(?<![\w.])\d+(?:\.\d+)?(?:e[-+]\d+)?")
-    stored, computed = (
-        text.replace(",", "") for text in (claim["ours"], COMPUTED[key]())
-    )
+    stored, computed = (text.replace(",", "") for text in (claim["ours"], COMPUTED[key]()))
     assert number.sub("#", computed) == number.sub("#", stored)
     pairs = zip(number.findall(computed), number.findall(stored), strict=True)
     assert all(a == b or max(float(a), float(b)) < 1e-11 for a, b in pairs), computed

@@ -51,20 +51,14 @@ class Project:
         (folder / ".venv").mkdir()
         for stamp in (".study", ".installed"):
             (folder / ".venv" / stamp).touch()
-        self.change(
-            "dataset", url=UNREACHABLE, retries=0, cache=str(folder / "cache")
-        )
+        self.change("dataset", url=UNREACHABLE, retries=0, cache=str(folder / "cache"))
         if small:
             self.change("experiment", n_negatives=10, repetitions=20)
             self.change("toy", repetitions=20)
         # the copy is compiled once
         left_out = {"MOVIELENS_ARCHIVE", "PYTHONDONTWRITEBYTECODE"}
         self.environment = {
-            **{
-                name: value
-                for name, value in os.environ.items()
-                if name not in left_out
-            },
+            **{name: value for name, value in os.environ.items() if name not in left_out},
             "PATH": f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}",
             "XDG_CACHE_HOME": str(folder / "xdg"),
         }
@@ -115,16 +109,11 @@ class Project:
 
     def planned_results(self, *targets):
         """Names of the result files that a run would make."""
-        rows = [
-            line.split("\t")
-            for line in self.snakemake("--summary", *targets).splitlines()
-        ]
+        rows = [line.split("\t") for line in self.snakemake("--summary", *targets).splitlines()]
         plans = {row[0]: row[-1] for row in rows if row[0].startswith("results/")}
         assert plans
         return {
-            name.removeprefix("results/")
-            for name, plan in plans.items()
-            if plan != "no update"
+            name.removeprefix("results/") for name, plan in plans.items() if plan != "no update"
         }
 
     def result(self, name):
@@ -145,9 +134,7 @@ def small_archive(tmp_path_factory):
 def make_project(tmp_path_factory):
     def make(archive=None, small=True):
         project = Project(tmp_path_factory.mktemp("project"), archive, small)
-        with (project.folder / "src/sampled_metrics_study/figures/__init__.py").open(
-            "a"
-        ) as module:
+        with (project.folder / "src/sampled_metrics_study/figures/__init__.py").open("a") as module:
             module.write(STUB_OF_DRAW)
         return project
 

@@ -36,9 +36,7 @@ def purchases():
     rng = np.random.default_rng(0)
     customer = np.repeat(np.arange(60), 30)
     article = np.concatenate([rng.permutation(150)[:30] for _ in range(60)])
-    frame = pd.DataFrame(
-        {"customer": customer, "article": article, "day": np.tile(range(30), 60)}
-    )
+    frame = pd.DataFrame({"customer": customer, "article": article, "day": np.tile(range(30), 60)})
     return frame.astype({"customer": str, "article": str})
 
 
@@ -81,35 +79,25 @@ def test_documented_given_split(project, tmp_path):
     frame[is_last].to_csv(tmp_path / "test.csv", index=False)
     ranks = f"{settings['results']}/ranks/X.parquet"
     arguments = ("--snakefile", project.folder / "Snakefile", ranks)
-    done = run(
-        "snakemake", "--cores", "2", *arguments, cwd=tmp_path, env=project.environment
-    )
+    done = run("snakemake", "--cores", "2", *arguments, cwd=tmp_path, env=project.environment)
     assert done.returncode == 0, done.stdout
     assert len(pd.read_parquet(tmp_path / ranks)) == 10
 
 
 @pytest.mark.long
 def test_commands_on_reference_ranks(project):
-    printed = shell(
-        project, "sampled-metrics evaluate results/reference/ranks/[XYZ].parquet"
-    )
+    printed = shell(project, "sampled-metrics evaluate results/reference/ranks/[XYZ].parquet")
     table = pd.read_csv(ROOT / "results/reference/tables/exact.csv")
     table = table[(table["metric"] == "recall@10") & (table["ties"] == "expected")]
     for name, value in zip(table["recommender"], table["value"], strict=True):
-        assert re.search(
-            rf"(?m)^{name}\.parquet +recall@10 +{value / 100:#.3g} ", printed
-        )
-    compared = shell(
-        project, "sampled-metrics compare results/reference/ranks/[XY].parquet"
-    )
+        assert re.search(rf"(?m)^{name}\.parquet +recall@10 +{value / 100:#.3g} ", printed)
+    compared = shell(project, "sampled-metrics compare results/reference/ranks/[XY].parquet")
     assert re.search(r"(?m)^X +Y +recall@10 .* Y above X$", compared)
 
 
 def test_make_help_lists_public_targets(project):
     printed = shell(project, "make --no-print-directory help").splitlines()
-    (public,) = re.findall(
-        r"(?m)^\.PHONY: (help .*)$", (ROOT / "Makefile").read_text()
-    )
+    (public,) = re.findall(r"(?m)^\.PHONY: (help .*)$", (ROOT / "Makefile").read_text())
     assert [line.split()[0] for line in printed] == public.split()
     assert len(printed) <= 24
     assert max(map(len, printed)) <= 110
@@ -152,8 +140,6 @@ def test_make_lock_compiles_both_files(project, tmp_path, monkeypatch):
     first, second = (project.folder / "calls").read_text().splitlines()
     for call in (first, second):
         assert "--generate-hashes --no-emit-index-url" in call
-    assert first.endswith(
-        "--all-extras --output-file requirements.lock pyproject.toml"
-    )
+    assert first.endswith("--all-extras --output-file requirements.lock pyproject.toml")
     assert "--extra study --extra terminal --constraint requirements.lock" in second
     assert second.endswith("--output-file requirements-study.lock pyproject.toml -")

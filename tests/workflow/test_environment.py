@@ -34,12 +34,8 @@ def python(tmp_path_factory, pins):
 @pytest.fixture(scope="module")
 def environment(python):
     left_out = {"PYTHONPATH", "MOVIELENS_ARCHIVE"}
-    inherited = {
-        name: value for name, value in os.environ.items() if name not in left_out
-    }
-    return inherited | {
-        "PATH": f"{python.parent}{os.pathsep}/usr/bin{os.pathsep}/bin"
-    }
+    inherited = {name: value for name, value in os.environ.items() if name not in left_out}
+    return inherited | {"PATH": f"{python.parent}{os.pathsep}/usr/bin{os.pathsep}/bin"}
 
 
 def test_environment_has_pinned_packages(python, environment, pins, tmp_path):
@@ -48,8 +44,7 @@ def test_environment_has_pinned_packages(python, environment, pins, tmp_path):
     code += f"print(json.dumps({versions}))"
     done = run(python, "-c", code, cwd=tmp_path, env=environment)
     installed = {
-        name.replace("_", "-"): version
-        for name, version in json.loads(done.stdout).items()
+        name.replace("_", "-"): version for name, version in json.loads(done.stdout).items()
     }
     assert {name: installed.get(name) for name in pins} == pins
     assert not installed.keys() & {"sampled-metrics", "pytest", "mkdocs", "snakefmt"}
@@ -66,9 +61,7 @@ def test_environment_lacks_package(python, environment, tmp_path):
 
 def test_study_runs_without_installation(python, environment, tmp_path):
     for name in ("config", "workflow", "src", ".test"):
-        shutil.copytree(
-            ROOT / name, tmp_path / name, ignore=shutil.ignore_patterns("results")
-        )
+        shutil.copytree(ROOT / name, tmp_path / name, ignore=shutil.ignore_patterns("results"))
     shutil.copy(ROOT / "Snakefile", tmp_path)
     shutil.copy(ROOT / "environment.yml", tmp_path)
     command = (python, "-m", "snakemake", "--cores", "2", "--directory", ".test")

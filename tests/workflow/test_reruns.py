@@ -101,9 +101,7 @@ def break_code(project, _):
 
 
 @pytest.mark.long
-@pytest.mark.parametrize(
-    "breaks", [change_settings, break_data, break_recommender, break_code]
-)
+@pytest.mark.parametrize("breaks", [change_settings, break_data, break_recommender, break_code])
 def test_single_target_fails_again(make_project, small_archive, breaks):
     project = make_project(small_archive)
     project.snakemake("--config", "results=results/own")
@@ -135,9 +133,7 @@ SHOP = {
 
 
 @pytest.mark.long
-@pytest.mark.parametrize(
-    ("dataset", "status"), [("ml-1m", 1), ("Shop", 0)], ids=["other", "same"]
-)
+@pytest.mark.parametrize(("dataset", "status"), [("ml-1m", 1), ("Shop", 0)], ids=["other", "same"])
 def test_results_of_other_data_are_refused(tmp_path, dataset, status):
     """The cases are in tests/study/test_config.py."""
     record = {"source": {"dataset": dataset}, "split": {"method": "leave-last-out"}}
@@ -157,9 +153,7 @@ def test_results_of_other_data_are_refused(tmp_path, dataset, status):
 
 def test_documented_studies_have_own_results():
     for page in sorted((ROOT / "docs").glob("*.md")):
-        for block in re.findall(
-            r"(?ms)^```yaml\n(.*?)^```$", page.read_text("utf-8")
-        ):
+        for block in re.findall(r"(?ms)^```yaml\n(.*?)^```$", page.read_text("utf-8")):
             study = yaml.safe_load(block)
             if "dataset" in study:
                 assert study["results"].startswith("results/"), page.name
@@ -171,7 +165,5 @@ def test_missing_scores_name_command(tmp_path):
     snakefile = ("--snakefile", ROOT / "Snakefile")
     done = run("snakemake", *snakefile, *arguments, ROOT / "config/ncf.yaml")
     assert done.returncode == 1
-    (line,) = [
-        line for line in done.stdout.splitlines() if "results/ncf/GMF.npz" in line
-    ]
+    (line,) = [line for line in done.stdout.splitlines() if "results/ncf/GMF.npz" in line]
     assert "python -m sampled_metrics_study.ncf FOLDER" in line

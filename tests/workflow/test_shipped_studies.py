@@ -32,9 +32,7 @@ def simultaneous_events():
 def project(make_project, tmp_path_factory):
     """A project with a small archive and only two starts of X."""
     folder = tmp_path_factory.mktemp("shipped")
-    shipped = make_project(
-        write_archive(folder / "ml-1m.zip", as_ratings(simultaneous_events()))
-    )
+    shipped = make_project(write_archive(folder / "ml-1m.zip", as_ratings(simultaneous_events())))
     for name in ("benchmarks", "tests"):
         shutil.copytree(ROOT / name, shipped.folder / name)
     spread = shipped.folder / "src/sampled_metrics_study/claims/starts.py"
@@ -61,9 +59,7 @@ def require_stored_ranks(project, results, folder, names):
     """Check that the stored ranks are those of the run, without MovieLens ids."""
     for name in names:
         ranks = pd.read_parquet(project.results / results / f"ranks/{name}.parquet")
-        stored = pd.read_parquet(
-            project.results / "reference" / folder / f"{name}.parquet"
-        )
+        stored = pd.read_parquet(project.results / "reference" / folder / f"{name}.parquet")
         assert stored["user_id"].tolist() == list(range(len(ranks)))
         assert "item_id" not in stored
         for column in ("n_candidates", "n_better", "n_tied"):
@@ -96,20 +92,14 @@ def test_make_reference(project):
 
 def test_make_reference_global_time(project):
     make(project, "reference", "STUDY=global-time")
-    require_stored_ranks(
-        project, "global-time", "global-time/ranks", names_in("global-time")
-    )
-    assert (
-        len(pd.read_parquet(project.results / "global-time/ranks/X.parquet")) < USERS
-    )
+    require_stored_ranks(project, "global-time", "global-time/ranks", names_in("global-time"))
+    assert len(pd.read_parquet(project.results / "global-time/ranks/X.parquet")) < USERS
 
 
 def test_make_reference_ml_100k(project, monkeypatch):
     archive = project.folder / "ml-100k.zip"
     with zipfile.ZipFile(archive, "w") as file:
-        file.writestr(
-            "ml-100k/u.data", as_ratings(simultaneous_events()).replace(b"::", b"\t")
-        )
+        file.writestr("ml-100k/u.data", as_ratings(simultaneous_events()).replace(b"::", b"\t"))
     monkeypatch.setitem(project.environment, "MOVIELENS_ARCHIVE", str(archive))
     make(project, "reference", "STUDY=ml-100k")
     names = names_in("ml-100k")
@@ -121,10 +111,7 @@ def test_make_reference_ml_100k(project, monkeypatch):
 def test_ml_1m_more_runs(project):
     project.snakemake("--configfile", "config/ml-1m-more.yaml")
     for name in names_in("ml-1m-more"):
-        assert (
-            len(pd.read_parquet(project.results / f"ml-1m-more/ranks/{name}.parquet"))
-            == USERS
-        )
+        assert len(pd.read_parquet(project.results / f"ml-1m-more/ranks/{name}.parquet")) == USERS
     assert (project.results / "ml-1m-more/report.html").exists()
 
 
@@ -161,9 +148,7 @@ def test_make_reference_ncf(project):
     require_stored_ranks(project, "ncf", "ncf", ["GMF", "MLP"])
     ranks = pd.read_parquet(project.results / "ncf/ranks/GMF.parquet").iloc[0]
     seen = set(events.item[events.user == 1]) - {ranks["item_id"]}
-    scores = gmf["item_embedding_W"] @ (
-        gmf["user_embedding_W"][0] * gmf["prediction_W"][:, 0]
-    )
+    scores = gmf["item_embedding_W"] @ (gmf["user_embedding_W"][0] * gmf["prediction_W"][:, 0])
     held_out = scores[ids == ranks["item_id"]]
     better = set(ids[scores.astype(np.float32) > held_out.astype(np.float32)]) - seen
     assert (ranks["n_candidates"], ranks["n_better"]) == (

@@ -63,9 +63,7 @@ def studies(make_project, tmp_path_factory):
         write_events(folder)
         study = STUDY | {"split": split}
         if split["method"] == "given":
-            study["dataset"] = {
-                k: v for k, v in STUDY["dataset"].items() if k != "path"
-            }
+            study["dataset"] = {k: v for k, v in STUDY["dataset"].items() if k != "path"}
         (folder / "config").mkdir()
         (folder / "config/config.yaml").write_text(yaml.safe_dump(study))
         targets = ["results/ranks/ALS.parquet", "results/ranks/BPR.parquet"]
@@ -85,9 +83,7 @@ def studies(make_project, tmp_path_factory):
 
 
 def ranks_of(results, recommender):
-    return pd.read_parquet(results / f"ranks/{recommender}.parquet").set_index(
-        "user_id"
-    )
+    return pd.read_parquet(results / f"ranks/{recommender}.parquet").set_index("user_id")
 
 
 def test_study_of_some_users_has_page(studies):
@@ -99,22 +95,16 @@ def test_study_of_some_users_has_page(studies):
 
 def test_some_users_have_ranks_of_all(studies):
     # not for BPR, whose negatives depend on the number of the user
-    whole, sampled = (
-        ranks_of(studies[name], "ALS") for name in ("all users", "10 users")
-    )
+    whole, sampled = (ranks_of(studies[name], "ALS") for name in ("all users", "10 users"))
     assert (len(whole), len(sampled)) == (60, 10)
-    pd.testing.assert_frame_equal(
-        sampled, whole.loc[sampled.index], check_index_type=False
-    )
+    pd.testing.assert_frame_equal(sampled, whole.loc[sampled.index], check_index_type=False)
 
 
 @pytest.mark.parametrize("recommender", ["ALS", "BPR"])
 @pytest.mark.parametrize("name", ["10 users", "global-time", "given"])
 def test_ranks_match_vectors_of_all_users(studies, name, recommender):
     split = load_split(studies[name] / "split/split.npz")
-    entry = next(
-        entry for entry in STUDY["recommenders"] if entry["name"] == recommender
-    )
+    entry = next(entry for entry in STUDY["recommenders"] if entry["name"] == recommender)
     model = create(entry["kind"], entry["settings"]).fit(split.train)
     scores = model.user_vectors @ model.item_vectors.T
     assert len(scores) == split.user_ids.size > split.held_out.size

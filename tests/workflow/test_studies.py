@@ -86,10 +86,7 @@ def write_study(folder):
             )
     rng = np.random.default_rng(0)
     pairs = [(u, i) for u in np.unique(events.user) for i in np.unique(events.item)]
-    scores = [
-        f"u{u},s{i:03},{rng.integers(0, 50) + 20 * (u % 2 == i % 2)}\n"
-        for u, i in pairs
-    ]
+    scores = [f"u{u},s{i:03},{rng.integers(0, 50) + 20 * (u % 2 == i % 2)}\n" for u, i in pairs]
     (folder / f"{NASTY}.csv").write_text("user_id,item_id,score\n" + "".join(scores))
     (folder / "config").mkdir()
     (folder / "config/config.yaml").write_text(yaml.safe_dump(OWN))
@@ -98,9 +95,7 @@ def write_study(folder):
 
 def snakemake(folder, *arguments):
     """Run Snakemake by its path, without activating its environment."""
-    path = [
-        part for part in os.environ["PATH"].split(os.pathsep) if ".venv" not in part
-    ]
+    path = [part for part in os.environ["PATH"].split(os.pathsep) if ".venv" not in part]
     changed = {"PATH": os.pathsep.join(path), "MOVIELENS_ARCHIVE": f"{ROOT}/LICENSE"}
     command = (
         Path(sys.executable).with_name("snakemake"),
@@ -135,9 +130,7 @@ def test_own_table_with_external_scores(study_folder):
     ranks = pd.read_parquet(study_folder / "results/ranks/Elsewhere.parquet")
     assert len(ranks) == 40
     assert ranks["user_id"].str.startswith("u").all()
-    exact = pd.read_csv(
-        study_folder / "results/tables/exact.csv", dtype={"recommender": str}
-    )
+    exact = pd.read_csv(study_folder / "results/tables/exact.csv", dtype={"recommender": str})
     assert (study_folder / "mine.txt").read_text().strip() == str(len(exact) + 1)
     value = exact.set_index(["recommender", "metric", "ties"])["value"]
     assert value["Elsewhere", "auc", "expected"] > value["1.50", "auc", "expected"]
@@ -146,8 +139,7 @@ def test_own_table_with_external_scores(study_folder):
 
 def test_name_with_space_names_files(study_folder):
     best, same = (
-        study_folder / f"results/ranks/{name}.parquet"
-        for name in ("Best sellers", "1.50")
+        study_folder / f"results/ranks/{name}.parquet" for name in ("Best sellers", "1.50")
     )
     assert best.read_bytes() == same.read_bytes()
     table = pd.read_csv(study_folder / "results/tables/table4.csv")
@@ -156,9 +148,7 @@ def test_name_with_space_names_files(study_folder):
 
 def test_command_line_numbers_reach_settings():
     options = ("--dry-run", "--config", "ranks=reference")
-    accepted = snakemake(
-        ROOT, *options, "experiment={n_negatives: 50, rounding: linear}"
-    )
+    accepted = snakemake(ROOT, *options, "experiment={n_negatives: 50, rounding: linear}")
     assert accepted.returncode == 0, accepted.stdout
     refused = snakemake(ROOT, *options, "experiment={n_negatives: 0}")
     assert "config: experiment.n_negatives: " in refused.stdout
@@ -233,9 +223,7 @@ def failing(make_project):
 
 
 def run_until_stopped(project, *targets, cores=1):
-    done = project.run(
-        "make", "reproduce", f"CORES={cores}", f"TARGETS={' '.join(targets)}"
-    )
+    done = project.run("make", "reproduce", f"CORES={cores}", f"TARGETS={' '.join(targets)}")
     assert done.returncode != 0
     assert "going on with" not in done.stdout
     return done.stdout
@@ -263,9 +251,7 @@ if any(".snakemake/scripts" in word for word in sys.orig_argv):
 
 def test_dying_steps_show_why(failing, small_archive, tmp_path, monkeypatch):
     # Of two steps that start together, the first is killed and the second exits.
-    (tmp_path / "sitecustomize.py").write_text(
-        DEATHS.format(marker=str(tmp_path / "killed"))
-    )
+    (tmp_path / "sitecustomize.py").write_text(DEATHS.format(marker=str(tmp_path / "killed")))
     monkeypatch.setitem(failing.environment, "PYTHONPATH", str(tmp_path))
     monkeypatch.setitem(failing.environment, "MOVIELENS_ARCHIVE", str(small_archive))
     output = run_until_stopped(
@@ -292,21 +278,13 @@ def reproduced(make_project):
 def test_reproduce_offline_uses_reference_ranks(reproduced):
     for way in ("dataset.archive", "MOVIELENS_ARCHIVE", "`ranks: reference`"):
         assert way in reproduced.output
-    assert (
-        "GroupLens could not be reached: going on with the ranks" in reproduced.output
-    )
+    assert "GroupLens could not be reached: going on with the ranks" in reproduced.output
     assert not list(reproduced.results.glob("models/*"))
     for name in ("tables/exact.md", "tables/table3.md", "tables/table4.tex"):
-        assert (
-            "reference run; nothing was trained here"
-            in reproduced.result(name).decode()
-        )
+        assert "reference run; nothing was trained here" in reproduced.result(name).decode()
 
 
 def test_reference_ranks_give_reference_tables(reproduced):
     names = ["tables/exact.csv", *(f"tables/table{n}.csv" for n in range(1, 5))]
     for name in names:
-        assert (
-            reproduced.result(name)
-            == (ROOT / "results/reference" / name).read_bytes()
-        ), name
+        assert reproduced.result(name) == (ROOT / "results/reference" / name).read_bytes(), name

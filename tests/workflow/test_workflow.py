@@ -28,11 +28,7 @@ CARD = {
     *(f"figures/z.{form}" for form in ("csv", "svg", "pdf", "png")),
 }
 THEORY, FIGURES = (
-    {
-        f"figures/figure{n}.{form}"
-        for n in numbers
-        for form in ("csv", "svg", "pdf", "png")
-    }
+    {f"figures/figure{n}.{form}" for n in numbers for form in ("csv", "svg", "pdf", "png")}
     for numbers in (range(1, 5), (5, 6))
 )
 FIGURES |= {f"figures/errors.{form}" for form in ("csv", "svg", "pdf", "png")}
@@ -82,9 +78,7 @@ def test_provenance_has_digest_of_code(finished):
     for package in ("sampled_metrics", "sampled_metrics_study"):
         for path in sorted((source / package).rglob("*.*")):
             if path.suffix != ".pyc" and path.is_file():
-                digest.update(
-                    str(path.relative_to(source)).encode() + b"\0" + path.read_bytes()
-                )
+                digest.update(str(path.relative_to(source)).encode() + b"\0" + path.read_bytes())
     record = json.loads(finished.result("provenance.json"))
     assert record["code_sha256"] == digest.hexdigest()
 
@@ -155,16 +149,12 @@ EDITS = {  # to files that can still be read
 def test_edited_result_is_refused_until_removed(finished, name):
     path = finished.results / name
     folders = ("cells", "figures", "ranks", "split", "tables")
-    result_paths = [
-        file for folder in folders for file in (finished.results / folder).iterdir()
-    ]
+    result_paths = [file for folder in folders for file in (finished.results / folder).iterdir()]
     before = {file: file.read_bytes() for file in result_paths}
     path.write_bytes(EDITS[name](before[path], finished.results))
     refused = finished.run("snakemake", "--cores", "2", "--rerun-incomplete")
     assert refused.returncode != 0
-    (error,) = [
-        line for line in refused.stdout.splitlines() if line.startswith("ERROR: ")
-    ]
+    (error,) = [line for line in refused.stdout.splitlines() if line.startswith("ERROR: ")]
     assert error.startswith(f"ERROR: results/{name}: edited")
     assert "remove it" in error
     path.unlink()
@@ -258,13 +248,8 @@ def test_kills_pieces_cores_keep_bytes(finished, make_project, small_archive):
     done = project.run(*command, "CORES=1")
     assert done.returncode == 0, done.stdout
     assert all(project.result(name) == finished.result(name) for name in names)
-    assert [path.name for path in (project.results / "ranks").glob("[!.]*")] == [
-        "X.parquet"
-    ]
-    logs = [
-        path.read_text()
-        for path in sorted(project.results.glob("logs/rank-X.*-of-2.log"))
-    ]
+    assert [path.name for path in (project.results / "ranks").glob("[!.]*")] == ["X.parquet"]
+    logs = [path.read_text() for path in sorted(project.results.glob("logs/rank-X.*-of-2.log"))]
     assert [text.split()[1] for text in logs] == ["30", "30"]
 
 
