@@ -98,7 +98,6 @@ def test_script_environment_matches_environment():
     assert all(line in whole for line in scripts)
 
 
-@pytest.mark.long
 def test_schema_and_readme_match_configuration(tmp_path):
     command = [
         sys.executable,
