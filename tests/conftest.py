@@ -40,7 +40,6 @@ import pytest
 from hypothesis import settings
 
 from sampled_metrics.cli import main
-from sampled_metrics.intervals.ranges import bracket_users, difference_range
 
 # Use the same examples every time, without a deadline on a busy machine.
 settings.register_profile("repeatable", derandomize=True, deadline=None)
@@ -69,18 +68,6 @@ def write_archive(path: Path, ratings: bytes, member: str = "ml-1m/ratings.dat")
     with zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED) as zipped:
         zipped.writestr(member, ratings)
     return path
-
-
-def metric_ranges(measures, sample, **options):
-    """Return the ranges of exact metrics that sampled ranks allow."""
-    bracketed = bracket_users(tuple(measures), sample, **options)
-    return [bracketed.range(place) for place in range(len(measures))]
-
-
-def difference_ranges(measures, a, b):
-    """Return the ranges of differences B - A of exact metrics that sampled ranks allow."""
-    first, second = (bracket_users(tuple(measures), sample) for sample in (a, b))
-    return [difference_range(first, second, place) for place in range(len(measures))]
 
 
 class Files(list):

@@ -166,6 +166,7 @@ def test_intervals_cover_all_recommenders(world: World, case: str) -> None:
         assert [x.value for x in result.estimates[0]] == pytest.approx(exact, abs=0.01)
 
 
+@pytest.mark.long
 def test_useless_proxy_detected(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
     """If the proxy is taken as useful, intervals get wider."""
     noise = np.random.default_rng(6).random(world.truth.shape)

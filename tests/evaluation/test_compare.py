@@ -261,7 +261,7 @@ class TestOrder:
         assert result.verdict.startswith("A is above B, unless ")
         assert result.difference > 0.0  # the sampled metric still has the opposite order
 
-    @pytest.mark.parametrize("m", [5, 100])
+    @pytest.mark.parametrize("m", [5, pytest.param(100, marks=pytest.mark.long)])
     def test_decided_orders_are_never_wrong(self, m):
         """Section 6: full rankings put Z above Y above X, few negatives put X first."""
         wrong = 0

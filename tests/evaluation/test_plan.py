@@ -18,7 +18,7 @@ from sampled_metrics.intervals.population import Population, rank_blocks
 from sampled_metrics.metrics.measures import parse_measure
 from sampled_metrics.ranks import Ranks, SampledRanks, Sampling
 from sampled_metrics.sampling import sampled_rank_distribution
-from tests.conftest import difference_ranges
+from tests.helpers.ranges import difference_ranges
 
 MEASURES = [parse_measure(name) for name in ("recall@2", "ap", "ndcg@3", "auc")]
 SAMPLING = "without-replacement"
@@ -260,6 +260,7 @@ class TestWithoutRankings:
         assert row.decides_above == pytest.approx(z * error)
         assert row.probability == pytest.approx(stats.norm.cdf(0.05 / error - z))
 
+    @pytest.mark.long
     def test_exponents_by_hand(self):
         """A share (10/400)^e of users has a hit, so that e = log(0.2) / log(1/40)."""
         exponents = [math.log(share) / math.log(1 / 40) for share in (0.2, 0.25)]

@@ -146,6 +146,7 @@ def test_title_shows_likely(name):
     assert f" {number:.3g} (" in panels[0].get_title("left")
 
 
+@pytest.mark.long
 def test_plan_plot_is_curve_of_probability():
     result, panels = plot(lambda: sm.plan(full(20), full(40), "HR@10, NDCG@10", sizes=[1, 5, 20]))
     assert len(panels) == 2

@@ -34,8 +34,10 @@ def whole(**options):
     return make_meter(np.argsort(USERS), USERS, **options)
 
 
-@pytest.mark.parametrize("options", [{}, {"n_items": 400}, {"n_items": 400, "ties": "optimistic"}])
-@pytest.mark.parametrize("n", [1, 2, 5])
+@pytest.mark.parametrize(
+    ("n", "options"),
+    [(1, {}), (2, {}), (5, {}), (2, {"n_items": 400}), (5, {"n_items": 400, "ties": "optimistic"})],
+)
 def test_merged_meters_match_one_meter(n, options):
     padded = [
         np.arange(ROWS + -ROWS % n)[i::n] % ROWS for i in range(n)

@@ -151,7 +151,7 @@ HELD_OUT = (
 
 
 @pytest.mark.parametrize("held_out", HELD_OUT)
-@pytest.mark.parametrize("kind", ["lengths", "ties", "zeros"])
+@pytest.mark.parametrize("kind", ["lengths", "ties", pytest.param("zeros", marks=pytest.mark.long)])
 def test_values_intervals_and_warnings_match_full_ranks(kind, held_out, monkeypatch):
     case = [KINDS.index(kind), HELD_OUT.index(held_out)]
     rng = np.random.default_rng(case)

@@ -158,7 +158,7 @@ def test_range_ends_ordered_at_any_confidence(n, ranks, confidence):
     assert all(less <= more + 1e-9 for less, more in pairwise(widths)) or n == 2
 
 
-@pytest.mark.parametrize("users", [50, None])
+@pytest.mark.parametrize("users", [pytest.param(50, marks=pytest.mark.long), None])
 def test_printed_density_matches_direct_optimisation(users):
     """With 12 candidates each rank is a cell; the covariance is that under the fitted density.
 
@@ -344,7 +344,7 @@ def extreme_counts(m, users):
     return counts
 
 
-@pytest.mark.parametrize("m", [1, 5, 20, 100, 1000])
+@pytest.mark.parametrize("m", [1, 5, 20, 100, pytest.param(1000, marks=pytest.mark.long)])
 @pytest.mark.parametrize("n", [1500, 20_000, 1_000_000])
 def test_extreme_counts_reach_maximum(n, m):
     """At the maximum the slope of the penalised likelihood is 0 and its curvature positive."""

@@ -15,7 +15,7 @@ from sampled_metrics.intervals.shapes import SHAPES
 from sampled_metrics.metrics.measures import parse_measure
 from sampled_metrics.ranks import SampledRanks
 from sampled_metrics.sampling.probability import pmf_at
-from tests.conftest import difference_ranges, metric_ranges
+from tests.helpers.ranges import difference_ranges, metric_ranges
 from tests.helpers.rank_draws import (
     RECALL,
     M,
@@ -52,7 +52,9 @@ def ends(sample, **options):
 class TestMetricRanges:
     @each_sampling
     @each_shape
-    @pytest.mark.parametrize("metric", ["recall@10", "ndcg@10", "ap"])
+    @pytest.mark.parametrize(
+        "metric", ["recall@10", "ndcg@10", pytest.param("ap", marks=pytest.mark.long)]
+    )
     def test_holds_the_exact_metric(self, metric, shape, sampling):
         rng, measure = np.random.default_rng(7), parse_measure(metric)
         share = np.diff((np.arange(301) / 300) ** 0.3)

@@ -405,5 +405,5 @@ MISTAKES = OF_COLUMNS_AND_NUMBERS | DICTIONARY_MISTAKES | OTHER_ID_MISTAKES | KI
 
 @pytest.mark.parametrize("name", MISTAKES)
 def test_mistaken_id_is_not_silent(name: str, tmp_path: Path) -> None:
-    step = 5 if name in OF_COLUMNS_AND_NUMBERS else 1
+    step = 5 if name in OF_COLUMNS_AND_NUMBERS else 2
     assert not silent_forms(MISTAKES[name], tmp_path, len(name), step)

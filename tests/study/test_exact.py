@@ -9,7 +9,7 @@ from sampled_metrics.ranks import Ranks, SampledRanks
 from sampled_metrics.sampling import draw_sampled_ranks
 from sampled_metrics_study.exact import allowed_ranges, exact_table, write_exact
 from sampled_metrics_study.settings import ExactSettings
-from tests.conftest import difference_ranges, metric_ranges
+from tests.helpers.ranges import difference_ranges, metric_ranges
 
 
 def test_exact_table_by_hand(tmp_path):
