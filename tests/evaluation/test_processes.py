@@ -35,9 +35,14 @@ def whole(**options):
 
 
 @pytest.mark.parametrize(
-    ("n", "options"),
-    [(1, {}), (2, {}), (5, {}), (2, {"n_items": 400}), (5, {"n_items": 400, "ties": "optimistic"})],
+    "options",
+    [
+        {},
+        {"n_items": 400},
+        pytest.param({"n_items": 400, "ties": "optimistic"}, marks=pytest.mark.long),
+    ],
 )
+@pytest.mark.parametrize("n", [1, 2, 5])
 def test_merged_meters_match_one_meter(n, options):
     padded = [
         np.arange(ROWS + -ROWS % n)[i::n] % ROWS for i in range(n)

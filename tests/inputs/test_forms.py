@@ -14,7 +14,7 @@ from tests.helpers.caught_warnings import warns_about
 from tests.helpers.forms import ArrowFrame
 from tests.helpers.results import refusal_message, values
 
-pytestmark = pytest.mark.filterwarnings("ignore:.*all 30 users have scores")
+ignore_complete_scores = pytest.mark.filterwarnings("ignore:.*all 30 users have scores")
 
 RNG = np.random.default_rng(3)
 LEFT, RIGHT = RNG.normal(size=(20, 3)), RNG.normal(size=(30, 3))
@@ -171,6 +171,7 @@ BETTER = (LONG_SCORES[np.arange(USERS), LONG_HELD][:, None] < LONG_SCORES).sum(a
 LONG_HIT_RATE = (BETTER < 3).mean()
 
 
+@ignore_complete_scores
 @pytest.mark.parametrize("name", ["prediction", "est", "pred", "logit", "rating"])
 def test_usual_names_of_scores_are_known(name, tmp_path):
     frame = SCORE_TABLE.rename(columns={"score": name})
@@ -181,6 +182,7 @@ def test_usual_names_of_scores_are_known(name, tmp_path):
     assert metric_value(beside_ratings) == LONG_HIT_RATE
 
 
+@ignore_complete_scores
 def test_predictions_of_surprise_are_read():
     names = ["uid", "iid", "r_ui", "est", "details"]
     rows = [(int(u), int(i), 3.0, s, {"impossible": False}) for u, i, s in SCORE_TABLE.to_numpy()]
@@ -200,6 +202,7 @@ def test_numbers_of_unknown_name_are_refused(tmp_path):
         assert metric_value(data) == LONG_HIT_RATE
 
 
+@ignore_complete_scores
 @pytest.mark.filterwarnings("ignore:.*negatives fail the check")  # in all forms
 def test_dictionary_of_dictionaries_is_read():
     run = {u: dict(enumerate(row.tolist())) for u, row in enumerate(LONG_SCORES)}
@@ -231,6 +234,7 @@ def test_dictionary_of_series_is_refused():
     assert metric_value(by_item, "ap", relevant=relevant) == 0.5
 
 
+@ignore_complete_scores
 def test_dictionary_of_columns_is_read():
     assert metric_value(SCORE_TABLE.to_dict("list")) == LONG_HIT_RATE
     held_out = {"user_id": list(range(USERS)), "item_id": LONG_HELD.tolist()}
@@ -242,6 +246,7 @@ def test_dictionary_of_columns_is_read():
     assert metric_value(BEST_FIRST, "recall@3", relevant=series) == expected
 
 
+@ignore_complete_scores
 def test_arrow_tables_are_read():
     scores = pd.DataFrame(LONG_SCORES, columns=[f"c{i}" for i in range(ITEMS)])
     held_out = pd.DataFrame({"user_id": range(USERS), "item_id": LONG_HELD})
@@ -280,6 +285,7 @@ def test_user_given_twice_is_refused():
     assert "row 2" in message
 
 
+@ignore_complete_scores
 def test_byte_order_and_half_precision_are_read():
     ranks = (1 + BETTER).astype(">i4")
     assert metric_value(ranks, relevant=None, n_items=ITEMS) == LONG_HIT_RATE
@@ -347,6 +353,7 @@ def test_ratings_of_movielens_are_not_qrels(tmp_path):
     assert "user_id" in message
 
 
+@ignore_complete_scores
 def test_archive_of_arrays_is_read_or_refused(tmp_path):
     path = tmp_path / "s.npz"
     np.savez(path, scores=LONG_SCORES, user_ids=np.arange(len(LONG_SCORES)))

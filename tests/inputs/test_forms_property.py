@@ -449,7 +449,7 @@ def outcome(kind: Kind, arguments: dict[str, Any], added: dict[str, list[str]]) 
 
 @pytest.mark.parametrize(
     "seed",
-    [0, 1, *(pytest.param(seed, marks=pytest.mark.long) for seed in range(2, 5))],
+    [0, 1, *(pytest.param(seed, marks=pytest.mark.long) for seed in range(2, 9))],
 )
 @pytest.mark.parametrize("name", KINDS)
 def test_table_in_any_form_gives_the_same_number(name: str, seed: int, tmp_path: Path) -> None:

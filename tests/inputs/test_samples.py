@@ -151,7 +151,7 @@ def test_written_sample_must_agree_with_options(tmp_path):
     assert len(ranks) == 2
     for options in ({"n_negatives": 10}, {"sampling": "distinct"}, {"n_items": 60}):
         for data in (path, ranks):
-            with pytest.raises(sm.InputError, match=r"but .* is (10|distinct|60)"):
+            with pytest.raises(sm.InputError, match=r"found .*, but .* is (10|distinct|60)"):
                 sm.correct(data, "auc", **options)
 
 

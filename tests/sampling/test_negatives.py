@@ -207,12 +207,12 @@ def test_checks_match_loops(seed, kind):
     for name, values in expected.items():
         check = checks[name]
         if name == "uniformity":
-            found = (check.found, check.expected, check.p_value)
+            numbers = (check.found, check.expected, check.p_value)
             assert check.passed == (check.p_value >= 0.01)
         else:
-            found = (check.found, check.expected)
+            numbers = (check.found, check.expected)
             assert check.passed == (check.found == 0)
-        assert found == pytest.approx(values)
+        assert numbers == pytest.approx(values)
         assert bool(check.remark) != check.passed
     if not checks["seen items"].passed:
         remark = checks["seen items"].remark

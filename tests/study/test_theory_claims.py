@@ -241,9 +241,9 @@ CONSTANT = [claim for claim in claims() if not claim["measurement"]]
 
 
 def test_every_constant_claim_is_computed():
-    found = [key for claim in CONSTANT for key in COMPUTED if claim["quote"].startswith(key)]
-    assert found == list(dict.fromkeys(found)) == list(COMPUTED)
-    assert len(found) == len(CONSTANT) == 45
+    keys = [key for claim in CONSTANT for key in COMPUTED if claim["quote"].startswith(key)]
+    assert keys == list(dict.fromkeys(keys)) == list(COMPUTED)
+    assert len(keys) == len(CONSTANT) == 45
     verdicts = Counter(claim["verdict"] for claim in CONSTANT)
     assert verdicts == {"holds": 36, "slip": 6, "does not hold": 2, "rounding": 1}
 
