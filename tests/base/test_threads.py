@@ -14,7 +14,7 @@ from sampled_metrics._base.threads import one_thread
 from sampled_metrics.budget.model import Model
 from sampled_metrics.inputs import products
 from sampled_metrics.inputs.counting import rank_items
-from sampled_metrics.inputs.item_arrays import items_by_position
+from sampled_metrics.inputs.items import items_by_position
 from sampled_metrics.metrics import measures
 from sampled_metrics.ranks import Ranks
 from sampled_metrics_study.claims import starts

@@ -11,7 +11,7 @@ import pytest
 
 import sampled_metrics as sm
 from sampled_metrics.cli import app
-from sampled_metrics.inputs.item_readers import items_by_id
+from sampled_metrics.inputs.items import items_by_id
 from sampled_metrics.inputs.roles import ROLES, find_roles
 from sampled_metrics.inputs.tables import Table
 from sampled_metrics.ranks import large_files

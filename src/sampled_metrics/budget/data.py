@@ -20,10 +20,15 @@ from sampled_metrics._base.arrays import MAX_EXACT_INTEGER, blocks
 from sampled_metrics._base.conversion import numeric_array
 from sampled_metrics._base.errors import InputError, reading
 from sampled_metrics._base.sparse import canonical_csr, indicator_matrix
-from sampled_metrics.inputs.item_arrays import items_by_position
-from sampled_metrics.inputs.item_readers import items_by_id
-from sampled_metrics.inputs.item_tables import read_item_table
-from sampled_metrics.inputs.items import RELEVANT, SEEN, Size, describe_seen_relevant
+from sampled_metrics.inputs.items import (
+    RELEVANT,
+    SEEN,
+    Size,
+    describe_seen_relevant,
+    items_by_id,
+    items_by_position,
+    read_item_table,
+)
 from sampled_metrics.inputs.roles import ITEM
 from sampled_metrics.inputs.scores import ScoreSource, read_scores, scores_from_vectors
 from sampled_metrics.inputs.warnings import warn_about_unused_grades

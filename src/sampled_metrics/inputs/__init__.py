@@ -1,8 +1,7 @@
 """Readers of tables, lists, scores and items, in the forms that other libraries write.
 
 - `tables`, with `roles` of columns, `arrow_columns` and `headerless` files
-- `items` of users: `item_readers` read them from `item_tables` or `item_arrays`, and `units` for
-  lists of users or of visits
+- `items` of users: relevant, seen or candidates, from data of any form
 - `scores` of all items; `counting` counts better items by these, by `pair_scores`, or by inner
   `products` of vectors, with `comparisons` on any device
 - `lists` of the best items, and their `list_order`

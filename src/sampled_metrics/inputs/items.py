@@ -1,23 +1,89 @@
-"""Items of users: relevant, seen, held out, or candidates."""
+"""Items of users (relevant, seen or candidates), read from data of any form.
+
+There are two forms. Tables, dictionaries and Series have ids of users and items. Arrays, lists and
+matrices have a row for each user; beside scores, their numbers are columns of the scores, and
+beside lists they are ids. `items_by_id` reads both without a context, `items_for_scores` matches
+them with the rows and columns of scores, and `relevant_by_unit` and `items_by_unit` with the units
+of evaluation of lists: users, or visits of users.
+"""
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Sequence
+from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
+import pandas as pd
 import pyarrow as pa
+import pyarrow.compute as pc
 from scipy import sparse
 
-from sampled_metrics._base.array_types import Bool, Codes, Float, Int
-from sampled_metrics._base.arrays import concatenate_ranges, pair_codes, select_rows
-from sampled_metrics._base.visits import split_ids
-from sampled_metrics.inputs.arrow_columns import Values, arrow_to_numpy, positions
+from sampled_metrics._base.array_types import Bool, Codes, Float, Ids, Int, RowSelection
+from sampled_metrics._base.arrays import (
+    concatenate_ranges,
+    first_duplicate,
+    nontrivial_grades,
+    pair_codes,
+    select_rows,
+    sorted_unique,
+)
+from sampled_metrics._base.columns import integer_array
+from sampled_metrics._base.conversion import (
+    arrow_column_to_array,
+    is_arrow_table,
+    numeric_array,
+    to_array,
+    to_numpy,
+)
+from sampled_metrics._base.errors import (
+    InputError,
+    format_names,
+    note_meaning,
+    reading,
+    warn_input,
+)
+from sampled_metrics._base.files import read_npy, reading_as
+from sampled_metrics._base.sparse import canonical_csr
+from sampled_metrics._base.visits import are_visit_ids, split_ids, users_and_visits
+from sampled_metrics.inputs.arrow_columns import (
+    Values,
+    arrow_to_numpy,
+    decode_categories,
+    encode,
+    is_numeric,
+    is_text,
+    positions,
+)
+from sampled_metrics.inputs.headerless import suggest_reading
+from sampled_metrics.inputs.roles import ITEM, USER, VISIT
+from sampled_metrics.inputs.tables import (
+    QRELS,
+    ColumnNames,
+    Table,
+    as_table,
+    is_by_user,
+    to_arrow_table,
+)
 
 HELD_OUT = "held-out"
 RELEVANT = "relevant"
 SEEN = "seen"
 UNGRADED = (SEEN, "candidates")  # items without grades, of which a user usually has several
+INTEGER_REMEDY = "of numbers with gaps, np.nan_to_num(ids, nan=-1).astype(int)"
+MATRIX_REMEDY = "for marks or grades, users x items, give scipy.sparse.csr_array"
 Size = tuple[int, int]  # users and items
+
+_COLLECTIONS = (list, tuple, set, frozenset, np.ndarray)
+_MIN_COLUMNS = 3  # items; with two, a row of 0 and 1 is two marks
+_MIN_PAIRS = 10  # rows; pairs of a user and an item look like this many rows or more,
+_MAX_PAIR_COLUMNS = 5  # with this many columns or fewer
+_MAX_COLUMN = 10_000_000  # a larger number in the place of a column is an id or a time
+_MIN_USERS = 10  # fewer may lack row 0 by chance
+_MAX_GRADES = 10  # different numbers; a column with more holds no grades
+_LABEL_ROWS = 1000  # rows of text in which yes and no are looked for
+_YES_NO_WORDS = ({"0", "1"}, {"no", "yes"}, {"false", "true"})
+_MAX_ITERATIONS = 10  # different values in the second column of qrels; ids have more
 
 
 class Items(NamedTuple):
@@ -51,47 +117,23 @@ class Items(NamedTuple):
     @classmethod
     def from_pairs(
         cls,
-        user: Int,
-        item: Int,
+        user: Int | Codes,
+        item: Int | Codes,
         n_users: int,
         n_items: int,
-        *,
         relevance: Float | None = None,
-        name: str = RELEVANT,
+        **fields: Any,
     ) -> Items:
         """Take pairs in any order; the items of each user stay in this order."""
         order = np.argsort(user, kind="stable")
         counts = np.bincount(user, minlength=n_users)
         return cls(
-            start=np.append(0, np.cumsum(counts)),
-            item=item[order],
-            n_items=n_items,
+            np.append(0, np.cumsum(counts)),
+            item[order].astype(np.int64, copy=False),
+            n_items,
             relevance=select_rows(relevance, order),
-            name=name,
+            **fields,
         )
-
-    @classmethod
-    def from_codes(
-        cls,
-        user: Codes,
-        item: Codes | Int,
-        user_ids: pa.Array,
-        item_ids: pa.Array,
-        *,
-        relevance: Float | None = None,
-        name: str = RELEVANT,
-        n_rows: int = 0,
-    ) -> Items:
-        """Take pairs as codes, with the ids that the codes stand for."""
-        items = cls.from_pairs(
-            user.astype(np.int64),
-            item.astype(np.int64),
-            len(user_ids),
-            len(item_ids),
-            relevance=relevance,
-            name=name,
-        )
-        return items._replace(user_ids=user_ids, item_ids=item_ids, n_rows=n_rows)
 
     @property
     def n_users(self) -> int:
@@ -125,15 +167,16 @@ class Items(NamedTuple):
         user = positions(self.user_ids, user_ids)[self.user]
         item = positions(self.item_ids, item_ids)[self.item]
         is_known = (user >= 0) & (item >= 0)
-        items = Items.from_pairs(
+        return Items.from_pairs(
             user[is_known],
             item[is_known],
             len(user_ids),
             len(item_ids),
-            relevance=select_rows(self.relevance, is_known),
+            select_rows(self.relevance, is_known),
+            user_ids=user_ids,
+            item_ids=item_ids,
             name=self.name,
         )
-        return items._replace(user_ids=user_ids, item_ids=item_ids)
 
     def for_visits(self, visit_ids: pa.Array, by_visit: bool = False) -> Items:
         """Return the items for visits of users, whose ids are joined.
@@ -144,8 +187,8 @@ class Items(NamedTuple):
         position = positions(visit_part if by_visit else user_part, self.user_ids)
         has_items = np.flatnonzero(position >= 0)
         row, item = self.select(position[has_items])
-        items = Items.from_pairs(has_items[row], item, len(visit_ids), self.n_items, name=self.name)
-        return items._replace(user_ids=visit_ids, item_ids=self.item_ids)
+        ids = {"user_ids": visit_ids, "item_ids": self.item_ids, "name": self.name}
+        return Items.from_pairs(has_items[row], item, len(visit_ids), self.n_items, **ids)
 
     def matrix(self) -> sparse.csr_array:
         """Return the pairs as true entries of a matrix, users x items."""
@@ -172,3 +215,626 @@ def describe_seen_relevant(users: Int) -> str:
         "of seen to rank them, as filtered ranks of knowledge graphs do, or out of relevant to "
         "count new items only"
     )
+
+
+# ---- Tables
+
+
+def read_item_table(data: object, name: str) -> Table | None:
+    """Read a table of `user_id` and `item_id`; return None for items by position."""
+    table = as_table(data, f"{name} items (user_id, item_id)", name, "relevance", QRELS)
+    if table is not None:
+        table.require(table.unit_columns()[0], ITEM)
+    elif is_arrow_table(data):
+        names = format_names(to_arrow_table(data, Path(name), name).column_names)
+        raise InputError(
+            f"{name}: found columns {names}; expected user_id and item_id; "
+            "other names by columns={'user': NAME, 'item': NAME} (--column user=NAME), and of a "
+            "matrix the array"
+        )
+    return table
+
+
+def items_from_table(
+    table: Table, name: str, min_relevance: float = 0.0, columns: ColumnNames | None = None
+) -> Items:
+    """Return the items of a table with their ids; `columns` hold the ids of units.
+
+    Rows of label 0 do not count as relevant.
+    """
+    user, user_ids = table.units(columns or table.unit_columns()[:1])
+    item, item_ids = table.codes(ITEM)
+    rows, grades = _rows_and_grades(table, name, user, item, min_relevance)
+    user = user[rows]
+    if rows.size < item.size:  # some users may have no rows left
+        user, user_ids = encode(pc.take(user_ids, pa.array(user)))
+    ids = {"user_ids": user_ids, "item_ids": item_ids, "name": name}
+    return Items.from_pairs(user, item[rows], len(user_ids), len(item_ids), grades, **ids)
+
+
+def _rows_and_grades(
+    table: Table, name: str, user: Codes | Int, item: Codes | Int, min_relevance: float
+) -> tuple[Int, Float | None]:
+    """Return the rows with a grade above 0, and the grades of relevant items if any is not 1."""
+    relevance = _read_grades(table, name, min_relevance)
+    if name == RELEVANT:
+        require_distinct_pairs(table, user, item)
+    if relevance is None:
+        return np.arange(len(table)), None
+    rows = np.flatnonzero(relevance > 0.0)
+    if name == SEEN and rows.size < relevance.size:
+        warn_input(
+            SEEN, "rows of label 0 do not count as seen; leave the column out if they should"
+        )
+    if not rows.size:
+        raise InputError("no relevance above 0; expected relevant items", path=table.path)
+    return rows, None if name == SEEN else nontrivial_grades(relevance[rows])
+
+
+def relevant_rows(table: Table) -> tuple[RowSelection, Float | None]:
+    """Return the rows of a table of ranks with a label above 0, and the labels if they are grades.
+
+    Without a column of labels these are all rows.
+    """
+    if "label" not in table.columns:
+        return slice(None), None
+    label = table.finite_numbers("label")
+    rows = np.flatnonzero(label > 0.0)
+    if not rows.size:
+        raise InputError("no label above 0; expected relevant items", path=table.path)
+    if USER in table.columns:
+        user, user_ids = table.units()
+        n_without = len(user_ids) - sorted_unique(user[rows].astype(np.int64)).size
+        if n_without:
+            warn_input(
+                "label",
+                f"{n_without:,} of {len(user_ids):,} users have no row of a label above 0 and are "
+                "left out; do they have no relevant item, or one below the end of a list?",
+            )
+    return rows, nontrivial_grades(label[rows])
+
+
+def negative_rows(table: Table) -> Int:
+    """Return the rows of negatives: those of label 0, or all without labels."""
+    relevance = _read_grades(table, "negatives", 0.0)
+    if relevance is None:
+        return np.arange(len(table))
+    return np.flatnonzero(relevance <= 0.0)
+
+
+def _read_grades(table: Table, name: str, min_relevance: float) -> Float | None:
+    """Return the grade of each row, None without grades.
+
+    Grades are in a column `relevance` or `label`. The scores of relevant items are grades as well,
+    but a column called rating only if `min_relevance` is above 0.
+    """
+    if table.names == QRELS.columns:
+        # Lines of qrels are `query iteration document relevance`. The iteration is 0 or Q0 in
+        # nearly all files, and a few small numbers in some. A file whose suffix is not `.qrels`
+        # may be another table of four columns, so there it must be 0 or Q0.
+        others = {*table.unknown_columns["iter"].unique().to_pylist()} - {"0", "Q0"}
+        if len(others) > (_MAX_ITERATIONS if table.path.suffix == ".qrels" else 0):
+            raise InputError(
+                f"found {len(others)} values other than 0 in the second column; expected "
+                f"{QRELS.noun}{suggest_reading(table.path)}",
+                path=table.path,
+            )
+    candidates = ["relevance", "label"]
+    if name == RELEVANT and (min_relevance > 0.0 or not table.is_rating):
+        candidates.append("score")
+    column = next((each for each in candidates if each in table.columns), None)
+    grades = None if column is None else table.finite_numbers(column)
+    if grades is None and name == RELEVANT and table.is_rating:
+        warn_input(
+            name, "rating is not read; give min_relevance (--min-relevance) to use it as grade"
+        )
+    if grades is None or (grades > 0.0).all():
+        for other, values in table.unknown_columns.items():
+            if _could_be_label(decode_categories(values)):
+                warn_input(
+                    name,
+                    f"column {other} may be a label, but is not read; call it label if it is one",
+                )
+    return grades
+
+
+def _could_be_label(values: pa.ChunkedArray) -> bool:
+    """Return whether a column holds yes and no, or few different numbers from 0 or -1 on."""
+    if is_text(values.type):
+        texts = {str(text).lower() for text in values[:_LABEL_ROWS].unique().to_pylist()}
+        return texts in _YES_NO_WORDS
+    distinct = values.unique()
+    # Missing values stand for 0 beside a single other value; beside several they are unknown.
+    has_missing = values.null_count > 0
+    if not is_numeric(values.type) or (has_missing and len(distinct) > 2):
+        return False
+    numbers = np.unique(pc.fill_null(distinct.cast(pa.float64()), 0.0))
+    is_few = numbers.size <= min(_MAX_GRADES, len(values) - 1)
+    return is_few and numbers[0] in (-1.0, 0.0) and bool(numbers[-1] > 0.0)
+
+
+def require_distinct_pairs(table: Table, user: Codes | Int, item: Codes | Int) -> None:
+    """Raise InputError for the first row that repeats the user and the item of an earlier one."""
+    codes = pair_codes(user, item, int(item.max(initial=0)) + 1)
+    if sorted_unique(codes).size == codes.size:
+        return
+    row = first_duplicate(codes) or 0
+    first = int(np.argmax(codes == codes[row]))
+    nouns = {USER: "user", VISIT: "visit", ITEM: "item"}
+    ids = [
+        f"{noun} {table.ids(name)[row]}" for name, noun in nouns.items() if name in table.columns
+    ]
+    raise table.error_at(row, f"duplicate of row {first + 1} ({', '.join(ids)})")
+
+
+# ---- Rows: arrays, lists and matrices
+
+
+def _open_rows(data: Any, name: str) -> Any:
+    """Read a file of numpy or scipy; return a list for a column of Arrow, pandas or objects."""
+    if isinstance(data, str | Path):
+        path = Path(data)
+        noun = f"{name} items in an array or a matrix of scipy.sparse.save_npz"
+        if path.suffix == ".npy":
+            return read_npy(path, noun)
+        with reading_as(path, noun), path.open("rb") as file:
+            return sparse.load_npz(file)
+    data = arrow_column_to_array(data)
+    if isinstance(data, pd.Series) or np.dtype("O") is getattr(data, "dtype", None):
+        return data.tolist()
+    return data
+
+
+def items_by_position(data: Any, name: str, size: Size | None = None) -> Items:
+    """Return items by the rows and columns of a matrix, whose size may be known.
+
+    Data may be a matrix, users x items, whose nonzeros are the items; a list of columns for each
+    user; or, for relevant items, one column for each user, with -1 or None for none. A matrix may
+    be in a file. An array with one column for each user may have a second axis of length 1.
+    """
+    rows = _open_rows(data, name)
+    if isinstance(rows, list | tuple):
+        lengths = [len(row) for row in rows if isinstance(row, _COLLECTIONS)]
+        is_matrix = size is not None and lengths == [size[1]] * size[0]
+        if lengths and not is_matrix:
+            return _items_of_lists(rows, name, size)
+        if is_matrix:
+            _refuse_columns_or_grades(rows, name)
+        rows = [-1 if row is None else row for row in rows]
+    if not sparse.issparse(rows):
+        is_empty = rows == [] if isinstance(rows, list) else getattr(rows, "shape", ()) == (0,)
+        rows = np.zeros(0, np.int64) if is_empty else numeric_array(rows, name)
+        is_column = size is not None and size[1] > 1 and rows.shape == (size[0], 1)
+        if is_column and rows.dtype.kind in "iu" and name not in UNGRADED:
+            rows = rows[:, 0]
+    if rows.ndim == 2:
+        return _items_of_matrix(rows, name, size)
+    if name in UNGRADED or (size is not None and rows.size != size[0]):
+        raise _wrong_array(rows, name, size)
+    if rows.dtype.kind == "f":
+        raise InputError(f"{name} has dtype {rows.dtype}; expected integers; {INTEGER_REMEDY}")
+    item = integer_array(name, rows)
+    user = np.flatnonzero(item != -1)
+    size = size or (item.size, int(item.max(initial=-1)) + 1)
+    items = _items_at(user, item[user], name, size)
+    return items._replace(name=HELD_OUT) if user.size == item.size else items
+
+
+def _items_of_matrix(matrix: Any, name: str, size: Size | None) -> Items:
+    """Take the nonzeros of a matrix; stored zeros of seen items count as seen."""
+    if matrix.dtype.kind not in "biuf" or (size is not None and matrix.shape != size):
+        raise _wrong_array(matrix, name, size)
+    is_sparse = sparse.issparse(matrix)
+    if size is None and not is_sparse and np.unique(matrix).size > _MAX_GRADES:
+        _refuse_pairs(matrix, name)
+    table = canonical_csr(matrix, name, keep_zeros=name == SEEN and is_sparse)
+    if not np.isfinite(table.data).all():
+        raise InputError(f"{name} has numbers that are not finite; expected finite numbers")
+    grades = None
+    if name not in UNGRADED:
+        table.data = np.maximum(table.data, 0)
+        table.eliminate_zeros()
+        grades = nontrivial_grades(table.data.astype(np.float64))
+    start = table.indptr.astype(np.int64)
+    return Items(start, table.indices, table.shape[1], relevance=grades, name=name)
+
+
+def _items_of_lists(lists: Sequence[Any], name: str, size: Size | None) -> Items:
+    """Take a list of columns for each user."""
+    if size is not None and len(lists) != size[0]:
+        raise InputError(f"{name}: found lists of {len(lists)} users; expected {size[0]}")
+    user, values = _explode(lists)
+    item = integer_array(name, values, is_column=True)
+    if size is None and _have_equal_lengths(lists):
+        first = item[np.diff(user, prepend=-1) > 0]
+        if (first[1:] >= first[:-1]).all() and np.unique(item).size > _MAX_GRADES:
+            _refuse_pairs(lists, name)
+    size = size or (len(lists), int(item.max(initial=-1)) + 1)
+    items = _items_at(user, item, name, size)
+    if name == RELEVANT and items.item.size < item.size:
+        duplicate = first_duplicate(user, item) or 0
+        raise InputError(
+            f"{name} item {item[duplicate]} is twice; give each item once, and rows of different "
+            "lengths without padding",
+            row=int(user[duplicate]) + 1,
+        )
+    return items
+
+
+def _items_at(user: Int, item: Int, name: str, size: Size) -> Items:
+    """Take rows and columns, each pair once."""
+    n_users, n_items = size
+    is_bad = (item < 0) | (item >= n_items)
+    if is_bad.any():
+        pair = int(np.argmax(is_bad))
+        raise InputError(
+            f"found {item[pair]}; expected columns, 0 to {n_items - 1}",
+            row=int(user[pair]) + 1,
+            column=name,
+        )
+    width = int(item.max(initial=0)) + 1
+    user, item = np.divmod(sorted_unique(pair_codes(user, item, width)), width)
+    return Items.from_pairs(user, item, n_users, n_items, name=name)
+
+
+def _ids_by_row(data: Any, name: str) -> tuple[Int, Ids, int]:
+    """Take ids of items for each row; return the row of each id, the ids and the number of rows.
+
+    Data may be one id for each row, or users x G with -1 or None where a user has fewer.
+    """
+    rows = _open_rows(data, name)
+    if isinstance(rows, list | tuple):
+        rows = [list(row) if isinstance(row, Iterator) else row for row in rows]
+        if name in UNGRADED and not any(isinstance(row, _COLLECTIONS) for row in rows):
+            raise InputError(f"{name}: found one id for each user; expected lists of ids")
+        row, values = _explode(rows)
+        ids = to_array(name, values)
+        is_matrix = _have_equal_lengths(rows) and ids.size % len(rows) == 0
+        matrix = ids.reshape(len(rows), -1) if is_matrix else None
+    else:
+        matrix = to_array(name, to_numpy(rows))
+        if matrix.ndim not in ((2,) if name in UNGRADED else (1, 2)):
+            raise InputError(
+                f"{name} items are {matrix.dtype} of shape {matrix.shape}; expected ids beside "
+                f"lists, users x G; {MATRIX_REMEDY}"
+            )
+        ids = matrix.reshape(-1)
+        row = np.repeat(np.arange(len(matrix)), ids.size // max(len(matrix), 1))
+    if matrix is not None and matrix.ndim == 2 and matrix.dtype.kind in "iu":
+        first = matrix[:, 0]
+        if (first[1:] >= first[:-1]).all() and np.unique(matrix).size > _MAX_GRADES:
+            _refuse_pairs(matrix, name)
+    if not ids.size:
+        ids = np.zeros(0, np.int64)
+    if ids.dtype.kind == "U":
+        return row, ids, len(rows)
+    if ids.dtype.kind not in "iu":
+        remedy = f"{INTEGER_REMEDY}; " if ids.dtype.kind == "f" else ""
+        raise InputError(
+            f"{name} items are {ids.dtype}; expected ids beside lists, whole numbers or text, "
+            f"users x G; {remedy}{MATRIX_REMEDY}"
+        )
+    ids = integer_array(name, ids)
+    is_bad = ids < -1
+    if is_bad.any():
+        first_bad = int(np.argmax(is_bad))
+        raise InputError(
+            f"found {ids[first_bad]}; expected ids of items, or -1 for none",
+            row=int(row[first_bad]) + 1,
+            column=name,
+        )
+    is_item = ids != -1
+    return row[is_item], ids[is_item], len(rows)
+
+
+def _explode(rows: Sequence[Any]) -> tuple[Int, list[Any]]:
+    """Return the row of each value of nested lists, and the values that are not missing."""
+    exploded = pd.Series(rows, dtype=object).explode().dropna()
+    return exploded.index.to_numpy(), exploded.to_list()
+
+
+def _have_equal_lengths(rows: Sequence[Any]) -> bool:
+    """Return whether all rows are lists of one length, as those of a matrix are."""
+    lengths = {len(row) if isinstance(row, _COLLECTIONS) else -1 for row in rows}
+    return len(lengths) == 1 and -1 not in lengths
+
+
+def _refuse_columns_or_grades(rows: Sequence[Any], name: str) -> None:
+    """Refuse lists as long as there are items that may be columns as well as grades."""
+    values = to_array(name, rows)
+    if values.dtype.kind not in "iu" or values.shape[1] < _MIN_COLUMNS:
+        return
+    ascending = np.sort(values, axis=1)
+    is_column = (ascending >= -1) & (ascending < values.shape[1])
+    is_repeated = (np.diff(ascending, axis=1) == 0) & (ascending[:, 1:] != -1)
+    if is_column.all() and not is_repeated.any() and values.max() > 1:
+        raise InputError(
+            f"{name}: lists of {values.shape[1]} numbers, as many as items, may be columns or "
+            "grades; as columns leave -1 out of the lists, or give a dictionary of lists by row; "
+            "as grades give an array"
+        )
+
+
+def _refuse_pairs(rows: Any, name: str) -> None:
+    """Raise InputError for many short rows, as of a user, an item and maybe a rating."""
+    if len(rows) >= _MIN_PAIRS and 1 < len(rows[0]) <= _MAX_PAIR_COLUMNS:
+        raise InputError(
+            f"{name}: found rows of {len(rows[0])} numbers; if these are users and items, give a "
+            "DataFrame with columns user_id and item_id"
+        )
+
+
+def _wrong_array(array: Any, name: str, size: Size | None) -> InputError:
+    """Make the error for an array that is neither columns nor a matrix of the right size."""
+    remedy = ""
+    is_short = array.ndim == 2 and array.dtype.kind in "iu" and not sparse.issparse(array)
+    if is_short and size is not None and len(array) == size[0]:
+        remedy = ", or lists of columns, [row[row >= 0].tolist() for row in ...]"
+    return InputError(
+        f"{name} items are {array.dtype} of shape {array.shape}; expected columns of each user, or "
+        f"numbers of users x items, {size or 'as many'}{remedy}"
+    )
+
+
+# ---- With ids, and beside scores
+
+
+def items_by_id(data: object, name: str, min_relevance: float = 0.0) -> Items:
+    """Return items with the ids of users and items; the ids of items by position are numbers."""
+    table = read_item_table(data, name)
+    if table is None:
+        return _items_by_column(data, name)
+    return items_from_table(table, name, min_relevance)
+
+
+def _items_by_column(data: object, name: str) -> Items:
+    """Return items by position with the numbers of rows and columns as ids."""
+    array = data if isinstance(data, np.ndarray) and data.ndim == 2 else np.zeros(0)
+    if array.dtype.kind in "iu" and not np.isin(array, (-1, 0, 1)).all():
+        raise InputError(
+            f"{name}: found an array of shape {array.shape} with numbers other than 0 and 1; "
+            f"as ids give lists, without -1, of each user; {MATRIX_REMEDY}"
+        )
+    items = items_by_position(data, name)
+    largest = int(items.item.max(initial=-1))
+    if largest >= _MAX_COLUMN:
+        raise InputError(f"{name} has an item {largest}; expected columns below {_MAX_COLUMN}")
+    user, user_ids = encode(items.user)
+    return Items.from_pairs(
+        user,
+        items.item,
+        len(user_ids),
+        items.n_items,
+        items.relevance,
+        user_ids=user_ids,
+        item_ids=pa.array(np.arange(items.n_items)),
+        name=name,
+        n_rows=items.n_users,
+    )
+
+
+def items_for_scores(
+    data: Any,
+    name: str,
+    size: Size,
+    *,
+    user_ids: Ids | None = None,
+    item_ids: Ids | None = None,
+    min_relevance: float = 0.0,
+) -> Items:
+    """Return items by the rows and columns of scores.
+
+    Tables hold the ids of rows and columns, or their numbers if the scores have no ids.
+    """
+    with reading(data):
+        table = read_item_table(data, name)
+        if table is None:
+            return items_by_position(data, name, size)
+        if user_ids is not None and are_visit_ids(user_ids):
+            return _items_for_visits(table, name, size, user_ids, item_ids, min_relevance)
+        user = _axis_positions(table, USER, user_ids, size[0])
+        item = _axis_positions(table, ITEM, item_ids, size[1])
+        if user_ids is None and item_ids is None and user.all() and item.all():
+            note_meaning(str(table.path), "numbers of rows and columns, from 0; none is 0")
+        rows, grades = _rows_and_grades(table, name, user, item, min_relevance)
+        return Items.from_pairs(user[rows], item[rows], *size, grades, name=name)
+
+
+def _items_for_visits(
+    table: Table,
+    name: str,
+    size: Size,
+    visit_ids: Ids,
+    item_ids: Ids | None,
+    min_relevance: float,
+) -> Items:
+    """Return items by rows that are visits; items of a user are seen in all visits."""
+    columns = table.unit_columns()
+    if name == RELEVANT:
+        table.require(USER, VISIT)
+    items = items_from_table(table, name, min_relevance, columns)
+    if len(columns) == 1:
+        items = items.for_visits(pa.array(visit_ids), columns == (VISIT,))
+    row = positions(items.user_ids, visit_ids)
+    if (row < 0).any():
+        visit = items.user_ids[int(np.argmax(row < 0))]
+        raise InputError(f"{name}: found user {visit}; expected users and visits of the scores")
+    column = np.zeros(items.n_items, np.int64)  # of each item
+    column[table.codes(ITEM)[0]] = _axis_positions(table, ITEM, item_ids, size[1])
+    return Items.from_pairs(row[items.user], column[items.item], *size, items.relevance, name=name)
+
+
+def _axis_positions(table: Table, column: str, ids: Ids | None, size: int) -> Int:
+    """Return the row or the column of the scores for each row of a table."""
+    if ids is not None:
+        return table.positions(column, ids, "an id of the scores")
+    expected = "numbers of rows or columns of the scores, from 0"
+    numbers = table.whole_numbers(column, 0, size - 1, expected)
+    n_distinct = sorted_unique(numbers).size
+    is_nearly_all = n_distinct >= _MIN_USERS and size - n_distinct <= max(1, size // 10)
+    # Numbers of items are not checked: nobody may have the item in column 0.
+    if column == USER and is_nearly_all and numbers.all():
+        warn_input(
+            str(table.path),
+            f"{USER} holds numbers of rows, from 0, and none of {n_distinct} is 0: are these "
+            "ids from 1? Ranks.from_scores takes ids of rows and columns, users and items",
+        )
+    return numbers
+
+
+# ---- Beside lists, whose units are users or visits of users
+
+
+def relevant_by_unit(
+    relevant: Any,
+    columns: ColumnNames,
+    unit_ids: pa.Array,
+    by_row: bool = False,
+    min_relevance: float = 0.0,
+) -> tuple[pa.Array, Items]:
+    """Return the ids of the units of lists, and relevant items with ids of the same kind.
+
+    Lists of visits have relevant items by visit. If the lists do not hold the users of their
+    visits, the relevant items tell them.
+
+    Parameters
+    ----------
+    columns
+        Columns that hold the ids of the units of the lists, see `Table.units`.
+    unit_ids
+        Ids of the units of the lists.
+    by_row
+        Whether units are the rows of arrays, so that row i of items by position belongs to unit i.
+    """
+    table = read_item_table(relevant, RELEVANT)
+    are_visits = are_visit_ids(arrow_to_numpy(unit_ids))
+    users, visits = users_and_visits(arrow_to_numpy(unit_ids))
+    if table is None:
+        return unit_ids, _items_by_row(relevant, RELEVANT, unit_ids, by_row)
+    if is_by_user(relevant):
+        if visits is not None:
+            raise InputError(
+                f"{RELEVANT}: lists are of visits, and users have several; give a table of "
+                f"{USER}, {VISIT} and {ITEM}"
+            )
+        unit_ids = pa.array(users) if are_visits else unit_ids
+        return unit_ids, items_from_table(table, RELEVANT, min_relevance, (USER,))
+    if columns == (USER, VISIT) and visits is None and not _has_common_visit(table, unit_ids):
+        columns = (USER,)
+        unit_ids = pa.array(users)
+    if VISIT in columns and VISIT not in table.columns:
+        raise InputError(
+            f"{RELEVANT}: lists are of visits; found columns {', '.join(table.names)}; add a "
+            f"column of ids of visits, such as {VISIT}"
+        )
+    table.require(*columns)
+    items = items_from_table(table, RELEVANT, min_relevance, columns)
+    if columns == (VISIT,) and USER in table.columns:
+        return _add_users(unit_ids, items, table)
+    return unit_ids, items
+
+
+def items_by_unit(
+    data: Any,
+    name: str,
+    columns: ColumnNames,
+    unit_ids: pa.Array,
+    *,
+    other_ids: pa.Array | None = None,
+    by_row: bool = False,
+) -> Items:
+    """Return items that are not relevant ones, such as seen items, of some units.
+
+    If units are visits, items of a user are items of all visits of this user, among `unit_ids` and
+    `other_ids`. The other parameters are those of `relevant_by_unit`.
+    """
+    table = read_item_table(data, name)
+    if table is None:
+        return _items_by_row(data, name, unit_ids, by_row)
+    if not are_visit_ids(arrow_to_numpy(unit_ids)):
+        columns = (VISIT,) if columns == (VISIT,) and not is_by_user(data) else (USER,)
+        table.require(*columns)
+        return items_from_table(table, name, columns=columns)
+    columns = table.unit_columns()
+    items = items_from_table(table, name, columns=(USER,) if is_by_user(data) else columns)
+    if len(columns) == 2:
+        if (positions(items.user_ids, unit_ids) < 0).all():
+            raise InputError(
+                f"{name} has a column {table.name_of(VISIT)}, and no visit of the lists; leave it "
+                "out if items are those of all visits of a user"
+            )
+        return items
+    if other_ids is not None:
+        unit_ids = pa.array(np.union1d(arrow_to_numpy(unit_ids), arrow_to_numpy(other_ids)))
+    return items.for_visits(unit_ids, columns == (VISIT,))
+
+
+def _items_by_row(data: Any, name: str, unit_ids: pa.Array, by_row: bool) -> Items:
+    """Return items by position, which hold the ids of items, with the ids of the units of lists.
+
+    A sparse matrix, a matrix of true and false, or one in a file marks items by their columns. With
+    `by_row`, row i belongs to unit i. Otherwise the ids of units must be numbers of rows.
+    """
+    if isinstance(data, str | Path) and Path(data).suffix == ".npy":
+        data = read_npy(Path(data), f"{name} items in an array")
+    is_marked = sparse.issparse(data) or np.dtype(bool) == getattr(data, "dtype", None)
+    if is_marked or isinstance(data, str | Path):
+        items = _items_by_column(data, name)
+    else:
+        row, ids, n_rows = _ids_by_row(data, name)
+        user, user_ids = encode(row)
+        item, item_ids = encode(ids)
+        duplicate = first_duplicate(row, item) if name == RELEVANT else None
+        if duplicate is not None:
+            raise InputError(
+                f"{RELEVANT} item {ids[duplicate]} is twice; expected ids beside lists, each once, "
+                f"and -1 or None for none; {MATRIX_REMEDY}",
+                row=int(row[duplicate]) + 1,
+            )
+        ids_of_items = {"user_ids": user_ids, "item_ids": item_ids, "name": name, "n_rows": n_rows}
+        items = Items.from_pairs(user, item, len(user_ids), len(item_ids), **ids_of_items)
+    n_rows = items.n_rows
+    if not n_rows:
+        return items
+    if by_row:
+        if n_rows != len(unit_ids):
+            raise InputError(
+                f"{name}: found {n_rows} rows; expected {len(unit_ids)}, the ids of each row of "
+                f"the lists; {MATRIX_REMEDY}"
+            )
+        return items._replace(user_ids=unit_ids.take(items.user_ids))
+    numbers = arrow_to_numpy(unit_ids) if pa.types.is_integer(unit_ids.type) else np.array([-1])
+    if not ((numbers >= 0) & (numbers < n_rows)).all():
+        raise InputError(
+            f"{name} has {n_rows} rows without ids, but users of the lists have ids, such as "
+            f"{unit_ids[len(unit_ids) - 1].as_py()!r}; give a dictionary of lists by user, or a "
+            "table of user_id and item_id"
+        )
+    return items
+
+
+def _has_common_visit(table: Table, unit_ids: pa.Array) -> bool:
+    """Return whether users of a table have several visits, at least one of them a given unit."""
+    if not table.has_several_visits():
+        return False
+    return bool((positions(table.units()[1], unit_ids) >= 0).any())
+
+
+def _add_users(unit_ids: pa.Array, relevant: Items, table: Table) -> tuple[pa.Array, Items]:
+    """Join the ids of visits with the ids of their users in a table of relevant items."""
+    joined_ids = arrow_to_numpy(table.units()[1])
+    visits = pa.array(split_ids(joined_ids)[1])
+    duplicate = first_duplicate(np.asarray(visits))
+    if duplicate is not None:
+        raise InputError(
+            f"{RELEVANT}: {table.name_of(VISIT)} {visits[duplicate]} is of several users; add "
+            f"{USER} to the lists"
+        )
+
+    def join_users(visit_ids: pa.Array) -> pa.Array:
+        position = positions(visit_ids, visits)
+        texts = np.asarray(visit_ids.cast(pa.string())).astype(object)
+        texts[position >= 0] = joined_ids[position[position >= 0]]
+        return pa.array(texts, pa.string())
+
+    return join_users(unit_ids), relevant._replace(user_ids=join_users(relevant.user_ids))

@@ -25,9 +25,16 @@ from sampled_metrics._base.errors import InputError, NoRelevantItemsError, readi
 from sampled_metrics._base.visits import row_unit_ids
 from sampled_metrics.inputs.arrow_columns import arrow_to_numpy, encode, positions
 from sampled_metrics.inputs.counting import RankCounts
-from sampled_metrics.inputs.item_arrays import INTEGER_REMEDY
-from sampled_metrics.inputs.item_tables import require_distinct_pairs
-from sampled_metrics.inputs.items import RELEVANT, SEEN, Items, describe_seen_relevant
+from sampled_metrics.inputs.items import (
+    INTEGER_REMEDY,
+    RELEVANT,
+    SEEN,
+    Items,
+    describe_seen_relevant,
+    items_by_unit,
+    relevant_by_unit,
+    require_distinct_pairs,
+)
 from sampled_metrics.inputs.list_order import (
     MIN_LISTS,
     read_order,
@@ -39,7 +46,6 @@ from sampled_metrics.inputs.list_order import (
 )
 from sampled_metrics.inputs.roles import ITEM, USER, VISIT
 from sampled_metrics.inputs.tables import ColumnNames, as_table, read_table
-from sampled_metrics.inputs.units import items_by_unit, relevant_by_unit
 from sampled_metrics.inputs.warnings import (
     warn_about_candidates_seen,
     warn_about_common_item,

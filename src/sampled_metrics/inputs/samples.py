@@ -12,12 +12,11 @@ from sampled_metrics._base.array_types import Bool, Floats, Ids, Int
 from sampled_metrics._base.arrays import count_by_score, select_rows
 from sampled_metrics._base.errors import InputError, reading, warn_input
 from sampled_metrics.inputs.arrow_columns import arrow_to_numpy, positions
-from sampled_metrics.inputs.items import Items
+from sampled_metrics.inputs.items import Items, items_by_unit, relevant_by_unit
 from sampled_metrics.inputs.list_order import warn_if_scores_are_ranks
 from sampled_metrics.inputs.roles import ITEM, USER, VISIT
 from sampled_metrics.inputs.row_counts import RowCounts
 from sampled_metrics.inputs.tables import ColumnNames, Table, as_table
-from sampled_metrics.inputs.units import items_by_unit, relevant_by_unit
 from sampled_metrics.inputs.warnings import warn_about_common_item, warn_about_unused_grades
 
 _MIN_EVEN_USERS = 10  # fewer may have even numbers of negatives by chance

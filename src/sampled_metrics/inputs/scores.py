@@ -31,8 +31,7 @@ from sampled_metrics._base.files import read_npy, read_npz, require_file
 from sampled_metrics._base.sparse import check_sparse, to_scipy_dtype
 from sampled_metrics.inputs.comparisons import take_rows
 from sampled_metrics.inputs.counting import RankCounts, rank_items
-from sampled_metrics.inputs.item_readers import items_for_scores
-from sampled_metrics.inputs.items import RELEVANT, SEEN, Items, Size
+from sampled_metrics.inputs.items import RELEVANT, SEEN, Items, Size, items_for_scores
 from sampled_metrics.inputs.pair_scores import PairScores, takes_pairs
 from sampled_metrics.inputs.products import InnerProducts, ScoreFunction
 from sampled_metrics.inputs.roles import ITEM, USER, VISIT, find_roles

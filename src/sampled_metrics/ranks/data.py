@@ -21,8 +21,7 @@ from sampled_metrics._base.array_types import Array
 from sampled_metrics._base.conversion import numeric_array, to_numpy
 from sampled_metrics._base.errors import InputError, cli_option, reading, suppress_warnings
 from sampled_metrics.inputs.counting import BLOCK_SIZE, EarlyStop
-from sampled_metrics.inputs.item_readers import items_for_scores
-from sampled_metrics.inputs.items import RELEVANT
+from sampled_metrics.inputs.items import RELEVANT, items_for_scores
 from sampled_metrics.inputs.pair_scores import PairScores
 from sampled_metrics.inputs.products import InnerProducts
 from sampled_metrics.inputs.roles import ITEM, USER, VISIT, NamesByRole, naming

@@ -53,7 +53,7 @@ from sampled_metrics._base.visits import join_ids, row_unit_ids, users_and_visit
 from sampled_metrics.inputs import lists
 from sampled_metrics.inputs import scores as scores_module
 from sampled_metrics.inputs.counting import BLOCK_SIZE, RankCounts
-from sampled_metrics.inputs.item_tables import relevant_rows
+from sampled_metrics.inputs.items import relevant_rows
 from sampled_metrics.inputs.roles import ITEM, USER, VISIT, NamesByRole, naming
 from sampled_metrics.inputs.tables import read_table
 from sampled_metrics.ranks.checks import (

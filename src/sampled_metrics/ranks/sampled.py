@@ -22,7 +22,7 @@ from sampled_metrics._base.records import set_fields, short_repr
 from sampled_metrics._base.visits import join_ids, row_unit_ids, split_ids, users_and_visits
 from sampled_metrics.inputs import samples
 from sampled_metrics.inputs.arrow_columns import arrow_to_numpy
-from sampled_metrics.inputs.item_tables import relevant_rows
+from sampled_metrics.inputs.items import relevant_rows
 from sampled_metrics.inputs.roles import ITEM, USER, VISIT, NamesByRole, naming
 from sampled_metrics.inputs.row_counts import count_in_rows, pad_rows
 from sampled_metrics.inputs.samples import SampledCounts, ScoredPairs
