@@ -14,7 +14,7 @@ from sampled_metrics._base.records import Record, short_repr
 # Parameters and declarations of functions, which never hold NaN, and a step of a computation.
 NO_RESULTS = {
     "Correction", "Declaration", "Estimator", "EstimatorInputs", "Measure", "Metric",
-    "ModelErrors", "ReadingOptions", "ReducedSystem", "_RankingOptions",
+    "ModelErrors", "Reading", "ReducedSystem",
 }  # fmt: skip
 
 

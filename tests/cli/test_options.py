@@ -12,6 +12,7 @@ from typer.main import get_command
 
 from sampled_metrics.cli import app
 from sampled_metrics.ranks import Sampling
+from sampled_metrics.ranks.data import Reading
 
 PROGRAM = get_command(app)
 COMMANDS = PROGRAM.commands
@@ -125,7 +126,9 @@ def test_option_that_is_left_out_has_the_default_of_the_function(command, monkey
     monkeypatch.chdir(tmp_path)
     module, _, name = CALLS[command][1].rpartition(".")
     function = getattr(importlib.import_module(f"sampled_metrics.{module}"), name)
-    parameters = inspect.signature(function).parameters
+    parameters = dict(inspect.signature(function).parameters)
+    if "options" in parameters:  # those of `Reading`
+        parameters |= inspect.signature(Reading).parameters
     values = arguments_of_call(command, "", monkeypatch)
     places = {place[0]: value for place, value in values.items() if len(place) == 1}
     for place, value in places.items():

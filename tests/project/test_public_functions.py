@@ -8,7 +8,7 @@ from enum import StrEnum
 import pytest
 
 import sampled_metrics as sm
-from sampled_metrics.ranks.data import as_ranks, as_sampled_ranks
+from sampled_metrics.ranks.data import Reading
 from tests.conftest import ROOT
 
 DEFAULTS = {
@@ -56,14 +56,16 @@ def test_public_functions_share_their_defaults():
     } <= checked
 
 
-def test_data_readers_share_the_defaults_of_functions():
-    for reader, function in ((as_ranks, sm.evaluate), (as_sampled_ranks, sm.correct)):
-        of_function = inspect.signature(function).parameters
-        of_reader = dict(inspect.signature(reader).parameters)
-        of_reader.pop("cut", None)  # follows from the metrics
-        assert len(of_reader) >= 8
-        for name, parameter in of_reader.items():
-            assert of_function[name].default == parameter.default
+def test_options_of_reading_have_the_defaults_of_functions():
+    of_reading = dict(inspect.signature(Reading).parameters)
+    of_reading.pop("cut")  # follows from the metrics
+    full, sampled = (inspect.signature(each).parameters for each in (sm.evaluate, sm.correct))
+    for name, parameter in of_reading.items():
+        functions = [each for each in (full, sampled) if name in each]
+        assert functions
+        if name == "ties":  # of sampled ranks only
+            functions = [sampled]
+        assert all(each[name].default == parameter.default for each in functions)
 
 
 ORDER = [

@@ -44,7 +44,6 @@ from sampled_metrics.evaluation.evaluate import (
 from sampled_metrics.evaluation.pairing import (
     CommonRows,
     Paired,
-    ReadingOptions,
     pair_users,
     read_recommenders,
     warn_about_pairs,
@@ -69,7 +68,7 @@ from sampled_metrics.intervals.quoting import Quoted, quote_difference
 from sampled_metrics.intervals.ranges import Range
 from sampled_metrics.metrics.measures import Measure, parse_measure, parse_measures
 from sampled_metrics.ranks import Ranks, SampledRanks
-from sampled_metrics.ranks.data import Data, ItemsByUser
+from sampled_metrics.ranks.data import Data, ItemsByUser, Reading
 
 _SAME_VALUE = 1e-13  # smaller differences of a user's values are rounding errors
 _LEAST_RATIO = 1e-5  # of difference to standard error; keeps the users needed below 2^63
@@ -245,7 +244,7 @@ def compare(
     check_arguments(complete=complete, min_relevance=min_relevance, missing=missing)
     measures = parse_measures(metrics)
     ties_of_rankings = "expected" if ties is None else ties
-    options = ReadingOptions(
+    options = Reading(
         n_items=n_items,
         relevant=relevant,
         missing=missing,

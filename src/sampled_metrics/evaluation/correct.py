@@ -59,7 +59,7 @@ from sampled_metrics.intervals.ranges import Range, UserBrackets, checked_ranges
 from sampled_metrics.intervals.shapes import describe_caveat, describe_shape, shape_name
 from sampled_metrics.metrics.measures import Measure, parse_measure, parse_measures
 from sampled_metrics.ranks import SampledRanks, Sampling
-from sampled_metrics.ranks.data import Data, ItemsByUser, as_sampled_ranks
+from sampled_metrics.ranks.data import Data, ItemsByUser, Reading
 from sampled_metrics.sampling.negatives import check_pairs
 
 _MOST_BY_DEFAULT = 1500  # negatives; for more, cls takes over 2 s and bv nearly as long
@@ -231,8 +231,7 @@ def correct(
     """
     check_arguments(shape=shape, confidence=confidence)
     measures = parse_measures(metrics)
-    ranks = as_sampled_ranks(
-        data,
+    options = Reading(
         n_items=n_items,
         n_negatives=n_negatives,
         sampling=sampling,
@@ -243,6 +242,7 @@ def correct(
         missing=missing,
         columns=columns,
     )
+    ranks = options.sampled(data)
     with reading(data):
         warn_about_negatives(ranks)
     parsed = default_estimators(estimators, ranks.n_negatives)

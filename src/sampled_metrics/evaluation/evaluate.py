@@ -36,7 +36,7 @@ from sampled_metrics.metrics import Measure, parse_measure, parse_measures
 from sampled_metrics.metrics import values as exact_values
 from sampled_metrics.metrics.measures import DepthError
 from sampled_metrics.ranks import Ranks
-from sampled_metrics.ranks.data import Cut, Data, ItemsByUser, as_ranks
+from sampled_metrics.ranks.data import Cut, Data, ItemsByUser, Reading
 from sampled_metrics.ranks.large_files import LargeRankFile
 from sampled_metrics.ranks.warnings import warn_about_number_of_candidates, warn_about_ranks
 
@@ -201,8 +201,7 @@ def evaluate(
         if file is not None:
             averages = _average_large_file(file, measures, ties=ties, seed=seed, progress=progress)
             return _to_results(averages, ties, confidence)
-    ranks = as_ranks(
-        data,
+    options = Reading(
         relevant=relevant,
         seen=seen,
         n_items=n_items,
@@ -214,6 +213,7 @@ def evaluate(
         cut=cut_of(measures, ties),
         columns=columns,
     )
+    ranks = options.ranks(data)
     return _to_results(_average(ranks, measures, ties, seed), ties, confidence)
 
 
@@ -387,8 +387,7 @@ def values_by_user(
     """
     check_arguments(ties=ties, seed=seed)
     measures = parse_measures(metrics)
-    ranks = as_ranks(
-        data,
+    options = Reading(
         relevant=relevant,
         seen=seen,
         n_items=n_items,
@@ -398,6 +397,7 @@ def values_by_user(
         cut=cut_of(measures, ties),
         columns=columns,
     )
+    ranks = options.ranks(data)
     for measure in measures:
         if measure.metric.pooled:
             single = measure.format_name(measure.kind.removesuffix("-micro"))

@@ -1,7 +1,7 @@
 """Several recommenders: how their data is read, and which of their users are the same."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from itertools import combinations
 from typing import Any, Generic, NamedTuple, TypeAlias, TypeVar
 
@@ -9,16 +9,10 @@ import numpy as np
 
 from sampled_metrics._base.array_types import Int
 from sampled_metrics._base.errors import InputError, format_value, reading, warn_input
-from sampled_metrics.inputs.tables import as_table
+from sampled_metrics.inputs.tables import Table, as_table
 from sampled_metrics.intervals.groups import common_users
 from sampled_metrics.ranks import Ranks, SampledRanks
-from sampled_metrics.ranks.data import (
-    Cut,
-    ItemsByUser,
-    as_ranks,
-    as_sampled_ranks,
-    refuse_other_options,
-)
+from sampled_metrics.ranks.data import Reading
 
 Evaluation = TypeVar("Evaluation", Ranks, SampledRanks)
 # For each pair of names, the rows of their common users in both evaluations; None without any.
@@ -45,72 +39,26 @@ class Paired(NamedTuple, Generic[Evaluation]):
     notes: list[str]
 
 
-@dataclass(frozen=True, kw_only=True)
-class ReadingOptions:
-    """How the data of recommenders is read; see `evaluate` and `correct`.
-
-    The first three apply to full and to sampled rankings, those up to `cut` to full rankings only,
-    the others to sampled rankings only.
-    """
-
-    n_items: int | None = None
-    relevant: ItemsByUser = None
-    missing: str = "refuse"
-    seen: ItemsByUser = None
-    complete: bool = False
-    min_relevance: float = 0.0
-    cut: Cut | None = None
-    n_negatives: int | None = None
-    sampling: str | None = None
-    positive: Any = None
-    ties: str = "random"
-    seed: int = 0
-
-    @property
-    def for_rankings(self) -> dict[str, Any]:
-        """Arguments of `as_ranks`, except `cut`."""
-        return {
-            "n_items": self.n_items,
-            "relevant": self.relevant,
-            "missing": self.missing,
-            "seen": self.seen,
-            "complete": self.complete,
-            "min_relevance": self.min_relevance,
-        }
-
-    @property
-    def for_samples(self) -> dict[str, Any]:
-        """Arguments of `as_sampled_ranks`."""
-        return {
-            "n_items": self.n_items,
-            "relevant": self.relevant,
-            "missing": self.missing,
-            "n_negatives": self.n_negatives,
-            "sampling": self.sampling,
-            "positive": self.positive,
-            "ties": self.ties,
-            "seed": self.seed,
-        }
-
-
 def read_recommenders(
-    data: Mapping[str, object], options: ReadingOptions
+    data: Mapping[str, object], options: Reading
 ) -> tuple[dict[str, SampledRanks], dict[str, Ranks]]:
     """Read all recommenders as sampled ranks, or all as ranks in full rankings.
 
     Returns sampled ranks and ranks by name, one of which is empty. A mixture raises InputError.
     """
     data = with_text_names(data)
-    sampled = [name for name, value in data.items() if _is_sampled(name, value, options)]
+    forms = {}
+    for name, value in data.items():
+        with reading(name):
+            forms[name] = _read_table(value, options)
+    sampled = [name for name, form in forms.items() if _is_sampled(form, options)]
     full = [name for name in data if name not in sampled]
     if sampled and full:
         raise InputError(
             f"{full[0]} has full rankings and {sampled[0]} sampled ones; give rankings of one kind"
         )
     if sampled:
-        refuse_other_options(
-            "sampled ranks", "n_items", "relevant", "missing", **options.for_rankings
-        )
+        options.refuse_others("sampled ranks", "n_items", "relevant", "missing")
     elif options.sampling is not None:
         raise InputError(
             "sampling (--sampling) is for sampled rankings, but these are full; leave it out"
@@ -124,13 +72,33 @@ def read_recommenders(
         )
     samples = {}
     rankings = {}
-    for name, value in data.items():
-        with reading(name):
+    for name, form in forms.items():
+        with reading(name), reading(data[name]):
             if sampled:
-                samples[name] = as_sampled_ranks(value, **options.for_samples)
+                samples[name] = options.sampled(form)
             else:
-                rankings[name] = as_ranks(value, cut=options.cut, **options.for_rankings)
+                rankings[name] = options.ranks(form)
     return samples, rankings
+
+
+def _read_table(value: Any, options: Reading) -> Any:
+    """Read a table, which says of which kind it is; return other data unchanged."""
+    has_kind = options.positive is not None or options.n_negatives is not None
+    if has_kind or isinstance(value, Ranks | SampledRanks):
+        return value
+    table = as_table(value)
+    return value if table is None else table
+
+
+def _is_sampled(form: Any, options: Reading) -> bool:
+    """Return whether data holds sampled rankings."""
+    if isinstance(form, Ranks | SampledRanks):
+        return isinstance(form, SampledRanks)
+    if options.positive is not None or options.n_negatives is not None:
+        return True
+    if not isinstance(form, Table) or options.complete:
+        return False
+    return not form.columns.keys().isdisjoint(("sampled_rank", "label"))
 
 
 def with_text_names(data: Mapping[Any, object]) -> dict[str, object]:
@@ -145,19 +113,6 @@ def with_text_names(data: Mapping[Any, object]) -> dict[str, object]:
             raise InputError(f"found two recommenders named {format_value(str(name))}; rename one")
         named[str(name)] = value
     return named
-
-
-def _is_sampled(name: str, value: Any, options: ReadingOptions) -> bool:
-    """Return whether data holds sampled rankings."""
-    if isinstance(value, Ranks | SampledRanks):
-        return isinstance(value, SampledRanks)
-    if options.positive is not None or options.n_negatives is not None:
-        return True
-    with reading(name):
-        table = as_table(value)
-    if table is None or options.complete:
-        return False
-    return not table.columns.keys().isdisjoint(("sampled_rank", "label"))
 
 
 def pair_users(evaluations: Mapping[str, Evaluation]) -> Paired[Evaluation]:

@@ -71,40 +71,49 @@ class ScoreSource(NamedTuple):
 
 
 def read_scores(data: Any) -> ScoreSource:
-    """Read a matrix of scores: an array of any library, a sparse matrix, a table or a file.
+    """Read a matrix of scores; see `read_array`. Numbers of one dimension raise InputError."""
+    source = read_array(data)
+    if isinstance(source, ScoreSource):
+        return source
+    return _scores_from_matrix(source)  # which refuses them
 
-    What a sparse matrix does not store is 0. The index and the columns of a DataFrame are ids
-    unless they are running numbers.
+
+def read_array(data: Any, noun: str = "ranks, lists or scores") -> ScoreSource | Array:
+    """Read numbers of users x items as scores, and numbers of one dimension as an array.
+
+    Data is an array of any library, a list, a column, a sparse matrix (what it does not store is
+    0), a DataFrame (whose index and columns are ids unless they are running numbers), or a file,
+    which errors call `noun`: `.npy`, or `.npz` with the array `scores` and maybe ids.
     """
     if isinstance(data, ScoreSource):
         return data
-    data = _open_array(data)
-    if isinstance(data, Path):
-        return _scores_from_npz(data)
+    if isinstance(data, str | Path):
+        path = Path(data)
+        require_file(path, noun)
+        if path.suffix != ".npy":
+            names = ("user_ids", "item_ids")
+            arrays = read_npz(path, "arrays with scores", ("scores",), names)
+            return _scores_from_matrix(arrays["scores"], *map(arrays.get, names))
+        data = read_npy(path, noun, mmap_mode="r")  # which is read in blocks
+    data = arrow_column_to_array(data)
     if sparse.issparse(data):
-        return _scores_from_sparse(data)
-    if is_arrow_table(data) and not isinstance(data, pd.DataFrame):
-        data = pa.table(data).to_pandas()
-    if isinstance(data, pd.DataFrame):
-        _refuse_id_column(data, "scores", "users= or items=")
-        matrix = numeric_array(data, "scores")
-        return _scores_from_matrix(matrix, _axis_labels(data.index), _axis_labels(data.columns))
+        check_sparse(data, "scores")
+        matrix = sparse.csr_array(to_scipy_dtype(data))
+        if matrix.ndim != 2:
+            raise InputError(f"scores have shape {matrix.shape}; expected numbers, users x items")
+        return ScoreSource(lambda rows: matrix[rows].toarray(), matrix.shape, sparse_matrix=matrix)
+    if is_arrow_table(data):
+        frame = data if isinstance(data, pd.DataFrame) else pa.table(data).to_pandas()
+        _refuse_id_column(frame, "scores", "users= or items=")
+        ids = (None if isinstance(axis, pd.RangeIndex) else axis for axis in frame.axes)
+        return _scores_from_matrix(numeric_array(frame, "scores"), *ids)
     if keeps_own_library(data) and data.ndim == 2:
         return ScoreSource(partial(take_rows, data), tuple(data.shape))
-    return _scores_from_matrix(numeric_array(data, "scores"))
-
-
-def _axis_labels(axis: pd.Index) -> pd.Index | None:
-    """Return the labels of an axis if they are ids, None for running numbers."""
-    return None if isinstance(axis, pd.RangeIndex) else axis
-
-
-def _scores_from_sparse(data: Any) -> ScoreSource:
-    check_sparse(data, "scores")
-    matrix = sparse.csr_array(to_scipy_dtype(data))
-    if matrix.ndim != 2:
-        raise InputError(f"scores have shape {matrix.shape}; expected numbers, users x items")
-    return ScoreSource(lambda rows: matrix[rows].toarray(), matrix.shape, sparse_matrix=matrix)
+    is_column = _n_dimensions(data) == 1
+    if isinstance(data, list | tuple):
+        is_column = not any(hasattr(row, "__len__") for row in data)
+    array = numeric_array(data, "data" if is_column else "scores")
+    return array if is_column else _scores_from_matrix(array)
 
 
 def _scores_from_matrix(matrix: Array, user_ids: Any = None, item_ids: Any = None) -> ScoreSource:
@@ -116,36 +125,6 @@ def _scores_from_matrix(matrix: Array, user_ids: Any = None, item_ids: Any = Non
     return ScoreSource(
         matrix.__getitem__, matrix.shape, user_ids, item_ids, first_columns=matrix[::step, :2]
     )
-
-
-def read_column(data: Any, noun: str = "ranks, lists or scores") -> Array | None:
-    """Read numbers of one dimension: an array, a list, a column or a file; None for other data."""
-    data = _open_array(data, noun)
-    if isinstance(data, list | tuple):
-        is_column = not any(hasattr(row, "__len__") for row in data)
-    else:
-        is_column = len(_array_shape(data)) == 1
-    return numeric_array(data) if is_column else None
-
-
-def _open_array(data: Any, noun: str = "ranks, lists or scores") -> Any:
-    """Open an `.npy` file as an array that is read in blocks, and convert a column of Arrow.
-
-    Return the path of another file, and other data unchanged.
-    """
-    if not isinstance(data, str | Path):
-        return arrow_column_to_array(data)
-    path = Path(data)
-    require_file(path, noun)
-    if path.suffix == ".npy":
-        return read_npy(path, noun, mmap_mode="r")
-    return path
-
-
-def _scores_from_npz(path: Path) -> ScoreSource:
-    """Read a file with the array `scores`, and maybe ids."""
-    arrays = read_npz(path, "arrays with scores", ("scores",), ("user_ids", "item_ids"))
-    return _scores_from_matrix(arrays["scores"], arrays.get("user_ids"), arrays.get("item_ids"))
 
 
 def scores_from_vectors(users: ArrayLike, items: ArrayLike) -> ScoreSource:
@@ -188,7 +167,7 @@ def _vector_ids(name: str, vectors: Any) -> Any:
         return None
     _refuse_id_column(vectors, f"vectors of {name}", f"{name}= to Ranks.from_factors")
     index = getattr(vectors, "index", None)
-    return None if index is None else _axis_labels(index)
+    return None if isinstance(index, pd.RangeIndex) else index
 
 
 def _refuse_id_column(table: Any, noun: str, argument: str) -> None:
@@ -203,10 +182,10 @@ def _refuse_id_column(table: Any, noun: str, argument: str) -> None:
             )
 
 
-def _array_shape(data: Any) -> tuple[int, ...]:
-    """Return the shape of an array of any library, () for other data."""
+def _n_dimensions(data: Any) -> int:
+    """Return the number of dimensions of an array of any library, 0 for other data."""
     shape = getattr(data, "shape", ())
-    return shape if isinstance(shape, tuple) else ()
+    return len(shape) if isinstance(shape, tuple) else 0
 
 
 def _count_users(relevant: Any, users: ArrayLike | None = None) -> int:
@@ -221,7 +200,7 @@ def _count_users(relevant: Any, users: ArrayLike | None = None) -> int:
     relevant = arrow_column_to_array(relevant)
     if isinstance(relevant, list):
         return len(relevant)
-    if len(_array_shape(relevant)) > 0 and not is_arrow_table(relevant):
+    if _n_dimensions(relevant) > 0 and not is_arrow_table(relevant):
         return int(relevant.shape[0])
     if users is not None:
         return to_array("users", users).size

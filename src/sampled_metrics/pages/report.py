@@ -27,7 +27,7 @@ from sampled_metrics.evaluation.compare import Compared, compare
 from sampled_metrics.evaluation.compare_text import PROVES_LITTLE, order_in_words
 from sampled_metrics.evaluation.correct import correct
 from sampled_metrics.evaluation.evaluate import evaluate
-from sampled_metrics.evaluation.pairing import ReadingOptions, read_recommenders
+from sampled_metrics.evaluation.pairing import read_recommenders
 from sampled_metrics.evaluation.results import UNDECIDED, Results
 from sampled_metrics.inputs.roles import NamesByRole, naming
 from sampled_metrics.metrics import Measure, parse_measures
@@ -37,7 +37,7 @@ from sampled_metrics.pages.leaderboard import build_board
 from sampled_metrics.pages.lens import LENS_ESTIMATORS, build_lens
 from sampled_metrics.pages.lens_text import percent
 from sampled_metrics.ranks import Ranks, SampledRanks
-from sampled_metrics.ranks.data import ItemsByUser
+from sampled_metrics.ranks.data import ItemsByUser, Reading
 
 _FIRST_SIZE = 100  # negatives with which the lens of full rankings starts, if there are as many
 _MOST_IN_HEADLINE = 4  # recommenders in the headline
@@ -100,7 +100,7 @@ def report(
     file = to_path(path)
     check_output_path(file, (".html", ".htm"), [*data.values(), relevant, seen])
     measures = [str(measure) for measure in parse_measures(metrics)]
-    options = ReadingOptions(
+    options = Reading(
         n_items=n_items,
         relevant=relevant,
         missing=missing,

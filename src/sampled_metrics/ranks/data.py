@@ -8,7 +8,6 @@ from typing import Any, NamedTuple, TypeAlias
 
 import numpy as np
 from numpy.typing import ArrayLike
-from scipy.sparse import issparse
 
 from sampled_metrics._base.arguments import (
     ALL_CORES,
@@ -22,14 +21,15 @@ from sampled_metrics._base.conversion import numeric_array, to_numpy
 from sampled_metrics._base.errors import InputError, cli_option, reading, suppress_warnings
 from sampled_metrics.inputs.counting import BLOCK_SIZE, EarlyStop
 from sampled_metrics.inputs.items import RELEVANT, items_for_scores
+from sampled_metrics.inputs.lists import Lists, lists_from_arrays
 from sampled_metrics.inputs.pair_scores import PairScores
 from sampled_metrics.inputs.products import InnerProducts
 from sampled_metrics.inputs.roles import ITEM, USER, VISIT, NamesByRole, naming
+from sampled_metrics.inputs.row_counts import pad_rows
 from sampled_metrics.inputs.scores import (
     ScoreSource,
     count_scores,
-    read_column,
-    read_scores,
+    read_array,
     scores_from_function,
     scores_from_vectors,
 )
@@ -54,7 +54,8 @@ _ROWS_CHECKED = 1000  # at the beginning of an array, to see whether it holds wh
 # Users ranked in full before the others are cut; they show whether full rankings would raise
 # warnings. More of them cost time, fewer say too little about the others.
 _USERS_RANKED_IN_FULL = 128
-_DEFAULTS = {"complete": False, "min_relevance": 0.0, "missing": "refuse"}  # others are None
+# Options of full rankings that not all data takes, and arguments of `Ranks.from_lists`.
+_FULL = ("n_items", "complete", "min_relevance", "missing", "relevant", "seen")
 
 
 class Cut(NamedTuple):
@@ -64,171 +65,252 @@ class Cut(NamedTuple):
     is_enough: Callable[[Ranks], bool]  # whether ranks cut there give all results
 
 
-@dataclass(frozen=True, eq=False)
-class _RankingOptions:
-    """Options of `as_ranks`."""
-
-    n_items: int | None
-    complete: bool
-    min_relevance: float
-    missing: str
-    relevant: ItemsByUser | None
-    seen: ItemsByUser | None
-    n_jobs: int
-    progress: bool | None
-    cut: Cut | None
-
-    @property
-    def for_lists(self) -> dict[str, Any]:
-        """Arguments of `Ranks.from_lists` and `Ranks.from_top_k`."""
-        return {
-            "n_items": self.n_items,
-            "complete": self.complete,
-            "min_relevance": self.min_relevance,
-            "missing": self.missing,
-            "relevant": self.relevant,
-            "seen": self.seen,
-        }
-
-    def refuse_others(self, kind: str, *allowed: str) -> None:
-        """Raise InputError for an option that does not go with a kind of data."""
-        refuse_other_options(kind, *allowed, **self.for_lists)
-
-
-def as_ranks(
-    data: Data,
-    *,
-    relevant: ItemsByUser | None = None,
-    seen: ItemsByUser | None = None,
-    n_items: int | None = None,
-    complete: bool = False,
-    min_relevance: float = 0.0,
-    missing: str = "refuse",
-    n_jobs: int = ALL_CORES,
-    progress: bool | None = None,
-    cut: Cut | None = None,
-    columns: NamesByRole = None,
-) -> Ranks:
-    """Return the ranks of relevant items in full rankings, or in lists of the best items.
-
-    Options are those of `evaluate`. With `cut`, rankings by vectors or by a function of pairs may
-    end there.
+@dataclass(frozen=True, kw_only=True, eq=False)
+class Reading:
+    """How data becomes ranks: the options of `evaluate` and `correct` that say what it means.
 
     Examples
     --------
-    >>> as_ranks([[0.3, 0.9, 0.5]], relevant=[2]).best_rank
+    >>> Reading(relevant=[2]).ranks([[0.3, 0.9, 0.5]]).best_rank
     array([2])
-    >>> as_ranks({"anna": [7, 9]}, relevant={"anna": [9]}).best_rank
+    >>> Reading(relevant={"anna": [9]}).ranks({"anna": [7, 9]}).best_rank
     array([2])
+    >>> Reading(n_items=5, positive=0).sampled([[0.9, 0.1, 0.4], [0.2, 0.1, 0.4]]).sampled_ranks
+    array([1, 2])
     """
-    n_items = check_n_items(n_items)
-    check_arguments(
-        n_items=n_items, complete=complete, min_relevance=min_relevance, missing=missing
-    )
-    options = _RankingOptions(
-        n_items=n_items,
-        complete=complete,
-        min_relevance=min_relevance,
-        missing=missing,
-        relevant=relevant,
-        seen=seen,
-        n_jobs=n_jobs,
-        progress=progress,
-        cut=cut,
-    )
-    with reading(data), naming(columns):
-        ranks = _construct_ranks(data, options)
-        if not len(ranks):
-            raise InputError("no user has a relevant item; expected at least one who has")
-        warn_about_ranks(ranks)
-        return ranks.at_least(min_relevance) if min_relevance > ranks.min_relevance else ranks
+
+    n_items: Any = None
+    complete: bool = False
+    min_relevance: float = 0.0
+    missing: str = "refuse"
+    relevant: ItemsByUser | None = None
+    seen: ItemsByUser | None = None
+    positive: Any = None
+    n_negatives: int | None = None
+    sampling: str | None = None
+    ties: str = "random"
+    seed: int = 0
+    n_jobs: int = ALL_CORES
+    progress: bool | None = None
+    columns: NamesByRole = None
+    cut: Cut | None = None  # where rankings by vectors or by a function of pairs may end
+
+    def refuse_others(self, kind: str, *allowed: str, among: tuple[str, ...] = _FULL) -> None:
+        """Raise InputError for the first option that is given and not allowed with some data."""
+        for name in among:
+            value = getattr(self, name)
+            default = getattr(Reading, name)
+            is_default = value is None or (default is not None and value == default)
+            if not is_default and name not in allowed:
+                raise InputError(
+                    f"{name} ({cli_option(name)}) does not go with {kind}; leave it out"
+                )
+
+    def ranks(self, data: Data) -> Ranks:
+        """Return the ranks of relevant items in full rankings, or in lists of the best items."""
+        n_items = check_n_items(self.n_items)
+        check_arguments(
+            complete=self.complete, min_relevance=self.min_relevance, missing=self.missing
+        )
+        with reading(data), naming(self.columns):
+            form = read_data(data, self.relevant, n_items)
+            ranks = self._construct_ranks(form)
+            if not len(ranks):
+                raise InputError("no user has a relevant item; expected at least one who has")
+            warn_about_ranks(ranks)
+            is_higher = self.min_relevance > ranks.min_relevance
+            return ranks.at_least(self.min_relevance) if is_higher else ranks
+
+    def _construct_ranks(self, form: Any) -> Ranks:
+        """Call the constructor for a form of data, with the options that it takes."""
+        if isinstance(form, Ranks):
+            self.refuse_others("Ranks", "min_relevance")
+            return form
+        if isinstance(form, SampledRanks):
+            raise InputError("found sampled ranks; `correct` takes them")
+        if isinstance(form, Table):
+            return self._ranks_from_table(form)
+        if isinstance(form, Lists):
+            return self._ranks_from_lists(form)
+        if isinstance(form, ScoreSource):
+            return self._ranks_from_scores(form)
+        if self.relevant is not None:
+            raise InputError(
+                "relevant (--relevant) does not go with ranks, one number for each user; leave it "
+                "out, and compare with Ranks.from_scores(scores, relevant); give scores of one "
+                "user as a row, data[None] and relevant[None]"
+            )
+        self.refuse_others("ranks", "n_items", "min_relevance")
+        return Ranks.from_ranks(form, self.n_items)
+
+    def _ranks_from_lists(self, lists: Table | Lists) -> Ranks:
+        return Ranks.from_lists(lists, **{name: getattr(self, name) for name in _FULL})
+
+    def _ranks_from_table(self, table: Table) -> Ranks:
+        """Distinguish tables of lists, of counts, of ranks and of labelled pairs."""
+        columns = table.columns.keys()
+        if "sampled_rank" in columns:
+            raise InputError("found sampled ranks; `sampled-metrics correct` takes them")
+        if {"score", "label"} <= columns and self.relevant is None:
+            if not self.complete:
+                raise InputError(
+                    "found labelled pairs; if they are of all candidates, give complete=True "
+                    "(--complete) or use Ranks.from_pairs; `correct` takes pairs of held-out items "
+                    "and sampled negatives"
+                )
+            self.refuse_others("labelled pairs", "complete", "min_relevance")
+            return Ranks.from_pairs(table, min_relevance=self.min_relevance)
+        has_order = not columns.isdisjoint(("rank", "score"))
+        is_list = ITEM in columns and has_order and "n_candidates" not in columns
+        if is_list and "label" in columns and self.relevant is None:
+            raise InputError(
+                "found lists with labels; give relevant (--relevant), which may be the same table: "
+                "its rows of label 0 are not relevant"
+            )
+        if is_list or columns - {USER, VISIT} == {ITEM}:
+            return self._ranks_from_lists(table)
+        if has_order and self.relevant is not None and table.unknown_columns:
+            raise InputError(
+                f"found no column of items among {', '.join(table.names)}: lists need one, such as "
+                f"{ITEM}; for ranks of relevant items leave relevant (--relevant) out"
+            )
+        if not columns.isdisjoint(("rank", *COUNT_COLUMNS)):
+            self.refuse_others("ranks", "n_items", "min_relevance")
+        return Ranks.from_table(table, self.n_items)
+
+    def _ranks_from_scores(self, scores: ScoreSource) -> Ranks:
+        self.refuse_others("scores", "relevant", "seen", "n_items", "min_relevance")
+        require_same("n_items", self.n_items, "number of items", scores.shape[1])
+        cut = self.cut
+        early = None
+        if cut is not None and isinstance(scores.rows, InnerProducts | PairScores):
+            least = self.min_relevance
+            early = EarlyStop(
+                up_to=cut.up_to,
+                n_whole=_USERS_RANKED_IN_FULL,
+                may_end=lambda counts: _may_end(Ranks.from_counts(counts, least), cut),
+                is_enough=lambda counts: _cut_is_enough(Ranks.from_counts(counts, least), cut),
+            )
+        counts = count_scores(
+            scores,
+            self.relevant,
+            self.seen,
+            min_relevance=self.min_relevance,
+            n_jobs=self.n_jobs,
+            progress=self.progress,
+            early=early,
+        )
+        ranks = Ranks.from_counts(counts, self.min_relevance)
+        if self.seen is None:
+            warn_about_seen_items(ranks, scores.shape[1])
+        return ranks
+
+    def sampled(self, data: Data) -> SampledRanks:
+        """Return the sampled ranks of any kind of data."""
+        check_arguments(
+            tie_policy=self.ties,
+            missing=self.missing,
+            n_negatives=self.n_negatives,
+            sampling=self.sampling,
+            seed=self.seed,
+        )
+        with reading(data), naming(self.columns):
+            sampled = self._construct_sampled(data)
+            warn_about_sampled_ranks(sampled)
+            return sampled
+
+    def _construct_sampled(self, data: Any) -> SampledRanks:
+        """Call the constructor for the kind of data, with the options that it takes."""
+        draw = {name: getattr(self, name) for name in ("n_items", "n_negatives", "sampling")}
+        order = {name: getattr(self, name) for name in ("ties", "seed", "missing")}
+        if isinstance(data, Ranks):
+            raise InputError("found full rankings, which need no correction; `evaluate` takes them")
+        if isinstance(data, SampledRanks):
+            self.refuse_others("sampled ranks", among=("positive", "relevant"))
+            for name, value in draw.items():
+                require_same(name, value, name, getattr(data, name))
+            return data
+        refuse_vectors(data, "`evaluate` takes them")
+        form: Any = as_table(data, "sampled ranks")
+        if form is None and _is_pair_of_matrices(data):
+            raise InputError(
+                "found two arrays; give the scores of candidates alone, and the columns of "
+                "held-out items by positive, such as 0, or (ids == held_out[:, None]).argmax("
+                "axis=1)"
+            )
+        if form is None:
+            form = read_array(pad_rows(data), "sampled ranks")
+        if isinstance(form, ScoreSource):
+            if self.relevant is not None:
+                raise InputError(
+                    "relevant (--relevant) does not go with a matrix of scores; leave it out, and "
+                    "give the columns of held-out items by positive (--positive)"
+                )
+            return SampledRanks.from_scores(data, self.positive, **order, **draw)
+        if not isinstance(form, Table):
+            if self.positive is not None:
+                raise InputError(
+                    "positive (--positive) does not go with ranks, one number for each row; "
+                    "give scores of a held-out item and its negatives as rows, "
+                    "scores.reshape(-1, 1 + n_negatives)"
+                )
+            form = read_table({"sampled_rank": form}, "sampled ranks")
+        self.refuse_others("a table or ranks", among=("positive",))
+        if "sampled_rank" in form.columns:
+            self.refuse_others("sampled ranks", among=("relevant",))
+            return SampledRanks.from_table(form, seed=self.seed, **draw)
+        return SampledRanks.from_pairs(form, self.relevant, **order, **draw)
 
 
-def _construct_ranks(data: Any, options: _RankingOptions) -> Ranks:
-    """Call the constructor for the kind of data, with the options that it takes."""
-    if isinstance(data, Ranks):
-        options.refuse_others("Ranks", "min_relevance")
+def as_ranks(data: Data, **options: Any) -> Ranks:
+    """Return the ranks of data; see `Reading`."""
+    return Reading(**options).ranks(data)
+
+
+def as_sampled_ranks(data: Data, **options: Any) -> SampledRanks:
+    """Return the sampled ranks of data; see `Reading`."""
+    return Reading(**options).sampled(data)
+
+
+def read_data(data: Data, relevant: ItemsByUser | None = None, n_items: int | None = None) -> Any:
+    """Read data once, into one of the forms that ranks are made from.
+
+    These are `Ranks`, `SampledRanks`, a `Table`, `Lists` of a retriever, a `ScoreSource`, or an
+    array with one number for each user. Two matrices are told apart with the help of `relevant`,
+    and a function needs it, or `n_items`.
+    """
+    if isinstance(data, Ranks | SampledRanks | Table | Lists | ScoreSource):
         return data
-    if isinstance(data, SampledRanks):
-        raise InputError("found sampled ranks; `correct` takes them")
     table = as_table(data)
     if table is not None:
-        return _ranks_from_table(table, options)
+        return table
     if _is_pair_of_matrices(data):
-        return _ranks_from_pair(data, options)
+        return _read_pair(data, relevant)
     if is_function(data):
-        scores = scores_from_function(data, options.relevant, options.n_items)
-        return _ranks_from_scores(scores, options)
-    ranks = read_column(data)
-    if ranks is not None:
-        return _ranks_from_column(ranks, options)
-    scores = read_scores(data)
-    if not issparse(data):
-        _refuse_ids(scores)
-    return _ranks_from_scores(scores, options)
+        return scores_from_function(data, relevant, n_items)
+    form = read_array(data)
+    if isinstance(form, ScoreSource) and form.sparse_matrix is None:
+        _refuse_ids(form)
+    return form
 
 
 def _is_pair_of_matrices(data: Any) -> bool:
     return isinstance(data, tuple) and [np.ndim(part) for part in data] == [2, 2]
 
 
-def _ranks_from_column(ranks: Array, options: _RankingOptions) -> Ranks:
-    if options.relevant is not None:
-        raise InputError(
-            "relevant (--relevant) does not go with ranks, one number for each user; leave it out, "
-            "and compare with Ranks.from_scores(scores, relevant); give scores of one user as a "
-            "row, data[None] and relevant[None]"
-        )
-    options.refuse_others("ranks", "n_items", "min_relevance")
-    return Ranks.from_ranks(ranks, options.n_items)
-
-
-def _ranks_from_table(table: Table, options: _RankingOptions) -> Ranks:
-    """Distinguish tables of lists, of counts, of ranks and of labelled pairs."""
-    columns = table.columns.keys()
-    if "sampled_rank" in columns:
-        raise InputError("found sampled ranks; `sampled-metrics correct` takes them")
-    if {"score", "label"} <= columns and options.relevant is None:
-        if not options.complete:
-            raise InputError(
-                "found labelled pairs; if they are of all candidates, give complete=True "
-                "(--complete) or use Ranks.from_pairs; `correct` takes pairs of held-out items and "
-                "sampled negatives"
-            )
-        options.refuse_others("labelled pairs", "complete", "min_relevance")
-        return Ranks.from_pairs(table, min_relevance=options.min_relevance)
-    has_order = not columns.isdisjoint(("rank", "score"))
-    is_list = ITEM in columns and has_order and "n_candidates" not in columns
-    if is_list and "label" in columns and options.relevant is None:
-        raise InputError(
-            "found lists with labels; give relevant (--relevant), which may be the same table: its "
-            "rows of label 0 are not relevant"
-        )
-    if is_list or columns - {USER, VISIT} == {ITEM}:
-        return Ranks.from_lists(table, **options.for_lists)
-    if has_order and options.relevant is not None and table.unknown_columns:
-        raise InputError(
-            f"found no column of items among {', '.join(table.names)}: lists need one, such as "
-            f"{ITEM}; for ranks of relevant items leave relevant (--relevant) out"
-        )
-    if not columns.isdisjoint(("rank", *COUNT_COLUMNS)):
-        options.refuse_others("ranks", "n_items", "min_relevance")
-    return Ranks.from_table(table, options.n_items)
-
-
-def _ranks_from_pair(data: tuple[Any, Any], options: _RankingOptions) -> Ranks:
+def _read_pair(data: tuple[Any, Any], relevant: ItemsByUser | None) -> ScoreSource | Lists:
     """Distinguish the ids and scores of a retriever, in any order, from vectors."""
     arrays = numeric_array(data[0]), numeric_array(data[1])
     are_whole = [array.dtype.kind in "iu" for array in arrays]
-    if not any(are_whole) and _are_vectors(arrays, options.relevant):
-        return _ranks_from_scores(scores_from_vectors(*data), options)
+    if not any(are_whole) and _are_vectors(arrays, relevant):
+        return scores_from_vectors(*data)
     if all(are_whole) or not any(are_whole):
         raise InputError(
             "found two arrays of one kind; use Ranks.from_top_k(ids, relevant, scores=...) or "
             "Ranks.from_factors(users, items, ...)"
         )
     ids, scores = arrays if are_whole[0] else reversed(arrays)
-    return Ranks.from_top_k(ids, scores=scores, **options.for_lists)
+    return lists_from_arrays(ids, scores)
 
 
 def _are_vectors(arrays: tuple[Array, Array], relevant: ItemsByUser | None) -> bool:
@@ -254,34 +336,6 @@ def _are_vectors(arrays: tuple[Array, Array], relevant: ItemsByUser | None) -> b
     except InputError:
         return False
     return bool(items.item.max(initial=0) >= d)
-
-
-def _ranks_from_scores(scores: ScoreSource, options: _RankingOptions) -> Ranks:
-    options.refuse_others("scores", "relevant", "seen", "n_items", "min_relevance")
-    require_same("n_items", options.n_items, "number of items", scores.shape[1])
-    min_relevance = options.min_relevance
-    cut = options.cut
-    early = None
-    if cut is not None and isinstance(scores.rows, InnerProducts | PairScores):
-        early = EarlyStop(
-            up_to=cut.up_to,
-            n_whole=_USERS_RANKED_IN_FULL,
-            may_end=lambda counts: _may_end(Ranks.from_counts(counts, min_relevance), cut),
-            is_enough=lambda counts: _cut_is_enough(Ranks.from_counts(counts, min_relevance), cut),
-        )
-    counts = count_scores(
-        scores,
-        options.relevant,
-        options.seen,
-        min_relevance=min_relevance,
-        n_jobs=options.n_jobs,
-        progress=options.progress,
-        early=early,
-    )
-    ranks = Ranks.from_counts(counts, min_relevance)
-    if options.seen is None:
-        warn_about_seen_items(ranks, scores.shape[1])
-    return ranks
 
 
 def _may_end(full_ranks: Ranks, cut: Cut) -> bool:
@@ -319,17 +373,6 @@ def refuse_vectors(data: Data, remedy: str) -> None:
         )
 
 
-def refuse_other_options(kind: str, *allowed: str, **options: Any) -> None:
-    """Raise InputError for the first option that is not allowed with a kind of data.
-
-    Options with their default values are ignored.
-    """
-    for name, value in options.items():
-        is_default = value is None or (name in _DEFAULTS and value == _DEFAULTS[name])
-        if not is_default and name not in allowed:
-            raise InputError(f"{name} ({cli_option(name)}) does not go with {kind}; leave it out")
-
-
 def _refuse_ids(scores: ScoreSource) -> None:
     """Raise InputError if the first rows are different whole numbers, which are probably ids."""
     rows = scores.rows(np.arange(min(scores.shape[0], _ROWS_CHECKED)))
@@ -348,107 +391,6 @@ def _look_like_ids(rows: Array) -> bool:
     ordered = np.sort(rows, axis=1)
     is_repeated = (np.diff(ordered, axis=1) == 0) & (ordered[:, 1:] != -1)
     return bool(ordered[:, 0].min() >= -1) and not is_repeated.any()
-
-
-def as_sampled_ranks(
-    data: Data,
-    *,
-    positive: ArrayLike | None = None,
-    relevant: ItemsByUser | None = None,
-    n_items: ArrayLike | None = None,
-    n_negatives: int | None = None,
-    sampling: str | None = None,
-    ties: str = "random",
-    seed: int = 0,
-    missing: str = "refuse",
-    columns: NamesByRole = None,
-) -> SampledRanks:
-    """Return the sampled ranks of any kind of data; options are those of `correct`.
-
-    Examples
-    --------
-    >>> as_sampled_ranks([[0.9, 0.1, 0.4], [0.2, 0.1, 0.4]], n_items=5, positive=0).sampled_ranks
-    array([1, 2])
-    """
-    check_arguments(
-        tie_policy=ties, missing=missing, n_negatives=n_negatives, sampling=sampling, seed=seed
-    )
-    with reading(data), naming(columns):
-        sampled = _construct_sampled_ranks(
-            data,
-            positive=positive,
-            relevant=relevant,
-            n_items=n_items,
-            n_negatives=n_negatives,
-            sampling=sampling,
-            ties=ties,
-            seed=seed,
-            missing=missing,
-        )
-        warn_about_sampled_ranks(sampled)
-        return sampled
-
-
-def _construct_sampled_ranks(
-    data: Any,
-    *,
-    positive: Any,
-    relevant: Any,
-    n_items: ArrayLike | None,
-    n_negatives: int | None,
-    sampling: str | None,
-    ties: str,
-    seed: int,
-    missing: str,
-) -> SampledRanks:
-    """Call the constructor for the kind of data, with the options that it takes."""
-    draw: dict[str, Any] = {
-        "n_items": n_items,
-        "n_negatives": n_negatives,
-        "sampling": sampling,
-    }
-    if isinstance(data, Ranks):
-        raise InputError("found full rankings, which need no correction; `evaluate` takes them")
-    if isinstance(data, SampledRanks):
-        refuse_other_options("sampled ranks", positive=positive, relevant=relevant)
-        for name, value in draw.items():
-            require_same(name, value, name, getattr(data, name))
-        return data
-    refuse_vectors(data, "`evaluate` takes them")
-    table = as_table(data, "sampled ranks")
-    if table is None:
-        ranks = read_column(data, "sampled ranks")
-        if ranks is None:
-            _refuse_relevant(data, relevant)
-            return SampledRanks.from_scores(
-                data, positive, ties=ties, seed=seed, missing=missing, **draw
-            )
-        if positive is not None:
-            raise InputError(
-                "positive (--positive) does not go with ranks, one number for each row; "
-                "give scores of a held-out item and its negatives as rows, "
-                "scores.reshape(-1, 1 + n_negatives)"
-            )
-        table = read_table({"sampled_rank": ranks}, "sampled ranks")
-    refuse_other_options("a table or ranks", positive=positive)
-    if "sampled_rank" in table.columns:
-        refuse_other_options("sampled ranks", relevant=relevant)
-        return SampledRanks.from_table(table, seed=seed, **draw)
-    return SampledRanks.from_pairs(table, relevant, ties=ties, seed=seed, missing=missing, **draw)
-
-
-def _refuse_relevant(data: Any, relevant: Any) -> None:
-    """Raise InputError for held-out items or for ids beside a matrix of scores of samples."""
-    if _is_pair_of_matrices(data):
-        raise InputError(
-            "found two arrays; give the scores of candidates alone, and the columns of held-out "
-            "items by positive, such as 0, or (ids == held_out[:, None]).argmax(axis=1)"
-        )
-    if relevant is not None:
-        raise InputError(
-            "relevant (--relevant) does not go with a matrix of scores; leave it out, and give the "
-            "columns of held-out items by positive (--positive)"
-        )
 
 
 def rank(
