@@ -9,6 +9,7 @@ import numpy as np
 
 from sampled_metrics._base.array_types import Int
 from sampled_metrics._base.errors import InputError, format_value, reading, warn_input
+from sampled_metrics.inputs.items import RELEVANT, SEEN, read_item_table
 from sampled_metrics.inputs.tables import Table, as_table
 from sampled_metrics.intervals.groups import common_users
 from sampled_metrics.ranks import Ranks, SampledRanks
@@ -70,6 +71,7 @@ def read_recommenders(
             f"relevant (--relevant) does not go with the Ranks of {with_ranks}; give {others[0]} "
             "as Ranks as well, such as Ranks.from_scores(scores, relevant), and leave it out"
         )
+    options = replace(options, **_read_items_once(options))
     samples = {}
     rankings = {}
     for name, form in forms.items():
@@ -79,6 +81,16 @@ def read_recommenders(
             else:
                 rankings[name] = options.ranks(form)
     return samples, rankings
+
+
+def _read_items_once(options: Reading) -> dict[str, Any]:
+    """Read the tables of relevant and of seen items that all recommenders share."""
+    tables = {}
+    for name, items in ((RELEVANT, options.relevant), (SEEN, options.seen)):
+        if items is not None:
+            with reading(items):
+                tables[name] = read_item_table(items, name)
+    return {name: table for name, table in tables.items() if table is not None}
 
 
 def _read_table(value: Any, options: Reading) -> Any:

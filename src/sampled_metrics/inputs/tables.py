@@ -105,8 +105,8 @@ class Table:
         Metadata of a parquet file.
     is_rating
         Whether the column `score` is called rating.
-    is_by_item
-        Whether the table was a dictionary of scores by item for each user.
+    is_by_user, is_by_item
+        Whether the table was a dictionary by user, and one of scores by item for each user.
     unread
         Names of columns that were not read yet.
     roles
@@ -126,9 +126,11 @@ class Table:
     unknown_columns: dict[str, pa.ChunkedArray] = field(default_factory=dict)
     metadata: dict[bytes, bytes] = field(default_factory=dict)
     is_rating: bool = False
+    is_by_user: bool = False
     is_by_item: bool = False
     unread: set[str] = field(default_factory=set)
     roles: tuple[str | None, ...] = ()
+    encoded: dict[str, tuple[Codes, pa.Array]] = field(default_factory=dict)  # see `codes`
 
     @classmethod
     def from_arrow(cls, path: Path, table: pa.Table, known: Sequence[str] = KNOWN_COLUMNS) -> Table:
@@ -285,6 +287,11 @@ class Table:
         Whole numbers are not usually written with leading zeros: a column that holds `007` stays
         text, where `007` and `7` are different ids.
         """
+        if name not in self.encoded:
+            self.encoded[name] = self._encode(name)
+        return self.encoded[name]
+
+    def _encode(self, name: str) -> tuple[Codes, pa.Array]:
         column = self.complete_column(name, _ID_TYPES)
         dtype = value_type(column.type)
         if pa.types.is_floating(dtype) or dtype == pa.uint64():
@@ -381,6 +388,8 @@ def _warn_about_other_ids(
 
 def is_by_user(data: object) -> bool:
     """Return whether data is a dictionary by user, or a Series with ids as its index."""
+    if isinstance(data, Table):
+        return data.is_by_user
     if isinstance(data, pd.Series):
         return not isinstance(data.index, pd.RangeIndex)
     if not isinstance(data, Mapping) or sparse.issparse(data):
@@ -408,17 +417,19 @@ def as_table(
     trec
         Format of a text file without a header.
     """
+    if isinstance(data, Table):
+        return data
     if isinstance(data, list) and data and all(map(_is_named_row, data)):
         data = pd.DataFrame(data)
     data = records_to_frame(data)
     if is_by_user(data):
         frame = _frame_by_user(data, name, value)
         table = Table.from_arrow(Path(name), to_arrow_table(frame, Path(name), noun))
-        return replace(table, is_by_item=value in frame)
+        return replace(table, is_by_user=True, is_by_item=value in frame)
     is_columns = isinstance(data, Mapping) and not sparse.issparse(data)
     is_file = isinstance(data, str | Path) and Path(data).suffix not in ARRAY_SUFFIXES
     is_frame = is_arrow_table(data) and not is_matrix(data)
-    if isinstance(data, Table) or is_columns or is_file or is_frame:
+    if is_columns or is_file or is_frame:
         return read_table(data, noun, trec=trec, name=name)
     return None
 
