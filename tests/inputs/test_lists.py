@@ -13,7 +13,7 @@ from scipy.sparse import csr_array
 
 import sampled_metrics as sm
 from sampled_metrics._base.arrays import count_by_score
-from sampled_metrics.inputs import arrow_columns
+from sampled_metrics.inputs import tables
 from sampled_metrics.ranks.data import as_ranks
 from tests.helpers.caught_warnings import warns_about
 from tests.helpers.files import join_rows, rank_counts, write_file
@@ -291,7 +291,7 @@ def test_encoded_numbers_keep_their_order(ids, run):
     expected = [distinct.index(number) for number in column]
     chunks = pa.chunked_array([column[:1], column[1:]])
     for numbers in (column, column.astype(np.int16), chunks):
-        codes, names = arrow_columns.encode(numbers)
+        codes, names = tables.encode(numbers)
         assert codes.dtype == np.int32
         assert codes.tolist() == expected
         assert names.to_pylist() == distinct

@@ -19,7 +19,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from sampled_metrics._base.errors import InputError
-from sampled_metrics.inputs.arrow_columns import positions
+from sampled_metrics.inputs.tables import positions
 from sampled_metrics_study.data.events import (
     read_dataset,
     read_interactions,

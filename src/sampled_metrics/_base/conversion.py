@@ -1,5 +1,6 @@
 """Conversion of arrays and columns of other libraries to arrays of numpy."""
 
+from collections.abc import Mapping
 from typing import Any
 
 import array_api_compat as compat
@@ -79,8 +80,14 @@ def _remedy(data: object, array: Array) -> str:
     return remedy
 
 
-def records_to_frame(data: Any) -> Any:
-    """Convert an array of records to a DataFrame; return other data unchanged."""
+def rows_to_frame(data: Any) -> Any:
+    """Convert records, or a list of dictionaries or named tuples, to a DataFrame.
+
+    Return other data unchanged.
+    """
+    if isinstance(data, list) and data:
+        is_named = all(isinstance(row, Mapping) or hasattr(row, "_fields") for row in data)
+        return pd.DataFrame(data) if is_named else data
     if not isinstance(data, np.ndarray) or data.dtype.names is None or data.ndim != 1:
         return data
     if any(data.dtype[name].kind == "V" for name in data.dtype.names):  # nested records

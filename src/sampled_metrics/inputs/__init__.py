@@ -1,6 +1,6 @@
 """Readers of tables, lists, scores and items, in the forms that other libraries write.
 
-- `tables`, with `roles` of columns, `arrow_columns` and `headerless` files
+- `tables`, with `roles` of columns
 - `items` of users: relevant, seen or candidates, from data of any form
 - `scores` of all items; `counting` counts better items by these, by `pair_scores`, or by inner
   `products` of vectors, with `comparisons` on any device

@@ -46,23 +46,21 @@ from sampled_metrics._base.errors import (
 from sampled_metrics._base.files import read_npy, reading_as
 from sampled_metrics._base.sparse import canonical_csr
 from sampled_metrics._base.visits import are_visit_ids, split_ids, users_and_visits
-from sampled_metrics.inputs.arrow_columns import (
-    Values,
-    arrow_to_numpy,
-    decode_categories,
-    encode,
-    is_numeric,
-    is_text,
-    positions,
-)
-from sampled_metrics.inputs.headerless import suggest_reading
 from sampled_metrics.inputs.roles import ITEM, USER, VISIT
 from sampled_metrics.inputs.tables import (
     QRELS,
     ColumnNames,
     Table,
+    Values,
+    arrow_to_numpy,
     as_table,
+    decode_categories,
+    encode,
     is_by_user,
+    is_numeric,
+    is_text,
+    positions,
+    suggest_reading,
     to_arrow_table,
 )
 
@@ -760,7 +758,7 @@ def items_by_unit(
     if len(columns) == 2:
         if (positions(items.user_ids, unit_ids) < 0).all():
             raise InputError(
-                f"{name} has a column {table.name_of(VISIT)}, and no visit of the lists; leave it "
+                f"{name} has a column {table.name_of[VISIT]}, and no visit of the lists; leave it "
                 "out if items are those of all visits of a user"
             )
         return items
@@ -827,7 +825,7 @@ def _add_users(unit_ids: pa.Array, relevant: Items, table: Table) -> tuple[pa.Ar
     duplicate = first_duplicate(np.asarray(visits))
     if duplicate is not None:
         raise InputError(
-            f"{RELEVANT}: {table.name_of(VISIT)} {visits[duplicate]} is of several users; add "
+            f"{RELEVANT}: {table.name_of[VISIT]} {visits[duplicate]} is of several users; add "
             f"{USER} to the lists"
         )
 

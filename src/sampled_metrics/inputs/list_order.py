@@ -18,9 +18,8 @@ from sampled_metrics._base.arrays import (
     run_starts,
 )
 from sampled_metrics._base.errors import InputError, warn_input
-from sampled_metrics.inputs.arrow_columns import decode_categories, is_numeric, is_text
 from sampled_metrics.inputs.roles import ITEM, VISIT, normalise_name
-from sampled_metrics.inputs.tables import Table
+from sampled_metrics.inputs.tables import Table, decode_categories, is_numeric, is_text
 
 # The thresholds keep chance from raising a warning: smaller data may look this way by accident.
 MIN_LISTS = 10  # fewer lists may be in some order
@@ -140,7 +139,7 @@ def steps_to_next(user: Codes | Int, order_score: Array, values: Array) -> Array
 def refuse_numbered_rows(table: Table, visits: pa.Array) -> None:
     """Raise InputError if each row has a visit of its own, which then numbers the rows of lists."""
     if len(visits) == len(table):
-        name = table.name_of(VISIT)
+        name = table.name_of[VISIT]
         raise InputError(
             f"each row has its own {name}; if it numbers the rows, leave it out, as the rows of a "
             "visit share an id",
@@ -242,7 +241,7 @@ def warn_if_scores_are_ranks(table: Table, user: Codes | Int, score: Floats) -> 
     """
     if "score" not in table.columns or not _are_ranks(user, score):
         return
-    is_surely_score = normalise_name(table.name_of("score")) in _SCORE_NAMES
+    is_surely_score = normalise_name(table.name_of["score"]) in _SCORE_NAMES
     is_from_1 = score.min() == 1 and np.bincount(user).min() >= 2
     if user.max() + 1 >= MIN_LISTS or (is_from_1 and not is_surely_score):
         warn_input(

@@ -23,7 +23,6 @@ from sampled_metrics._base.conversion import numeric_array, to_array, to_numpy
 from sampled_metrics._base.defaults import MAX_ITEMS
 from sampled_metrics._base.errors import InputError, NoRelevantItemsError, reading, warn_input
 from sampled_metrics._base.visits import row_unit_ids
-from sampled_metrics.inputs.arrow_columns import arrow_to_numpy, encode, positions
 from sampled_metrics.inputs.counting import RankCounts
 from sampled_metrics.inputs.items import (
     INTEGER_REMEDY,
@@ -45,7 +44,14 @@ from sampled_metrics.inputs.list_order import (
     warn_if_scores_contradict_order,
 )
 from sampled_metrics.inputs.roles import ITEM, USER, VISIT
-from sampled_metrics.inputs.tables import ColumnNames, as_table, read_table
+from sampled_metrics.inputs.tables import (
+    ColumnNames,
+    arrow_to_numpy,
+    as_table,
+    encode,
+    positions,
+    read_table,
+)
 from sampled_metrics.inputs.warnings import (
     warn_about_candidates_seen,
     warn_about_common_item,

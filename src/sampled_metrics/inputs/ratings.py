@@ -7,13 +7,11 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-import pandas as pd
 
 from sampled_metrics._base.array_types import Array, Int
 from sampled_metrics._base.arrays import first_duplicate, pair_codes
-from sampled_metrics._base.conversion import is_arrow_table, records_to_frame, to_array
+from sampled_metrics._base.conversion import is_arrow_table, rows_to_frame, to_array
 from sampled_metrics._base.errors import InputError, format_names, warn_input, watch_columns
-from sampled_metrics.inputs.arrow_columns import is_numeric, positions, value_type
 from sampled_metrics.inputs.roles import (
     ITEM,
     USER,
@@ -22,7 +20,15 @@ from sampled_metrics.inputs.roles import (
     normalise_name,
     record_names,
 )
-from sampled_metrics.inputs.tables import Table, as_table, is_by_user, to_arrow_table
+from sampled_metrics.inputs.tables import (
+    Table,
+    as_table,
+    is_by_user,
+    is_numeric,
+    positions,
+    to_arrow_table,
+    value_type,
+)
 
 TRUE, PREDICTED = "true", "predicted"
 _EXPECTED_TABLE = "a table of user_id, item_id and a rating or its prediction"
@@ -68,13 +74,11 @@ def align_ratings(true: Any, predicted: Any) -> tuple[Any, Any, bool]:
 
 def _read_ratings(name: str, data: Any) -> Table | None:
     """Return a table of ids and the numbers, under the name of the argument; None for arrays."""
-    if isinstance(data, list) and data and all(isinstance(row, Mapping) for row in data):
-        data = pd.DataFrame(data)
-    data = records_to_frame(data)
     if isinstance(data, list) and data and all(isinstance(row, tuple) for row in data):
         raise InputError(
             f"{name}: found tuples of {len(data[0])}; expected numbers, or {_EXPECTED_TABLE}"
         )
+    data = rows_to_frame(data)
     if isinstance(data, Mapping) and is_by_user(data):
         return _read_ratings_by_user(name, data)
     if not (is_arrow_table(data) or isinstance(data, Mapping)):

@@ -11,12 +11,11 @@ from sampled_metrics._base.arguments import check_arguments
 from sampled_metrics._base.array_types import Bool, Floats, Ids, Int
 from sampled_metrics._base.arrays import count_by_score, select_rows
 from sampled_metrics._base.errors import InputError, reading, warn_input
-from sampled_metrics.inputs.arrow_columns import arrow_to_numpy, positions
 from sampled_metrics.inputs.items import Items, items_by_unit, relevant_by_unit
 from sampled_metrics.inputs.list_order import warn_if_scores_are_ranks
 from sampled_metrics.inputs.roles import ITEM, USER, VISIT
 from sampled_metrics.inputs.row_counts import RowCounts
-from sampled_metrics.inputs.tables import ColumnNames, Table, as_table
+from sampled_metrics.inputs.tables import ColumnNames, Table, arrow_to_numpy, as_table, positions
 from sampled_metrics.inputs.warnings import warn_about_common_item, warn_about_unused_grades
 
 _MIN_EVEN_USERS = 10  # fewer may have even numbers of negatives by chance
@@ -103,7 +102,8 @@ def count_pairs(
     columns = table.unit_columns()
     codes, unit_ids = table.units(columns)
     row_unit = codes.astype(np.int64)
-    score = table.sort_key()
+    has_score = "score" in table.columns
+    score = table.ordered_numbers("score") if has_score else -table.ordered_numbers("rank")
     warn_if_scores_are_ranks(table, row_unit, score)
     held_out_items = None
     if relevant is None:

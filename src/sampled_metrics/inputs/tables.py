@@ -9,7 +9,7 @@ import csv
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from itertools import takewhile
+from itertools import islice, takewhile
 from pathlib import Path
 from typing import Any, NamedTuple, TypeAlias
 
@@ -21,9 +21,9 @@ from pyarrow import csv as pyarrow_csv
 from pyarrow import parquet
 from scipy import sparse
 
-from sampled_metrics._base.array_types import Bool, Codes, Float, Floats, Ids, Int
+from sampled_metrics._base.array_types import Array, Bool, Codes, Float, Floats, Ids, Int
 from sampled_metrics._base.arrays import order_preserving_floats
-from sampled_metrics._base.conversion import is_arrow_table, records_to_frame, to_numpy
+from sampled_metrics._base.conversion import is_arrow_table, rows_to_frame, to_numpy
 from sampled_metrics._base.errors import (
     InputError,
     format_names,
@@ -33,18 +33,6 @@ from sampled_metrics._base.errors import (
 )
 from sampled_metrics._base.files import PARQUET_SUFFIXES, reading_as
 from sampled_metrics._base.visits import join_ids
-from sampled_metrics.inputs.arrow_columns import (
-    Values,
-    arrow_to_numpy,
-    can_cast,
-    decode_categories,
-    encode,
-    is_numeric,
-    is_text,
-    positions,
-    value_type,
-)
-from sampled_metrics.inputs.headerless import suggest_reading
 from sampled_metrics.inputs.roles import (
     ITEM,
     KNOWN_COLUMNS,
@@ -59,6 +47,7 @@ from sampled_metrics.inputs.roles import (
 )
 
 ColumnNames: TypeAlias = tuple[str, ...]
+Values: TypeAlias = "pa.Array | pa.ChunkedArray | Array"
 Expected: TypeAlias = str | Callable[[int], str]  # what is expected, maybe depending on the row
 
 ARRAY_SUFFIXES = (".npy", ".npz")
@@ -69,6 +58,10 @@ _MIXED_TYPES_MESSAGE = re.compile(
 _INVALID_ID = r"^$|^\s|\s$|[\x00-\x1f\x7f]|^.{201}"
 _LARGEST_INT64 = 2**63 - 1
 _HEADER_BYTES = 1 << 16  # of a text file, in which comments and the header are
+_MAX_LINES = 100  # of a file without a header, which tell what it holds
+_COLUMN_NAMES = ("user_id", "item_id", "rating", "timestamp")
+_SEPARATORS = ("\t", ",", ";", None)  # None for blanks
+_WHOLE_NUMBER = re.compile(r"[+-]?\d+")
 
 
 class TrecFormat(NamedTuple):
@@ -85,6 +78,98 @@ RUN = TrecFormat(
     (3, 4),
 )
 QRELS = TrecFormat("qrels (qid iter docid rel)", (USER, "iter", ITEM, "relevance"), (3,))
+
+
+def is_text(dtype: pa.DataType) -> bool:
+    """Return whether a type is text."""
+    return pa.types.is_string(dtype) or pa.types.is_large_string(dtype)
+
+
+def is_numeric(dtype: pa.DataType) -> bool:
+    """Return whether a type is numbers, including booleans and decimals."""
+    types = pa.types
+    is_real = types.is_integer(dtype) or types.is_floating(dtype)
+    return is_real or types.is_decimal(dtype) or types.is_boolean(dtype)
+
+
+def value_type(dtype: pa.DataType) -> pa.DataType:
+    """Return the type of the values of a column, which may be a dictionary of categories."""
+    if pa.types.is_dictionary(dtype):
+        return dtype.value_type
+    return dtype
+
+
+def decode_categories(column: Any) -> Any:
+    """Convert categories to their values."""
+    return column.cast(value_type(column.type))
+
+
+def can_cast(column: Any, dtype: pa.DataType) -> bool:
+    """Return whether all values can be converted to a type."""
+    try:
+        column.cast(dtype)
+    except (pa.ArrowInvalid, pa.ArrowNotImplementedError):
+        return False
+    return True
+
+
+def to_arrow(values: Values) -> Any:
+    """Convert an array of numbers or text to pyarrow; other columns are returned unchanged."""
+    if isinstance(values, np.ndarray):
+        native = values.astype(values.dtype.newbyteorder("="), copy=False)
+        try:
+            return pa.array(native)
+        except (pa.ArrowInvalid, pa.ArrowTypeError) as error:  # of an array of objects
+            raise InputError(
+                "found ids of several types; expected all whole numbers, or all text"
+            ) from error
+    return values
+
+
+def arrow_to_numpy(column: Values) -> Array:
+    """Convert numbers or text without missing values to numpy."""
+    values = np.asarray(column)
+    return values.astype(np.str_) if values.dtype.kind == "O" else values
+
+
+def positions(ids: Values, among: Values) -> Int:
+    """Return the position of each id in `among`, -1 where it is missing.
+
+    Numbers are compared with text as they are usually written.
+
+    Examples
+    --------
+    >>> positions(np.array([3, 7]), np.array(["7", "x", "07"]))
+    array([-1,  0])
+    """
+    ids = to_arrow(ids)
+    among = to_arrow(among)
+    if ids.type != among.type:
+        ids = ids.cast(pa.string())
+        among = among.cast(pa.string())
+    indices = pc.fill_null(pc.index_in(ids, value_set=among), -1)
+    return np.asarray(indices).astype(np.int64)
+
+
+def encode(column: Values) -> tuple[Codes, pa.Array]:
+    """Encode ids as int32 codes; also return the distinct ids in the order of first appearance."""
+    column = to_arrow(column)
+    if pa.types.is_integer(column.type):  # pandas is three times as fast
+        numbers = np.asarray(column)
+        if (numbers[1:] > numbers[:-1]).all():
+            return np.arange(numbers.size, dtype=np.int32), pa.array(numbers)
+        codes, numbers = pd.factorize(numbers)
+        return codes.astype(np.int32), pa.array(numbers)
+    column = column.dictionary_encode()
+    if isinstance(column, pa.ChunkedArray):
+        column = column.combine_chunks()
+    codes = np.asarray(column.indices)
+    ids = decode_categories(column.dictionary)
+    is_used = np.bincount(codes, minlength=len(ids)) > 0
+    if not is_used.all():  # categories that no row has
+        codes = (np.cumsum(is_used) - 1)[codes]
+        ids = ids.filter(pa.array(is_used))
+    return codes.astype(np.int32, copy=False), ids
 
 
 @dataclass(frozen=True)
@@ -109,8 +194,8 @@ class Table:
         Whether the table was a dictionary by user, and one of scores by item for each user.
     unread
         Names of columns that were not read yet.
-    roles
-        Roles of all columns, None for unknown ones.
+    name_of
+        Name of each column with a role, as in the file.
 
     Examples
     --------
@@ -129,7 +214,7 @@ class Table:
     is_by_user: bool = False
     is_by_item: bool = False
     unread: set[str] = field(default_factory=set)
-    roles: tuple[str | None, ...] = ()
+    name_of: dict[str, str] = field(default_factory=dict)
     encoded: dict[str, tuple[Codes, pa.Array]] = field(default_factory=dict)  # see `codes`
 
     @classmethod
@@ -140,18 +225,19 @@ class Table:
         roles = find_roles(names, known)
         columns: dict[str, pa.ChunkedArray] = {}
         unknown: dict[str, pa.ChunkedArray] = {}
+        name_of: dict[str, str] = {}
         for name, role, column in zip(names, roles, table.columns, strict=True):
             if role is None:
                 unknown[name] = column
                 continue
             if role in columns:
-                same = [n for n, r in zip(names, roles, strict=True) if r == role]
                 raise InputError(
-                    f"duplicate column {role}: {' and '.join(same)}; leave one out", path=path
+                    f"duplicate column {role}: {name_of[role]} and {name}; leave one out", path=path
                 )
             columns[role] = column
+            name_of[role] = name
         _warn_about_other_ids(path, names, columns, unknown)
-        is_rating = "score" in roles and normalise_name(names[roles.index("score")]) == "rating"
+        is_rating = normalise_name(name_of.get("score", "")) == "rating"
         unread: set[str] = set()
         if names not in (RUN.columns, QRELS.columns):
             unread = {*filter(None, names)}
@@ -164,7 +250,7 @@ class Table:
             metadata=table.schema.metadata or {},
             is_rating=is_rating,
             unread=unread,
-            roles=tuple(roles),
+            name_of=name_of,
         )
 
     def __len__(self) -> int:
@@ -210,14 +296,6 @@ class Table:
         if len(self.unit_columns()) == 1:
             return False
         return len(self.units()[1]) > len(self.codes(USER)[1])
-
-    def name_of(self, role: str) -> str:
-        """Return the name, in the file, of a column that the table has."""
-        return self._names_of(role)[0]
-
-    def _names_of(self, role: str) -> list[str]:
-        roles = self.roles or find_roles(self.names)
-        return [name for name, each in zip(self.names, roles, strict=True) if each == role]
 
     def whole_numbers(
         self,
@@ -269,12 +347,6 @@ class Table:
         if values.dtype.kind == "i":
             return order_preserving_floats(values)
         return self.finite_numbers(name)
-
-    def sort_key(self) -> Floats:
-        """Return numbers that are higher for better rows, by `score` or else by `rank`."""
-        if "score" in self.columns:
-            return self.ordered_numbers("score")
-        return -self.ordered_numbers("rank")
 
     def ids(self, name: str) -> pa.Array:
         """Return a column of ids: int64 if all are whole numbers as usually written, else text."""
@@ -341,7 +413,7 @@ class Table:
     def complete_column(self, name: str, expected: str) -> pa.ChunkedArray:
         """Return a column; raise InputError if it is missing, or if one of its values is."""
         self.require(name)
-        self.unread.difference_update(self._names_of(name))
+        self.unread.discard(self.name_of.get(name, ""))
         column = self.columns[name]
         if column.null_count:
             row = int(np.argmax(column.is_null().to_numpy()))
@@ -419,9 +491,7 @@ def as_table(
     """
     if isinstance(data, Table):
         return data
-    if isinstance(data, list) and data and all(map(_is_named_row, data)):
-        data = pd.DataFrame(data)
-    data = records_to_frame(data)
+    data = rows_to_frame(data)
     if is_by_user(data):
         frame = _frame_by_user(data, name, value)
         table = Table.from_arrow(Path(name), to_arrow_table(frame, Path(name), noun))
@@ -432,11 +502,6 @@ def as_table(
     if is_columns or is_file or is_frame:
         return read_table(data, noun, trec=trec, name=name)
     return None
-
-
-def _is_named_row(row: object) -> bool:
-    """Return whether a value is a dictionary or a named tuple."""
-    return isinstance(row, Mapping) or (isinstance(row, tuple) and hasattr(row, "_fields"))
 
 
 def is_matrix(data: Any) -> bool:
@@ -523,7 +588,7 @@ def read_table(
     if is_file:
         arrow_table = _read_file(path, noun, columns, trec=trec, ids=ids, separator=separator)
     else:
-        arrow_table = to_arrow_table(records_to_frame(data), path, noun)
+        arrow_table = to_arrow_table(rows_to_frame(data), path, noun)
     table = Table.from_arrow(path, arrow_table, columns)
     expected = f"expected {noun}: some of {', '.join(columns)}"
     if not table.columns and any(re.match(r"[+-]?\d", name) for name in table.names):
@@ -543,7 +608,9 @@ def to_arrow_table(data: Any, path: Path, noun: str) -> pa.Table:
     """Convert a table of any library, or a dictionary of columns, to pyarrow."""
     if not (is_arrow_table(data) or isinstance(data, Mapping)):
         raise InputError(f"found {type(data).__name__}; expected {noun} in a table or a file")
-    _refuse_tables_as_columns(data)
+    for name, column in data.items() if isinstance(data, Mapping) else ():
+        if is_arrow_table(column):
+            raise InputError(f"{name} is of type {type(column).__name__}; expected one column")
     try:
         if isinstance(data, pd.DataFrame):
             named = [name for name in data.index.names if name is not None]
@@ -552,18 +619,29 @@ def to_arrow_table(data: Any, path: Path, noun: str) -> pa.Table:
             return pa.Table.from_pandas(data.rename(columns=str), preserve_index=False)
         if isinstance(data, Mapping):
             data = {name: to_numpy(column) for name, column in data.items()}
-        return pa.table(data)
+        return _views_to_text(pa.table(data))
     except MemoryError:
         raise
     except Exception as error:  # objects of other libraries raise errors of their own
         raise _conversion_error(error, path) from error
 
 
-def _refuse_tables_as_columns(data: Any) -> None:
-    if isinstance(data, Mapping):
-        for name, column in data.items():
-            if is_arrow_table(column):
-                raise InputError(f"{name} is of type {type(column).__name__}; expected one column")
+def _views_to_text(table: pa.Table) -> pa.Table:
+    """Convert string views, which polars writes and pyarrow can do little with, to text."""
+
+    def as_text(views: pa.Array) -> pa.Array:
+        if pa.types.is_dictionary(views.type):
+            return as_text(views.dictionary).take(views.indices)
+        try:
+            return views.cast(pa.string())
+        except pa.ArrowNotImplementedError:  # in some versions of pyarrow
+            return pa.array(views.to_pylist(), pa.string())
+
+    for place, column in enumerate(table.columns):
+        if value_type(column.type) == pa.string_view():
+            text = pa.chunked_array(map(as_text, column.chunks), pa.string())
+            table = table.set_column(place, table.column_names[place], text)
+    return table
 
 
 def _conversion_error(error: Exception, path: Path) -> InputError:
@@ -595,7 +673,7 @@ def _read_file(
         if path.exists() and not path.is_file():
             raise InputError(f"is a folder, a pipe or a device; expected {noun}", path=path)
         if path.suffix.lower() in PARQUET_SUFFIXES:
-            return parquet.read_table(path)
+            return _views_to_text(parquet.read_table(path))
         return _read_text(path, columns, trec=trec, ids=ids, separator=separator)
 
 
@@ -649,3 +727,42 @@ def _is_trec(line: str, trec: TrecFormat) -> bool:
         return False
     numbers = [fields[position] for position in trec.numeric]
     return bool(pd.to_numeric(pd.Series(numbers), errors="coerce").notna().all())
+
+
+def suggest_reading(path: Path, third: str = _COLUMN_NAMES[2]) -> str:
+    """Return the end of an error message: Python code that reads a file without a header.
+
+    The file may have columns, or a user and some items in each line. `third` names a third column.
+    The text begins with a semicolon; it is empty if there is nothing to suggest.
+    """
+    try:
+        with pa.input_stream(str(path)) as stream:
+            text = stream.read(_HEADER_BYTES).decode()
+    except (OSError, UnicodeDecodeError, pa.ArrowException):
+        return ""
+    whole_lines = text.splitlines()[:-1] or [text]
+    lines = [*islice(filter(str.strip, whole_lines), _MAX_LINES)]
+    for separator in _SEPARATORS:
+        rows = [line.split(separator) for line in lines]
+        if rows and len(rows[0]) > 1:
+            return _suggest_code(path, third, separator, rows)
+    return ""
+
+
+def _suggest_code(path: Path, third: str, separator: str | None, rows: list[list[str]]) -> str:
+    widths = {len(row) for row in rows}
+    are_numbers = all(_WHOLE_NUMBER.fullmatch(field) for row in rows for field in row)
+    suggestion = ""
+    if len(widths) == 1 and max(widths) <= len(_COLUMN_NAMES):
+        names = [*_COLUMN_NAMES[:2], third, _COLUMN_NAMES[3]][: max(widths)]
+        sep = r"\s+" if separator is None else separator
+        suggestion += (
+            f"; if columns are {', '.join(names)}, give "
+            f"pandas.read_csv({str(path)!r}, sep={sep!r}, names={names})"
+        )
+    if separator is None and are_numbers and max(widths) > 2:
+        suggestion += (
+            "; if a line holds a user and items, give {user: items for user, *items in "
+            f"map(str.split, pathlib.Path({str(path)!r}).read_text().splitlines())}}"
+        )
+    return suggestion

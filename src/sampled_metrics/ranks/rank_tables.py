@@ -11,10 +11,9 @@ from sampled_metrics._base.arrays import first_duplicate, run_starts, select_row
 from sampled_metrics._base.defaults import MAX_ITEMS
 from sampled_metrics._base.errors import InputError
 from sampled_metrics._base.visits import users_and_visits
-from sampled_metrics.inputs.arrow_columns import arrow_to_numpy
 from sampled_metrics.inputs.list_order import refuse_lists
 from sampled_metrics.inputs.roles import ITEM, USER, VISIT
-from sampled_metrics.inputs.tables import Table
+from sampled_metrics.inputs.tables import Table, arrow_to_numpy
 
 COUNT_COLUMNS = ("n_candidates", "n_better", "n_tied")
 RANK_RECORDS = f"rank records ({', '.join((USER, *COUNT_COLUMNS))})"

@@ -43,7 +43,7 @@ from sampled_metrics._base.columns import (
 from sampled_metrics._base.conversion import (
     arrow_column_to_array,
     is_arrow_table,
-    records_to_frame,
+    rows_to_frame,
     to_array,
 )
 from sampled_metrics._base.errors import InputError, one_line, reading
@@ -448,7 +448,7 @@ class Ranks:
         columns
             Names of columns of tables by role, see `evaluate`.
         """
-        ranks = records_to_frame(ranks)
+        ranks = rows_to_frame(ranks)
         if is_arrow_table(ranks):
             if users is not None or visits is not None:
                 raise InputError(

@@ -21,13 +21,12 @@ from sampled_metrics._base.random_streams import generator
 from sampled_metrics._base.records import set_fields, short_repr
 from sampled_metrics._base.visits import join_ids, row_unit_ids, split_ids, users_and_visits
 from sampled_metrics.inputs import samples
-from sampled_metrics.inputs.arrow_columns import arrow_to_numpy
 from sampled_metrics.inputs.items import relevant_rows
 from sampled_metrics.inputs.roles import ITEM, USER, VISIT, NamesByRole, naming
 from sampled_metrics.inputs.row_counts import count_in_rows, pad_rows
 from sampled_metrics.inputs.samples import SampledCounts, ScoredPairs
 from sampled_metrics.inputs.scores import read_scores
-from sampled_metrics.inputs.tables import Table, read_table
+from sampled_metrics.inputs.tables import Table, arrow_to_numpy, read_table
 from sampled_metrics.ranks.sampling import Sampling
 from sampled_metrics.ranks.warnings import warn_about_duplicates
 

@@ -13,10 +13,9 @@ from sampled_metrics._base.columns import id_column
 from sampled_metrics._base.conversion import is_arrow_table, to_array
 from sampled_metrics._base.defaults import MAX_ITEMS
 from sampled_metrics._base.errors import InputError, reading
-from sampled_metrics.inputs.arrow_columns import arrow_to_numpy, positions, to_arrow
 from sampled_metrics.inputs.items import RELEVANT, SEEN, Items, describe_seen_relevant, items_by_id
 from sampled_metrics.inputs.roles import ITEM, USER
-from sampled_metrics.inputs.tables import Table, read_table
+from sampled_metrics.inputs.tables import Table, arrow_to_numpy, positions, read_table, to_arrow
 from sampled_metrics.inputs.warnings import warn_about_different_ids, warn_about_unused_grades
 
 

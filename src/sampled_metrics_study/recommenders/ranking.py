@@ -18,11 +18,10 @@ from sampled_metrics._base.arrays import first_duplicate
 from sampled_metrics._base.columns import id_column, require_unique
 from sampled_metrics._base.errors import reading
 from sampled_metrics._base.files import read_npz
-from sampled_metrics.inputs.arrow_columns import positions
 from sampled_metrics.inputs.counting import BLOCK_SIZE
 from sampled_metrics.inputs.products import ScoreFunction
 from sampled_metrics.inputs.roles import ITEM, USER
-from sampled_metrics.inputs.tables import read_table
+from sampled_metrics.inputs.tables import positions, read_table
 from sampled_metrics.ranks import Ranks
 from sampled_metrics.ranks.data import as_ranks
 from sampled_metrics.ranks.rank_tables import COUNT_COLUMNS, RANK_RECORDS, read_counts
