@@ -10,6 +10,7 @@ from warnings import WarningMessage
 import pytest
 
 import sampled_metrics as sm
+from sampled_metrics._base.errors import warn_all
 
 
 def full_messages(caught: Iterable[WarningMessage]) -> list[str]:
@@ -32,6 +33,8 @@ def with_warnings(
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
         result = call(*arguments, **options)
+        if isinstance(result, Iterator):  # signs of a mistake
+            warn_all(result)
     return result, full_messages(caught)
 
 

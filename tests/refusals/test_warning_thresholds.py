@@ -6,15 +6,15 @@ import pytest
 
 import sampled_metrics as sm
 from sampled_metrics.inputs.warnings import (
-    warn_about_candidates_seen,
+    candidates_seen,
     warn_about_unused_grades,
 )
 from sampled_metrics.ranks import Ranks, SampledRanks
 from sampled_metrics.ranks.data import as_sampled_ranks
 from sampled_metrics.ranks.warnings import (
-    warn_about_ranks,
-    warn_about_sampled_ranks,
-    warn_about_seen_items,
+    signs_in_ranks,
+    signs_in_sampled_ranks,
+    signs_of_seen_items,
 )
 from tests.helpers.caught_warnings import (
     warnings_of,
@@ -156,15 +156,15 @@ def test_ties_by_chance_do_not_warn(share, m):
     probability = 1 - (1 - share) ** (1 / m)
     tied = np.random.default_rng(0).binomial(m, probability, 3000)
     sample = SampledRanks(np.ones(3000, int), N, m, tied=tied)
-    assert "itself" not in warning_text(warn_about_sampled_ranks, sample)
+    assert "itself" not in warning_text(signs_in_sampled_ranks, sample)
 
 
 @pytest.mark.parametrize(
     ("warn", "arguments", "warns"),
     [
-        (warn_about_candidates_seen, (10, 10), True),
-        (warn_about_candidates_seen, (9, 10), False),
-        (warn_about_candidates_seen, (10, 9), False),
+        (candidates_seen, (10, 10), True),
+        (candidates_seen, (9, 10), False),
+        (candidates_seen, (10, 9), False),
         (warn_about_unused_grades, (np.ones(1),), True),
         (warn_about_unused_grades, (None,), False),
     ],
@@ -206,7 +206,7 @@ FEW_AT_100 = repeat_ranks((100, 6), (1, 54))
     ],
 )  # fmt: skip
 def test_full_ranks_warn(ranks, n_candidates, tied, message, warns):
-    text = warning_text(warn_about_ranks, full_ranks(ranks, n_candidates, tied))
+    text = warning_text(signs_in_ranks, full_ranks(ranks, n_candidates, tied))
     assert (message in text) == warns
 
 
@@ -216,16 +216,16 @@ def test_full_ranks_warn(ranks, n_candidates, tied, message, warns):
 )
 def test_sampled_ranks_that_end_early_warn(last, count, warns):
     ranks = repeat_ranks((1, 400), (last, count))
-    text = warning_text(warn_about_sampled_ranks, SampledRanks(ranks, 3000, 100))
+    text = warning_text(signs_in_sampled_ranks, SampledRanks(ranks, 3000, 100))
     assert ("the largest rank is" in text) == warns
     distinct = SampledRanks(ranks, 3000, 100, "distinct")
-    assert "the largest" not in warning_text(warn_about_sampled_ranks, distinct)
+    assert "the largest" not in warning_text(signs_in_sampled_ranks, distinct)
 
 
 @pytest.mark.parametrize(("n_items", "warns"), [(101, True), (102, False)])
 def test_sample_of_all_candidates_warns(n_items, warns):
     sample = SampledRanks(repeat_ranks((1, 4), (2, 1)), n_items, 100)
-    assert ("n_items is" in warning_text(warn_about_sampled_ranks, sample)) == warns
+    assert ("n_items is" in warning_text(signs_in_sampled_ranks, sample)) == warns
 
 
 ITSELF = "is it the held-out item itself"
@@ -254,15 +254,15 @@ ITSELF = "is it the held-out item itself"
 )  # fmt: skip
 def test_ties_of_sampled_ranks_warn(tied, m, message, warns):
     ranks = repeat_ranks((1, tied.size - 1), (2, 1))
-    text = warning_text(warn_about_sampled_ranks, SampledRanks(ranks, N, m, tied=tied))
+    text = warning_text(signs_in_sampled_ranks, SampledRanks(ranks, N, m, tied=tied))
     assert (message in text) == warns
 
 
 @pytest.mark.parametrize(("users", "items", "warns"), [(20, 40, True), (5, 40, False)])
 def test_all_items_of_all_users_warn(users, items, warns):
     ranks = full_ranks(np.ones(users, int), items)
-    assert bool(warning_text(warn_about_seen_items, ranks, items)) == warns
-    assert not warning_text(warn_about_seen_items, ranks, items + 1)
+    assert bool(warning_text(signs_of_seen_items, ranks, items)) == warns
+    assert not warning_text(signs_of_seen_items, ranks, items + 1)
 
 
 # Coincidences

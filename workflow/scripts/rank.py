@@ -2,8 +2,8 @@
 
 from pathlib import Path
 
-from sampled_metrics._base.errors import collect_warnings, reading
-from sampled_metrics.ranks.warnings import warn_about_ranks
+from sampled_metrics._base.errors import collect_warnings, reading, warn_all
+from sampled_metrics.ranks.warnings import signs_in_ranks
 from sampled_metrics_study.data.split import load_split
 from sampled_metrics_study.recommenders import create, load_recommender
 from sampled_metrics_study.recommenders.ranking import (
@@ -41,7 +41,7 @@ with step(snakemake) as logger, collect_warnings() as messages:
     with reading(path):
         ranks = rank_users(split, users)
     with reading(Path(snakemake.output[0])):
-        warn_about_ranks(ranks)
+        warn_all(signs_in_ranks(ranks))
     if messages and kind != "random":
         logger.warning("WARNING: %s", "\n".join(messages))
     source = "trained in this run"

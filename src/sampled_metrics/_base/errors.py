@@ -216,6 +216,12 @@ def warn_input(argument: str, problem: str) -> None:
         _warn(InputWarning(message))
 
 
+def warn_all(signs: Iterable[tuple[str, str]]) -> None:
+    """Warn the caller of a public function of signs of a mistake, each of an argument."""
+    for argument, problem in signs:
+        warn_input(argument, problem)
+
+
 def _warn(warning: InputWarning) -> None:
     """Issue a warning that points at the line of the caller of a public function."""
     frame = inspect.currentframe()

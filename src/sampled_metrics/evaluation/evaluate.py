@@ -14,7 +14,7 @@ import pandas as pd
 from sampled_metrics._base.arguments import ALL_CORES, check_arguments
 from sampled_metrics._base.array_types import Float
 from sampled_metrics._base.defaults import DEFAULT_CONFIDENCE, DEFAULT_METRICS, Names
-from sampled_metrics._base.errors import InputError, reading, warn_input
+from sampled_metrics._base.errors import InputError, reading, warn_all, warn_input
 from sampled_metrics._base.progress import iterate_with_bar
 from sampled_metrics._base.random_streams import generator
 from sampled_metrics._base.records import OMIT_IF_NONE, Record
@@ -38,7 +38,7 @@ from sampled_metrics.metrics.measures import DepthError
 from sampled_metrics.ranks import Ranks
 from sampled_metrics.ranks.data import Cut, Data, ItemsByUser, Reading
 from sampled_metrics.ranks.large_files import LargeRankFile
-from sampled_metrics.ranks.warnings import warn_about_number_of_candidates, warn_about_ranks
+from sampled_metrics.ranks.warnings import signs_in_ranks, signs_of_sampled_candidates
 
 _SAMPLE_ROWS = 131_072  # rows of a large file that are checked for warnings
 _EXAMPLE_SIZE = 10  # users; data with fewer is an example, which gets fewer warnings
@@ -255,7 +255,7 @@ class _Averages(NamedTuple):
 @one_thread()
 def _average(ranks: Ranks, measures: list[Measure], ties: str, seed: int) -> _Averages:
     """Average metrics over the users of ranks in memory."""
-    warn_about_number_of_candidates(ranks)
+    warn_all(signs_of_sampled_candidates(ranks))
     values_by_measure = metric_values(measures, ranks, ties, seed)
     warn_about_ties(ranks, values_by_measure)
     user_values = {}
@@ -305,7 +305,7 @@ def _average_large_file(
     sample = Ranks.concatenate(checked)
     place = f"{file.path}, 1 of {step} rows" if step > 1 else file.path
     with reading(place):
-        warn_about_ranks(sample)
+        warn_all(signs_in_ranks(sample))
         averages = _average(sample, measures, ties, seed)
     n_items = round(n_candidates / file.n_rows)
     return averages._replace(

@@ -17,17 +17,17 @@ from sampled_metrics._base.arrays import concatenate_ranges, first_duplicate, ru
 from sampled_metrics._base.columns import integer_array, require_all
 from sampled_metrics._base.conversion import keeps_own_library, numeric_array, to_numpy
 from sampled_metrics._base.defaults import DEFAULT_CONFIDENCE, DEFAULT_METRICS, Names
-from sampled_metrics._base.errors import InputError, warn_input
+from sampled_metrics._base.errors import InputError, warn_all, warn_input
 from sampled_metrics._base.visits import row_unit_ids, unit_kind, users_and_visits
 from sampled_metrics.evaluation.correct import Corrected, correct
 from sampled_metrics.evaluation.evaluate import Evaluated, evaluate
 from sampled_metrics.evaluation.results import Results, keep_warnings
 from sampled_metrics.inputs.row_counts import RowCounts, count_in_rows, held_out_positions
 from sampled_metrics.inputs.samples import SampledCounts
-from sampled_metrics.inputs.warnings import warn_about_batches, warn_about_candidates_seen
+from sampled_metrics.inputs.warnings import candidates_seen, warn_about_batches
 from sampled_metrics.metrics import parse_measures
 from sampled_metrics.ranks import Ranks, SampledRanks
-from sampled_metrics.ranks.warnings import warn_about_ranks, warn_about_sampled_ranks
+from sampled_metrics.ranks.warnings import signs_in_ranks, signs_in_sampled_ranks
 
 _METER_OPTIONS = ("n_items", "n_negatives", "sampling", "missing", "ties", "seed", "confidence")
 
@@ -223,7 +223,7 @@ class RankMeter:
         n_negatives = self._batches[0].n_negatives
         if n_negatives is None:
             if self.n_items is None and (n == n[0]).all():
-                warn_about_candidates_seen(n.size, int(n[0]))
+                warn_all(candidates_seen(n.size, int(n[0])))
             user_ids, visits = (None, None) if users is None else users_and_visits(users)
             _require_single_rows(users)
             full = Ranks(
@@ -235,7 +235,7 @@ class RankMeter:
                 visits=visits,
                 n_missing=int(np.count_nonzero(counts.lost)),
             )
-            warn_about_ranks(full)
+            warn_all(signs_in_ranks(full))
             return full
         sampled = SampledRanks.from_counts(
             SampledCounts.from_rows(counts, users),
@@ -245,7 +245,7 @@ class RankMeter:
             ties="random" if self.ties is None else self.ties,
             seed=self.seed,
         )
-        warn_about_sampled_ranks(sampled)
+        warn_all(signs_in_sampled_ranks(sampled))
         return sampled
 
     @keep_warnings

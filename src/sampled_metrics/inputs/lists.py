@@ -21,7 +21,13 @@ from sampled_metrics._base.arrays import (
 from sampled_metrics._base.columns import require_all, require_unique
 from sampled_metrics._base.conversion import numeric_array, to_array, to_numpy
 from sampled_metrics._base.defaults import MAX_ITEMS
-from sampled_metrics._base.errors import InputError, NoRelevantItemsError, reading, warn_input
+from sampled_metrics._base.errors import (
+    InputError,
+    NoRelevantItemsError,
+    reading,
+    warn_all,
+    warn_input,
+)
 from sampled_metrics._base.visits import row_unit_ids
 from sampled_metrics.inputs.counting import RankCounts
 from sampled_metrics.inputs.items import (
@@ -53,7 +59,7 @@ from sampled_metrics.inputs.tables import (
     read_table,
 )
 from sampled_metrics.inputs.warnings import (
-    warn_about_candidates_seen,
+    candidates_seen,
     warn_about_common_item,
     warn_about_different_ids,
 )
@@ -321,7 +327,7 @@ def count_lists(
             )
             lists = _remove_seen(lists, relevant_items, seen_items)
     elif lists.has_scores and (lists.lengths() == n_listed).all():
-        warn_about_candidates_seen(len(lists.user_ids), n_listed)
+        warn_all(candidates_seen(len(lists.user_ids), n_listed))
     warn_about_different_ids(ITEM, RELEVANT, relevant_items.item_ids, "the lists", lists.item_ids)
     return _count_relevant(
         relevant_items, lists, n_items=n_items, complete=complete, missing=missing

@@ -5,6 +5,7 @@ Warnings about rankings, whatever they were read from, are in `ranks.warnings`.
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
@@ -100,10 +101,10 @@ def warn_about_unused_grades(grades: Float | None) -> None:
         )
 
 
-def warn_about_candidates_seen(users: int, items: int) -> None:
-    """Warn that seen items may be candidates, if every user has a score for every item."""
+def candidates_seen(users: int, items: int) -> Iterator[tuple[str, str]]:
+    """Yield a sign that seen items may be candidates, if all users have a score for every item."""
     if min(users, items) >= _MIN_SIZE:
-        warn_input(
+        yield (
             SEEN,
             f"all {users:,} users have scores of all {items:,} items, so items seen in training "
             "count as candidates; to leave them out, give them as seen (--seen)",

@@ -18,7 +18,13 @@ from sampled_metrics._base.arguments import (
 )
 from sampled_metrics._base.array_types import Array
 from sampled_metrics._base.conversion import numeric_array, to_numpy
-from sampled_metrics._base.errors import InputError, cli_option, reading, suppress_warnings
+from sampled_metrics._base.errors import (
+    InputError,
+    cli_option,
+    reading,
+    suppress_warnings,
+    warn_all,
+)
 from sampled_metrics.inputs.counting import BLOCK_SIZE, EarlyStop
 from sampled_metrics.inputs.items import RELEVANT, items_for_scores
 from sampled_metrics.inputs.lists import Lists, lists_from_arrays
@@ -39,10 +45,10 @@ from sampled_metrics.ranks.ranks import Ranks
 from sampled_metrics.ranks.sampled import SampledRanks
 from sampled_metrics.ranks.warnings import (
     LEAST_SHARE_BELOW,
-    warn_about_equal_scores,
-    warn_about_ranks,
-    warn_about_sampled_ranks,
-    warn_about_seen_items,
+    signs_in_ranks,
+    signs_in_sampled_ranks,
+    signs_of_equal_scores,
+    signs_of_seen_items,
 )
 
 # Items by user: a table, a file, a dictionary, an array or a sparse matrix.
@@ -117,7 +123,7 @@ class Reading:
             ranks = self._construct_ranks(form)
             if not len(ranks):
                 raise InputError("no user has a relevant item; expected at least one who has")
-            warn_about_ranks(ranks)
+            warn_all(signs_in_ranks(ranks))
             is_higher = self.min_relevance > ranks.min_relevance
             return ranks.at_least(self.min_relevance) if is_higher else ranks
 
@@ -202,7 +208,7 @@ class Reading:
         )
         ranks = Ranks.from_counts(counts, self.min_relevance)
         if self.seen is None:
-            warn_about_seen_items(ranks, scores.shape[1])
+            warn_all(signs_of_seen_items(ranks, scores.shape[1]))
         return ranks
 
     def sampled(self, data: Data) -> SampledRanks:
@@ -216,7 +222,7 @@ class Reading:
         )
         with reading(data), naming(self.columns):
             sampled = self._construct_sampled(data)
-            warn_about_sampled_ranks(sampled)
+            warn_all(signs_in_sampled_ranks(sampled))
             return sampled
 
     def _construct_sampled(self, data: Any) -> SampledRanks:
@@ -342,20 +348,17 @@ def _may_end(full_ranks: Ranks, cut: Cut) -> bool:
     """Return whether full rankings of all users would raise no warning, as those of some show."""
     n_others = np.repeat(full_ranks.n_candidates - 1, full_ranks.n_found)
     share_below = 1.0 - (full_ranks.n_better + 0.5 * full_ranks.n_tied) / n_others
-    with suppress_warnings() as warnings:
-        warn_about_ranks(full_ranks)
     standard_error = share_below.std() / np.sqrt(share_below.size)
     # Five standard errors, because a warning about all users must not be missed.
     is_good = share_below.mean() - 5.0 * standard_error > LEAST_SHARE_BELOW
-    return is_good and not warnings and cut.is_enough(full_ranks)
+    return is_good and not any(signs_in_ranks(full_ranks)) and cut.is_enough(full_ranks)
 
 
 def _cut_is_enough(ranks: Ranks, cut: Cut) -> bool:
     """Return whether ranks that end at a cut-off give all results and raise no warning."""
     n_others = np.repeat(ranks.n_candidates - 1, ranks.n_found)
-    with suppress_warnings() as warnings:
-        warn_about_equal_scores(ranks.n_tied, n_others, int(ranks.n_relevant.sum()))
-    return not warnings and cut.is_enough(ranks)
+    signs = signs_of_equal_scores(ranks.n_tied, n_others, int(ranks.n_relevant.sum()))
+    return not any(signs) and cut.is_enough(ranks)
 
 
 def refuse_vectors(data: Data, remedy: str) -> None:

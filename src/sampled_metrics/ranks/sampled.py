@@ -15,7 +15,7 @@ from sampled_metrics._base.array_types import Ids, Int, RowSelection
 from sampled_metrics._base.arrays import first_duplicate, select_rows
 from sampled_metrics._base.columns import integer_array, require_all
 from sampled_metrics._base.defaults import MAX_ITEMS
-from sampled_metrics._base.errors import InputError, reading, warn_input
+from sampled_metrics._base.errors import InputError, reading, warn_all, warn_input
 from sampled_metrics._base.files import write_columns
 from sampled_metrics._base.random_streams import generator
 from sampled_metrics._base.records import set_fields, short_repr
@@ -28,7 +28,7 @@ from sampled_metrics.inputs.samples import SampledCounts, ScoredPairs
 from sampled_metrics.inputs.scores import read_scores
 from sampled_metrics.inputs.tables import Table, arrow_to_numpy, read_table
 from sampled_metrics.ranks.sampling import Sampling
-from sampled_metrics.ranks.warnings import warn_about_duplicates
+from sampled_metrics.ranks.warnings import signs_of_duplicates
 
 # Share of the negatives that rows may lack. A few may be missing, for example because duplicates or
 # seen items were dropped; if more are, the data probably mixes two ways of sampling.
@@ -498,7 +498,7 @@ def _read_unit_ids(table: Table, rows: RowSelection) -> Ids | None:
     unit, unit_ids = table.units()
     ids = arrow_to_numpy(unit_ids)[unit[rows]]
     if not table.columns.keys() & {"repetition", ITEM}:
-        warn_about_duplicates(ids)
+        warn_all(signs_of_duplicates(ids))
     return ids
 
 

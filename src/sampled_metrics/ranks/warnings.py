@@ -1,4 +1,6 @@
-"""Warnings about ranks that look like a mistake in the data, whatever they were read from.
+"""Signs of a mistake in ranks, whatever they were read from: pure functions of ranks and counts.
+
+Each yields an argument and what is suspicious about it; `warn_all` warns of them.
 
 Thresholds balance warnings about sound data, which tests/refusals/test_warning_thresholds.py
 bounds, against mistakes that raise no warning.
@@ -6,20 +8,22 @@ bounds, against mistakes that raise no warning.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Iterator
+from typing import TYPE_CHECKING, TypeAlias
 
 import numpy as np
 
 from sampled_metrics._base.array_types import Float, Ids, Int
 from sampled_metrics._base.arrays import run_starts
-from sampled_metrics._base.errors import warn_input
 from sampled_metrics.inputs.roles import USER
-from sampled_metrics.inputs.warnings import warn_about_candidates_seen
+from sampled_metrics.inputs.warnings import candidates_seen
 from sampled_metrics.ranks.sampling import Sampling
 
 if TYPE_CHECKING:
     from sampled_metrics.ranks.ranks import Ranks
     from sampled_metrics.ranks.sampled import SampledRanks
+
+Signs: TypeAlias = Iterator[tuple[str, str]]
 
 # Share of the other candidates below the held-out item, on average. A lower one may be a random
 # order, which has 0.5.
@@ -37,21 +41,21 @@ _EXPECTED_TIES = 5.0  # fewer expected rows with several ties may be missing by 
 _SAMPLE_SIZES = {m + extra for m in (20, 50, 99, 100, 200, 500, 999, 1000) for extra in (0, 1)}
 
 
-def warn_about_ranks(ranks: Ranks) -> None:
-    """Warn about full rankings in perfect or random order, or that end early."""
+def signs_in_ranks(ranks: Ranks) -> Signs:
+    """Look for full rankings in perfect or random order, or that end early."""
     if not ranks.is_complete or not len(ranks):
         return
     n_others = np.repeat(ranks.n_candidates, ranks.n_found) - 1
-    warn_about_equal_scores(ranks.n_tied, n_others, n_others.size)
+    yield from signs_of_equal_scores(ranks.n_tied, n_others, n_others.size)
     mean_above = ranks.n_better + 0.5 * ranks.n_tied
     share_below = 1.0 - mean_above / np.maximum(n_others, 1)
-    _warn_about_order(share_below, n_others, "relevant", "other candidates")
+    yield from _signs_in_order(share_below, n_others, "relevant", "other candidates")
     above, tied = _count_irrelevant(ranks)
     not_below = above + tied
-    _warn_about_perfection(not_below, "other candidates")
+    yield from _signs_of_perfection(not_below, "other candidates")
     n_irrelevant = np.repeat(ranks.n_candidates - ranks.n_found, ranks.n_found)
-    _warn_about_scored_items(above, tied, n_irrelevant)
-    _warn_about_last_rank(not_below + 1, int(n_others.min()) + 1, "data")
+    yield from _signs_of_scored_items(above, tied, n_irrelevant)
+    yield from _signs_in_last_rank(not_below + 1, int(n_others.min()) + 1, "data")
 
 
 def _count_irrelevant(ranks: Ranks) -> tuple[Int, Int]:
@@ -65,18 +69,18 @@ def _count_irrelevant(ranks: Ranks) -> tuple[Int, Int]:
     return ranks.n_better - relevant_above, ranks.n_tied + 1 - np.repeat(level_size, level_size)
 
 
-def warn_about_seen_items(ranks: Ranks, n_items: int) -> None:
-    """Warn that seen items may be candidates if all items are candidates of all users."""
+def signs_of_seen_items(ranks: Ranks, n_items: int) -> Signs:
+    """Look for signs that seen items may be candidates if all items are candidates of all users."""
     if (ranks.n_candidates == n_items).all():
-        warn_about_candidates_seen(len(ranks), n_items)
+        yield from candidates_seen(len(ranks), n_items)
 
 
-def warn_about_number_of_candidates(ranks: Ranks) -> None:
-    """Warn that candidates may be sampled if all users have a number that is usual for samples."""
+def signs_of_sampled_candidates(ranks: Ranks) -> Signs:
+    """Look for a number of candidates that is usual for samples, the same for all users."""
     n = ranks.n_candidates
     largest = int(n.max())
     if n.size >= _ROWS_OF_PATTERN and n.min() == largest and largest in _SAMPLE_SIZES:
-        warn_input(
+        yield (
             "data",
             f"all {n.size:,} users have {largest} candidates: these look like sampled candidates, "
             "and metrics among them are not exact; `correct` takes the scores of a held-out item "
@@ -84,39 +88,39 @@ def warn_about_number_of_candidates(ranks: Ranks) -> None:
         )
 
 
-def warn_about_duplicates(users: Ids) -> None:
-    """Warn about users with several rows, if no column says why they have several."""
+def signs_of_duplicates(users: Ids) -> Signs:
+    """Look for users with several rows, if no column says why they have several."""
     _, n_rows = np.unique(users, return_counts=True)
     if n_rows.max() > 1:
-        warn_input(
+        yield (
             USER,
             f"{(n_rows > 1).sum():,} of {n_rows.size:,} users have several rows, which are "
             "averaged: are they duplicates? If not, add a column repetition, or item_id",
         )
 
 
-def warn_about_sampled_ranks(sampled: SampledRanks) -> None:
-    """Warn about sampled ranks in random or perfect order, of all items, or decided by ties."""
+def signs_in_sampled_ranks(sampled: SampledRanks) -> Signs:
+    """Look for sampled ranks in random or perfect order, of all items, or decided by ties."""
     ranks = sampled.sampled_ranks
     m = sampled.n_negatives
     n_others = np.full(ranks.size, m)
-    _warn_about_order(1.0 - (ranks - 1) / m, n_others, "positive", "negatives")
-    _warn_about_perfection(ranks - 1, "negatives")
+    yield from _signs_in_order(1.0 - (ranks - 1) / m, n_others, "positive", "negatives")
+    yield from _signs_of_perfection(ranks - 1, "negatives")
     if (sampled.n_items == m + 1).all():
-        warn_input(
+        yield (
             "n_items",
             f"n_items (--n-items) is {m + 1}, the held-out item and its {m} negatives: is it the "
             "number of candidates of a full ranking?",
         )
     if sampled.sampling is not Sampling.DISTINCT:
-        _warn_about_last_rank(ranks, m + 1, "n_negatives")
+        yield from _signs_in_last_rank(ranks, m + 1, "n_negatives")
     if sampled.tied is not None:
-        warn_about_equal_scores(sampled.tied, n_others, n_others.size)
-        _warn_about_ties(sampled.tied, m)
+        yield from signs_of_equal_scores(sampled.tied, n_others, n_others.size)
+        yield from _signs_in_ties(sampled.tied, m)
 
 
-def warn_about_equal_scores(tied: Int, n_others: Int, n_rows: int) -> None:
-    """Warn about rows in which all scores are equal, such as those that fill up a batch.
+def signs_of_equal_scores(tied: Int, n_others: Int, n_rows: int) -> Signs:
+    """Look for rows in which all scores are equal, such as those that fill up a batch.
 
     Parameters
     ----------
@@ -131,19 +135,19 @@ def warn_about_equal_scores(tied: Int, n_others: Int, n_rows: int) -> None:
     """
     n_equal = np.count_nonzero((tied == n_others) & (n_others >= _LEAST_CANDIDATES))
     if n_rows >= _ROWS_OF_MEAN and n_equal >= _EQUAL_SCORES * n_rows:
-        warn_input(
+        yield (
             "data",
             f"all scores of {n_equal:,} of {n_rows:,} rows are equal: are these scores, or rows "
             "that fill up a batch? Leave those out",
         )
 
 
-def _warn_about_ties(tied: Int, m: int) -> None:
-    """Warn about ties that decide ranks, and about held-out items among their own negatives."""
+def _signs_in_ties(tied: Int, m: int) -> Signs:
+    """Look for ties that decide ranks, and for held-out items among their own negatives."""
     n_rows = tied.size
     n_large = np.count_nonzero(tied >= max(_LARGE_TIE * m, 1.0))
     if n_rows >= _ROWS_OF_MEAN and 2 * n_large > n_rows:
-        warn_input(
+        yield (
             "ties",
             f"{n_large:,} of {n_rows:,} held-out items have the score of a tenth of their "
             "negatives or more, so ties (--ties) decide: were scores rounded, or have they too few "
@@ -154,15 +158,15 @@ def _warn_about_ties(tied: Int, m: int) -> None:
     expected_more = n_one**2 / (2.0 * n_rows)  # rows with several ties if ties are independent
     is_frequent = m >= 5 and 10 * n_one >= n_rows and expected_more >= _EXPECTED_TIES
     if is_frequent and 2.0 * n_more < expected_more:
-        warn_input(
+        yield (
             "data",
             f"{n_one:,} of {n_rows:,} held-out items have the score of one of their negatives: is "
             "it the held-out item itself? Leave it out of them (`check-negatives`)",
         )
 
 
-def _warn_about_order(share_below: Float, n_others: Int, argument: str, noun: str) -> None:
-    """Warn about items that are as far down as in random order, and as rarely near the top.
+def _signs_in_order(share_below: Float, n_others: Int, argument: str, noun: str) -> Signs:
+    """Look for items that are as far down as in random order, and as rarely near the top.
 
     Parameters
     ----------
@@ -177,7 +181,7 @@ def _warn_about_order(share_below: Float, n_others: Int, argument: str, noun: st
         return
     random_top_share = ((n_others // 10 + 1) / (n_others + 1)).mean()
     if (share_below >= 0.9).mean() <= 2.0 * random_top_share:
-        warn_input(
+        yield (
             argument,
             f"held-out items are above {100.0 * share_below.mean():.1f} % of their {noun}, 50 % "
             "in a random order: are higher scores better, are rows and columns those of the users "
@@ -185,31 +189,31 @@ def _warn_about_order(share_below: Float, n_others: Int, argument: str, noun: st
         )
 
 
-def _warn_about_perfection(better: Int, noun: str) -> None:
-    """Warn if each held-out item is above all of its negatives."""
+def _signs_of_perfection(better: Int, noun: str) -> Signs:
+    """Look whether each held-out item is above all of its negatives."""
     if better.size >= _ROWS_OF_MEAN and not better.any():
-        warn_input(
+        yield (
             "data",
             f"all {better.size:,} held-out items are above all of their {noun}: were rows sorted "
             "before the held-out item was taken from them, or does the model know the answer?",
         )
 
 
-def _warn_about_scored_items(above: Int, tied: Int, n_irrelevant: Int) -> None:
-    """Warn if each relevant item is above all irrelevant ones, or tied with all of them."""
+def _signs_of_scored_items(above: Int, tied: Int, n_irrelevant: Int) -> Signs:
+    """Look whether each relevant item is above all irrelevant ones, or tied with all of them."""
     ties_all = (tied == n_irrelevant) & (n_irrelevant >= _LEAST_CANDIDATES)
     is_extreme = (above == 0) & (ties_all | (tied == 0))
     has_both = 0 < 2 * np.count_nonzero(ties_all) < above.size
     if above.size >= _ROWS_OF_MEAN and is_extreme.all() and has_both:
-        warn_input(
+        yield (
             "data",
             f"all {above.size:,} relevant items are above all of their other candidates, or tied "
             "with all of them: were relevant items scored alone?",
         )
 
 
-def _warn_about_last_rank(ranks: Int, n: int, argument: str) -> None:
-    """Warn about ranks, of 1 to n, that end where more would be expected.
+def _signs_in_last_rank(ranks: Int, n: int, argument: str) -> Signs:
+    """Look for ranks, of 1 to n, that end where more would be expected.
 
     The ranks in the last tenth up to the largest, and in the tenth before, are counted. Beyond the
     largest rank, the number is expected to change by the same factor once more.
@@ -224,7 +228,7 @@ def _warn_about_last_rank(ranks: Int, n: int, argument: str) -> None:
     is_full = argument == "data"
     is_far = is_full and ranks.size >= _ROWS_OF_MEAN and _FAR_FROM_END * largest <= n
     if n_expected >= _MANY_BEYOND_LAST or is_far:
-        warn_input(
+        yield (
             argument,
             f"the largest rank is {largest} of {n:,}, and {n_near:,} of {ranks.size:,} rows are "
             f"near it: are these ranks among {largest - 1} sampled items, or cut off?",
