@@ -133,7 +133,7 @@ def run_cells(
             for _ in range(experiments):
                 kind = population.users(n_users, rng)
                 sample = population.sample(kind, m, rng)
-                bracketed = bracket_users(MEASURES, sample, shape)
+                bracketed = bracket_users(sample, MEASURES, shape)
                 p_value = misfit(sample, shape).p_value
                 for place, measure in enumerate(MEASURES):
                     users_metric = measure.value_at(

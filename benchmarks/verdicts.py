@@ -24,7 +24,7 @@ from sampled_metrics._base.random_streams import generator
 from sampled_metrics._base.text import format_table
 from sampled_metrics.estimators import parse_estimators
 from sampled_metrics.evaluation.correct import estimate_from_sample
-from sampled_metrics.intervals.ranges import bracket_users, difference_range
+from sampled_metrics.intervals.ranges import Differences, bracket_users
 from sampled_metrics.metrics.measures import parse_measure
 from sampled_metrics.ranks import Ranks, SampledRanks
 from sampled_metrics.sampling import draw_sampled_ranks
@@ -53,14 +53,15 @@ def order_pairs(dataset: str, m: int, seed: int, names: tuple[str, ...]) -> list
         sample = SampledRanks(
             sampled_ranks, ranks.n_candidates, m, users=np.arange(sampled_ranks.size)
         )
-        bracketed = bracket_users(measures, sample)
+        bracketed = bracket_users(sample, measures)
         estimates[name] = estimate_from_sample(
             sample, measures, parse_estimators(ESTIMATORS), bracketed
         )
     rows = []
     for a, b in combinations(estimates, 2):
+        differences = Differences(estimates[a].bracketed, estimates[b].bracketed)
         for i, measure in enumerate(measures):
-            interval = difference_range(estimates[a].bracketed, estimates[b].bracketed, i)
+            interval = differences.range(i)
             signs = [int(interval.low > 0) - int(interval.high < 0)]
             for j in range(len(ESTIMATORS)):
                 difference = estimates[b].user_values(i, j) - estimates[a].user_values(i, j)

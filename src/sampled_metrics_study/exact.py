@@ -9,7 +9,7 @@ import pandas as pd
 from sampled_metrics._base.files import write_text
 from sampled_metrics._base.random_streams import generator
 from sampled_metrics._base.threads import one_thread
-from sampled_metrics.intervals.ranges import bracket_users, difference_range
+from sampled_metrics.intervals.ranges import Differences, bracket_users
 from sampled_metrics.metrics import parse_measure, values
 from sampled_metrics.ranks import Ranks, SampledRanks
 from sampled_metrics.sampling import draw_sampled_ranks
@@ -61,13 +61,16 @@ def allowed_ranges(
             rng = generator(seed, "ranges", name, m)
             sampled_ranks = draw_sampled_ranks(ranks, m, rng)
             sample = SampledRanks(sampled_ranks, ranks.n_candidates, m, users=ranks.users)
-            brackets[name] = bracket_users(tuple(measures), sample)
+            brackets[name] = bracket_users(sample, tuple(measures))
+        differences = {
+            (a, b): Differences(brackets[a], brackets[b]) for a, b in combinations(brackets, 2)
+        }
         for place, metric in enumerate(map(str, measures)):
             for name, bracket in brackets.items():
                 metric_range = bracket.range(place)
                 rows.append((metric, m, name, "", metric_range.low, metric_range.high))
-            for a, b in combinations(brackets, 2):
-                difference = difference_range(brackets[a], brackets[b], place)
+            for (a, b), of_pair in differences.items():
+                difference = of_pair.range(place)
                 rows.append((metric, m, a, b, difference.low, difference.high))
     return pd.DataFrame(rows, columns=RANGES)
 

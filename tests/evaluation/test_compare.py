@@ -23,9 +23,8 @@ from sampled_metrics.evaluation.correct import correct
 from sampled_metrics.intervals.means import Moments
 from sampled_metrics.intervals.population import Population
 from sampled_metrics.intervals.ranges import (
+    Differences,
     bracket_users,
-    difference_range,
-    order_p_value,
 )
 from sampled_metrics.metrics.measures import parse_measure
 from sampled_metrics.ranks import Ranks, SampledRanks, Sampling
@@ -318,12 +317,12 @@ class TestOrder:
             expected_sample(self.head, 20),
             expected_sample(self.broad, 20, 10**6),
         )
-        bracketed = [bracket_users(RECALL, sample) for sample in samples]
-        p = order_p_value(*bracketed, 0)
+        bracketed = [bracket_users(sample, RECALL) for sample in samples]
+        p = Differences(*bracketed).p_value(0)
         assert 1e-6 < p < 0.5
         for factor, decided in ((0.95, False), (1.05, True)):
             ends = (one._replace(confidence=1 - factor * p) for one in bracketed)
-            allowed = difference_range(*ends, 0)
+            allowed = Differences(*ends).range(0)
             assert (not allowed.low <= 0.0 <= allowed.high) is decided
 
 

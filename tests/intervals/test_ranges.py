@@ -157,7 +157,7 @@ def test_larger_factor_widens_and_fits_better():
 
 def averaged(sample):
     """Lower and upper bracketing vectors averaged for each user."""
-    brackets = bracket_users(tuple(RECALL), sample)
+    brackets = bracket_users(sample, tuple(RECALL))
     (bracket,) = brackets.by_metric
     kind = brackets.groups.kind_of_unit
     return np.stack([bracket.lower.values[kind], bracket.upper.values[kind]])
@@ -232,5 +232,5 @@ def test_groups_have_similar_n(sizes, groups):
 
 def test_ranges_print_nothing(capfd):
     measures = (parse_measure("recall@3"),)
-    bracket_users(measures, SampledRanks([1, 2, 9, 4, 1, 3], 37, 10), "none", 0.9)
+    bracket_users(SampledRanks([1, 2, 9, 4, 1, 3], 37, 10), measures, "none", 0.9)
     assert tuple(capfd.readouterr()) == ("", "")

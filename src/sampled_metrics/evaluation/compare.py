@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import lru_cache, partial
 from math import nan
@@ -72,7 +72,6 @@ from sampled_metrics.ranks.data import Data, ItemsByUser, Reading
 
 _SAME_VALUE = 1e-13  # smaller differences of a user's values are rounding errors
 _LEAST_RATIO = 1e-5  # of difference to standard error; keeps the users needed below 2^63
-_order_holds_up_to = lru_cache(maxsize=1)(ranges.order_holds_up_to)  # the same for all estimators
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -283,11 +282,14 @@ def compare(
         )
     results = []
     corrected = decide_orders(before_correction, correction, confidence)
+    find_factor = lru_cache(maxsize=1)(ranges.order_holds_up_to)  # the same for all estimators
     for result, uncorrected in zip(corrected, before_correction, strict=True):
         level = strict_level(result.p_value, uncorrected.p_value, confidence)
         if estimates:
             results.append(
-                _finish_sampled(result, estimates, level, shape=shape, confidence=confidence)
+                _finish_sampled(
+                    result, estimates, level, find_factor, shape=shape, confidence=confidence
+                )
             )
         else:
             results.append(_finish_exact(result, level))
@@ -358,6 +360,7 @@ def _finish_sampled(
     result: Compared,
     estimates: Mapping[str, SampleEstimates],
     level: float,
+    find_factor: Callable[..., float],
     *,
     shape: str | float,
     confidence: float,
@@ -367,7 +370,7 @@ def _finish_sampled(
         names = compare_text.better_first(result, result.order)
         better, worse = (estimates[name].ranks for name in names)
         measure = parse_measure(result.metric)
-        factor = _order_holds_up_to(
+        factor = find_factor(
             better,
             worse,
             measure,
@@ -442,12 +445,13 @@ def _compare_samples(sampled: _Sampled, confidence: float) -> Iterator[Compared]
     for pair, rows in sampled.common.items():
         a, b = (sampled.estimates[name] for name in pair)
         owners = a.bracketed.groups.user_of_unit, b.bracketed.groups.user_of_unit
+        differences = ranges.Differences(a.bracketed, b.bracketed)
         are_independent = set(pair).isdisjoint(sampled.sharing)
         for i, measure in enumerate(a.measures):
-            allowed = ranges.difference_range(a.bracketed, b.bracketed, i)
+            allowed = differences.range(i)
             p_value = 1.0
             if are_independent:
-                p_value = ranges.order_p_value(a.bracketed, b.bracketed, i)
+                p_value = differences.p_value(i)
             for j, estimator in enumerate(a.estimators):
                 values_a, values_b, n_visits = _mean_by_user(
                     _common_values(a.user_values(i, j), b.user_values(i, j), rows), owners, rows

@@ -13,6 +13,7 @@ distributions. Mean and variance of S are known (section 4.3), so that
 where L - S varies little between comparisons.
 """
 
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from itertools import pairwise
 from typing import NamedTuple
@@ -105,8 +106,10 @@ class Pair:
         variance = total if self.is_redrawn else within
         return mean, float(variance) / self.n_users, float(total) / self.n_users
 
-    def draw_samples(self, m: int, rng: np.random.Generator) -> tuple[SampledRanks, SampledRanks]:
-        """Draw users and their sampled ranks.
+    def draw_samples(
+        self, m: int, chances: Sequence[Float], rng: np.random.Generator
+    ) -> tuple[SampledRanks, SampledRanks]:
+        """Draw users and their sampled ranks, given `bin_probabilities` of both recommenders.
 
         Ranges do not tell the ranks of one bin apart, so the first rank of a bin stands for all.
         """
@@ -114,22 +117,26 @@ class Pair:
         if self.is_redrawn and self.is_paired:
             users = rng.integers(0, self.a.kind.size, self.n_users)
         owner_a, owner_b = self.owners
-        sample_a = self._draw_sample(self.a, m, rng, owner=owner_a, users=users)
+        chances_a, chances_b = chances
+        sample_a = self._draw_sample(self.a, m, chances_a, rng, owner=owner_a, users=users)
         if owner_b is not None and not self.is_paired:  # users of b are not users of a
             owner_b = owner_b + self.a.kind.size
-        return sample_a, self._draw_sample(self.b, m, rng, owner=owner_b, users=users)
+        return sample_a, self._draw_sample(self.b, m, chances_b, rng, owner=owner_b, users=users)
 
     def _draw_sample(
         self,
         population: Population,
         m: int,
+        chances: Float,
         rng: np.random.Generator,
         *,
         owner: Int | None,
         users: Int | None,
     ) -> SampledRanks:
-        """Draw the sampled ranks of one recommender, for these `users` or for all."""
-        chances = population.bin_probabilities(m, self.sampling)  # by kind of user and bin
+        """Draw the sampled ranks of one recommender, for these `users` or for all.
+
+        `chances` are the probabilities of bins, shape (kinds of users, bins).
+        """
         ids = None
         if self.is_redrawn and not self.is_paired:
             mean_chances = population.share @ chances
@@ -193,19 +200,23 @@ def _simulate_lower_end(
     """Estimate mean and variance of the lower end of the range of the difference."""
     table = kernel(pair.n_items, m, str(pair.sampling), shape, measure.cutoff)
     z = float(ndtri((1.0 + confidence) / 2.0))
+    populations = (pair.a, pair.b)
+    chances = [population.bin_probabilities(m, pair.sampling) for population in populations]
     vectors = []
     moments = []
-    for population, sign in ((pair.a, UPPER), (pair.b, LOWER)):
-        expected = pair.n_users * population.share @ population.bin_probabilities(m, pair.sampling)
+    for population, by_bin, sign in zip(populations, chances, (UPPER, LOWER), strict=True):
+        expected = pair.n_users * population.share @ by_bin
         likely = likely_mixture(expected[np.newaxis], table).shares
         vector = bracketing_vectors(measure, table, likely, n_users=pair.n_users, z=z, sign=sign)[0]
         vectors.append(vector)
-        moments.append(population.binned_moments(vector, pair.sampling))
+        moments.append(population.binned_moments(vector, by_bin))
     simple_mean, simple_variance, _ = pair.difference(*moments)
     upper_a, lower_b = vectors
     rests: list[float] = []  # L - S of the module's docstring
     for numbers in _batches(max(1, _USERS_AT_ONCE // pair.n_users)):
-        samples = [pair.draw_samples(m, generator(0, "plan", number)) for number in numbers]
+        samples = [
+            pair.draw_samples(m, chances, generator(0, "plan", number)) for number in numbers
+        ]
         lows = lower_ends_of_differences(
             samples, measure, shape=shape, vector_confidence=confidence, confidence=confidence
         )

@@ -8,13 +8,13 @@ a million users with 100 negatives have at most 202 kinds in each group.
 """
 
 from dataclasses import dataclass, field
-from functools import lru_cache
 from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike
 
 from sampled_metrics._base.array_types import Float, Int
+from sampled_metrics._base.caches import cache_with_owner
 from sampled_metrics._base.random_streams import generator
 from sampled_metrics.ranks import SampledRanks
 
@@ -69,7 +69,7 @@ class UserGroups:
         return int(self.user_of_unit.max()) + 1
 
 
-@lru_cache(maxsize=8)
+@cache_with_owner
 def group_units(sample: SampledRanks) -> UserGroups:
     """Group the rows of a sample, and split users into two folds at random (fixed seed)."""
     unit_ids, unit_of_row = sample.different_units()
@@ -147,14 +147,11 @@ class CommonKinds(NamedTuple):
     user_of_kind: Int | None = None
 
 
-@lru_cache(maxsize=8)
 def common_kinds(a: UserGroups, b: UserGroups) -> CommonKinds | None:
     """Count the units that two samples have in common by their pairs of kinds; None without any.
 
     Let Ann, Bob and Eve be of kinds 4, 4 and 7 in A, and of kinds 2, 2 and 2 in B. Then two units
     are of the pair (4, 2), and one is of (7, 2).
-
-    The result is stored for the same two objects, because each metric needs it again.
     """
     common = common_users(a.unit_ids, b.unit_ids)
     if common is None:

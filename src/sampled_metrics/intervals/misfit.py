@@ -20,13 +20,13 @@ No test can confirm an assumption: many distributions outside of a class, and ma
 negatives, give sampled ranks that a distribution inside explains.
 """
 
-from functools import lru_cache
 from typing import NamedTuple
 
 import numpy as np
 from scipy.special import chdtrc, ndtr, xlogy
 
 from sampled_metrics._base.array_types import Float
+from sampled_metrics._base.caches import cache_with_owner
 from sampled_metrics._base.errors import InputError, warn_input
 from sampled_metrics._base.random_streams import generator
 from sampled_metrics._base.solvers import nonnegative_least_squares
@@ -243,7 +243,7 @@ def rising_p_value(counts: Float) -> float:
     return min(1.0, lengths.size * smallest_p)
 
 
-@lru_cache(maxsize=8)  # both tests need it
+@cache_with_owner  # both tests need it
 def count_users_by_sampled_rank(sample: SampledRanks) -> Float:
     """Count users by sampled rank; shape (n_negatives + 1,).
 

@@ -131,14 +131,13 @@ class Population:
                 square[(*place, rows)] = probabilities @ np.square(vectors[place])
         return self._moments(expected, square)
 
-    def binned_moments(self, vectors: Float, sampling: Sampling | str) -> EstimateMoments:
+    def binned_moments(self, vectors: Float, probabilities: Float) -> EstimateMoments:
         """Calculate the moments of estimates by vectors that are constant in the bins of a kernel.
 
-        Much faster than `moments`, once the distribution of the bins is known.
+        Much faster than `moments`, once the `bin_probabilities` are known.
         """
         m = vectors.shape[-1] - 1
         entries = vectors[..., bin_starts(m)]  # one per bin
-        probabilities = self.bin_probabilities(m, sampling)
         return self._moments(entries @ probabilities.T, np.square(entries) @ probabilities.T)
 
     def _moments(self, expected: Float, square: Float) -> EstimateMoments:
@@ -150,10 +149,7 @@ class Population:
 
     def bin_probabilities(self, m: int, sampling: Sampling | str) -> Float:
         """Calculate the distribution of the sampled rank of each kind; shape (kinds, bins)."""
-        return _cached_bin_probabilities(self.ranks, m, Sampling(sampling))
-
-
-_cached_bin_probabilities = lru_cache(maxsize=2)(bin_probabilities)  # a plan repeats two of them
+        return bin_probabilities(self.ranks, m, Sampling(sampling))
 
 
 @lru_cache(maxsize=8)

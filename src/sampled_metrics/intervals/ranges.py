@@ -20,10 +20,12 @@ The difference B - A has the lower end l_B - u_A and the upper end u_B - l_A, pa
 users are known.
 """
 
+from __future__ import annotations
+
 from bisect import bisect_left
 from collections.abc import Sequence
 from dataclasses import dataclass
-from functools import cached_property, lru_cache
+from functools import cached_property
 from typing import NamedTuple
 
 import numpy as np
@@ -31,6 +33,7 @@ from scipy.special import stdtrit
 
 from sampled_metrics._base.array_types import Float
 from sampled_metrics._base.arrays import first_duplicate
+from sampled_metrics._base.caches import cache_with_owner
 from sampled_metrics._base.defaults import DEFAULT_CONFIDENCE
 from sampled_metrics._base.errors import InputError
 from sampled_metrics.intervals.brackets import LOWER, UPPER, bracketing_vectors, likely_mixture
@@ -131,10 +134,10 @@ class UserBrackets(NamedTuple):
         return self.by_metric[index].range(self.confidence)
 
 
-@lru_cache(maxsize=8)  # a page needs those of a sample several times
+@cache_with_owner  # a page needs those of a sample several times
 def bracket_users(
-    measures: tuple[Measure, ...],
     sample: SampledRanks,
+    measures: tuple[Measure, ...],
     shape: str | float = NON_INCREASING,
     confidence: float = DEFAULT_CONFIDENCE,
 ) -> UserBrackets:
@@ -145,26 +148,32 @@ def bracket_users(
     Examples
     --------
     >>> sample = SampledRanks([1] * 60 + [2] * 30 + [5] * 10, n_items=100, n_negatives=10)
-    >>> low, high, _ = bracket_users((Measure("recall", 10),), sample).range(0)
+    >>> low, high, _ = bracket_users(sample, (Measure("recall", 10),)).range(0)
     >>> round(low, 2), round(high, 2)
     (0.93, 0.96)
     """
     by_metric = []
     for measure in measures:
-        (lower,) = average_vectors(
-            measure, (sample,), shape=shape, confidence=confidence, sign=LOWER
-        )
-        (upper,) = average_vectors(
-            measure, (sample,), shape=shape, confidence=confidence, sign=UPPER
+        lower, upper = (
+            _average_vector(sample, measure, shape=shape, confidence=confidence, sign=sign)
+            for sign in (LOWER, UPPER)
         )
         by_metric.append(Bracket(lower, upper))
     return UserBrackets(group_units(sample), by_metric, confidence)
 
 
-@lru_cache(maxsize=64)
+@cache_with_owner  # comparisons with several others need those of a sample
+def _average_vector(
+    sample: SampledRanks, measure: Measure, *, shape: str | float, confidence: float, sign: float
+) -> UserValues:
+    """Compute the lower or upper vectors of a metric, averaged for each user of one sample."""
+    (values,) = average_vectors([sample], measure, shape=shape, confidence=confidence, sign=sign)
+    return values
+
+
 def average_vectors(
+    samples: Sequence[SampledRanks],
     measure: Measure,
-    samples: tuple[SampledRanks, ...],
     *,
     shape: str | float,
     confidence: float,
@@ -174,10 +183,10 @@ def average_vectors(
 
     Parameters
     ----------
-    measure
-        The exact metric.
     samples
         Draws of one evaluation, with the same numbers of users and candidates.
+    measure
+        The exact metric.
     shape
         Assumption about true ranks, see `shapes`.
     confidence
@@ -276,7 +285,7 @@ def checked_ranges(
             "as visits, in a column visit_id (visits=), for means over rows"
         )
     refuse_unexplained(sample, shape)
-    brackets = bracket_users(tuple(measures), sample, shape, confidence)
+    brackets = bracket_users(sample, tuple(measures), shape, confidence)
     ranges = [brackets.range(index) for index in range(len(measures))]
     for index, measure in enumerate(measures):
         if ranges[index].is_inverted:
@@ -298,24 +307,65 @@ def _describe_violation(shape: str | float) -> str:
     return f"the top ranks are less likely than assumed (try {weaker_shapes}), or "
 
 
-class _Difference:
-    """The difference B - A of one metric of two recommenders, bounded at any confidence."""
+class Differences:
+    """The differences B - A of the metrics of two recommenders, paired by their common users."""
 
-    def __init__(self, a: UserBrackets, b: UserBrackets, index: int) -> None:
-        common = common_kinds(a.groups, b.groups)
-        bracket_a = a.by_metric[index]
-        bracket_b = b.by_metric[index]
+    def __init__(self, a: UserBrackets, b: UserBrackets) -> None:
+        self._a = a
+        self._b = b
+        self._common = common_kinds(a.groups, b.groups)
+
+    def range(self, index: int) -> Range:
+        """Return the range of the difference of one metric."""
+        a = self._a.by_metric[index]
+        b = self._b.by_metric[index]
+        least = b.lower.limit - a.upper.limit
+        most = b.upper.limit - a.lower.limit
+        ends = self._bounds(index).ends(self._a.confidence)
+        low, high = sorted(np.clip(ends, least, most).tolist())
+        return Range(low, high)
+
+    def p_value(self, index: int) -> float:
+        """Return 1 minus the largest confidence at which the range of a metric excludes 0.
+
+        To within 1 %, and at least 1e-6; 1 where no confidence of at least 0.001 decides the order.
+        """
+        bounds = self._bounds(index)
+        if not bounds.decide(1.0 - _LARGEST_P):
+            return 1.0
+        if bounds.decide(1.0 - _SMALLEST_P):
+            return _SMALLEST_P
+        undecided = _SMALLEST_P
+        decided = _LARGEST_P
+        while decided > undecided * _P_ACCURACY:
+            middle = (undecided * decided) ** 0.5
+            if bounds.decide(1.0 - middle):
+                decided = middle
+            else:
+                undecided = middle
+        return decided
+
+    def _bounds(self, index: int) -> _DifferenceBounds:
         # A - B is at most u_A - l_B, and B - A is at most u_B - l_A.
-        self._bound_of_a_minus_b = _bound_of_sum(bracket_a.upper, -bracket_b.lower, common)
-        self._bound_of_b_minus_a = _bound_of_sum(-bracket_a.lower, bracket_b.upper, common)
+        a = self._a.by_metric[index]
+        b = self._b.by_metric[index]
+        return _DifferenceBounds(
+            _bound_of_sum(a.upper, -b.lower, self._common),
+            _bound_of_sum(-a.lower, b.upper, self._common),
+        )
+
+
+class _DifferenceBounds(NamedTuple):
+    """Upper bounds of A - B and of B - A, at any confidence."""
+
+    a_minus_b: UpperBoundOfSum
+    b_minus_a: UpperBoundOfSum
 
     def ends(self, confidence: float) -> tuple[float, float]:
         """Return the lower and the upper end, which may be inverted as in `Bracket.ends`."""
-        lower_end = -self._bound_of_a_minus_b.at(confidence)
-        upper_end = self._bound_of_b_minus_a.at(confidence)
-        return lower_end, upper_end
+        return -self.a_minus_b.at(confidence), self.b_minus_a.at(confidence)
 
-    def is_decided(self, confidence: float) -> bool:
+    def decide(self, confidence: float) -> bool:
         """Whether the range excludes 0."""
         low, high = sorted(self.ends(confidence))
         return low > 0.0 or high < 0.0
@@ -329,17 +379,6 @@ def _bound_of_sum(a: UserValues, b: UserValues, common: CommonKinds | None) -> U
     extreme = a.extreme + b.extreme
     paired = UserValues(sums, common.n_units, extreme, user_of_kind=common.user_of_kind)
     return UpperBoundOfSum([paired])
-
-
-def difference_range(a: UserBrackets, b: UserBrackets, index: int) -> Range:
-    """Compute the range of the difference B - A of one metric."""
-    bracket_a = a.by_metric[index]
-    bracket_b = b.by_metric[index]
-    least = bracket_b.lower.limit - bracket_a.upper.limit
-    most = bracket_b.upper.limit - bracket_a.lower.limit
-    ends = _Difference(a, b, index).ends(a.confidence)
-    low, high = sorted(np.clip(ends, least, most).tolist())
-    return Range(low, high)
 
 
 def lower_ends_of_differences(
@@ -365,37 +404,16 @@ def lower_ends_of_differences(
     """
     samples_a, samples_b = zip(*pairs, strict=True)
     upper_of_a = average_vectors(
-        measure, samples_a, shape=shape, confidence=vector_confidence, sign=UPPER
+        samples_a, measure, shape=shape, confidence=vector_confidence, sign=UPPER
     )
     lower_of_b = average_vectors(
-        measure, samples_b, shape=shape, confidence=vector_confidence, sign=LOWER
+        samples_b, measure, shape=shape, confidence=vector_confidence, sign=LOWER
     )
     lower_ends = []
     for (a, b), upper, lower in zip(pairs, upper_of_a, lower_of_b, strict=True):
         common = common_kinds(group_units(a), group_units(b))
         lower_ends.append(-_bound_of_sum(upper, -lower, common).at(confidence))
     return lower_ends
-
-
-def order_p_value(a: UserBrackets, b: UserBrackets, index: int) -> float:
-    """Return 1 minus the largest confidence at which the range of a difference excludes 0.
-
-    To within 1 %, and at least 1e-6; 1 where no confidence of at least 0.001 decides the order.
-    """
-    difference = _Difference(a, b, index)
-    if not difference.is_decided(1.0 - _LARGEST_P):
-        return 1.0
-    if difference.is_decided(1.0 - _SMALLEST_P):
-        return _SMALLEST_P
-    undecided = _SMALLEST_P
-    decided = _LARGEST_P
-    while decided > undecided * _P_ACCURACY:
-        middle = (undecided * decided) ** 0.5
-        if difference.is_decided(1.0 - middle):
-            decided = middle
-        else:
-            undecided = middle
-    return decided
 
 
 def order_holds_up_to(
@@ -416,15 +434,14 @@ def order_holds_up_to(
     if first >= MOST_FACTOR or measure.metric.needs_candidates:
         return MOST_FACTOR
 
+    common = common_kinds(group_units(worse), group_units(better))
+
     def is_undecided(factor: float) -> bool:
-        (lower_end,) = lower_ends_of_differences(
-            [(worse, better)],
-            measure,
-            shape=factor,
-            vector_confidence=vector_confidence,
-            confidence=confidence,
+        upper, lower = (
+            _average_vector(sample, measure, shape=factor, confidence=vector_confidence, sign=sign)
+            for sample, sign in ((worse, UPPER), (better, LOWER))
         )
-        return lower_end <= 0.0
+        return _bound_of_sum(upper, -lower, common).at(confidence) >= 0.0
 
     if not is_undecided(MOST_FACTOR):
         return MOST_FACTOR
