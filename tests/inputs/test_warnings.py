@@ -254,15 +254,61 @@ def popular_negatives():
 
 
 @pytest.mark.parametrize(
+    "make", [popular_negatives, negatives_of_a_retriever, negatives_of_the_test_set]
+)
+def test_uneven_negatives_are_not_corrected(make, tmp_path):
+    data = labelled_pairs(make())
+    data.to_csv(tmp_path / "p.csv", index=False)
+    data.to_parquet(tmp_path / "p.parquet")
+    held_out = {user: [int(item)] for user, item in enumerate(PAIR_HELD)}
+    options = {"n_items": PAIR_ITEMS - N_SEEN}
+    for form in (data, data.to_dict("list"), tmp_path / "p.csv", tmp_path / "p.parquet"):
+        with pytest.raises(sm.InputError, match="'uniformity'"):
+            sm.correct(form, "HR@10", **options)
+    with pytest.raises(sm.InputError, match="'uniformity'"):
+        sm.correct(data.drop(columns="label"), "HR@10", relevant=held_out, **options)
+    sample = sm.SampledRanks.from_pairs(data, **options)
+    with pytest.raises(sm.InputError, match="'uniformity'"):
+        sm.correct(sample, "HR@10")
+    sound = labelled_pairs(uniform_negatives(8))
+    with pytest.raises(sm.InputError, match=r"bad: .*'uniformity'"):
+        sm.compare({"good": sound, "bad": data}, "HR@10", **options)
+
+
+def test_remedy_for_uneven_negatives_holds():
+    """Popular negatives are above the held-out item more often; scores of uniform ones do."""
+    rng = np.random.default_rng(0)
+    users, popularity = np.arange(1000), 1 / np.arange(1, 2001) ** 0.8
+    scores = np.log(popularity) + rng.normal(size=(1000, 2000))
+    held_out = rng.choice(2000, 1000, p=popularity / popularity.sum())
+    scores[users, held_out] += 0.5
+    exact = ((scores > scores[users, held_out][:, None]).sum(axis=1) < 10).mean()
+
+    def pairs(negatives):
+        items = np.column_stack([held_out, negatives])
+        return pd.DataFrame(
+            {
+                "user_id": np.repeat(users, 101),
+                "item_id": items.ravel(),
+                "label": np.tile([1] + [0] * 100, 1000),
+                "score": np.take_along_axis(scores, items, axis=1).ravel(),
+            }
+        )
+
+    keys = np.log(popularity) + rng.gumbel(size=scores.shape)
+    keys[users, held_out] = -np.inf
+    with pytest.raises(sm.InputError, match="negatives"):
+        sm.correct(pairs(np.argsort(-keys, axis=1)[:, :100]), "HR@10", n_items=2000)
+    relevant = {user: [int(item)] for user, item in enumerate(held_out)}
+    seen = {0: [int(held_out[0] + 1) % 2000]}
+    uniform = sm.negatives(relevant, seen, 100, items=2000)["item_id"].to_numpy()
+    (result,) = sm.correct(pairs(uniform.reshape(1000, 100)), "HR@10", "likely", n_items=2000)
+    assert result.range_low <= exact <= result.range_high
+
+
+@pytest.mark.parametrize(
     ("make", "check", "message"),
     [
-        (popular_negatives, "uniformity", "drawn by popularity"),
-        (negatives_of_a_retriever, "uniformity", "by a retriever"),
-        (
-            negatives_of_the_test_set,
-            "uniformity",
-            "estimates and the range are too low",
-        ),
         (
             lambda: np.tile(uniform_negatives(5)[0], (PAIR_USERS, 1)),
             "shared",
@@ -289,16 +335,12 @@ def test_failing_check_is_named_in_each_form(make, check, message, tmp_path):
         results = [note for note in notes_of(form) if f"fail the check '{check}'" in note]
         assert len(results) == 1
         assert message in results[0]
-    scored = data.drop(columns="label")
-    held_out = {user: [int(item)] for user, item in enumerate(PAIR_HELD)}
-    if check == "uniformity":
-        assert any(check in note for note in notes_of(scored, relevant=held_out))
 
 
 def test_draws_with_replacement_may_repeat():
     negatives = PAIR_RNG.integers(0, PAIR_ITEMS, size=(PAIR_USERS, N_NEGATIVES))
-    negatives[negatives == PAIR_HELD[:, None]] = 0
-    negatives[PAIR_HELD == 0] = np.arange(1, N_NEGATIVES + 1)
+    is_held_out = negatives == PAIR_HELD[:, None]
+    negatives[is_held_out] = (negatives[is_held_out] + 1) % PAIR_ITEMS
     data = labelled_pairs(negatives)
     options = {"n_items": PAIR_ITEMS, "sampling": "with-replacement"}
     assert not [note for note in notes_of(data, **options) if "duplicates" in note]
@@ -309,7 +351,7 @@ def test_draws_with_replacement_may_repeat():
 def test_warning_names_the_recommender():
     data = {
         "good": labelled_pairs(uniform_negatives(8)),
-        "bad": labelled_pairs(popular_negatives()),
+        "bad": labelled_pairs(negatives_with_held_out_items()),
     }
     with warns_about("negatives"):
         results = sm.compare(data, "auc", "sampled", n_items=PAIR_ITEMS - N_SEEN, shape="none")
@@ -331,16 +373,20 @@ DIAGONAL = np.tile(np.arange(SIZE), BATCHES)
 
 
 @pytest.mark.parametrize("positive", [DIAGONAL, np.tile(np.eye(SIZE, dtype=int), (BATCHES, 1))])
-def test_square_batches_warn(positive, recwarn):
-    result = sm.correct(IN_BATCH, "HR@10", "sampled", positive=positive, n_items=CATALOGUE)[0]
-    assert result.range_high < EXACT  # the range misses the exact value, which is why it warns
-    (message,) = messages_with(recwarn, "square batches")
-    assert "popularity" in message
+def test_square_batches_are_not_corrected(positive):
+    sampled_ranks = 1 + (IN_BATCH[BATCH_ROWS, DIAGONAL][:, None] < IN_BATCH).sum(axis=1)
+    ranks = sm.SampledRanks(sampled_ranks, n_items=CATALOGUE, n_negatives=SIZE - 1)
+    result = sm.correct(ranks, "HR@10", "sampled")[0]
+    assert result.range_high < EXACT  # as if negatives were uniform
+    with pytest.raises(sm.InputError, match=r"positive: .*popularity"):
+        sm.correct(IN_BATCH, "HR@10", positive=positive, n_items=CATALOGUE)
+    meter = sm.RankMeter("HR@10", n_items=CATALOGUE)
+    with pytest.raises(sm.InputError, match=r"positive: .*popularity"):
+        meter.update(IN_BATCH[:SIZE], positive=np.arange(SIZE))
 
 
-@pytest.mark.parametrize("n_items", [CATALOGUE, None])
-def test_square_batches_of_a_meter_warn(n_items, recwarn):
-    meter = sm.RankMeter("HR@10", n_items=n_items)
+def test_square_batches_of_a_meter_warn(recwarn):
+    meter = sm.RankMeter("HR@10")
     for rows in BATCH_PARTS:
         meter.update(IN_BATCH[rows], positive=np.arange(SIZE))
     assert messages_with(recwarn, "square batches")

@@ -31,9 +31,9 @@ from sampled_metrics._base.threads import one_thread
 from sampled_metrics.evaluation import compare_text
 from sampled_metrics.evaluation.correct import (
     SampleEstimates,
+    check_negatives_of,
     default_estimators,
     estimate_from_sample,
-    warn_about_negatives,
 )
 from sampled_metrics.evaluation.evaluate import (
     cut_of,
@@ -324,7 +324,7 @@ def _estimate_recommenders(
     sharing = []
     for name, sample in samples.items():
         with reading(name):
-            if warn_about_negatives(sample):
+            if check_negatives_of(sample):
                 sharing.append(name)
     paired = pair_users(samples)
     warn_about_pairs(paired)

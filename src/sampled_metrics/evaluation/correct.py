@@ -20,7 +20,7 @@ from sampled_metrics._base.defaults import (
     QUOTED_ESTIMATOR,
     Names,
 )
-from sampled_metrics._base.errors import reading, warn_input
+from sampled_metrics._base.errors import InputError, reading, warn_input
 from sampled_metrics._base.records import OMIT_IF_NONE, Record
 from sampled_metrics._base.text import (
     Bold,
@@ -64,7 +64,8 @@ from sampled_metrics.sampling.negatives import check_pairs
 
 _MOST_BY_DEFAULT = 1500  # negatives; for more, cls takes over 2 s and bv nearly as long
 _N_FAST = 2  # the first of DEFAULT_ESTIMATORS are fast for all m
-_SHARED = "shared"  # name of the check that users do not share their negatives
+_SHARED = "shared"  # names of checks: that users do not share their negatives,
+_UNIFORMITY = "uniformity"  # and that all items are drawn equally often
 # Steps of the fit that smooths sampled ranks. More would fit the noise: stopping early regularises.
 _SMOOTHING = 30
 _estimator_matrix = lru_cache(maxsize=32)(estimator_matrix)  # often the same for all recommenders
@@ -244,7 +245,7 @@ def correct(
     )
     ranks = options.sampled(data)
     with reading(data):
-        warn_about_negatives(ranks)
+        check_negatives_of(ranks)
     parsed = default_estimators(estimators, ranks.n_negatives)
     bracketed, ranges = checked_ranges(measures, ranks, shape, confidence)
     estimates = estimate_from_sample(ranks, measures, parsed, bracketed, ranges)
@@ -298,8 +299,8 @@ def correct(
     return Results(results, show)
 
 
-def warn_about_negatives(ranks: SampledRanks) -> bool:
-    """Warn about each assumption of corrections that these negatives do not meet.
+def check_negatives_of(ranks: SampledRanks) -> bool:
+    """Refuse negatives that were not drawn uniformly, and warn about other unmet assumptions.
 
     Returns whether users share their negatives, as far as the pairs of users and items are known.
     """
@@ -310,8 +311,11 @@ def warn_about_negatives(ranks: SampledRanks) -> bool:
     for check in check_pairs(ranks.pairs, int(ranks.n_items.min())):
         if check.passed or (check.name == "duplicates" and with_replacement):
             continue
+        problem = f"negatives fail the check {check.name!r}: {check.remark}"
+        if check.name == _UNIFORMITY:
+            raise InputError(problem)
         is_shared = is_shared or check.name == _SHARED
-        warn_input("data", f"negatives fail the check {check.name!r}: {check.remark}")
+        warn_input("data", problem)
     return is_shared
 
 

@@ -24,7 +24,7 @@ from sampled_metrics.evaluation.evaluate import Evaluated, evaluate
 from sampled_metrics.evaluation.results import Results, keep_warnings
 from sampled_metrics.inputs.row_counts import RowCounts, count_in_rows, held_out_positions
 from sampled_metrics.inputs.samples import SampledCounts
-from sampled_metrics.inputs.warnings import candidates_seen, warn_about_batches
+from sampled_metrics.inputs.warnings import candidates_seen, describe_batches
 from sampled_metrics.metrics import parse_measures
 from sampled_metrics.ranks import Ranks, SampledRanks
 from sampled_metrics.ranks.warnings import signs_in_ranks, signs_in_sampled_ranks
@@ -295,7 +295,9 @@ class RankMeter:
                 m = width - 1
         missing = self.missing
         if m is None and self._batches and matrix.ndim == 2:
-            warn_about_batches(*held_out_positions(positive, matrix.shape), width)
+            in_batch = describe_batches(*held_out_positions(positive, matrix.shape), width)
+            if in_batch:
+                warn_input("positive", in_batch)
         counts = count_in_rows(
             matrix, positive, is_full=m is None, missing=missing, n_jobs=self.n_jobs
         )

@@ -20,7 +20,7 @@ from sampled_metrics._base.conversion import (
 from sampled_metrics._base.errors import InputError
 from sampled_metrics._base.sparse import check_sparse
 from sampled_metrics.inputs.comparisons import count_above, take_rows
-from sampled_metrics.inputs.warnings import warn_about_batches, warn_about_padding
+from sampled_metrics.inputs.warnings import describe_batches, warn_about_padding
 
 _MIN_ROWS = 10  # fewer rows may all end with padding by chance
 
@@ -107,7 +107,9 @@ def count_in_rows(
     if is_full:
         candidates = width - counts.n_missing + lost
         return RowCounts(candidates, better, tied, n_found, lost)
-    warn_about_batches(row, column, width)
+    in_batch = describe_batches(row, column, width)
+    if in_batch:
+        raise InputError(f"positive: {in_batch}")
     candidates = width - n_found + 1
     if missing == "refuse":
         candidates -= n_padded

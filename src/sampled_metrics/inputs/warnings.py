@@ -139,19 +139,18 @@ def warn_about_first_column(
         )
 
 
-def warn_about_batches(row: Int, column: Int, width: int) -> None:
-    """Warn that negatives may be held-out items of other rows, as in square batches."""
+def describe_batches(row: Int, column: Int, width: int) -> str:
+    """Describe square batches, whose negatives are held-out items of other rows; empty if not."""
     n_rows = row.size
     if min(n_rows, width) < _MIN_SIZE or n_rows < width:
-        return
-    if np.array_equal(row, np.arange(n_rows)) and np.array_equal(column, row % width):
-        warn_input(
-            "positive",
-            "held-out items are in columns 0, 1, 2 and so on of square batches; if the negatives "
-            "of a row are the held-out items of other rows, they are drawn by popularity, and "
-            "neither metrics nor ranges among them hold; score uniform negatives (sm.negatives), "
-            "or all items",
-        )
+        return ""
+    if not (np.array_equal(row, np.arange(n_rows)) and np.array_equal(column, row % width)):
+        return ""
+    return (
+        "held-out items are in columns 0, 1, 2 and so on of square batches, so the negatives of a "
+        "row are held-out items of other rows, which are drawn by popularity, and neither metrics "
+        "nor ranges among them hold; score uniform negatives (sm.negatives), or all items"
+    )
 
 
 def warn_about_padding(n_padded: Int) -> None:

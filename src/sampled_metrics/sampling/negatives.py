@@ -15,9 +15,9 @@ from sampled_metrics._base.records import Record
 from sampled_metrics._base.sparse import canonical_csr, indicator_matrix
 from sampled_metrics.inputs.samples import ScoredPairs
 
-# Probability that sound negatives fail the test of uniformity. It balances false alarms against
-# negatives that are only slightly uneven, which pass.
-LEVEL = 0.01
+# Probability that sound negatives fail the test of uniformity, and are then not corrected. Slightly
+# uneven negatives pass.
+LEVEL = 0.001
 # Expected draws of a group of items in the chi-square test, for which 5 is the usual minimum; items
 # next to each other are pooled until a group has them.
 LEAST_EXPECTED = 5.0
@@ -43,8 +43,9 @@ _NOT_UNIFORM = (
 _OFTEN = (
     "{found:,} of {n_users:,} users have item {item}, and uniform draws from {n_others:,} items "
     "give {expected:,.0f} or fewer: were they drawn by popularity, by a retriever, or one set for "
-    "all users? Popular ones outrank the held-out one more often, so estimates and the range are "
-    "too low, and in a shared set users depend on each other; score uniform negatives (`negatives`)"
+    "all users? Popular ones outrank the held-out one more often, so ranges and estimates for "
+    "uniform negatives would be too low. Score uniform negatives (`negatives`), or all items "
+    "(`evaluate`)"
 )
 
 
