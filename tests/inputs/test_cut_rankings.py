@@ -16,6 +16,9 @@ from sampled_metrics.ranks import data
 from tests.helpers.caught_warnings import warns_about, with_warnings
 from tests.helpers.relevance import ALL_KINDS, metric_by_definition, orders_with_ties
 
+# Equal vectors are meant: ties are counted exactly.
+pytestmark = pytest.mark.filterwarnings("ignore:.*equal another")
+
 USERS, ITEMS, D = 30, 90, 5  # two blocks of users, six tiles of items
 KINDS_OF_METRICS = [kind for kind in ALL_KINDS if kind != "recall-micro"]
 KINDS = ("far", "ties", "zeros", "negative", "lengths", "equal lengths", "all equal")

@@ -12,6 +12,9 @@ from scipy.sparse import csr_array
 import sampled_metrics as sm
 from sampled_metrics.inputs import products
 
+# Equal vectors are meant: ties are counted exactly.
+pytestmark = pytest.mark.filterwarnings("ignore:.*equal another")
+
 USERS, ITEMS, D = 70, 300, 9
 
 

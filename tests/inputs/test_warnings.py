@@ -358,6 +358,56 @@ def test_warning_names_the_recommender():
     assert [note.partition(":")[0] for note in results.notes] == ["bad, data", "data"]
 
 
+# Copies of items
+
+
+def test_copies_of_items_warn_and_their_removal_gives_the_right_number():
+    """Items of a corpus made from interactions: each of 200 once, and 1,500 more rows."""
+    rng = np.random.default_rng(0)
+    users, items = rng.normal(size=(300, 8)), rng.normal(size=(200, 8))
+    scores = users @ items.T
+    held_out = np.argsort(-scores, axis=1)[np.arange(300), rng.integers(30, size=300)]
+    own = scores[np.arange(300), held_out][:, None]
+    right = ((scores > own).sum(axis=1) < 10).mean()
+    item_of_row = np.r_[0:200, rng.choice(200, 1500)]
+    better, tied = (
+        [compare(row, score)[item_of_row].sum() for row, score in zip(scores, own, strict=True)]
+        for compare in (np.greater, np.equal)
+    )
+    # A held-out item is tied with its copies: with 8 rows above, it has 2 of its 1 + c places.
+    among_copies = np.mean(
+        [np.clip((10 - b) / t, 0.0, 1.0) for b, t in zip(better, tied, strict=True)]
+    )
+    assert (round(right, 3), round(among_copies, 3)) == (0.357, 0.039)
+    for data in ((users, items[item_of_row]), scores[:, item_of_row]):
+        with warns_about("1,500 of 1,700"):
+            (result,) = sm.evaluate(data, "hit@10", relevant=held_out)
+        assert result.value == pytest.approx(among_copies)
+    _, first = np.unique(items[item_of_row], axis=0, return_index=True)
+    kept = np.sort(first)
+    for data in ((users, items[item_of_row][kept]), scores[:, item_of_row][:, kept]):
+        value, message = values_and_warnings(
+            lambda data=data: sm.evaluate(data, "hit@10", relevant=held_out)
+        )
+        assert value == pytest.approx([right])
+        assert "more than once" not in message
+
+
+@pytest.mark.parametrize(
+    "scores",
+    [
+        np.outer(np.linspace(1.0, 2.0, 60), np.arange(400) // 4),  # activity times popularity
+        np.where(np.arange(400) < 90, 0.0, np.random.default_rng(1).normal(size=(60, 400))),
+        np.random.default_rng(1).integers(1, 6, size=(60, 400)).astype(float),  # ratings
+    ],
+    ids=["popularity", "items without a score", "ratings"],
+)
+def test_equal_scores_of_different_items_are_no_copies(scores):
+    held_out = np.random.default_rng(2).integers(100, 400, size=60)
+    _, message = values_and_warnings(lambda: sm.evaluate(scores, "hit@10", relevant=held_out))
+    assert "more than once" not in message
+
+
 # Square batches
 
 BATCH_RNG = np.random.default_rng(63)

@@ -12,6 +12,9 @@ import sampled_metrics as sm
 from sampled_metrics._base.errors import InputError
 from sampled_metrics.ranks.data import rank
 
+# Equal vectors are meant: ties are counted exactly.
+pytestmark = pytest.mark.filterwarnings("ignore:.*equal another")
+
 
 def by_rows(scores):
     scores = np.asarray(scores)

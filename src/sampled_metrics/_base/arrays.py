@@ -14,6 +14,8 @@ MAX_EXACT_INTEGER = 1 << 53  # float64 holds every whole number up to this one
 CACHE_ENTRIES = 131_072  # float64 numbers that stay in a processor's cache: 1 MB
 MEMORY_ENTRIES = 1_048_576  # float64 numbers that one step may allocate: 8 MB
 CORRECTIONS = ("none", "holm")
+_ROWS_TO_CHOOSE = 1000  # at the beginning of a matrix; they show which columns have many values
+_KEY_FACTOR = np.uint64(0x9E3779B97F4A7C15)  # odd, so that keys of different pairs mostly differ
 
 
 def blocks(rows: int, columns: int, entries: int = MEMORY_ENTRIES) -> Iterator[slice]:
@@ -62,6 +64,34 @@ def sorted_unique(values: Int) -> Int:
     is_new = np.ones(ascending.size, bool)
     is_new[1:] = ascending[1:] > ascending[:-1]
     return ascending[is_new]
+
+
+def count_copies(rows: NDArray[Any], least_distinct: int) -> int:
+    """Count the rows of a matrix that equal an earlier one.
+
+    Rows with fewer than `least_distinct` different values are not counted.
+
+    Examples
+    --------
+    >>> count_copies(np.array([[1, 2], [3, 4], [1, 2], [0, 0], [0, 0]]), least_distinct=2)
+    1
+    """
+    # Equal rows have equal keys, from two columns of many different values. Few others do.
+    n_distinct = [np.unique(column).size for column in rows[:_ROWS_TO_CHOOSE].T]
+    keys = np.zeros(len(rows), np.uint64)
+    for place in np.argsort(n_distinct)[-2:]:
+        column = np.ascontiguousarray(rows[:, place])
+        keys = keys * _KEY_FACTOR + column.view(f"u{column.itemsize}")
+    ascending = np.sort(keys)
+    repeated = np.unique(ascending[1:][ascending[1:] == ascending[:-1]])
+    similar = rows[np.isin(keys, repeated)] if repeated.size else rows[:0]
+    ordered = np.sort(similar, axis=1)
+    n_different = 1 + np.count_nonzero(ordered[:, 1:] != ordered[:, :-1], axis=1)
+    similar = np.ascontiguousarray(similar[n_different >= least_distinct])
+    if not similar.size:
+        return 0
+    bytes_of_rows = similar.view(np.dtype((np.void, similar.itemsize * similar.shape[1])))
+    return len(similar) - np.unique(bytes_of_rows).size
 
 
 def pair_codes(first: Int | Codes, second: Int | Codes, width: int) -> Int:

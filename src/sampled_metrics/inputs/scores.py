@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from functools import partial
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -26,7 +26,7 @@ from sampled_metrics._base.conversion import (
     to_numpy,
 )
 from sampled_metrics._base.defaults import MAX_ITEMS
-from sampled_metrics._base.errors import InputError, NoRelevantItemsError
+from sampled_metrics._base.errors import InputError, NoRelevantItemsError, warn_all
 from sampled_metrics._base.files import read_npy, read_npz, require_file
 from sampled_metrics._base.sparse import check_sparse, to_scipy_dtype
 from sampled_metrics.inputs.comparisons import take_rows
@@ -35,9 +35,15 @@ from sampled_metrics.inputs.items import RELEVANT, SEEN, Items, Size, items_for_
 from sampled_metrics.inputs.pair_scores import PairScores, takes_pairs
 from sampled_metrics.inputs.products import InnerProducts, ScoreFunction
 from sampled_metrics.inputs.roles import ITEM, USER, VISIT, find_roles
-from sampled_metrics.inputs.warnings import warn_about_common_item, warn_about_first_column
+from sampled_metrics.inputs.warnings import (
+    copies_of_columns,
+    copies_of_vectors,
+    warn_about_common_item,
+    warn_about_first_column,
+)
 
 _CHECKED_ROWS = 1000  # rows, evenly spaced, in which the first columns are checked
+_COMPARED_ROWS = 16  # rows, evenly spaced, in which all columns are compared
 _MIN_ROWS = 10  # fewer rows may score relevant items only by chance
 
 
@@ -56,6 +62,8 @@ class ScoreSource(NamedTuple):
         The matrix of scores if it is sparse; None for other scores.
     first_columns
         First two columns in some rows of a dense matrix; None for other scores.
+    some_rows
+        A few rows of a dense matrix; None for other scores.
     """
 
     rows: ScoreFunction
@@ -64,6 +72,7 @@ class ScoreSource(NamedTuple):
     item_ids: Any = None
     sparse_matrix: sparse.csr_array | None = None
     first_columns: Array | None = None
+    some_rows: Array | None = None
 
     def matrix(self) -> Array:
         """Return all scores at once."""
@@ -122,8 +131,14 @@ def _scores_from_matrix(matrix: Array, user_ids: Any = None, item_ids: Any = Non
             f"scores are {matrix.dtype} of shape {matrix.shape}; expected numbers, users x items"
         )
     step = max(1, len(matrix) // _CHECKED_ROWS)
+    large_step = max(1, len(matrix) // _COMPARED_ROWS)
     return ScoreSource(
-        matrix.__getitem__, matrix.shape, user_ids, item_ids, first_columns=matrix[::step, :2]
+        matrix.__getitem__,
+        matrix.shape,
+        user_ids,
+        item_ids,
+        first_columns=matrix[::step, :2],
+        some_rows=matrix[::large_step][:_COMPARED_ROWS],
     )
 
 
@@ -279,12 +294,21 @@ def count_scores(
     warn_about_first_column(
         scores.first_columns, scores.item_ids, relevant=relevant_items, seen=seen_items
     )
+    warn_all(_copies_of_items(scores))
     for name, ids, size in (("users", user_ids, n_users), ("items", item_ids, n_items)):
         if ids is not None and len(ids) != size:
             raise InputError(f"{name} has shape {ids.shape}; expected {(size,)}")
     return rank_items(
         scores.rows, relevant_items, seen_items, users=user_ids, items=item_ids, **options
     )
+
+
+def _copies_of_items(scores: ScoreSource) -> Iterator[tuple[str, str]]:
+    """Look for equal item vectors, or equal columns of a dense matrix, in main memory."""
+    if isinstance(scores.rows, InnerProducts) and not scores.rows.keeps_library:
+        yield from copies_of_vectors(to_numpy(scores.rows.items))
+    elif scores.some_rows is not None:
+        yield from copies_of_columns(scores.some_rows)
 
 
 def _require_other_scores(matrix: sparse.csr_array, relevant: Items) -> None:

@@ -13,7 +13,8 @@ import pandas as pd
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from sampled_metrics._base.array_types import Array, Float, Int
+from sampled_metrics._base.array_types import Array, Float, Floats, Int
+from sampled_metrics._base.arrays import count_copies
 from sampled_metrics._base.errors import InputError, warn_input
 from sampled_metrics.inputs.items import RELEVANT, SEEN, Items
 from sampled_metrics.inputs.roles import ITEM, USER
@@ -25,6 +26,10 @@ _MIN_SIZE = 10  # fewer users, items or rows may be alike, or complete
 _MIN_ROWS_OF_COLUMN = 50  # fewer rows may share a score
 _NEARLY_ALL = 0.9  # share of users
 _CHECKED_IDS = 1000
+# Share of the items. In an ALS of MovieLens 1M, up to 1 % of the vectors are nearly equal: those of
+# films that the same users have seen.
+_LEAST_COPIES = 0.01
+_LEAST_DISTINCT_SCORES = 8  # of 16 users; columns of fewer may be equal by chance
 _ID_SEPARATORS = r"[\s,;|/+_:'\"\[\]()-]+"  # between several ids in one cell
 
 
@@ -137,6 +142,44 @@ def warn_about_first_column(
             f"scores of item {item_id} are {first[0]:g}, {first[1]:g} and so on, and it is "
             "relevant for or seen by none; if its column holds ids of the rows, leave it out",
         )
+
+
+def copies_of_vectors(vectors: Floats) -> Iterator[tuple[str, str]]:
+    """Yield a sign that items are among the candidates more than once, if vectors are equal.
+
+    Vectors of equal numbers do not count: those of items without any event are often 0.
+    """
+    n_copies = count_copies(vectors, least_distinct=2)
+    yield from _copies(n_copies, len(vectors), "rows of the item vectors")
+
+
+def copies_of_columns(some_rows: Floats) -> Iterator[tuple[str, str]]:
+    """Yield the same sign if columns of scores are equal in some rows.
+
+    Few different scores may be equal by chance, and those of a model that ranks alike for all users
+    are equal if, for example, items have as many events.
+    """
+    if len(some_rows) < 2 or _ranks_alike(some_rows[0], some_rows[-1]):
+        return
+    columns = some_rows.T.astype(np.float64)
+    n_copies = count_copies(columns, least_distinct=_LEAST_DISTINCT_SCORES)
+    yield from _copies(n_copies, some_rows.shape[1], "columns of the scores")
+
+
+def _copies(n_copies: int, n_items: int, noun: str) -> Iterator[tuple[str, str]]:
+    if n_copies >= max(1.0, _LEAST_COPIES * n_items):
+        yield (
+            "data",
+            f"{n_copies:,} of {n_items:,} {noun} equal another: is an item among the candidates "
+            "more than once? A relevant item is tied with its own copies, and below all copies of "
+            "a better one; keep one for each item",
+        )
+
+
+def _ranks_alike(first: Floats, second: Floats) -> bool:
+    """Return whether two users' scores order the items in the same way."""
+    first_order, second_order = (np.argsort(scores, kind="stable") for scores in (first, second))
+    return np.array_equal(first_order, second_order)
 
 
 def describe_batches(row: Int, column: Int, width: int) -> str:
