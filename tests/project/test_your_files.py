@@ -1,6 +1,7 @@
 """The page "Your files": each of its blocks on a few lines of such a file, with values by hand."""
 
 import importlib.util
+import json
 import re
 from types import SimpleNamespace
 from typing import Any, NamedTuple
@@ -98,10 +99,12 @@ def test_beir(run_block):
     assert means(results) == pytest.approx({"ndcg@10": 1 / np.log2(3) / 2, "recall@10": 1 / 2})
 
 
-def test_json_lines(run_block):
-    lines = [f'{{"user_id": "{u}", "items": {items}}}\n' for u, items in LISTS.items()]
-    text = "".join(lines).replace("'", '"')
-    results = run_block("JSON, a line per user", {"lists.jsonl": text}, test=HELD_OUT)
+@pytest.mark.parametrize("users", [["u1", "u2", "u3"], [1, 2, 3], [3, 2, 1]])
+def test_json_lines(run_block, users):
+    rows = zip(users, LISTS.values(), strict=True)
+    text = "".join(json.dumps({"user_id": u, "items": items}) + "\n" for u, items in rows)
+    test = dict(zip(users, HELD_OUT.values(), strict=True))
+    results = run_block("JSON, a line per user", {"lists.jsonl": text}, test=test)
     assert means(results) == pytest.approx(RIGHT)
 
 

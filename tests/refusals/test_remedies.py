@@ -50,6 +50,8 @@ ITEMS_IN_CELLS = FRAME.groupby("user_id", as_index=False)["item_id"].agg(list)
 USERS_IN_COLUMN = pd.DataFrame(SCORES).assign(user_id=["a", "b"])
 USERS_IN_INDEX = pd.DataFrame(SCORES, index=["a", "b"])
 HELD_BY_ID = {"a": [2], "b": [0]}
+NUMBERS_IN_COLUMN = pd.DataFrame(SCORES).assign(user_id=[2, 1])  # not in order
+HELD_BY_NUMBER = {2: [2], 1: [0]}
 PREDICTIONS = np.array([0.2, 0.3, 0.1])
 TARGET = np.array([1, 0, 1])
 AMONG = np.array([[0.9, 0.1, 0.4], [0.2, 0.1, 0.4]])  # sampled ranks 1 and 2
@@ -270,6 +272,20 @@ DATA_REMEDIES = {
         ranks_evaluation(sm.Ranks.from_scores, USERS_IN_COLUMN, HELD_BY_ID),
         r"set_index\('user_id'\)",
         ranks_evaluation(sm.Ranks.from_scores, USERS_IN_COLUMN.set_index("user_id"), HELD_BY_ID),
+        RR),
+    "index of scores in a column of numbers": Remedy(
+        ranks_evaluation(sm.Ranks.from_scores, NUMBERS_IN_COLUMN, HELD_BY_NUMBER),
+        r"set_index\('user_id'\)",
+        ranks_evaluation(
+            sm.Ranks.from_scores, NUMBERS_IN_COLUMN.set_index("user_id"), HELD_BY_NUMBER),
+        RR),
+    "index of scores in a column of numbers from 1": Remedy(
+        ranks_evaluation(
+            sm.Ranks.from_scores, NUMBERS_IN_COLUMN.assign(user_id=[1, 2]), {1: [2], 2: [0]}),
+        r"set_index\('user_id'\)",
+        ranks_evaluation(
+            sm.Ranks.from_scores,
+            NUMBERS_IN_COLUMN.assign(user_id=[1, 2]).set_index("user_id"), {1: [2], 2: [0]}),
         RR),
     "index of scores by an option": Remedy(
         ranks_evaluation(sm.Ranks.from_scores, USERS_IN_COLUMN, HELD_BY_ID), "users=",

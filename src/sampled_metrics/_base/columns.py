@@ -1,6 +1,9 @@
 """Checks of columns of whole numbers and of ids; an error names the first bad row, from 1."""
 
+from typing import Any
+
 import numpy as np
+import pandas as pd
 from numpy.typing import ArrayLike
 
 from sampled_metrics._base.array_types import Bool, Float, Ids, Int
@@ -43,6 +46,49 @@ def unique_ids(name: str, values: ArrayLike, rows: int) -> Ids:
     ids = id_column(name, values, rows)
     require_unique(name, ids)
     return ids
+
+
+def index_ids(table: object) -> Any:
+    """Return the ids in the index of a Series or DataFrame; None if it only numbers the rows.
+
+    Only `RangeIndex(0, n)` without a name numbers rows: pandas also makes a `RangeIndex` of evenly
+    spaced ids, such as 1, 2, 3, and of the rows of a slice.
+
+    Examples
+    --------
+    >>> index_ids(pd.Series([0.3, 0.9]))
+    >>> index_ids(pd.Series([0.3, 0.9], index=pd.RangeIndex(1, 3)))
+    RangeIndex(start=1, stop=3, step=1)
+    """
+    return _ids_of_axis(getattr(table, "index", None))
+
+
+def column_ids(frame: pd.DataFrame) -> Any:
+    """Return the names of the columns of a DataFrame as ids; None if they are only numbered."""
+    return _ids_of_axis(frame.columns)
+
+
+def _ids_of_axis(axis: Any) -> Any:
+    is_unnamed_range = isinstance(axis, pd.RangeIndex) and axis.name is None
+    if is_unnamed_range and axis.equals(pd.RangeIndex(len(axis))):
+        return None
+    return axis
+
+
+def refuse_numbered_series(name: str, data: object, row_ids: Any) -> None:
+    """Raise InputError for a Series numbered from 0 if rows have these numbers as ids, shuffled.
+
+    It may be in the order of the rows, or by id.
+    """
+    if not isinstance(data, pd.Series) or index_ids(data) is not None or row_ids is None:
+        return
+    ids = np.asarray(row_ids)
+    numbers = np.arange(len(data))
+    if np.array_equal(np.sort(ids), numbers) and not np.array_equal(ids, numbers):
+        raise InputError(
+            f"{name} is numbered from 0, and users have these ids in another order; pass "
+            f"{name}.rename_axis('user_id') by user, or {name}.to_numpy() in the order of rows"
+        )
 
 
 def require_unique(name: str, ids: Ids) -> None:

@@ -14,7 +14,7 @@ from numpy.typing import ArrayLike
 from sampled_metrics._base.arguments import ALL_CORES, check_arguments
 from sampled_metrics._base.array_types import Ids, Int
 from sampled_metrics._base.arrays import concatenate_ranges, first_duplicate, run_starts
-from sampled_metrics._base.columns import integer_array, require_all
+from sampled_metrics._base.columns import index_ids, integer_array, require_all
 from sampled_metrics._base.conversion import keeps_own_library, numeric_array, to_numpy
 from sampled_metrics._base.defaults import DEFAULT_CONFIDENCE, DEFAULT_METRICS, Names
 from sampled_metrics._base.errors import InputError, warn_all, warn_input
@@ -22,7 +22,12 @@ from sampled_metrics._base.visits import row_unit_ids, unit_kind, users_and_visi
 from sampled_metrics.evaluation.correct import Corrected, correct
 from sampled_metrics.evaluation.evaluate import Evaluated, evaluate
 from sampled_metrics.evaluation.results import Results, keep_warnings
-from sampled_metrics.inputs.row_counts import RowCounts, count_in_rows, held_out_positions
+from sampled_metrics.inputs.row_counts import (
+    RowCounts,
+    count_in_rows,
+    held_out_positions,
+    positive_by_row,
+)
 from sampled_metrics.inputs.samples import SampledCounts
 from sampled_metrics.inputs.warnings import candidates_seen, describe_batches
 from sampled_metrics.metrics import parse_measures
@@ -149,7 +154,11 @@ class RankMeter:
         if scores is None:
             counts, n_negatives = self._count_ranks(to_numpy(ranks))
         else:
-            counts, n_negatives = self._count_scores(scores, to_numpy(positive))
+            row_ids = users
+            if users is None and isinstance(scores, pd.DataFrame):
+                row_ids = index_ids(scores)
+            columns = positive_by_row(positive, row_ids)
+            counts, n_negatives = self._count_scores(scores, to_numpy(columns))
         ids = row_unit_ids(to_numpy(users), to_numpy(visits), counts.candidates.size)
         self._add(_Batch(counts, ids, n_negatives), "batches")
 

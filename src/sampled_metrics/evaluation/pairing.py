@@ -10,7 +10,7 @@ import numpy as np
 from sampled_metrics._base.array_types import Int
 from sampled_metrics._base.errors import InputError, format_value, reading, warn_input
 from sampled_metrics.inputs.items import RELEVANT, SEEN, read_item_table
-from sampled_metrics.inputs.tables import Table, as_table
+from sampled_metrics.inputs.tables import Table, as_table, ranks_by_user
 from sampled_metrics.intervals.groups import common_users
 from sampled_metrics.ranks import Ranks, SampledRanks
 from sampled_metrics.ranks.data import Reading
@@ -98,7 +98,7 @@ def _read_table(value: Any, options: Reading) -> Any:
     has_kind = options.positive is not None or options.n_negatives is not None
     if has_kind or isinstance(value, Ranks | SampledRanks):
         return value
-    table = as_table(value)
+    table = as_table(ranks_by_user(value, "rank", options.relevant))
     return value if table is None else table
 
 

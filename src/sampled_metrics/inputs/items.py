@@ -28,7 +28,7 @@ from sampled_metrics._base.arrays import (
     select_rows,
     sorted_unique,
 )
-from sampled_metrics._base.columns import integer_array
+from sampled_metrics._base.columns import integer_array, refuse_numbered_series
 from sampled_metrics._base.conversion import (
     arrow_column_to_array,
     is_arrow_table,
@@ -627,6 +627,7 @@ def items_for_scores(
     with reading(data):
         table = read_item_table(data, name)
         if table is None:
+            refuse_numbered_series(name, data, user_ids)
             return items_by_position(data, name, size)
         if user_ids is not None and are_visit_ids(user_ids):
             return _items_for_visits(table, name, size, user_ids, item_ids, min_relevance)
@@ -667,6 +668,8 @@ def _axis_positions(table: Table, column: str, ids: Ids | None, size: int) -> In
     if ids is not None:
         return table.positions(column, ids, "an id of the scores")
     expected = "numbers of rows or columns of the scores, from 0"
+    if column == USER and table.is_by_user:
+        expected += " (of a Series in the order of rows pass its to_numpy())"
     numbers = table.whole_numbers(column, 0, size - 1, expected)
     n_distinct = sorted_unique(numbers).size
     is_nearly_all = n_distinct >= _MIN_USERS and size - n_distinct <= max(1, size // 10)
@@ -795,6 +798,7 @@ def _items_by_row(data: Any, name: str, unit_ids: pa.Array, by_row: bool) -> Ite
     if not n_rows:
         return items
     if by_row:
+        refuse_numbered_series(name, data, arrow_to_numpy(unit_ids))
         if n_rows != len(unit_ids):
             raise InputError(
                 f"{name}: found {n_rows} rows; expected {len(unit_ids)}, the ids of each row of "

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any, NamedTuple
 
 import numpy as np
+import pandas as pd
 import pyarrow as pa
 from numpy.typing import ArrayLike
 
@@ -18,7 +19,7 @@ from sampled_metrics._base.arrays import (
     select_rows,
     sorted_unique,
 )
-from sampled_metrics._base.columns import require_all, require_unique
+from sampled_metrics._base.columns import index_ids, require_all, require_unique
 from sampled_metrics._base.conversion import numeric_array, to_array, to_numpy
 from sampled_metrics._base.defaults import MAX_ITEMS
 from sampled_metrics._base.errors import (
@@ -144,6 +145,7 @@ def lists_from_arrays(
     visits: ArrayLike | None = None,
 ) -> Lists:
     """Take ids of the best items, users x K, best first or by scores; -1 or None ends a list."""
+    users = _users_of_rows(ids, scores, users)
     items = _pad_lists(ids, None)
     is_item = _find_items(items)
     if scores is not None:
@@ -182,6 +184,20 @@ def lists_from_arrays(
     if scores is None:
         _warn_if_ids_are_sorted(lists)
     return lists
+
+
+def _users_of_rows(ids: Any, scores: Any, users: ArrayLike | None) -> Any:
+    """Return ids of users from the option or, without it, from the index of a DataFrame."""
+    indexes = [index_ids(data) for data in (ids, scores) if isinstance(data, pd.DataFrame)]
+    for index in indexes:
+        if users is None:
+            users = index
+        elif index is not None and not np.array_equal(index, to_array("users", users)):
+            raise InputError(
+                "ids, scores and users name different rows; expected the same users in the same "
+                "order, or arrays (to_numpy())"
+            )
+    return users
 
 
 def _warn_if_ids_are_sorted(lists: Lists) -> None:

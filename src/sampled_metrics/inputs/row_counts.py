@@ -5,12 +5,14 @@ from __future__ import annotations
 from typing import Any, NamedTuple
 
 import numpy as np
+import pandas as pd
 from numpy.typing import ArrayLike
 from scipy import sparse
 
 from sampled_metrics._base.arguments import ALL_CORES, check_arguments, n_threads
 from sampled_metrics._base.array_types import Int
 from sampled_metrics._base.arrays import CACHE_ENTRIES, blocks, count_by_score
+from sampled_metrics._base.columns import index_ids, refuse_numbered_series
 from sampled_metrics._base.conversion import (
     arrow_column_to_array,
     numeric_array,
@@ -196,6 +198,26 @@ def _score_error(
         f"the score in column {first} is {values[first]}; expected finite numbers{remedy}",
         row=bad_row + 1,
     )
+
+
+def positive_by_row(positive: Any, row_ids: Any) -> Any:
+    """Return a Series of columns in the order of the rows of scores; other data as it is.
+
+    Rows without ids (`row_ids` is None) are numbered from 0, one for each entry.
+    """
+    refuse_numbered_series("positive", positive, row_ids)
+    ids = index_ids(positive) if isinstance(positive, pd.Series) else None
+    if ids is None:
+        return positive
+    rows = pd.Index(np.arange(len(ids)) if row_ids is None else row_ids)
+    if ids.equals(rows):
+        return positive.to_numpy()
+    if not (ids.is_unique and rows.isin(ids).all()):
+        raise InputError(
+            "the index of positive differs from the ids of the rows of scores; expected the same "
+            "ids, or positive.to_numpy() in the order of the rows"
+        )
+    return positive.loc[rows].to_numpy()
 
 
 def held_out_positions(positive: ArrayLike, shape: tuple[int, ...]) -> tuple[Int, Int]:

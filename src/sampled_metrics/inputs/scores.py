@@ -16,7 +16,7 @@ from scipy import sparse
 
 from sampled_metrics._base.arguments import is_function, whole_number
 from sampled_metrics._base.array_types import Array, Ids
-from sampled_metrics._base.columns import unique_ids
+from sampled_metrics._base.columns import column_ids, index_ids, unique_ids
 from sampled_metrics._base.conversion import (
     arrow_column_to_array,
     is_arrow_table,
@@ -35,6 +35,7 @@ from sampled_metrics.inputs.items import RELEVANT, SEEN, Items, Size, items_for_
 from sampled_metrics.inputs.pair_scores import PairScores, takes_pairs
 from sampled_metrics.inputs.products import InnerProducts, ScoreFunction
 from sampled_metrics.inputs.roles import ITEM, USER, VISIT, find_roles
+from sampled_metrics.inputs.tables import is_by_user
 from sampled_metrics.inputs.warnings import (
     copies_of_columns,
     copies_of_vectors,
@@ -91,8 +92,8 @@ def read_array(data: Any, noun: str = "ranks, lists or scores") -> ScoreSource |
     """Read numbers of users x items as scores, and numbers of one dimension as an array.
 
     Data is an array of any library, a list, a column, a sparse matrix (what it does not store is
-    0), a DataFrame (whose index and columns are ids unless they are running numbers), or a file,
-    which errors call `noun`: `.npy`, or `.npz` with the array `scores` and maybe ids.
+    0), a DataFrame (whose index and columns are ids unless they number rows and columns from 0),
+    or a file, which errors call `noun`: `.npy`, or `.npz` with the array `scores` and maybe ids.
     """
     if isinstance(data, ScoreSource):
         return data
@@ -114,8 +115,8 @@ def read_array(data: Any, noun: str = "ranks, lists or scores") -> ScoreSource |
     if is_arrow_table(data):
         frame = data if isinstance(data, pd.DataFrame) else pa.table(data).to_pandas()
         _refuse_id_column(frame, "scores", "users= or items=")
-        ids = (None if isinstance(axis, pd.RangeIndex) else axis for axis in frame.axes)
-        return _scores_from_matrix(numeric_array(frame, "scores"), *ids)
+        matrix = numeric_array(frame, "scores")
+        return _scores_from_matrix(matrix, index_ids(frame), column_ids(frame))
     if keeps_own_library(data) and data.ndim == 2:
         return ScoreSource(partial(take_rows, data), tuple(data.shape))
     is_column = _n_dimensions(data) == 1
@@ -145,8 +146,8 @@ def _scores_from_matrix(matrix: Array, user_ids: Any = None, item_ids: Any = Non
 def scores_from_vectors(users: ArrayLike, items: ArrayLike) -> ScoreSource:
     """Take the inner products of user vectors and item vectors as scores.
 
-    The index of a DataFrame holds ids unless it is running numbers. Vectors of 32 bits or fewer are
-    multiplied in float32, and close products compared in float64.
+    The index of a DataFrame holds ids unless it numbers rows from 0. Vectors of 32 bits or fewer
+    are multiplied in float32, and close products compared in float64.
     """
     user_ids = _vector_ids("users", users)
     item_ids = _vector_ids("items", items)
@@ -181,8 +182,7 @@ def _vector_ids(name: str, vectors: Any) -> Any:
     if not is_arrow_table(vectors):
         return None
     _refuse_id_column(vectors, f"vectors of {name}", f"{name}= to Ranks.from_factors")
-    index = getattr(vectors, "index", None)
-    return None if isinstance(index, pd.RangeIndex) else index
+    return index_ids(vectors)
 
 
 def _refuse_id_column(table: Any, noun: str, argument: str) -> None:
@@ -207,15 +207,16 @@ def _count_users(relevant: Any, users: ArrayLike | None = None) -> int:
     """Return the number of users.
 
     It is the length of `relevant` if that has one entry or row for each user, as a list, an array
-    or a sparse matrix has, and else the length of `users`. A table or a dictionary of relevant
-    items does not tell the number, as it may lack users.
+    or a sparse matrix has, and else the length of `users`. A table, a dictionary or a Series by
+    user does not tell the number, as it may lack users.
     """
+    has_rows = not (is_arrow_table(relevant) or is_by_user(relevant))
     if isinstance(relevant, Sequence) and not isinstance(relevant, str):
         return len(relevant)
     relevant = arrow_column_to_array(relevant)
     if isinstance(relevant, list):
         return len(relevant)
-    if _n_dimensions(relevant) > 0 and not is_arrow_table(relevant):
+    if _n_dimensions(relevant) > 0 and has_rows:
         return int(relevant.shape[0])
     if users is not None:
         return to_array("users", users).size

@@ -23,6 +23,7 @@ from scipy import sparse
 
 from sampled_metrics._base.array_types import Array, Bool, Codes, Float, Floats, Ids, Int
 from sampled_metrics._base.arrays import order_preserving_floats
+from sampled_metrics._base.columns import index_ids
 from sampled_metrics._base.conversion import is_arrow_table, rows_to_frame, to_numpy
 from sampled_metrics._base.errors import (
     InputError,
@@ -463,12 +464,23 @@ def is_by_user(data: object) -> bool:
     if isinstance(data, Table):
         return data.is_by_user
     if isinstance(data, pd.Series):
-        return not isinstance(data.index, pd.RangeIndex)
+        return index_ids(data) is not None
     if not isinstance(data, Mapping) or sparse.issparse(data):
         return False
     roles = set(find_roles(list(data))) if all(isinstance(key, str) for key in data) else set()
     is_columns = {USER, ITEM} <= roles or {"score", "label"} <= roles
     return not (is_columns or roles & {"rank", "n_better", "sampled_rank"})
+
+
+def ranks_by_user(data: Any, name: str, relevant: Any) -> Any:
+    """Return a Series of numbers by user as a table of ranks with the column `name`.
+
+    Return other data unchanged, and items by user, which need the relevant ones.
+    """
+    is_series = isinstance(data, pd.Series) and is_by_user(data)
+    if relevant is not None or not is_series or data.dtype.kind not in "iuf":
+        return data
+    return read_table({USER: data.index, name: data.to_numpy()}, "ranks")
 
 
 def as_table(

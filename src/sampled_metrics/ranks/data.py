@@ -39,7 +39,7 @@ from sampled_metrics.inputs.scores import (
     scores_from_function,
     scores_from_vectors,
 )
-from sampled_metrics.inputs.tables import Table, as_table, read_table
+from sampled_metrics.inputs.tables import Table, as_table, ranks_by_user, read_table
 from sampled_metrics.ranks.rank_tables import COUNT_COLUMNS
 from sampled_metrics.ranks.ranks import Ranks
 from sampled_metrics.ranks.sampled import SampledRanks
@@ -237,6 +237,7 @@ class Reading:
                 require_same(name, value, name, getattr(data, name))
             return data
         refuse_vectors(data, "`evaluate` takes them")
+        data = ranks_by_user(data, "sampled_rank", self.relevant)
         form: Any = as_table(data, "sampled ranks")
         if form is None and _is_pair_of_matrices(data):
             raise InputError(
@@ -287,7 +288,7 @@ def read_data(data: Data, relevant: ItemsByUser | None = None, n_items: int | No
     """
     if isinstance(data, Ranks | SampledRanks | Table | Lists | ScoreSource):
         return data
-    table = as_table(data)
+    table = as_table(ranks_by_user(data, "rank", relevant))
     if table is not None:
         return table
     if _is_pair_of_matrices(data):

@@ -296,8 +296,8 @@ class Ranks:
     ) -> Self:
         """Rank by inner products of vectors of users and items, in blocks of users.
 
-        The index of a DataFrame of vectors holds ids, unless it is a RangeIndex. Options are those
-        of `from_scores`.
+        The index of a DataFrame of vectors holds ids, unless it numbers rows from 0 (an unnamed
+        `RangeIndex(0, n)`). Options are those of `from_scores`.
         """
         return cls.from_scores(
             scores_module.scores_from_vectors(user_vectors, item_vectors), relevant, **options

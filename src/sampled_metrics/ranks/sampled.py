@@ -23,7 +23,7 @@ from sampled_metrics._base.visits import join_ids, row_unit_ids, split_ids, user
 from sampled_metrics.inputs import samples
 from sampled_metrics.inputs.items import relevant_rows
 from sampled_metrics.inputs.roles import ITEM, USER, VISIT, NamesByRole, naming
-from sampled_metrics.inputs.row_counts import count_in_rows, pad_rows
+from sampled_metrics.inputs.row_counts import count_in_rows, pad_rows, positive_by_row
 from sampled_metrics.inputs.samples import SampledCounts, ScoredPairs
 from sampled_metrics.inputs.scores import read_scores
 from sampled_metrics.inputs.tables import Table, arrow_to_numpy, read_table
@@ -187,6 +187,8 @@ class SampledRanks:
             names = list(table.item_ids)
             if positive in names:
                 positive = names.index(positive)
+        row_ids = table.user_ids if users is None else users
+        positive = positive_by_row(positive, row_ids)
         counts = count_in_rows(table.matrix(), positive, missing=missing)
         # Rows of a file are named by ids; the index of a DataFrame may be arbitrary.
         if users is None and isinstance(scores, str | Path):
