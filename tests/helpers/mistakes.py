@@ -62,7 +62,8 @@ def outcome(call: Callable[[], Any], right: float) -> str:
             return "refused"
     messages = full_messages(caught)
     if messages:
-        return "warned" if list(result.notes) == messages else "not in the notes"
+        noted = [note for note in result.notes if note in messages]  # and how data was read
+        return "warned" if noted == messages else "not in the notes"
     if not np.isnan(right) and is_right(result, right):
         return "right"
     return "silent"

@@ -113,7 +113,7 @@ def test_meter_and_evaluate_match_numpy(library):
     assert list(sm.evaluate(scores, METRICS, relevant=HELD_OUT)) == expected
     meter = sm.RankMeter(METRICS)
     for rows in (slice(0, 30), slice(30, USERS)):
-        meter.update(scores[rows, :], positive=HELD_OUT[rows] - ITEMS)
+        meter.update(scores[rows, :], positive=HELD_OUT[rows])
     assert list(meter.compute()) == expected
     finite = np.where(np.isfinite(SCORES), SCORES, -9.0)
     among = sm.RankMeter(METRICS, n_items=400)
@@ -121,6 +121,23 @@ def test_meter_and_evaluate_match_numpy(library):
     assert list(among.compute()) == list(
         sm.correct(finite, METRICS, positive=HELD_OUT, n_items=400)
     )
+
+
+@pytest.mark.usefixtures("_on_device")
+@pytest.mark.parametrize("library", LIBRARIES)
+def test_rows_without_target_are_dropped_as_in_numpy(library):
+    targets = np.where(np.arange(USERS) % 3 == 0, -100, HELD_OUT)
+    has_target = targets >= 0
+    scores = LIBRARIES[library](SCORES)
+    expected = list(sm.evaluate(SCORES[has_target], METRICS, relevant=HELD_OUT[has_target]))
+    forms = [targets, targets[:, None]]
+    if library != "gradients":  # which whole numbers do not have
+        forms.append(LIBRARIES[library](targets, "int64"))
+    for positive in forms:
+        meter = sm.RankMeter(METRICS)
+        meter.update(scores, positive=positive)
+        assert list(meter.compute()) == expected
+        assert list(sm.evaluate(scores, METRICS, relevant=positive)) == expected
 
 
 @pytest.mark.usefixtures("_on_device")

@@ -73,7 +73,7 @@ def test_user_may_have_no_one_or_several_items(relevant):
 
 
 @pytest.mark.parametrize(
-    ("lists", "row"), [([[0], [1], [2]], None), ([[0], [3]], 2), ([[-1], [1]], 1)]
+    ("lists", "row"), [([[0], [1], [2]], None), ([[0], [3]], 2), ([[-2], [1]], 1)]
 )
 def test_list_out_of_bounds_is_refused(lists, row):
     with pytest.raises(sm.InputError) as caught:

@@ -217,7 +217,7 @@ def test_lists_of_different_lengths_match_printed_values():
     result = values_by_metric(shuffled, metrics, relevant=true, missing="last")
     printed = [0.38172, 0.23613, 0.26666, 0.37777]
     assert list(result.values()) == pytest.approx(printed, abs=1e-5)
-    filled = {user: (items + [-1 - k for k in range(10)])[:10] for user, items in PREDICTED.items()}
+    filled = {user: (items + [-2 - k for k in range(10)])[:10] for user, items in PREDICTED.items()}
     assert result == values_by_metric(filled, metrics, relevant=true)
     with pytest.raises(sm.InputError, match="missing"):
         sm.evaluate(shuffled, "ndcg@10", relevant=true)

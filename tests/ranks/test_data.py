@@ -332,7 +332,7 @@ def test_rank_infinite_products():
             rank((user, items), None, [0])
 
 
-@pytest.mark.parametrize("item", [-2, -1, 4, 5])
+@pytest.mark.parametrize("item", [-3, -2, 4, 5])
 @pytest.mark.parametrize("name", ["relevant", "seen"])
 def test_rank_unknown_items_are_refused(name, item):
     items = {"relevant": [[1], [2]], "seen": [[3], [3]], name: [[3], [item]]}
@@ -365,7 +365,7 @@ def test_correct_wrong_positive_is_refused(positive):
 
 
 @pytest.mark.parametrize(
-    ("positive", "ranks"), [(0, [1, 3]), (-1, [5, 2]), ([0, -1], [1, 2]), (4, [5, 2])]
+    ("positive", "ranks"), [(0, [1, 3]), (-1, [5, 2]), ([0, 4], [1, 2]), (4, [5, 2])]
 )
 def test_correct_positive_by_hand(positive, ranks):
     scores = np.array([[9.0, 5.0, 4.0, 3.0, 1.0], [6.0, 9.0, 1.0, 2.0, 8.0]])

@@ -75,7 +75,7 @@ def test_wrong_positive_column_is_refused(scores, positive, pattern):
     assert re.search(pattern, refusal_message(call))
 
 
-@pytest.mark.parametrize("positive", [0, -2, [0, 0, 0], [-2, 0, -2]])
+@pytest.mark.parametrize("positive", [0, -2, [0, 0, 0], [[0], [0], [0]]])
 def test_two_columns_count_one_negative(positive):
     scores = np.array([[2.0, 1.0], [1.0, 1.0], [0.0, 1.0]])
     result = count_in_rows(scores, np.array(positive))

@@ -142,7 +142,7 @@ def count_by_score(users: Int | Codes, score: Floats | Int) -> tuple[Int, Int]:
     descending = score[order]
     is_new_user = user[1:] != user[:-1]
     is_new_score = descending[1:] != descending[:-1]
-    level_starts = np.flatnonzero(np.append(True, is_new_user | is_new_score))
+    level_starts = np.flatnonzero(np.append(score.size > 0, is_new_user | is_new_score))
     level_sizes = np.diff(level_starts, append=score.size)
     position = concatenate_ranges(0, np.bincount(users))  # among the user's rows
     n_better = np.empty(score.size, np.int64)

@@ -4,7 +4,7 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
-from numpy.typing import ArrayLike
+from numpy.typing import ArrayLike, NDArray
 
 from sampled_metrics._base.array_types import Bool, Float, Ids, Int
 from sampled_metrics._base.arrays import first_duplicate
@@ -12,6 +12,11 @@ from sampled_metrics._base.conversion import to_array
 from sampled_metrics._base.errors import InputError, format_value
 
 _LARGEST = np.iinfo(np.int64).max
+# Numbers that stand for no item and no target: pandas.factorize writes -1 for an unknown value,
+# faiss fills up lists with it; loss functions of PyTorch ignore targets of -100.
+NO_ITEM = (-1, -100)
+NO_LABEL = -100  # grades of -1 and -2 are those of items that are not relevant
+NO_ITEM_NAMES = " or ".join(map(str, NO_ITEM))  # in messages
 
 
 def integer_array(name: str, values: ArrayLike, is_column: bool = False) -> Int:
@@ -24,6 +29,17 @@ def integer_array(name: str, values: ArrayLike, is_column: bool = False) -> Int:
     if array.dtype.kind == "u" and array.max(initial=0) > _LARGEST:
         raise InputError(f"{name} holds {array.max()}, too large for int64")
     return array.astype(np.int64)
+
+
+def is_no_item(ids: NDArray[Any]) -> Bool:
+    """Mark the numbers that stand for no item, see `NO_ITEM`; texts are ids.
+
+    Examples
+    --------
+    >>> is_no_item(np.array([7, -1, -100, -2]))
+    array([False,  True,  True, False])
+    """
+    return np.isin(ids, NO_ITEM) if ids.dtype.kind in "iu" else np.zeros(ids.shape, bool)
 
 
 def id_column(name: str, values: ArrayLike, rows: int) -> Ids:

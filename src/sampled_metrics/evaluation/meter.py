@@ -13,7 +13,12 @@ from numpy.typing import ArrayLike
 
 from sampled_metrics._base.arguments import ALL_CORES, check_arguments
 from sampled_metrics._base.array_types import Ids, Int
-from sampled_metrics._base.arrays import concatenate_ranges, first_duplicate, run_starts
+from sampled_metrics._base.arrays import (
+    concatenate_ranges,
+    first_duplicate,
+    run_starts,
+    select_rows,
+)
 from sampled_metrics._base.columns import index_ids, integer_array, require_all
 from sampled_metrics._base.conversion import keeps_own_library, numeric_array, to_numpy
 from sampled_metrics._base.defaults import DEFAULT_CONFIDENCE, DEFAULT_METRICS, Names
@@ -26,6 +31,7 @@ from sampled_metrics.inputs.row_counts import (
     RowCounts,
     count_in_rows,
     held_out_positions,
+    note_rows_without_target,
     positive_by_row,
 )
 from sampled_metrics.inputs.samples import SampledCounts
@@ -117,6 +123,7 @@ class RankMeter:
     def reset(self) -> None:
         """Remove all batches."""
         self._batches: list[_Batch] = []
+        self._n_dropped = 0  # rows without a held-out item
         self._is_merged = False  # whether the rows of other processes are included
 
     def update(
@@ -138,8 +145,9 @@ class RankMeter:
             they have fewer columns than its `n_items`, and else for those of all items. Among
             scores of all items, -inf marks an item that is not a candidate, such as a seen item.
         positive
-            Column of the held-out item, one for all rows or one per row; or labels with the shape
-            of the scores, 1 for the held-out items of a row.
+            Column of the held-out item, one for all rows (-1 for the last) or one per row, where
+            -1 or -100 marks a row without one, which is dropped; or labels with the shape of the
+            scores, 1 for the held-out items of a row.
         ranks
             Ranks, counted from 1, instead of scores; shape (rows,).
         users
@@ -160,7 +168,11 @@ class RankMeter:
             columns = positive_by_row(positive, row_ids)
             counts, n_negatives = self._count_scores(scores, to_numpy(columns))
         ids = row_unit_ids(to_numpy(users), to_numpy(visits), counts.candidates.size)
-        self._add(_Batch(counts, ids, n_negatives), "batches")
+        is_kept = counts.has_target
+        self._n_dropped += int(np.count_nonzero(~is_kept))
+        if is_kept.any():
+            batch = _Batch(counts.with_target(), select_rows(ids, is_kept), n_negatives)
+            self._add(batch, "batches")
 
     def merge(self, *others: Self) -> Self:
         """Add the rows of other meters, such as those of other processes, and return this meter.
@@ -174,6 +186,7 @@ class RankMeter:
                 other_value = getattr(other, name)
                 if value != other_value:
                     raise InputError(f"meters differ in {name}: {value} and {other_value}")
+            self._n_dropped += other._n_dropped
             n_meters = 1 + max((batch.meter for batch in self._batches), default=0)
             for batch in [*other._batches]:
                 self._add(batch._replace(meter=n_meters + batch.meter), "meters")
@@ -275,6 +288,7 @@ class RankMeter:
                 "compute(sync=True) in each process",
             )
         ranks = self.ranks()
+        note_rows_without_target(self._n_dropped)
         if isinstance(ranks, SampledRanks):
             return correct(ranks, self.metrics, confidence=self.confidence)
         ties = "expected" if self.ties is None else self.ties

@@ -28,7 +28,13 @@ from sampled_metrics._base.arrays import (
     select_rows,
     sorted_unique,
 )
-from sampled_metrics._base.columns import integer_array, refuse_numbered_series
+from sampled_metrics._base.columns import (
+    NO_ITEM_NAMES,
+    NO_LABEL,
+    integer_array,
+    is_no_item,
+    refuse_numbered_series,
+)
 from sampled_metrics._base.conversion import (
     arrow_column_to_array,
     is_arrow_table,
@@ -223,12 +229,64 @@ def read_item_table(data: object, name: str) -> Table | None:
     table = as_table(data, f"{name} items (user_id, item_id)", name, "relevance", QRELS)
     if table is not None:
         table.require(table.unit_columns()[0], ITEM)
-    elif is_arrow_table(data):
+        return _drop_padding(table, name)
+    if is_arrow_table(data):
         names = format_names(to_arrow_table(data, Path(name), name).column_names)
         raise InputError(
             f"{name}: found columns {names}; expected user_id and item_id; "
             "other names by columns={'user': NAME, 'item': NAME} (--column user=NAME), and of a "
             "matrix the array"
+        )
+    return None
+
+
+def _drop_padding(table: Table, name: str) -> Table:
+    """Drop the rows without an item; note the users who then have no relevant one."""
+    is_item = table.has_item()
+    if is_item.all():
+        return table
+    if not is_item.any() and name == RELEVANT:
+        raise InputError(
+            f"all relevant items are {NO_ITEM_NAMES}, which mark none; expected ids of items",
+            path=table.path,
+        )
+    if name == RELEVANT:
+        user, user_ids = table.units()
+        n_left = sorted_unique(user[is_item].astype(np.int64)).size
+        _note_users_without_item(len(user_ids) - n_left)
+    return table.take(is_item)
+
+
+def _note_users_without_item(n_users: int) -> None:
+    """Note how many users are dropped because their relevant items are unknown."""
+    if n_users:
+        users = "1 user" if n_users == 1 else f"{n_users:,} users"
+        note_meaning(
+            RELEVANT, f"no item: {NO_ITEM_NAMES} of {users} without other items, who are dropped"
+        )
+
+
+def candidate_rows(table: Table) -> Table:
+    """Return a table of scored pairs without the rows that are no candidates, and note them.
+
+    Such rows have no item (-1 or -100), or a label of -100.
+    """
+    n_rows = len(table)
+    if ITEM in table.columns:
+        table = table.take(table.has_item())
+    if "label" in table.columns:
+        table = table.take(table.has_label())
+    n_dropped = n_rows - len(table)
+    if not len(table):
+        raise InputError(
+            f"no candidates: all rows have {ITEM} {NO_ITEM_NAMES}, or label {NO_LABEL}",
+            path=table.path,
+        )
+    if n_dropped:
+        rows = "1 row" if n_dropped == 1 else f"{n_dropped:,} rows"
+        note_meaning(
+            str(table.path),
+            f"no candidates: {rows} of {ITEM} {NO_ITEM_NAMES}, or label {NO_LABEL}",
         )
     return table
 
@@ -277,6 +335,12 @@ def relevant_rows(table: Table) -> tuple[RowSelection, Float | None]:
     if "label" not in table.columns:
         return slice(None), None
     label = table.finite_numbers("label")
+    table.refuse(
+        "label",
+        label == NO_LABEL,
+        label,
+        f"labels of candidates; {NO_LABEL} marks none: rank without these rows, and drop them",
+    )
     rows = np.flatnonzero(label > 0.0)
     if not rows.size:
         raise InputError("no label above 0; expected relevant items", path=table.path)
@@ -326,6 +390,15 @@ def _read_grades(table: Table, name: str, min_relevance: float) -> Float | None:
         warn_input(
             name, "rating is not read; give min_relevance (--min-relevance) to use it as grade"
         )
+    if grades is not None:
+        is_ignored = grades == NO_LABEL
+        table.refuse(
+            str(column),
+            is_ignored,
+            grades,
+            f"grades; {NO_LABEL} marks no candidate ({np.count_nonzero(is_ignored):,} rows): drop "
+            "these rows, and pass their users and items as seen beside scores of all items",
+        )
     if grades is None or (grades > 0.0).all():
         for other, values in table.unknown_columns.items():
             if _could_be_label(decode_categories(values)):
@@ -362,7 +435,7 @@ def require_distinct_pairs(table: Table, user: Codes | Int, item: Codes | Int) -
     ids = [
         f"{noun} {table.ids(name)[row]}" for name, noun in nouns.items() if name in table.columns
     ]
-    raise table.error_at(row, f"duplicate of row {first + 1} ({', '.join(ids)})")
+    raise table.error_at(row, f"duplicate of row {table.row_number(first)} ({', '.join(ids)})")
 
 
 # ---- Rows: arrays, lists and matrices
@@ -387,8 +460,9 @@ def items_by_position(data: Any, name: str, size: Size | None = None) -> Items:
     """Return items by the rows and columns of a matrix, whose size may be known.
 
     Data may be a matrix, users x items, whose nonzeros are the items; a list of columns for each
-    user; or, for relevant items, one column for each user, with -1 or None for none. A matrix may
-    be in a file. An array with one column for each user may have a second axis of length 1.
+    user; or, for relevant items, one column for each user, with -1, -100 or None for none. A
+    matrix may be in a file. An array with one column for each user may have a second axis of
+    length 1.
     """
     rows = _open_rows(data, name)
     if isinstance(rows, list | tuple):
@@ -412,7 +486,9 @@ def items_by_position(data: Any, name: str, size: Size | None = None) -> Items:
     if rows.dtype.kind == "f":
         raise InputError(f"{name} has dtype {rows.dtype}; expected integers; {INTEGER_REMEDY}")
     item = integer_array(name, rows)
-    user = np.flatnonzero(item != -1)
+    is_none = is_no_item(item)
+    user = np.flatnonzero(~is_none)
+    _note_users_without_item(int(np.count_nonzero(is_none)))
     size = size or (item.size, int(item.max(initial=-1)) + 1)
     items = _items_at(user, item[user], name, size)
     return items._replace(name=HELD_OUT) if user.size == item.size else items
@@ -430,6 +506,11 @@ def _items_of_matrix(matrix: Any, name: str, size: Size | None) -> Items:
         raise InputError(f"{name} has numbers that are not finite; expected finite numbers")
     grades = None
     if name not in UNGRADED:
+        if (table.data == NO_LABEL).any():
+            raise InputError(
+                f"{name} has grades of {NO_LABEL}, which mark no candidates; pass "
+                "np.maximum(grades, 0), and grades == -100 as seen, or among other seen items"
+            )
         table.data = np.maximum(table.data, 0)
         table.eliminate_zeros()
         grades = nontrivial_grades(table.data.astype(np.float64))
@@ -438,11 +519,16 @@ def _items_of_matrix(matrix: Any, name: str, size: Size | None) -> Items:
 
 
 def _items_of_lists(lists: Sequence[Any], name: str, size: Size | None) -> Items:
-    """Take a list of columns for each user."""
+    """Take a list of columns for each user; -1 and -100 are padding."""
     if size is not None and len(lists) != size[0]:
         raise InputError(f"{name}: found lists of {len(lists)} users; expected {size[0]}")
     user, values = _explode(lists)
     item = integer_array(name, values, is_column=True)
+    is_item = ~is_no_item(item)
+    if name == RELEVANT:
+        n_users = np.unique(user).size - np.unique(user[is_item]).size
+        _note_users_without_item(n_users)
+    user, item = user[is_item], item[is_item]
     if size is None and _have_equal_lengths(lists):
         first = item[np.diff(user, prepend=-1) > 0]
         if (first[1:] >= first[:-1]).all() and np.unique(item).size > _MAX_GRADES:
@@ -478,7 +564,7 @@ def _items_at(user: Int, item: Int, name: str, size: Size) -> Items:
 def _ids_by_row(data: Any, name: str) -> tuple[Int, Ids, int]:
     """Take ids of items for each row; return the row of each id, the ids and the number of rows.
 
-    Data may be one id for each row, or users x G with -1 or None where a user has fewer.
+    Data may be one id for each row, or users x G with -1, -100 or None where a user has fewer.
     """
     rows = _open_rows(data, name)
     if isinstance(rows, list | tuple):
@@ -513,15 +599,17 @@ def _ids_by_row(data: Any, name: str) -> tuple[Int, Ids, int]:
             f"users x G; {remedy}{MATRIX_REMEDY}"
         )
     ids = integer_array(name, ids)
-    is_bad = ids < -1
+    is_item = ~is_no_item(ids)
+    is_bad = is_item & (ids < 0)
     if is_bad.any():
         first_bad = int(np.argmax(is_bad))
         raise InputError(
-            f"found {ids[first_bad]}; expected ids of items, or -1 for none",
+            f"found {ids[first_bad]}; expected ids of items, or {NO_ITEM_NAMES} for none",
             row=int(row[first_bad]) + 1,
             column=name,
         )
-    is_item = ids != -1
+    if name == RELEVANT:
+        _note_users_without_item(np.unique(row).size - np.unique(row[is_item]).size)
     return row[is_item], ids[is_item], len(rows)
 
 

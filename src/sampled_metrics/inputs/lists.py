@@ -19,7 +19,13 @@ from sampled_metrics._base.arrays import (
     select_rows,
     sorted_unique,
 )
-from sampled_metrics._base.columns import index_ids, require_all, require_unique
+from sampled_metrics._base.columns import (
+    NO_ITEM,
+    NO_ITEM_NAMES,
+    index_ids,
+    require_all,
+    require_unique,
+)
 from sampled_metrics._base.conversion import numeric_array, to_array, to_numpy
 from sampled_metrics._base.defaults import MAX_ITEMS
 from sampled_metrics._base.errors import (
@@ -36,6 +42,7 @@ from sampled_metrics.inputs.items import (
     RELEVANT,
     SEEN,
     Items,
+    candidate_rows,
     describe_seen_relevant,
     items_by_unit,
     relevant_by_unit,
@@ -53,6 +60,7 @@ from sampled_metrics.inputs.list_order import (
 from sampled_metrics.inputs.roles import ITEM, USER, VISIT
 from sampled_metrics.inputs.tables import (
     ColumnNames,
+    Table,
     arrow_to_numpy,
     as_table,
     encode,
@@ -65,6 +73,7 @@ from sampled_metrics.inputs.warnings import (
     warn_about_different_ids,
 )
 
+_PADDING_PROBLEM = "-1, -100 or None, which end a list; give unknown items ids of their own"
 _FILLER_SCORE = np.finfo(np.float32).min  # of items with which implicit fills short lists
 _MIN_LISTS_OF_CHANCE = 5 * MIN_LISTS  # fewer lists may hold all relevant items, or few
 _MIN_EXPECTED_HITS = 8.0  # if lists and relevant items were independent; fewer vary too much
@@ -117,12 +126,18 @@ def read_lists(data: Any) -> Lists:
     if table is None:
         raise InputError(f"found {type(data).__name__}; expected a table or a dictionary of lists")
     user, user_ids = table.units()
-    item, item_ids = table.codes(ITEM)
+    is_item = table.has_item()
     if table.has_several_visits():
         refuse_numbered_rows(table, user_ids)
     refuse_several_lists(table, user)
-    require_distinct_pairs(table, user, item)
+    items = table.take(is_item)
+    item, item_ids = items.codes(ITEM)
+    require_distinct_pairs(items, user[is_item], item)
     score, has_scores = read_order(table, user)
+    _require_padding_last(table, user, score, is_item)
+    user, score = user[is_item], score[is_item]
+    if not user.size:
+        raise InputError(f"all items are {NO_ITEM_NAMES}, which mark none", path=table.path)
     lists = Lists(
         user=user,
         item=item,
@@ -138,13 +153,27 @@ def read_lists(data: Any) -> Lists:
     return lists
 
 
+def _require_padding_last(
+    table: Table, user: Codes | Int, score: Floats | Int, is_item: Bool
+) -> None:
+    """Raise InputError for the first item below a row of its list without an item."""
+    if is_item.all():
+        return
+    best_padding = np.full(int(user.max()) + 1, -np.inf)
+    np.maximum.at(best_padding, user[~is_item], score[~is_item])
+    is_behind_end = is_item & (score < best_padding[user])
+    if is_behind_end.any():
+        row = int(np.argmax(is_behind_end))
+        raise table.error_at(row, f"the item is below {_PADDING_PROBLEM}", ITEM)
+
+
 def lists_from_arrays(
     ids: ArrayLike,
     scores: ArrayLike | None = None,
     users: ArrayLike | None = None,
     visits: ArrayLike | None = None,
 ) -> Lists:
-    """Take ids of the best items, users x K, best first or by scores; -1 or None ends a list."""
+    """Take ids of the best items, users x K, best first or by scores; see `_find_items`."""
     users = _users_of_rows(ids, scores, users)
     items = _pad_lists(ids, None)
     is_item = _find_items(items)
@@ -227,7 +256,7 @@ def _pad_lists(rows: Any, filler: Any) -> Array:
 
 
 def _find_items(items: Array) -> Bool:
-    """Return which places of lists hold an id, before the -1 or None that ends a list."""
+    """Return which places of lists hold an id, before the -1, -100 or None that ends a list."""
     if items.ndim != 2 or items.dtype.kind not in "iuUO":
         remedy = f"; {INTEGER_REMEDY}" if items.dtype.kind == "f" else ""
         raise InputError(
@@ -238,11 +267,12 @@ def _find_items(items: Array) -> Bool:
         raise InputError("ids have no rows; expected whole numbers or text, users x K")
     if items.dtype.kind == "O" and any(np.ndim(item) for item in items.flat):
         raise InputError("ids hold arrays; expected whole numbers or text, users x K")
-    is_item = (items != -1) & (items != None)  # noqa: E711 - elementwise
+    is_item = ~np.isin(items, NO_ITEM) if items.dtype.kind != "U" else np.ones(items.shape, bool)
+    is_item &= items != None  # noqa: E711 - elementwise
     is_behind_end = ~is_item[:, :-1] & is_item[:, 1:]
     if is_behind_end.any():
         row = int(np.argmax(is_behind_end.any(axis=1)))
-        raise InputError("an item follows -1 or None, which end a list", row=row + 1)
+        raise InputError(f"an item follows {_PADDING_PROBLEM}", row=row + 1)
     return is_item
 
 
@@ -264,6 +294,7 @@ def count_labelled_pairs(data: Any) -> RankCounts:
     """
     table = read_table(data, "pairs (user_id, item_id, score, label)")
     table.require("score", "label")
+    table = candidate_rows(table)
     codes, user_ids = table.units()
     if ITEM in table.columns:
         require_distinct_pairs(table, codes, table.codes(ITEM)[0])

@@ -10,16 +10,22 @@ from numpy.typing import ArrayLike
 from scipy import sparse
 
 from sampled_metrics._base.arguments import ALL_CORES, check_arguments, n_threads
-from sampled_metrics._base.array_types import Int
+from sampled_metrics._base.array_types import Array, Bool, Int
 from sampled_metrics._base.arrays import CACHE_ENTRIES, blocks, count_by_score
-from sampled_metrics._base.columns import index_ids, refuse_numbered_series
+from sampled_metrics._base.columns import (
+    NO_ITEM_NAMES,
+    NO_LABEL,
+    index_ids,
+    is_no_item,
+    refuse_numbered_series,
+)
 from sampled_metrics._base.conversion import (
     arrow_column_to_array,
     numeric_array,
     to_array,
     to_numpy,
 )
-from sampled_metrics._base.errors import InputError
+from sampled_metrics._base.errors import InputError, note_meaning
 from sampled_metrics._base.sparse import check_sparse
 from sampled_metrics.inputs.comparisons import count_above, take_rows
 from sampled_metrics.inputs.warnings import describe_batches, warn_about_padding
@@ -28,7 +34,7 @@ _MIN_ROWS = 10  # fewer rows may all end with padding by chance
 
 
 class RowCounts(NamedTuple):
-    """Counts of held-out items in rows of scores.
+    """Counts of held-out items in rows of scores; a row without a target has none.
 
     Attributes
     ----------
@@ -53,6 +59,18 @@ class RowCounts(NamedTuple):
         """Row of each held-out item."""
         return np.repeat(np.arange(self.n_found.size), self.n_found)
 
+    @property
+    def has_target(self) -> Bool:
+        """Whether each row has a held-out item."""
+        return self.n_found > 0
+
+    def with_target(self) -> RowCounts:
+        """Return the counts of the rows that have a held-out item."""
+        rows = self.has_target
+        return self._replace(
+            candidates=self.candidates[rows], n_found=self.n_found[rows], lost=self.lost[rows]
+        )
+
 
 def count_in_rows(
     scores: Any,
@@ -67,8 +85,8 @@ def count_in_rows(
     Parameters
     ----------
     positive
-        Column of the held-out item, one for all rows or one per row, negative from the end; or
-        labels of the shape of the scores, 1 for held-out items.
+        Column of the held-out item, one for all rows (negative from the end), or one per row (-1 or
+        -100 for none); or labels of the shape of the scores, 1 for held-out items.
     is_full
         Whether rows hold scores of all items: a score of -inf is then not a candidate. Otherwise
         they hold held-out items and negatives, and each held-out item is counted among the
@@ -98,11 +116,12 @@ def count_in_rows(
         n_refused = counts.n_invalid + (lost if is_full else counts.n_missing - n_padded)
     elif np.count_nonzero(n_padded) >= _MIN_ROWS and (n_padded == counts.n_missing).all():
         warn_about_padding(n_padded)
+    n_found = np.bincount(row, minlength=n_rows)
+    n_refused = np.where(n_found > 0, n_refused, 0)
     if n_refused.any():
         first = int(np.argmax(n_refused != 0))
         lost_are_refused = is_full and missing == "refuse"
         raise _score_error(scores, first, row, column, lost_are_refused)
-    n_found = np.bincount(row, minlength=n_rows)
     better = counts.better
     tied = counts.tied
     tied[is_lost] = lost[row[is_lost]] - 1
@@ -153,6 +172,13 @@ def _count_padding(scores: Any, n_missing: Int, row: Int, column: Int) -> Int:
         padded = rows[is_padding]
         n_padded[padded] = n_missing[padded]
     return n_padded
+
+
+def note_rows_without_target(n_dropped: int) -> None:
+    """Note how many rows were dropped because they have no held-out item."""
+    if n_dropped:
+        rows = "1 row" if n_dropped == 1 else f"{n_dropped:,} rows"
+        note_meaning("positive", f"no held-out item: {NO_ITEM_NAMES} of {rows}, which are dropped")
 
 
 def pad_rows(rows: Any) -> Any:
@@ -224,8 +250,10 @@ def held_out_positions(positive: ArrayLike, shape: tuple[int, ...]) -> tuple[Int
     """Return rows and columns of held-out items, which are given by columns or by labels."""
     if sparse.issparse(positive):
         check_sparse(positive, "positive")
-    array = to_array("positive", arrow_column_to_array(positive))
+    array = to_array("positive", arrow_column_to_array(to_numpy(positive)))
     n_rows, width = shape
+    if array.shape == (n_rows, 1) and array.dtype.kind in "iu":
+        array = array[:, 0]
     if array.shape == shape and ((array == 0) | (array == 1)).all():
         without = np.flatnonzero(~array.any(axis=1))
         if without.size:
@@ -234,17 +262,40 @@ def held_out_positions(positive: ArrayLike, shape: tuple[int, ...]) -> tuple[Int
             )
         row, column = np.nonzero(array)
         return row, column
-    is_column = array.dtype.kind in "iu" and array.shape in {(), (n_rows,)}
-    if not (is_column and ((array >= -width) & (array < width)).all()):
-        description = f"{array.dtype} of shape {array.shape}" if array.ndim else str(array)
-        remedy = ""
-        if array.shape == shape and array.ndim and array.dtype.kind in "iuf":
-            remedy = (
-                "; for grades put Ranks.from_scores(scores, grades) of the batches together by "
-                "Ranks.concatenate"
-            )
-        raise InputError(
-            f"positive is {description}; expected one of the columns 0 to {width - 1}, or labels "
-            f"of 0 and 1, {shape}{remedy}"
+    if array.dtype.kind in "iu" and array.ndim == 0 and -width <= array < width:
+        return np.arange(n_rows), np.full(n_rows, array % width)
+    is_column = array.dtype.kind in "iu" and array.shape == (n_rows,)
+    is_none = is_no_item(array)
+    if not (is_column and (is_none | ((array >= 0) & (array < width))).all()):
+        raise _wrong_positive(array, tuple(shape))
+    row = np.flatnonzero(~is_none)
+    return row, array[row].astype(np.int64)
+
+
+def _wrong_positive(array: Array, shape: tuple[int, ...]) -> InputError:
+    """Make the error for `positive` that holds neither columns nor labels of 0 and 1."""
+    n_rows, width = shape
+    description = f"{array.dtype} of shape {array.shape}" if array.ndim else str(array)
+    is_numeric = array.dtype.kind in "iuf"
+    remedy = ""
+    if is_numeric and array.shape == shape and (array == NO_LABEL).any():
+        remedy = (
+            f"; for labels of {NO_LABEL}, which mark no candidate, pass positive == 1 and, of all "
+            "items, scores of -inf there; of a sample pass pairs of user_id, score and label"
         )
-    return np.arange(n_rows), np.broadcast_to(array, n_rows) % width
+    elif is_numeric and array.shape == shape and array.ndim:
+        remedy = (
+            "; for grades put Ranks.from_scores(scores, grades) of the batches together by "
+            "Ranks.concatenate"
+        )
+    elif is_numeric and array.shape == (n_rows,) and array.min(initial=0) < 0:
+        remedy = (
+            f"; {NO_ITEM_NAMES} mark rows without a held-out item; drop rows of other negative "
+            "numbers, scores[positive >= 0] and positive[positive >= 0]"
+        )
+    elif array.ndim == 2 and array.size == n_rows:
+        remedy = "; in the order of the rows positive.reshape(-1)"
+    return InputError(
+        f"positive is {description}; expected one of the columns 0 to {width - 1}, or labels "
+        f"of 0 and 1, {shape}{remedy}"
+    )

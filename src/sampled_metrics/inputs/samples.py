@@ -11,7 +11,12 @@ from sampled_metrics._base.arguments import check_arguments
 from sampled_metrics._base.array_types import Bool, Floats, Ids, Int
 from sampled_metrics._base.arrays import count_by_score, select_rows
 from sampled_metrics._base.errors import InputError, reading, warn_input
-from sampled_metrics.inputs.items import Items, items_by_unit, relevant_by_unit
+from sampled_metrics.inputs.items import (
+    Items,
+    candidate_rows,
+    items_by_unit,
+    relevant_by_unit,
+)
 from sampled_metrics.inputs.list_order import warn_if_scores_are_ranks
 from sampled_metrics.inputs.roles import ITEM, USER, VISIT
 from sampled_metrics.inputs.row_counts import RowCounts
@@ -99,6 +104,7 @@ def count_pairs(
     if table is None:
         raise InputError(f"found {type(data).__name__}; expected a table of candidates")
     _require_columns(table, relevant)
+    table = candidate_rows(table)
     columns = table.unit_columns()
     codes, unit_ids = table.units(columns)
     row_unit = codes.astype(np.int64)

@@ -23,7 +23,7 @@ from scipy import sparse
 
 from sampled_metrics._base.array_types import Array, Bool, Codes, Float, Floats, Ids, Int
 from sampled_metrics._base.arrays import order_preserving_floats
-from sampled_metrics._base.columns import index_ids
+from sampled_metrics._base.columns import NO_LABEL, index_ids, is_no_item
 from sampled_metrics._base.conversion import is_arrow_table, rows_to_frame, to_numpy
 from sampled_metrics._base.errors import (
     InputError,
@@ -197,6 +197,8 @@ class Table:
         Names of columns that were not read yet.
     name_of
         Name of each column with a role, as in the file.
+    row_numbers
+        Number of each row in the source, from 0, if rows were dropped; None if they were not.
 
     Examples
     --------
@@ -216,6 +218,7 @@ class Table:
     is_by_item: bool = False
     unread: set[str] = field(default_factory=set)
     name_of: dict[str, str] = field(default_factory=dict)
+    row_numbers: Int | None = None
     encoded: dict[str, tuple[Codes, pa.Array]] = field(default_factory=dict)  # see `codes`
 
     @classmethod
@@ -256,6 +259,36 @@ class Table:
 
     def __len__(self) -> int:
         return len(next(iter(self.columns.values()), ()))
+
+    def take(self, is_kept: Bool) -> Table:
+        """Return the table with some of its rows, whose errors name the rows of the source."""
+        if is_kept.all():
+            return self
+        numbers = np.arange(len(self)) if self.row_numbers is None else self.row_numbers
+        mask = pa.array(is_kept)
+        return replace(
+            self,
+            columns={name: column.filter(mask) for name, column in self.columns.items()},
+            unknown_columns={
+                name: column.filter(mask) for name, column in self.unknown_columns.items()
+            },
+            row_numbers=numbers[is_kept],
+            encoded={},
+        )
+
+    def row_number(self, row: int) -> int:
+        """Return the number of a row in the source, from 1."""
+        return 1 + (row if self.row_numbers is None else int(self.row_numbers[row]))
+
+    def has_item(self) -> Bool:
+        """Return which rows have an item; -1 and -100 mark none in a column of whole numbers."""
+        codes, ids = self.codes(ITEM)
+        return ~is_no_item(arrow_to_numpy(ids))[codes]
+
+    def has_label(self) -> Bool:
+        """Return which rows have a label; -100 marks none, as in loss functions of PyTorch."""
+        label = decode_categories(self.columns["label"]).to_pandas()
+        return pd.to_numeric(label, errors="coerce").to_numpy() != NO_LABEL
 
     def require(self, *names: str) -> None:
         """Raise InputError for columns that are missing."""
@@ -409,7 +442,7 @@ class Table:
 
     def error_at(self, row: int, problem: str, column: str | None = None) -> InputError:
         """Make the error for a row, which counts from 0."""
-        return InputError(problem, path=self.path, row=row + 1, column=column)
+        return InputError(problem, path=self.path, row=self.row_number(row), column=column)
 
     def complete_column(self, name: str, expected: str) -> pa.ChunkedArray:
         """Return a column; raise InputError if it is missing, or if one of its values is."""

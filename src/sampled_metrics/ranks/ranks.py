@@ -242,8 +242,9 @@ class Ranks:
             columns; a sparse matrix, with 0 where nothing is stored; or an `.npy` or `.npz` file.
             An item with score -inf is not a candidate.
         relevant
-            The column of each user's held-out item, or -1 for none; a list of columns per user; a
-            matrix of grades, which are above 0 for relevant items; or a table or dictionary by id.
+            The column of each user's held-out item, or -1 or -100 for none; a list of columns per
+            user; a matrix of grades, which are above 0 for relevant items; or a table or dictionary
+            by id.
         seen
             Items that are not candidates, in the same forms.
         users, items
@@ -390,12 +391,12 @@ class Ranks:
         visits: ArrayLike | None = None,
         **options: Any,
     ) -> Self:
-        """Find relevant items in the arrays of a retriever, shape (users, K); -1 ends a list.
+        """Find relevant items in the arrays of a retriever, shape (users, K).
 
-        Ids are best first unless there are scores. Items with score -inf, or with the lowest number
-        of 32 bits (which implicit pads lists with), are left out. `users` are the ids of the rows,
-        by default their numbers; `visits` distinguishes rows of the same user. Options are those of
-        `from_lists`.
+        Ids are best first unless there are scores; -1 and -100 end a list. Items with score -inf,
+        or with the lowest number of 32 bits (which implicit pads lists with), are left out. `users`
+        are the ids of the rows, by default the index of a DataFrame or row numbers; `visits`
+        distinguishes rows of the same user. Options are those of `from_lists`.
 
         Examples
         --------
@@ -414,7 +415,8 @@ class Ranks:
         Parameters
         ----------
         pairs
-            The table. A label above 0 is the grade of a relevant item, 0 is any other candidate.
+            The table. A label above 0 is the grade of a relevant item, 0 is any other candidate,
+            and -100 is none.
         min_relevance
             Least grade of an item that is relevant for metrics other than NDCG.
         columns

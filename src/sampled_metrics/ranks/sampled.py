@@ -13,7 +13,7 @@ from numpy.typing import ArrayLike
 from sampled_metrics._base.arguments import check_arguments, require_same, to_path, whole_number
 from sampled_metrics._base.array_types import Ids, Int, RowSelection
 from sampled_metrics._base.arrays import first_duplicate, select_rows
-from sampled_metrics._base.columns import integer_array, require_all
+from sampled_metrics._base.columns import NO_ITEM_NAMES, integer_array, require_all
 from sampled_metrics._base.defaults import MAX_ITEMS
 from sampled_metrics._base.errors import InputError, reading, warn_all, warn_input
 from sampled_metrics._base.files import write_columns
@@ -23,7 +23,12 @@ from sampled_metrics._base.visits import join_ids, row_unit_ids, split_ids, user
 from sampled_metrics.inputs import samples
 from sampled_metrics.inputs.items import relevant_rows
 from sampled_metrics.inputs.roles import ITEM, USER, VISIT, NamesByRole, naming
-from sampled_metrics.inputs.row_counts import count_in_rows, pad_rows, positive_by_row
+from sampled_metrics.inputs.row_counts import (
+    count_in_rows,
+    note_rows_without_target,
+    pad_rows,
+    positive_by_row,
+)
 from sampled_metrics.inputs.samples import SampledCounts, ScoredPairs
 from sampled_metrics.inputs.scores import read_scores
 from sampled_metrics.inputs.tables import Table, arrow_to_numpy, read_table
@@ -153,8 +158,9 @@ class SampledRanks:
             Shape (rows, 1 + m): an array of any library, a DataFrame, or an `.npy` or `.npz` file.
             A row with fewer negatives ends with -inf, or is a shorter list.
         positive
-            Column of the held-out item, one for all rows or one per row; or labels with the shape
-            of the scores, 1 for held-out items.
+            Column of the held-out item, one for all rows (-1 for the last) or one per row, where
+            -1 or -100 marks a row without one, which is dropped; or labels with the shape of the
+            scores, 1 for held-out items.
         n_items
             Number of candidates of a full ranking.
         users, visits
@@ -194,7 +200,12 @@ class SampledRanks:
         if users is None and isinstance(scores, str | Path):
             users = table.user_ids
         ids = row_unit_ids(users, visits, counts.n_found.size)
-        return cls.from_counts(SampledCounts.from_rows(counts, ids), n_items=n_items, **options)
+        is_kept = counts.has_target
+        if not is_kept.any():
+            raise InputError(f"positive is {NO_ITEM_NAMES} in all rows; expected some columns")
+        note_rows_without_target(int(np.count_nonzero(~is_kept)))
+        sampled = SampledCounts.from_rows(counts.with_target(), select_rows(ids, is_kept))
+        return cls.from_counts(sampled, n_items=n_items, **options)
 
     @classmethod
     def from_pairs(

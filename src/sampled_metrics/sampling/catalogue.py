@@ -9,7 +9,7 @@ import pyarrow as pa
 
 from sampled_metrics._base.arguments import whole_number
 from sampled_metrics._base.array_types import Ids
-from sampled_metrics._base.columns import id_column
+from sampled_metrics._base.columns import id_column, is_no_item
 from sampled_metrics._base.conversion import is_arrow_table, to_array
 from sampled_metrics._base.defaults import MAX_ITEMS
 from sampled_metrics._base.errors import InputError, reading
@@ -104,13 +104,15 @@ def item_ids_of(items: Any) -> pa.Array:
     ([0, 1, 2], ['a', 'b'])
     """
     if isinstance(items, str | Path | Mapping | Table) or is_arrow_table(items):
-        return read_table(items, "items (item_id)", name="items").ids(ITEM)
+        table = read_table(items, "items (item_id)", name="items")
+        return table.take(table.has_item()).ids(ITEM)
     column = to_array("items", items)
     if column.ndim == 0:
         return pa.array(np.arange(whole_number("items", items, 1, MAX_ITEMS)))
     if column.ndim != 1:
         raise InputError(f"items has shape {column.shape}; expected one id for each item")
-    return pa.array(id_column("items", column, column.size))
+    ids = id_column("items", column, column.size)
+    return pa.array(ids[~is_no_item(ids)])
 
 
 def _unique_ids(columns: Sequence[pa.Array]) -> Ids:
