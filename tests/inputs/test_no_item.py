@@ -193,6 +193,14 @@ def test_data_without_any_item_is_refused() -> None:
     assert "items" in refusal_message(sm.evaluate, {"ann": [-1]}, "rr", relevant={"ann": [7]})
 
 
+def test_column_without_an_item_is_refused() -> None:
+    pivot = pd.DataFrame([[0.9, 0.5, 0.1], [0.2, 0.4, 0.3]], ["a", "b"], [-1, 4, 5])
+    relevant = {"a": [4], "b": [5]}  # at ranks 1 and 2 without column -1
+    assert "drop it" in refusal_message(sm.evaluate, pivot, "rr", relevant=relevant)
+    followed = sm.evaluate(pivot.drop(columns=-1), "rr", relevant=relevant)
+    assert value_of(followed) == pytest.approx((1 + 1 / 2) / 2)
+
+
 def test_padding_is_never_drawn_nor_a_negative() -> None:
     relevant, seen = {"ann": [3], "bert": [-1]}, {"ann": [1, -1]}
     drawn = sm.negatives(relevant, seen, 2, items=[1, 2, 3, 4, -1])

@@ -21,6 +21,7 @@ from sampled_metrics._base.conversion import numeric_array
 from sampled_metrics._base.errors import InputError, reading
 from sampled_metrics._base.sparse import canonical_csr, indicator_matrix
 from sampled_metrics.inputs.items import (
+    BY_USER_REMEDY,
     RELEVANT,
     SEEN,
     Size,
@@ -28,6 +29,7 @@ from sampled_metrics.inputs.items import (
     items_by_id,
     items_by_position,
     read_item_table,
+    require_positions,
 )
 from sampled_metrics.inputs.roles import ITEM
 from sampled_metrics.inputs.scores import ScoreSource, read_scores, scores_from_vectors
@@ -309,6 +311,8 @@ def read_all_scores(name: str, scores: Any, data: EvaluationData) -> ScoreSource
         if isinstance(scores, tuple) and len(scores) == 2:
             scores = scores_from_vectors(*scores)
         source = read_scores(scores)
+        if data.size is not None:
+            require_positions(" and ".join((RELEVANT, SEEN)), source.item_ids, f"{BY_USER_REMEDY}")
     if source.shape != size:
         raise InputError(f"{name} has shape {source.shape}; expected {size}, users x items")
     return source

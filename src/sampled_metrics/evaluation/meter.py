@@ -19,7 +19,7 @@ from sampled_metrics._base.arrays import (
     run_starts,
     select_rows,
 )
-from sampled_metrics._base.columns import index_ids, integer_array, require_all
+from sampled_metrics._base.columns import column_ids, index_ids, integer_array, require_all
 from sampled_metrics._base.conversion import keeps_own_library, numeric_array, to_numpy
 from sampled_metrics._base.defaults import DEFAULT_CONFIDENCE, DEFAULT_METRICS, Names
 from sampled_metrics._base.errors import InputError, warn_all, warn_input
@@ -27,6 +27,7 @@ from sampled_metrics._base.visits import row_unit_ids, unit_kind, users_and_visi
 from sampled_metrics.evaluation.correct import Corrected, correct
 from sampled_metrics.evaluation.evaluate import Evaluated, evaluate
 from sampled_metrics.evaluation.results import Results, keep_warnings
+from sampled_metrics.inputs.items import require_positions
 from sampled_metrics.inputs.row_counts import (
     RowCounts,
     count_in_rows,
@@ -162,10 +163,7 @@ class RankMeter:
         if scores is None:
             counts, n_negatives = self._count_ranks(to_numpy(ranks))
         else:
-            row_ids = users
-            if users is None and isinstance(scores, pd.DataFrame):
-                row_ids = index_ids(scores)
-            columns = positive_by_row(positive, row_ids)
+            columns = _positive_columns(positive, scores, users)
             counts, n_negatives = self._count_scores(scores, to_numpy(columns))
         ids = row_unit_ids(to_numpy(users), to_numpy(visits), counts.candidates.size)
         is_kept = counts.has_target
@@ -346,6 +344,15 @@ def _require_single_rows(ids: Ids | None) -> None:
             f"duplicate users {ids[again]}; if users have several visits, give ids by visits=",
             row=again + 1,
         )
+
+
+def _positive_columns(positive: Any, scores: Any, users: Any) -> Any:
+    """Return `positive` in the order of the rows of scores, which may be a DataFrame with ids."""
+    if isinstance(scores, pd.DataFrame):
+        if np.shape(positive) != scores.shape:
+            require_positions("positive", column_ids(scores), "pass the scores as an array")
+        users = index_ids(scores) if users is None else users
+    return positive_by_row(positive, users)
 
 
 def _is_empty(batch: Any) -> bool:

@@ -75,9 +75,13 @@ RELEVANT = "relevant"
 SEEN = "seen"
 UNGRADED = (SEEN, "candidates")  # items without grades, of which a user usually has several
 INTEGER_REMEDY = "of numbers with gaps, np.nan_to_num(ids, nan=-1).astype(int)"
+BY_USER_REMEDY = "pass ids in a table, a dictionary or a Series by user"
 MATRIX_REMEDY = "for marks or grades, users x items, give scipy.sparse.csr_array"
 Size = tuple[int, int]  # users and items
 
+_POSITIONS_REMEDY = (
+    f"{BY_USER_REMEDY}, or numbers of columns beside scores without ids, as an array"
+)
 _COLLECTIONS = (list, tuple, set, frozenset, np.ndarray)
 _MIN_COLUMNS = 3  # items; with two, a row of 0 and 1 is two marks
 _MIN_PAIRS = 10  # rows; pairs of a user and an item look like this many rows or more,
@@ -456,25 +460,51 @@ def _open_rows(data: Any, name: str) -> Any:
     return data
 
 
-def items_by_position(data: Any, name: str, size: Size | None = None) -> Items:
+def require_positions(name: str, column_ids: Any, remedy: str) -> None:
+    """Raise InputError for numbers that may be ids as well as numbers of columns.
+
+    They are numbers of columns if no column has such a number, 0 to n - 1, as its id, or if each
+    column has its own.
+    """
+    if column_ids is None:
+        return
+    ids = np.asarray(column_ids)
+    numbers = ids
+    if ids.dtype.kind not in "iu":
+        texts = ids.astype(np.str_)
+        is_number = np.char.isdecimal(texts) & (np.char.str_len(texts) < len(str(_MAX_COLUMN)))
+        numbers = np.where(is_number, texts, "-1").astype(np.int64)
+    is_position = (numbers >= 0) & (numbers < ids.size)
+    if is_position.any() and not np.array_equal(numbers, np.arange(ids.size)):
+        raise InputError(
+            f"{name} has numbers without users beside scores whose columns have ids, such as "
+            f"{ids[np.argmax(is_position)]}; {remedy}"
+        )
+
+
+def items_by_position(
+    data: Any, name: str, size: Size | None = None, item_ids: Any = None
+) -> Items:
     """Return items by the rows and columns of a matrix, whose size may be known.
 
     Data may be a matrix, users x items, whose nonzeros are the items; a list of columns for each
     user; or, for relevant items, one column for each user, with -1, -100 or None for none. A
     matrix may be in a file. An array with one column for each user may have a second axis of
-    length 1.
+    length 1. `item_ids` are those of columns, see `require_positions`.
     """
     rows = _open_rows(data, name)
     if isinstance(rows, list | tuple):
         lengths = [len(row) for row in rows if isinstance(row, _COLLECTIONS)]
         is_matrix = size is not None and lengths == [size[1]] * size[0]
         if lengths and not is_matrix:
+            require_positions(name, item_ids, _POSITIONS_REMEDY)
             return _items_of_lists(rows, name, size)
         if is_matrix:
             _refuse_columns_or_grades(rows, name)
         rows = [-1 if row is None else row for row in rows]
     if not sparse.issparse(rows):
         is_empty = rows == [] if isinstance(rows, list) else getattr(rows, "shape", ()) == (0,)
+        _refuse_text_ids(rows, name)
         rows = np.zeros(0, np.int64) if is_empty else numeric_array(rows, name)
         is_column = size is not None and size[1] > 1 and rows.shape == (size[0], 1)
         if is_column and rows.dtype.kind in "iu" and name not in UNGRADED:
@@ -485,6 +515,7 @@ def items_by_position(data: Any, name: str, size: Size | None = None) -> Items:
         raise _wrong_array(rows, name, size)
     if rows.dtype.kind == "f":
         raise InputError(f"{name} has dtype {rows.dtype}; expected integers; {INTEGER_REMEDY}")
+    require_positions(name, item_ids, _POSITIONS_REMEDY)
     item = integer_array(name, rows)
     is_none = is_no_item(item)
     user = np.flatnonzero(~is_none)
@@ -492,6 +523,12 @@ def items_by_position(data: Any, name: str, size: Size | None = None) -> Items:
     size = size or (item.size, int(item.max(initial=-1)) + 1)
     items = _items_at(user, item[user], name, size)
     return items._replace(name=HELD_OUT) if user.size == item.size else items
+
+
+def _refuse_text_ids(values: Any, name: str) -> None:
+    """Raise InputError for texts without users."""
+    if to_array(name, to_numpy(values)).dtype.kind in "UT":
+        raise InputError(f"{name} has ids that are text, without users; {BY_USER_REMEDY}")
 
 
 def _items_of_matrix(matrix: Any, name: str, size: Size | None) -> Items:
@@ -523,6 +560,7 @@ def _items_of_lists(lists: Sequence[Any], name: str, size: Size | None) -> Items
     if size is not None and len(lists) != size[0]:
         raise InputError(f"{name}: found lists of {len(lists)} users; expected {size[0]}")
     user, values = _explode(lists)
+    _refuse_text_ids(values, name)
     item = integer_array(name, values, is_column=True)
     is_item = ~is_no_item(item)
     if name == RELEVANT:
@@ -716,7 +754,7 @@ def items_for_scores(
         table = read_item_table(data, name)
         if table is None:
             refuse_numbered_series(name, data, user_ids)
-            return items_by_position(data, name, size)
+            return items_by_position(data, name, size, item_ids)
         if user_ids is not None and are_visit_ids(user_ids):
             return _items_for_visits(table, name, size, user_ids, item_ids, min_relevance)
         user = _axis_positions(table, USER, user_ids, size[0])

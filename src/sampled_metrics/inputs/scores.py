@@ -16,7 +16,13 @@ from scipy import sparse
 
 from sampled_metrics._base.arguments import is_function, whole_number
 from sampled_metrics._base.array_types import Array, Ids
-from sampled_metrics._base.columns import column_ids, index_ids, unique_ids
+from sampled_metrics._base.columns import (
+    NO_ITEM_NAMES,
+    column_ids,
+    index_ids,
+    is_no_item,
+    unique_ids,
+)
 from sampled_metrics._base.conversion import (
     arrow_column_to_array,
     is_arrow_table,
@@ -273,6 +279,8 @@ def count_scores(
     n_users, n_items = scores.shape
     user_ids = _axis_ids("users", users, scores.user_ids, n_users)
     item_ids = _axis_ids("items", items, scores.item_ids, n_items)
+    if item_ids is not None and is_no_item(item_ids).any():
+        raise InputError(f"a column of the scores has the id {NO_ITEM_NAMES}, no item; drop it")
     if relevant is None:
         raise NoRelevantItemsError(
             "found scores; give relevant (--relevant) or, if these are scores of a held-out item "

@@ -1,0 +1,163 @@
+"""Numbers without users beside scores whose columns have ids: refused unless they are positions."""
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import pytest
+
+import sampled_metrics as sm
+from tests.helpers.remedies import Remedy, assert_remedy_works, evaluation
+from tests.helpers.results import refusal_message, value_of
+
+# Items 1, 2 and 2 of users 1, 2 and 3 are at ranks 1, 1 and 3; the columns of these numbers,
+# counted from 0, at ranks 2, 2 and 1.
+SCORES = np.array([[0.9, 0.2, 0.1], [0.1, 0.9, 0.2], [0.3, 0.1, 0.8]])
+IDS = [1, 2, 3]
+FRAME = pd.DataFrame(SCORES, index=IDS, columns=IDS)
+TEXT = FRAME.rename(columns=str)
+HELD_OUT = [1, 2, 2]
+BY_ID = (1 + 1 + 1 / 3) / 3
+BY_COLUMN = (1 / 2 + 1 / 2 + 1) / 3
+
+NUMBERS = {
+    "list": HELD_OUT,
+    "array": np.array(HELD_OUT),
+    "column": np.array(HELD_OUT)[:, None],
+    "lists": [[item] for item in HELD_OUT],
+    "series": pd.Series(HELD_OUT),
+    "series of lists": pd.Series([[item] for item in HELD_OUT]),
+}
+SOURCES: dict[str, tuple[Any, dict[str, Any]]] = {
+    "frame": (FRAME, {}),
+    "frame with text": (TEXT, {}),
+    "columns alone": (pd.DataFrame(SCORES, columns=IDS), {}),
+    "items=": (SCORES, {"items": IDS}),
+    "vectors": ((pd.DataFrame(SCORES, IDS), pd.DataFrame(np.eye(3), IDS)), {}),
+    "shuffled from 0": (pd.DataFrame(SCORES, columns=[2, 0, 1]), {}),
+}
+
+
+@pytest.mark.parametrize("form", NUMBERS)
+@pytest.mark.parametrize("source", SOURCES)
+def test_numbers_beside_other_numbers_are_refused(source: str, form: str) -> None:
+    scores, ids = SOURCES[source]
+    message = refusal_message(sm.rank, scores, None, NUMBERS[form], **ids)
+    assert "a table, a dictionary or a Series by user" in message
+    seen = [[number] for number in HELD_OUT]
+    assert "seen" in refusal_message(sm.rank, scores, seen, {1: 1}, **ids)
+
+
+POSITIONS: dict[str, tuple[Any, dict[str, Any]]] = {
+    "array": (SCORES, {}),
+    "numbered frame": (pd.DataFrame(SCORES), {}),
+    "own numbers": (SCORES, {"items": [0, 1, 2], "users": IDS}),
+    "own numbers as text": (pd.DataFrame(SCORES, IDS, [*"012"]), {}),
+    "text": (pd.DataFrame(SCORES, [*"uvw"], [*"abc"]), {}),
+    "large numbers": (pd.DataFrame(SCORES, IDS, [70, 80, 90]), {}),
+    "users alone": (SCORES, {"users": [30, 10, 20]}),
+}
+
+
+@pytest.mark.parametrize("form", NUMBERS)
+@pytest.mark.parametrize("source", POSITIONS)
+def test_numbers_that_are_no_ids_are_columns(source: str, form: str) -> None:
+    scores, ids = POSITIONS[source]
+    ranks = sm.rank(scores, None, NUMBERS[form], **ids)
+    assert value_of(sm.evaluate(ranks, "rr")) == pytest.approx(BY_COLUMN)
+
+
+def test_marks_beside_ids_are_by_row_and_column() -> None:
+    marks = np.array([[1, 0, 0], [0, 1, 0], [0, 1, 0]])
+    for relevant in (marks, marks.astype(bool), marks.tolist()):
+        assert value_of(sm.evaluate(FRAME, "rr", relevant=relevant)) == pytest.approx(BY_ID)
+
+
+NAMED = FRAME.rename(columns=lambda item: f"B{item}")
+NAMES = [f"B{item}" for item in HELD_OUT]
+NUMBERED = NAMED.reset_index(drop=True)
+TABLE = pd.DataFrame({"user_id": IDS, "item_id": HELD_OUT})
+
+
+def budget(scores: Any, relevant: Any, seen: Any) -> Callable[[], float]:
+    """Return the exact metric of an evaluation on a budget that pays for all scores."""
+
+    def run() -> float:
+        result = sm.evaluate_on_budget(scores, "rr", relevant=relevant, seen=seen, budget=3)
+        return float(result.estimates[0][0].value)
+
+    return run
+
+
+def sample(scores: Any, positive: Any) -> Callable[[], float]:
+    options = {"positive": positive, "n_items": 9, "shape": "none"}
+    return lambda: value_of(sm.correct(scores, "rr", "sampled", **options))
+
+
+def meter(scores: Any, positive: Any) -> Callable[[], float]:
+    def run() -> float:
+        meter = sm.RankMeter("rr")
+        meter.update(scores, positive=positive)
+        return value_of(meter.compute())
+
+    return run
+
+
+REMEDIES = {
+    "table": Remedy(
+        evaluation(FRAME, relevant=HELD_OUT), "a table", evaluation(FRAME, relevant=TABLE), BY_ID
+    ),
+    "dictionary": Remedy(
+        evaluation(FRAME, relevant=HELD_OUT),
+        "a dictionary",
+        evaluation(FRAME, relevant=dict(zip(IDS, HELD_OUT, strict=True))),
+        BY_ID,
+    ),
+    "series": Remedy(
+        evaluation(FRAME, relevant=pd.Series(HELD_OUT)),
+        "a Series by user",
+        evaluation(FRAME, relevant=TABLE.set_index("user_id")["item_id"]),
+        BY_ID,
+    ),
+    "array": Remedy(
+        evaluation(FRAME, relevant=HELD_OUT),
+        "scores without ids, as an array",
+        evaluation(FRAME.to_numpy(), relevant=HELD_OUT),
+        BY_COLUMN,
+    ),
+    "text": Remedy(
+        evaluation(NAMED, relevant=NAMES),
+        "text.*a Series by user",
+        evaluation(NAMED, relevant=pd.Series(NAMES, index=IDS)),
+        BY_ID,
+    ),
+    "lists of text": Remedy(
+        evaluation(NAMED, relevant=[[name] for name in NAMES]),
+        "text.*a dictionary",
+        evaluation(NAMED, relevant={user: [n] for user, n in zip(IDS, NAMES, strict=True)}),
+        BY_ID,
+    ),
+    "text beside numbered rows": Remedy(
+        evaluation(NUMBERED, relevant=pd.Series(NAMES)),
+        "text.*a dictionary",
+        evaluation(NUMBERED, relevant=dict(enumerate(NAMES))),
+        BY_ID,
+    ),
+    "budget": Remedy(
+        budget(FRAME, [[1], [2], [2]], [[0], [0], [0]]),
+        "a table",
+        budget(FRAME, TABLE, {1: [3], 2: [1], 3: [1]}),
+        (1 + 1 + 1 / 2) / 3,
+    ),
+    "sample": Remedy(sample(FRAME, HELD_OUT), "an array", sample(SCORES, HELD_OUT), BY_COLUMN),
+    "single column of a sample": Remedy(
+        sample(FRAME, 1), "an array", sample(SCORES, 1), (1 / 2 + 1 + 1 / 3) / 3
+    ),
+    "meter": Remedy(meter(FRAME, HELD_OUT), "an array", meter(SCORES, HELD_OUT), BY_COLUMN),
+}
+
+
+@pytest.mark.parametrize("name", REMEDIES)
+def test_followed_remedy_gives_the_right_number(name: str) -> None:
+    assert_remedy_works(REMEDIES[name])
