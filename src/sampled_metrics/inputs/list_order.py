@@ -18,7 +18,7 @@ from sampled_metrics._base.arrays import (
     run_starts,
 )
 from sampled_metrics._base.errors import InputError, warn_input
-from sampled_metrics.inputs.roles import ITEM, VISIT, normalise_name
+from sampled_metrics.inputs.roles import ITEM, USER, VISIT, normalise_name
 from sampled_metrics.inputs.tables import Table, decode_categories, is_numeric, is_text
 
 # The thresholds keep chance from raising a warning: smaller data may look this way by accident.
@@ -118,10 +118,10 @@ def _is_rank_column(user: Codes | Int, column: pa.ChunkedArray) -> bool:
     return _are_ranks(user, values) and not is_row_order
 
 
-def _are_ranks(user: Codes | Int, values: Array) -> bool:
+def _are_ranks(user: Codes | Int, values: Array, starts: tuple[int, ...] = (0, 1)) -> bool:
     """Return whether the numbers of each user are 1 to K, or 0 to K - 1, in any order."""
     lowest = values.min()
-    if lowest not in (0, 1):
+    if lowest not in starts:
         return False
     ascending = values[np.lexsort((values, user))] - lowest
     return np.array_equal(ascending, concatenate_ranges(0, np.bincount(user)))
@@ -176,6 +176,33 @@ def _distinguishes_lists(user: Codes | Int, column: pa.ChunkedArray) -> bool:
         return True
     by_user = group[np.argsort(user, kind="stable")]
     return np.count_nonzero(np.diff(by_user)) + 1 == len(groups)
+
+
+def refuse_steps(table: Table, user: Codes | Int) -> None:
+    """Raise InputError if a column numbers the rows of each user, as the steps of a session.
+
+    Each step may have a ranking of its own.
+    """
+    if user.max() + 1 == user.size:
+        return
+    for name, column in table.unknown_columns.items():
+        if not pa.types.is_integer(column.type) or column.null_count:
+            continue
+        if _are_ranks(user, np.asarray(column), starts=(0, 1, 2)):
+            owner = table.name_of[table.unit_columns()[0]]
+            raise InputError(
+                f"column {name} numbers the rows of each {owner}; if "
+                f"each row has a ranking of its own, name it {VISIT}{naming_user(table)}; if rows "
+                f"are items of one ranking, leave {name} out",
+                path=table.path,
+            )
+
+
+def naming_user(table: Table) -> str:
+    """Return how to name the users of visits in a table of visits without users, else nothing."""
+    if USER in table.columns or VISIT not in table.columns:
+        return ""
+    return f" and pass columns={{'user': {table.name_of[VISIT]!r}}}"
 
 
 def refuse_lists(table: Table, user: Codes | Int, rank: Int) -> None:

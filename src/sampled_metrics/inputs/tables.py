@@ -482,8 +482,11 @@ def _warn_about_other_ids(
     path: Path, names: Sequence[str], columns: Mapping[str, Any], unknown: Mapping[str, Any]
 ) -> None:
     """Warn about a column that may hold ids as well, beside the column that is read."""
+    roles = {USER, ITEM}
+    if USER not in columns:  # then a second column of visits may be that of users
+        roles.add(VISIT)
     for name in unknown:
-        for role in {USER, ITEM} & columns.keys():
+        for role in roles & columns.keys():
             is_alias = normalise_name(name) in ROLES[role].aliases
             is_internal = is_internal_docid(name, names)
             if is_alias and not is_internal and assigned_position(names, role) is None:

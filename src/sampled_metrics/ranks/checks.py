@@ -90,5 +90,7 @@ def check_levels(ranks: Ranks) -> None:
         row = int(np.argmax(is_wrong))
         raise InputError(
             f"user in row {user[row] + 1}: items with {better[row - 1]} better and {tied[row - 1]} "
-            f"tied, {better[row]} better and {tied[row]} tied; ranks of two items overlap"
+            f"tied, {better[row]} better and {tied[row]} tied; ranks of two items overlap; if rows "
+            "are visits of a user, each with a ranking of its own, number them in a column "
+            "visit_id (visits=)"
         )

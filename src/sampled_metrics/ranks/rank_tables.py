@@ -9,12 +9,13 @@ import numpy as np
 from sampled_metrics._base.array_types import Codes, Float, Int, RowSelection
 from sampled_metrics._base.arrays import first_duplicate, run_starts, select_rows
 from sampled_metrics._base.defaults import MAX_ITEMS
-from sampled_metrics._base.errors import InputError
+from sampled_metrics._base.errors import InputError, warn_input
 from sampled_metrics._base.visits import users_and_visits
-from sampled_metrics.inputs.list_order import refuse_lists
-from sampled_metrics.inputs.roles import ITEM, USER, VISIT
+from sampled_metrics.inputs.list_order import naming_user, refuse_lists, refuse_steps
+from sampled_metrics.inputs.roles import ITEM, USER, VISIT, normalise_name
 from sampled_metrics.inputs.tables import Table, arrow_to_numpy
 
+_SESSION_NAMES = ("session", "sessionid")
 COUNT_COLUMNS = ("n_candidates", "n_better", "n_tied")
 RANK_RECORDS = f"rank records ({', '.join((USER, *COUNT_COLUMNS))})"
 
@@ -25,8 +26,18 @@ def read_counts(table: Table, n_items: int | None = None) -> tuple[Int, Int, Int
     The table has these counts, or ranks without ties. `n_items` is the number of candidates if
     there is no column `n_candidates`.
     """
+    if table.unit_columns()[0] in table.columns:
+        refuse_steps(table, table.units()[0])
     if "n_better" not in table.columns and "n_tied" not in table.columns:
-        return _read_ranks(table, n_items)
+        counts = _read_ranks(table, n_items)
+    else:
+        counts = _read_count_columns(table)
+    _warn_about_sessions(table)
+    return counts
+
+
+def _read_count_columns(table: Table) -> tuple[Int, Int, Int]:
+    """Return the columns `n_candidates`, `n_better` and `n_tied`."""
     table.require(*COUNT_COLUMNS)
     n_candidates = table.whole_numbers("n_candidates", 2, MAX_ITEMS)
     n_better = table.whole_numbers("n_better", 0, n_candidates - 1)
@@ -51,7 +62,7 @@ def _read_ranks(table: Table, n_items: int | None) -> tuple[Int, Int, Int]:
     if largest is None:
         raise InputError("found ranks; give n_items (--n-items) or add a column n_candidates")
     rank = table.whole_numbers("rank", 1, largest)
-    if USER in table.columns:
+    if table.unit_columns()[0] in table.columns:
         user = table.units()[0]
         _require_different_ranks(table, user, rank)
         if "label" not in table.columns:
@@ -68,8 +79,20 @@ def _require_different_ranks(table: Table, user: Codes | Int, rank: Int) -> None
             row,
             rank[row],
             "each rank once per user; if rows are visits of a user, each with a ranking of its "
-            f"own, number them in a column {VISIT} (visits=); if items are tied, give "
-            f"{', '.join(COUNT_COLUMNS)}",
+            f"own, number them in a column {VISIT} (visits=){naming_user(table)}; if items are "
+            f"tied, give {', '.join(COUNT_COLUMNS)}",
+        )
+
+
+def _warn_about_sessions(table: Table) -> None:
+    """Warn about several ranks of a session without a user: they may be those of its steps."""
+    name = table.name_of.get(VISIT, "")
+    is_session = USER not in table.columns and normalise_name(name) in _SESSION_NAMES
+    if is_session and "label" not in table.columns and len(table.units()[1]) < len(table):
+        warn_input(
+            "data",
+            f"rows with the same {name} are read as relevant items of one ranking; if each has a "
+            f"ranking of its own, number them in a column {VISIT}{naming_user(table)}",
         )
 
 
