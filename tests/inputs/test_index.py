@@ -104,8 +104,24 @@ def test_series_of_ranks_is_by_user(index: str) -> None:
     assert value_of(sm.evaluate(exact, "rr", n_items=9)) == pytest.approx((1 + 1 / 4 + 1 / 2) / 3)
     sampled = sm.correct(exact, "hit@1", "sampled", n_items=9, n_negatives=3, shape="none")
     assert value_of(sampled) == pytest.approx(1 / 3)
+    ranks = sm.Ranks.from_ranks(exact, 9)
+    assert ranks.users is not None
+    assert ranks.users.tolist() == users.tolist()
     same = sm.compare({"a": exact, "b": exact}, "rr", n_items=9)
     assert sm.compare({"a": exact, "b": exact.iloc[::-1]}, "rr", n_items=9) == same
+
+
+def test_series_of_ranks_needs_each_user_once() -> None:
+    twice = pd.concat([pd.Series([1, 4]), pd.Series([2, 2])])  # of two files, numbered 0, 1, 0, 1
+    visits = twice.set_axis(pd.MultiIndex.from_product([[1, 2], [1, 2]]))
+    calls: list[Callable[[Any], Any]] = [
+        lambda ranks: sm.evaluate(ranks, "rr", n_items=9),
+        lambda ranks: sm.evaluate(sm.Ranks.from_ranks(ranks, 9), "rr"),
+    ]
+    for call in calls:
+        for ranks in (twice, visits):
+            assert "to_numpy()" in refusal_message(call, ranks)
+        assert value_of(call(twice.to_numpy())) == pytest.approx((1 + 1 / 4 + 1 / 2 + 1 / 2) / 4)
 
 
 @pytest.mark.parametrize("index", INDEXES)

@@ -159,6 +159,11 @@ def test_padding_is_no_item_of_arrays() -> None:
         assert len(ranks) == 3
 
 
+def test_padded_ids_are_not_scores() -> None:
+    ids = np.array([[7, 9, -100, -100], [8, 5, 4, -100]])
+    assert "from_top_k" in refusal_message(sm.evaluate, ids, "rr@1", relevant=[0, 1])
+
+
 def test_padding_of_seen_items_and_columns_is_dropped() -> None:
     # Columns 0, 2 and 1 are at ranks 1, 2 and 3; without column 2 of the last row at 1, 2 and 2.
     scores = SCORES[[0, 2, 3]]

@@ -283,6 +283,8 @@ class Table:
     def has_item(self) -> Bool:
         """Return which rows have an item; -1 and -100 mark none in a column of whole numbers."""
         codes, ids = self.codes(ITEM)
+        if not pa.types.is_integer(ids.type):
+            return np.ones(codes.size, bool)
         return ~is_no_item(arrow_to_numpy(ids))[codes]
 
     def has_label(self) -> Bool:
@@ -516,7 +518,23 @@ def ranks_by_user(data: Any, name: str, relevant: Any) -> Any:
     is_series = isinstance(data, pd.Series) and is_by_user(data)
     if relevant is not None or not is_series or data.dtype.kind not in "iuf":
         return data
-    return read_table({USER: data.index, name: data.to_numpy()}, "ranks")
+    return read_table({USER: users_of_ranks(data), name: data.to_numpy()}, "ranks")
+
+
+def users_of_ranks(data: Any) -> pd.Index | None:
+    """Return the ids of users in the index of a Series of ranks, each once; None without any."""
+    ids: Any = index_ids(data) if isinstance(data, pd.Series) else None
+    if isinstance(ids, pd.MultiIndex):
+        raise InputError(
+            "the index of ranks has several levels; pass to_numpy() if each row is another user, "
+            "or a table of user_id, visit_id and rank"
+        )
+    if ids is not None and not ids.is_unique:
+        raise InputError(
+            f"the index of ranks has {ids[int(np.argmax(ids.duplicated()))]} twice; pass "
+            "to_numpy() if each row is another user, or a table of user_id and rank"
+        )
+    return ids
 
 
 def as_table(

@@ -17,6 +17,7 @@ from sampled_metrics._base.arguments import (
     require_same,
 )
 from sampled_metrics._base.array_types import Array
+from sampled_metrics._base.columns import is_no_item
 from sampled_metrics._base.conversion import numeric_array, to_numpy
 from sampled_metrics._base.errors import (
     InputError,
@@ -391,8 +392,8 @@ def _refuse_ids(scores: ScoreSource) -> None:
 
 
 def _look_like_ids(rows: Array) -> bool:
-    """Return whether the numbers of each row are different, except -1 at the end of a list."""
-    ordered = np.sort(rows, axis=1)
+    """Return whether the numbers of each row are different, except -1 or -100 at its end."""
+    ordered = np.sort(np.where(is_no_item(rows), -1, rows), axis=1)
     is_repeated = (np.diff(ordered, axis=1) == 0) & (ordered[:, 1:] != -1)
     return bool(ordered[:, 0].min() >= -1) and not is_repeated.any()
 

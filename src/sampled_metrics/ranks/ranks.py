@@ -55,7 +55,7 @@ from sampled_metrics.inputs import scores as scores_module
 from sampled_metrics.inputs.counting import BLOCK_SIZE, RankCounts
 from sampled_metrics.inputs.items import relevant_rows
 from sampled_metrics.inputs.roles import ITEM, USER, VISIT, NamesByRole, naming
-from sampled_metrics.inputs.tables import read_table
+from sampled_metrics.inputs.tables import read_table, users_of_ranks
 from sampled_metrics.ranks.checks import (
     USER_FIELDS,
     check_levels,
@@ -445,8 +445,8 @@ class Ranks:
         n_items
             Number of candidates, one for all rows or one per row.
         users, visits
-            Ids of the user, and of the visit, of each row. Rows with the same ids are items of one
-            ranking.
+            Ids of the user, and of the visit, of each row; by default the index of a Series. Rows
+            with the same ids are items of one ranking.
         columns
             Names of columns of tables by role, see `evaluate`.
         """
@@ -463,6 +463,8 @@ class Ranks:
                 columns=columns,
             )
         ranks = arrow_column_to_array(ranks)
+        if users is None:
+            users = users_of_ranks(ranks)
         table: dict[str, Any] = {"rank": ranks}
         size: Any = n_items
         if users is not None:
