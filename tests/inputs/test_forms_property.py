@@ -442,7 +442,8 @@ def outcome(kind: Kind, arguments: dict[str, Any], added: dict[str, list[str]]) 
     messages = [warning for warning in caught if issubclass(warning.category, sm.InputWarning)]
     if not np.isclose(value, kind.right, rtol=1e-5):
         return "warned" if messages else f"{value}, not {kind.right}"
-    notes_text = " ".join([*notes, *getattr(kind.call, "notes", []), *full_messages(messages)])
+    texts = [*map(str, notes), *getattr(kind.call, "notes", []), *full_messages(messages)]
+    notes_text = " ".join(texts)
     missing = [name for names in added.values() for name in names if name not in notes_text]
     return f"unnoted {missing}" if missing else "right"
 

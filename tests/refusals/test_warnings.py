@@ -300,6 +300,15 @@ def test_meter_warns_once():
     assert warning.message.notes == tuple(result.notes)
 
 
+@pytest.mark.parametrize("name", ["model 2", "model: read as 2", "model: not read: 2"])
+def test_warning_does_not_depend_on_the_name_of_a_recommender(name):
+    sample = sm.SampledRanks([1] * 30 + [2] * 15 + [3] * 8 + [4] * 7, n_items=4, n_negatives=3)
+    with warns_about("n_items is 4, the held-out item and its 3 negatives") as messages:
+        result = sm.correct({name: sample}, "auc", "sampled")
+    assert result.notes == messages
+    assert f"warning: {name}, n_items" in str(result)
+
+
 def test_report_warns_once(tmp_path):
     page = tmp_path / "page.html"
     _, (warning,) = result_and_warnings(

@@ -1,8 +1,8 @@
 """Errors about invalid input, and warnings about valid input that looks like a mistake.
 
-While a public function runs, three context variables hold what its results will note: the texts of
-warnings and notes (`_collections`), the tables whose columns may be left unread (`_tables`) and the
-names of the files or recommenders that are being read (`_places`).
+While a public function runs, three context variables hold what its results will note: warnings and
+other notes (`_collections`), the tables whose columns may be left unread (`_tables`) and the names
+of the files or recommenders that are being read (`_places`).
 """
 
 import inspect
@@ -12,12 +12,11 @@ import warnings
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from contextvars import ContextVar
+from enum import Enum
 from pathlib import Path
 from typing import NamedTuple
 
 NO_MEMORY = "not enough memory"
-NOT_READ = "not read: "  # begins a note about columns of a table
-READ_AS = "read as "  # begins a note about the meaning of numbers
 VISIT_SEPARATOR = "\x1f"  # between user id and visit id; no id holds a control character
 _MAX_VALUE_LENGTH = 80  # characters of a value in a message
 _MAX_MESSAGE_LENGTH = 2000
@@ -27,12 +26,39 @@ _UNNAMED_TABLES = ("", "data", "ranks")  # names of arguments, not of files
 # An argument and its option in a message: "n_items (--n-items)", "missing='last' (--missing last)".
 _ARGUMENT_AND_OPTION = re.compile(r"(\w+(?:=(?:'[^']*'|\{[^}]*\}|[\w.]+))?) \((--[a-z][^()]*)\)")
 _is_command = False  # whether the command line runs, whose messages name options
-_collections: ContextVar[tuple[list[str], ...]] = ContextVar("collections", default=())
-_tables: ContextVar[tuple[list["TableNote"], ...]] = ContextVar("tables", default=())
+_collections: ContextVar[tuple[list["Note"], ...]] = ContextVar("collections", default=())
+_tables: ContextVar[tuple[list["WatchedTable"], ...]] = ContextVar("tables", default=())
 _places: ContextVar[tuple[str, ...]] = ContextVar("places", default=())
 
 
-class TableNote(NamedTuple):
+class NoteKind(Enum):
+    """What a note of a result is about."""
+
+    WARNING = "warning"  # data that looks like a mistake
+    READ_AS = "read as"  # the meaning that data or an option was taken to have
+    NOT_READ = "not read"  # columns of a table that no reader has taken
+
+
+class Note(NamedTuple):
+    """A note of a result about its data.
+
+    Attributes
+    ----------
+    place
+        The argument, after the name of the file or recommender if there is one.
+    text
+        What there is to say about it.
+    """
+
+    kind: NoteKind
+    place: str
+    text: str
+
+    def __str__(self) -> str:
+        return one_line(_shorten(f"{self.place}: {self.text}", _MAX_MESSAGE_LENGTH))
+
+
+class WatchedTable(NamedTuple):
     """A table that is being read; readers remove the columns that they take from `unread`."""
 
     place: str
@@ -204,16 +230,20 @@ def reading(data: object) -> Iterator[None]:
 def warn_input(argument: str, problem: str) -> None:
     """Warn the caller of a public function about an argument.
 
-    Within `collect_warnings`, the text is collected instead, once however often it is repeated.
+    Within `collect_warnings`, the warning is collected instead, once however often it is repeated.
     """
-    place = next(iter(_places.get()), "")  # the recommender or file that is being read
-    where = argument
-    if place not in _UNNAMED_TABLES:
-        where = f"{place}, {argument}"
-    message = one_line(_shorten(f"{where}: {adapt_to_caller(problem)}", _MAX_MESSAGE_LENGTH))
-    _collect(message)
+    note = Note(NoteKind.WARNING, _place_of(argument), adapt_to_caller(problem))
+    _collect(note)
     if not _collections.get():
-        _warn(InputWarning(message))
+        _warn(InputWarning(str(note)))
+
+
+def _place_of(argument: str) -> str:
+    """Name an argument after the file or recommender that is being read, if it has a name."""
+    place = next(iter(_places.get()), "")
+    if place in (*_UNNAMED_TABLES, argument):
+        return argument
+    return f"{place}, {argument}"
 
 
 def warn_all(signs: Iterable[tuple[str, str]]) -> None:
@@ -234,56 +264,55 @@ def _warn(warning: InputWarning) -> None:
 
 
 def note_meaning(argument: str, meaning: str) -> None:
-    """Add a note to the results on how numbers were read, without a warning."""
-    _collect(one_line(f"{argument}: {READ_AS}{adapt_to_caller(meaning)}"))
+    """Add a note to the results on how data or an option was read, without a warning."""
+    _collect(Note(NoteKind.READ_AS, argument, f"read as {adapt_to_caller(meaning)}"))
 
 
-def _collect(text: str) -> None:
-    """Add a text to all open collections, once to each."""
-    for texts in _collections.get():
-        if text not in texts:
-            texts.append(text)
+def _collect(note: Note) -> None:
+    """Add a note to all open collections, once to each."""
+    for notes in _collections.get():
+        if note not in notes:
+            notes.append(note)
 
 
-def _warnings_among(texts: list[str]) -> list[str]:
-    """Return the texts that are warnings, without the notes of `note_meaning`."""
-    return [text for text in texts if f": {READ_AS}" not in text]
+def warnings_among(notes: Iterable[Note]) -> list[str]:
+    """Return the texts of the notes that are warnings."""
+    return [str(note) for note in notes if note.kind is NoteKind.WARNING]
 
 
 @contextmanager
-def suppress_warnings() -> Iterator[list[str]]:
-    """Collect the warnings of the block in the list that is returned, and issue none."""
-    texts: list[str] = []
-    token = _collections.set((texts,))
+def suppress_warnings() -> Iterator[None]:
+    """Issue no warning in the block, and let no collection have its notes."""
+    token = _collections.set(([],))
     try:
         with warnings.catch_warnings(action="ignore", category=InputWarning):
-            yield texts
+            yield
     finally:
         _collections.reset(token)
 
 
 @contextmanager
-def collect_warnings(see: str = "print(result.notes)") -> Iterator[list[str]]:
-    """Collect the warnings and notes of the block for its result, each once.
+def collect_warnings(see: str = "print(result.notes)") -> Iterator[list[Note]]:
+    """Collect the warnings and other notes of the block for its result, each once.
 
-    The list that is returned also holds, in the end, notes about columns that were not read. After
+    In the end, the list also contains notes about columns that were not read. After
     the block there is one warning: the full text of a single warning, or the number of warnings and
     where to `see` them.
     """
-    texts: list[str] = []
+    notes: list[Note] = []
     messages: list[str] = []
-    tables: list[TableNote] = []
+    tables: list[WatchedTable] = []
     outer = _collections.get()
-    token = _collections.set((*outer, texts))
+    token = _collections.set((*outer, notes))
     table_token = _tables.set((*_tables.get(), tables))
     try:
-        yield texts
-        messages = _warnings_among(texts)
-        texts += _describe_unread_columns(tables)
+        yield notes
+        messages = warnings_among(notes)
+        notes += _describe_unread_columns(tables)
     except InputError:
         # There is no result to store the warnings, which may explain the error.
         if not outer:
-            for message in _warnings_among(texts):
+            for message in warnings_among(notes):
                 _warn(InputWarning(message))
         raise
     finally:
@@ -301,15 +330,12 @@ def watch_columns(argument: str, names: Sequence[str], unread: set[str]) -> None
 
     The caller removes names from the set `unread` as it reads their columns.
     """
-    place = next(iter(_places.get()), "")
-    where = argument
-    if place not in (*_UNNAMED_TABLES, argument):
-        where = f"{place}, {argument}"
+    table = WatchedTable(_place_of(argument), tuple(names), unread)
     for tables in _tables.get():
-        tables.append(TableNote(where, tuple(names), unread))
+        tables.append(table)
 
 
-def _describe_unread_columns(tables: list[TableNote]) -> list[str]:
+def _describe_unread_columns(tables: list[WatchedTable]) -> list[Note]:
     """Write a note for each table with columns that no reader has taken."""
     unread: dict[tuple[str, tuple[str, ...]], set[str]] = {}
     for table in tables:
@@ -319,5 +345,6 @@ def _describe_unread_columns(tables: list[TableNote]) -> list[str]:
     for (place, names), unread_names in unread.items():
         columns = ", ".join(name for name in names if name in unread_names)
         if columns:
-            notes.append(one_line(f"{place}: {NOT_READ}{_shorten(columns, _MAX_NAMES_LENGTH)}"))
+            text = f"not read: {_shorten(columns, _MAX_NAMES_LENGTH)}"
+            notes.append(Note(NoteKind.NOT_READ, place, text))
     return notes

@@ -230,7 +230,7 @@ def evaluate_on_budget(
         seconds_per_score=tuple(
             scorer.seconds / scorer.n_scored for scorer in recommenders.values()
         ),
-        notes=tuple(notes),
+        note_records=tuple(notes),
     )
 
 

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from scipy.special import stdtr, stdtrit
 
+from sampled_metrics._base.errors import Note
 from sampled_metrics._base.records import Record
 from sampled_metrics._base.text import Parts, format_range, nan_to_none
 from sampled_metrics.budget.audit import Audit
@@ -64,6 +65,8 @@ class BudgetResult(Record, Shown):
         Time that each recommender took per pair.
     notes
         Questions about the scores and the data, as `Results` have them.
+    note_records
+        The same with their kinds.
     """
 
     names: tuple[str, ...]
@@ -80,7 +83,12 @@ class BudgetResult(Record, Shown):
     proxy: str
     proxy_helps: tuple[bool, ...]
     seconds_per_score: tuple[float, ...] = ()
-    notes: tuple[str, ...] = ()
+    note_records: tuple[Note, ...] = ()
+
+    @property
+    def notes(self) -> tuple[str, ...]:
+        """The texts of all notes."""
+        return tuple(str(note) for note in self.note_records)
 
     def rows(self) -> list[Row]:
         """Return one row per recommender and metric, with its price and its proxy.
@@ -169,7 +177,7 @@ class BudgetResult(Record, Shown):
             shown[_interval_heading(self.confidence)] = format_range(row["ci_low"], row["ci_high"])
             table.append(shown)
         orders = self.compare(correction)
-        notes = [self._notes(orders, correction), *note_parts(self.notes)]
+        notes = [self._notes(orders, correction), *note_parts(self.note_records)]
         return [table, *(orders.parts() if orders else []), *notes]
 
     @property

@@ -9,7 +9,7 @@ import pandas as pd
 
 from sampled_metrics._base.arguments import check_arguments, wrong_type
 from sampled_metrics._base.defaults import DEFAULT_BUDGET
-from sampled_metrics._base.errors import NOT_READ, READ_AS, collect_warnings
+from sampled_metrics._base.errors import Note, NoteKind, collect_warnings, warnings_among
 from sampled_metrics._base.records import record_to_row
 from sampled_metrics._base.text import Explanation, Parts, TableRows, format_html, format_text
 from sampled_metrics._base.threads import Parameters, Result
@@ -85,8 +85,8 @@ class Results(Shown, list[Result]):
     Attributes
     ----------
     notes
-        Warnings about the data, and columns that were not read. Each names the argument and, if
-        there are several, the recommender. The printed table ends with them.
+        Warnings about the data, how it was read, and columns that were not read. Each names the
+        argument and, if there are several, the recommender. The printed table ends with them.
 
     Examples
     --------
@@ -101,12 +101,17 @@ class Results(Shown, list[Result]):
     def __init__(self, results: Iterable[Result], show: Callable[..., Parts]) -> None:
         super().__init__(results)
         self.show = show
-        self.notes: list[str] = []
+        self.note_records: list[Note] = []
+
+    @property
+    def notes(self) -> list[str]:
+        """The texts of all notes."""
+        return [str(note) for note in self.note_records]
 
     def parts(self, **options: Any) -> Parts:
         """Return tables of few columns and lines about them."""
         check_arguments(**options)
-        return [*self.show(self, **options), *note_parts(self.notes)]
+        return [*self.show(self, **options), *note_parts(self.note_records)]
 
     def to_frame(self) -> pd.DataFrame:
         """Return a DataFrame with a row for each result and a column for each of its fields."""
@@ -119,15 +124,14 @@ class Results(Shown, list[Result]):
     __repr__ = Shown.__str__
 
 
-def note_parts(notes: Sequence[str]) -> list[str]:
+def note_parts(notes: Sequence[Note]) -> list[str]:
     """Return the lines that print warnings and notes on how data was read, if there are any."""
     if not notes:
         return []
-    about_reading = [note for note in notes if NOT_READ in note or READ_AS in note]
-    lines = [f"warning: {note}" for note in notes if note not in about_reading]
+    lines = [f"warning: {message}" for message in warnings_among(notes)]
     if lines:
         lines = ["Please check your data:", *lines]
-    lines += [f"{note}." for note in about_reading]
+    lines += [f"{note}." for note in notes if note.kind is not NoteKind.WARNING]
     return ["\n".join(lines)]
 
 
@@ -140,7 +144,7 @@ def keep_warnings(
     def with_notes(*args: Parameters.args, **kwargs: Parameters.kwargs) -> AnyResults:
         with collect_warnings() as notes:
             results = function(*args, **kwargs)
-        results.notes = notes
+        results.note_records = notes
         return results
 
     return with_notes

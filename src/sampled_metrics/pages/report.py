@@ -19,7 +19,13 @@ from sampled_metrics._base.defaults import (
     Names,
     RankShape,
 )
-from sampled_metrics._base.errors import InputError, collect_warnings, reading
+from sampled_metrics._base.errors import (
+    InputError,
+    NoteKind,
+    collect_warnings,
+    reading,
+    warnings_among,
+)
 from sampled_metrics._base.files import check_output_path, write_text
 from sampled_metrics._base.text import Explanation, TableRows, format_number, join_names
 from sampled_metrics.estimators import REGISTERED_ESTIMATORS, parse_estimators
@@ -120,7 +126,8 @@ def report(
         else:
             names = [str(estimator) for estimator in parse_estimators(estimators)]
             content = sampled_content(samples, measures, names, shape=shape, confidence=confidence)
-    content["notes"] = notes
+    content["warnings"] = warnings_among(notes)
+    content["notes"] = [str(note) for note in notes if note.kind is not NoteKind.WARNING]
     write_text(file, render(content))
 
 
@@ -272,7 +279,8 @@ def _common_content(
     tables += [_table_content("comparisons", *_printed_table(pairs)) for pairs in compared]
     return {
         "names": list(results_by_name),
-        "notes": [],  # warnings about the data
+        "warnings": [],  # about the data
+        "notes": [],  # on how data was read
         "tables": tables,
         "lens": lens,
         "numbers": {"lens": lens},
