@@ -63,6 +63,10 @@ GAPS = np.array([[1, 2, np.nan], [1, 2, 0]])
 TEXT_IDS = [["x", "y"], ["y", "x"]]
 SEEN = [[2], []]
 WITHOUT_RELEVANT_SCORE = np.where(SCORES == 0.5, -np.inf, SCORES)
+# Four stars are at rank 2.
+RATED_CANDIDATES = pd.DataFrame(
+    {"user_id": 1, "item_id": [5, 6, 7], "rating": [3, 4, 1], "score": [0.9, 0.5, 0.1]}
+)
 RATED = pd.DataFrame({"user_id": [1, 1], "item_id": [5, 6], "rating": [5.0, 3.0]})
 SAMPLED = pd.DataFrame({"user_id": [1, 2], "sampled_rank": [1, 2]})
 PREDICT_RANK = sparse.csr_array(np.eye(12, 15) * np.arange(12)[:, None] + np.eye(12, 15))
@@ -116,6 +120,17 @@ DATA_REMEDIES = {
         evaluation(pd.DataFrame({"user_id": 1, "item_id": [5, 6, -7], "rank": [1, 3, 2]}), "rr@3",
             relevant={1: [6]}),
         1 / 3),
+    "all candidates, with ratings": Remedy(
+        evaluation(RATED_CANDIDATES, complete=True, min_relevance=4),
+        r"relevant.*columns=\{'label': 'rating'\}",
+        evaluation(
+            RATED_CANDIDATES, complete=True, min_relevance=4, columns={"label": "rating"}),
+        1 / 2),
+    "all candidates, with ratings as relevant": Remedy(
+        evaluation(RATED_CANDIDATES, complete=True, min_relevance=4), "pass relevant",
+        evaluation(RATED_CANDIDATES, complete=True, min_relevance=4,
+            relevant=RATED_CANDIDATES[["user_id", "item_id", "rating"]]),
+        1 / 2),
     "relevance in lists": Remedy(
         evaluation(FRAME.rename(columns={"score": "relevance"}), "rr@3", relevant=TEST),
         "call the scores score",

@@ -14,7 +14,13 @@ import pandas as pd
 from sampled_metrics._base.arguments import ALL_CORES, check_arguments
 from sampled_metrics._base.array_types import Float
 from sampled_metrics._base.defaults import DEFAULT_CONFIDENCE, DEFAULT_METRICS, Names
-from sampled_metrics._base.errors import InputError, reading, warn_all, warn_input
+from sampled_metrics._base.errors import (
+    InputError,
+    note_meaning,
+    reading,
+    warn_all,
+    warn_input,
+)
 from sampled_metrics._base.progress import iterate_with_bar
 from sampled_metrics._base.random_streams import generator
 from sampled_metrics._base.records import OMIT_IF_NONE, Record
@@ -419,8 +425,10 @@ def metric_values(
     """Calculate metrics of each user, or visit; those that need longer lists are left out.
 
     Warns about metrics that are left out, that not all users have a value of, and that are the same
-    for any ranking, because their cut-off covers all candidates.
+    for any ranking, because their cut-off covers all candidates. Notes which do not follow
+    `min_relevance`.
     """
+    _note_graded_metrics(measures, ranks)
     most = int(ranks.n_candidates.max())
     values_by_measure: dict[Measure, Float] = {}
     errors = []
@@ -449,6 +457,17 @@ def metric_values(
                 "candidates are relevant",
             )
     return values_by_measure
+
+
+def _note_graded_metrics(measures: list[Measure], ranks: Ranks) -> None:
+    """Note that grades below `min_relevance` are gains of some metrics, if there are any."""
+    graded = [str(measure) for measure in measures if measure.metric.graded]
+    if graded and ranks.relevance is not None and (ranks.relevance < ranks.min_relevance).any():
+        note_meaning(
+            "min_relevance",
+            f"{ranks.min_relevance:g} for metrics other than {', '.join(graded)}, whose gains are "
+            "all grades above 0",
+        )
 
 
 def warn_about_ties(ranks: Ranks, values_by_measure: dict[Measure, Float]) -> None:

@@ -377,7 +377,12 @@ def count_lists(
         warn_all(candidates_seen(len(lists.user_ids), n_listed))
     warn_about_different_ids(ITEM, RELEVANT, relevant_items.item_ids, "the lists", lists.item_ids)
     return _count_relevant(
-        relevant_items, lists, n_items=n_items, complete=complete, missing=missing
+        relevant_items,
+        lists,
+        n_items=n_items,
+        complete=complete,
+        missing=missing,
+        min_relevance=min_relevance,
     )
 
 
@@ -404,7 +409,13 @@ def _remove_seen(lists: Lists, relevant: Items, seen: Items) -> Lists:
 
 
 def _count_relevant(
-    relevant: Items, lists: Lists, *, n_items: int | None, complete: bool, missing: str
+    relevant: Items,
+    lists: Lists,
+    *,
+    n_items: int | None,
+    complete: bool,
+    missing: str,
+    min_relevance: float,
 ) -> RankCounts:
     """Return the counts of each user's relevant items, best first."""
     list_number = _find_lists(relevant, lists, missing)
@@ -431,7 +442,12 @@ def _count_relevant(
     if not complete:
         n_unlisted = np.count_nonzero(listed_item < 0)
         n_known = max(n_items or 0, len(lists.item_ids) + int(n_unlisted))
-        _warn_if_hits_look_wrong(depth, n_relevant, n_found, n_known)
+        is_relevant = np.ones(owner.size, bool)
+        if relevant.relevance is not None:
+            is_relevant = relevant.relevance >= min_relevance
+        n_counted = np.bincount(owner[is_relevant], minlength=depth.size)
+        n_hits = np.bincount(owner[is_relevant & is_found], minlength=depth.size)
+        _warn_if_hits_look_wrong(depth, n_counted, n_hits, n_known)
 
     # Items that are not found are tied behind the end of the list.
     n_better = depth[owner]
@@ -518,6 +534,8 @@ def _find_rows(lists: Lists, list_number: Int, item: Int) -> Int:
 
 def _warn_if_hits_look_wrong(depth: Int, n_relevant: Int, n_found: Int, n_items: int) -> None:
     """Warn about lists that hold all relevant items, or no more than by chance."""
+    has_relevant = n_relevant > 0
+    depth, n_relevant, n_found = (each[has_relevant] for each in (depth, n_relevant, n_found))
     if depth.size < _MIN_LISTS_OF_CHANCE or 2 * depth.max() >= n_items:
         return
     expected = float((depth * n_relevant).sum()) / n_items

@@ -21,6 +21,7 @@ from sampled_metrics._base.columns import is_no_item
 from sampled_metrics._base.conversion import numeric_array, to_numpy
 from sampled_metrics._base.errors import (
     InputError,
+    NoRelevantItemsError,
     cli_option,
     reading,
     suppress_warnings,
@@ -46,6 +47,8 @@ from sampled_metrics.ranks.ranks import Ranks
 from sampled_metrics.ranks.sampled import SampledRanks
 from sampled_metrics.ranks.warnings import (
     LEAST_SHARE_BELOW,
+    irrelevant_counts,
+    share_below,
     signs_in_ranks,
     signs_in_sampled_ranks,
     signs_of_equal_scores,
@@ -124,9 +127,10 @@ class Reading:
             ranks = self._construct_ranks(form)
             if not len(ranks):
                 raise InputError("no user has a relevant item; expected at least one who has")
+            if self.min_relevance > ranks.min_relevance:
+                ranks = ranks.at_least(self.min_relevance)
             warn_all(signs_in_ranks(ranks))
-            is_higher = self.min_relevance > ranks.min_relevance
-            return ranks.at_least(self.min_relevance) if is_higher else ranks
+            return ranks
 
     def _construct_ranks(self, form: Any) -> Ranks:
         """Call the constructor for a form of data, with the options that it takes."""
@@ -173,6 +177,12 @@ class Reading:
             raise InputError(
                 "found lists with labels; give relevant (--relevant), which may be the same table: "
                 "its rows of label 0 are not relevant"
+            )
+        if is_list and self.relevant is None and self.complete:
+            column = "rating" if "rating" in table.unknown_columns else "NAME"
+            raise NoRelevantItemsError(
+                "found pairs without labels; pass relevant (--relevant), or name the column of "
+                f"labels or grades, columns={{'label': '{column}'}} (--column label={column})"
             )
         if is_list or columns - {USER, VISIT} == {ITEM}:
             return self._ranks_from_lists(table)
@@ -348,11 +358,12 @@ def _are_vectors(arrays: tuple[Array, Array], relevant: ItemsByUser | None) -> b
 
 def _may_end(full_ranks: Ranks, cut: Cut) -> bool:
     """Return whether full rankings of all users would raise no warning, as those of some show."""
-    n_others = np.repeat(full_ranks.n_candidates - 1, full_ranks.n_found)
-    share_below = 1.0 - (full_ranks.n_better + 0.5 * full_ranks.n_tied) / n_others
-    standard_error = share_below.std() / np.sqrt(share_below.size)
+    share = share_below(*irrelevant_counts(full_ranks.binary))
+    if not share.size:
+        return False
+    standard_error = share.std() / np.sqrt(share.size)
     # Five standard errors, because a warning about all users must not be missed.
-    is_good = share_below.mean() - 5.0 * standard_error > LEAST_SHARE_BELOW
+    is_good = share.mean() - 5.0 * standard_error > LEAST_SHARE_BELOW
     return is_good and not any(signs_in_ranks(full_ranks)) and cut.is_enough(full_ranks)
 
 

@@ -42,31 +42,51 @@ _SAMPLE_SIZES = {m + extra for m in (20, 50, 99, 100, 200, 500, 999, 1000) for e
 
 
 def signs_in_ranks(ranks: Ranks) -> Signs:
-    """Look for full rankings in perfect or random order, or that end early."""
+    """Look for full rankings in perfect or random order, or that end early.
+
+    Items of grades below `min_relevance` count as irrelevant.
+    """
     if not ranks.is_complete or not len(ranks):
         return
+    ranks = ranks.binary
     n_others = np.repeat(ranks.n_candidates, ranks.n_found) - 1
     yield from signs_of_equal_scores(ranks.n_tied, n_others, n_others.size)
-    mean_above = ranks.n_better + 0.5 * ranks.n_tied
-    share_below = 1.0 - mean_above / np.maximum(n_others, 1)
-    yield from _signs_in_order(share_below, n_others, "relevant", "other candidates")
-    above, tied = _count_irrelevant(ranks)
+    above, tied, n_irrelevant = irrelevant_counts(ranks)
+    if not n_irrelevant.size:
+        yield from _signs_of_relevant_pool(len(ranks))
+        return
+    share = share_below(above, tied, n_irrelevant)
+    yield from _signs_in_order(share, n_irrelevant, "relevant", "other candidates")
     not_below = above + tied
     yield from _signs_of_perfection(not_below, "other candidates")
-    n_irrelevant = np.repeat(ranks.n_candidates - ranks.n_found, ranks.n_found)
     yield from _signs_of_scored_items(above, tied, n_irrelevant)
-    yield from _signs_in_last_rank(not_below + 1, int(n_others.min()) + 1, "data")
+    yield from _signs_in_last_rank(not_below + 1, int(n_irrelevant.min()) + 1, "data")
 
 
-def _count_irrelevant(ranks: Ranks) -> tuple[Int, Int]:
-    """Count the irrelevant items above each relevant item, and those tied with it."""
+def irrelevant_counts(ranks: Ranks) -> tuple[Int, Int, Int]:
+    """Count irrelevant candidates for each relevant item of users who have some.
+
+    Returns
+    -------
+    above, tied, n_irrelevant
+        The irrelevant candidates above the item, those tied with it, and all of the user.
+    """
     user = np.repeat(np.arange(len(ranks)), ranks.n_found)
     is_first = np.ones(user.size, bool)
     is_first[1:] = (np.diff(user) > 0) | (np.diff(ranks.n_better) > 0)
     first = np.flatnonzero(is_first)
     level_size = np.diff(first, append=user.size)  # relevant items that are tied with each other
     relevant_above = np.repeat(first, level_size) - run_starts(ranks.n_found)[user]
-    return ranks.n_better - relevant_above, ranks.n_tied + 1 - np.repeat(level_size, level_size)
+    above = ranks.n_better - relevant_above
+    tied = ranks.n_tied + 1 - np.repeat(level_size, level_size)
+    n_irrelevant = (ranks.n_candidates - ranks.n_relevant)[user]
+    has_irrelevant = n_irrelevant > 0
+    return above[has_irrelevant], tied[has_irrelevant], n_irrelevant[has_irrelevant]
+
+
+def share_below(above: Int, tied: Int, n: Int) -> Float:
+    """Return the share of n items that are below another; ties count half."""
+    return 1.0 - (above + 0.5 * tied) / n
 
 
 def signs_of_seen_items(ranks: Ranks, n_items: int) -> Signs:
@@ -186,6 +206,17 @@ def _signs_in_order(share_below: Float, n_others: Int, argument: str, noun: str)
             f"held-out items are above {100.0 * share_below.mean():.1f} % of their {noun}, 50 % "
             "in a random order: are higher scores better, are rows and columns those of the users "
             "and items, and are negatives uniform?",
+        )
+
+
+def _signs_of_relevant_pool(n_users: int) -> Signs:
+    """Say that no user has an irrelevant candidate, so that there is nothing to tell apart."""
+    if n_users >= _ROWS_OF_PATTERN:
+        yield (
+            "relevant",
+            f"all candidates of all {n_users:,} users are relevant, so metrics without grades are "
+            "the same for every ranking; rank unrated items too, or pass min_relevance "
+            "(--min-relevance) if low grades are not relevant",
         )
 
 
