@@ -207,7 +207,7 @@ def test_invalid_meters_are_refused():
 
 
 @pytest.mark.filterwarnings("error")
-def test_unmasked_scores_warn_without_n_items():
+def test_unmasked_scores_are_noted_without_n_items():
     meters = [
         sm.RankMeter("rr"),
         sm.RankMeter("rr", n_items=ITEMS),
@@ -215,10 +215,10 @@ def test_unmasked_scores_warn_without_n_items():
     ]
     for meter, scores in zip(meters, (SCORES, SCORES, MASKED), strict=True):
         meter.update(scores, HELD_OUT)
-    with warns_about("seen"):
-        meters[0].compute()
+    (note,) = meters[0].compute().notes
+    assert note.startswith("n_items: read as")
     assert meters[1].compute()[0] == sm.evaluate(meters[1].ranks(), "rr")[0]
-    meters[2].compute()
+    assert meters[2].compute().notes == []
 
 
 def test_random_order_warns():

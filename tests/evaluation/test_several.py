@@ -119,7 +119,7 @@ def test_plot_has_line_per_recommender():
 
 
 def test_notes_and_errors_name_recommender():
-    results = sm.evaluate({"ALS": GOOD, "kNN": -GOOD}, "auc", relevant=HELD_OUT)
+    results = sm.evaluate({"ALS": GOOD, "kNN": -GOOD}, "hit@30", relevant=HELD_OUT)
     assert any(note.startswith("kNN, ") for note in results.notes)
     with pytest.raises(sm.InputError, match="kNN"):
         sm.evaluate({"ALS": GOOD, "kNN": GOOD[:5]}, "auc", relevant=HELD_OUT)

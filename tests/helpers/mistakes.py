@@ -14,12 +14,16 @@ from tests.helpers.forms import Forms
 
 
 class Mistake(NamedTuple):
-    """Data with a mistake, a call with it, and the right value: nan if every value is wrong."""
+    """Data with a mistake, a call with it, and the right value: nan if every value is wrong.
+
+    `noted` is the argument of a note, for the mistakes that results note without a warning.
+    """
 
     forms: Callable[[Any, Path], Forms]
     call: Callable[[Any], Any]
     data: Any
     right: float
+    noted: str = ""
 
 
 def one_form(data: Any, _folder: Path) -> Forms:
@@ -36,7 +40,7 @@ def some_forms(forms: Forms, number: int, step: int) -> Forms:
     return {name: forms[name] for name in (first, *others[number % step :: step])}
 
 
-NOT_SILENT = ("refused", "warned", "right")
+NOT_SILENT = ("refused", "warned", "noted", "right")
 
 
 def is_right(result: Any, right: float) -> bool:
@@ -52,8 +56,8 @@ def is_right(result: Any, right: float) -> bool:
     return True
 
 
-def outcome(call: Callable[[], Any], right: float) -> str:
-    """Say how a call ends: refused, warned, right, or silently wrong."""
+def outcome(call: Callable[[], Any], right: float, noted: str = "") -> str:
+    """Say how a call ends: refused, warned, noted about an argument, right, or silently wrong."""
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
         try:
@@ -61,9 +65,12 @@ def outcome(call: Callable[[], Any], right: float) -> str:
         except sm.InputError:
             return "refused"
     messages = full_messages(caught)
+    notes = list(result.notes)
     if messages:
-        noted = [note for note in result.notes if note in messages]  # and how data was read
-        return "warned" if noted == messages else "not in the notes"
+        in_order = [note for note in notes if note in messages]  # and how data was read
+        return "warned" if in_order == messages else "not in the notes"
+    if noted and any(note.startswith(f"{noted}: read as") for note in notes):
+        return "noted"
     if not np.isnan(right) and is_right(result, right):
         return "right"
     return "silent"
@@ -73,7 +80,7 @@ def silent_forms(mistake: Mistake, folder: Path, number: int, step: int) -> dict
     """Return forms of the data in which a wrong value is neither refused nor warned about."""
     forms = some_forms(mistake.forms(mistake.data, folder), number, step)
     outcomes = {
-        form: outcome(lambda data=data: mistake.call(data), mistake.right)
+        form: outcome(lambda data=data: mistake.call(data), mistake.right, mistake.noted)
         for form, data in forms.items()
     }
     return {form: end for form, end in outcomes.items() if end not in NOT_SILENT}

@@ -251,7 +251,8 @@ def test_item_seen_twice_counts_once(form):
     once = pd.DataFrame(pairs, columns=["user_id", "item_id"])
     data = FORMS[form](users, items)
     ranks = [
-        sm.rank(data, seen, np.full(30, 1)) for seen in (once, pd.concat([once, once.sample(40)]))
+        sm.rank(data, seen, np.arange(30) % 3)
+        for seen in (once, pd.concat([once, once.sample(40)]))
     ]
     assert counts(ranks[0]) == counts(ranks[1])
     assert ranks[1].n_candidates.tolist() == [ITEMS - 3] * 30

@@ -166,9 +166,11 @@ OF_FIRST_ITEMS = np.where(HELD_OUT < USERS, HELD_OUT, -1)
 USER_NAMES = np.array([f"u{user}" for user in ALL_USERS])
 
 SCORE_MISTAKES = {
-    "seen items forgotten": in_matrices(without_seen, SCORES),
-    "seen items forgotten, factors": in_one_form(without_seen, (SCORES, np.eye(ITEMS))),
-    "seen items forgotten, function": in_one_form(without_seen, lambda users: SCORES[users]),
+    "seen items forgotten": in_matrices(without_seen, SCORES)._replace(noted="seen"),
+    "seen items forgotten, factors": in_one_form(
+        without_seen, (SCORES, np.eye(ITEMS)))._replace(noted="seen"),
+    "seen items forgotten, function": in_one_form(
+        without_seen, lambda users: SCORES[users])._replace(noted="seen"),
     "distances as scores": in_matrices(with_seen, 100 - SCORES),
     "distances from a function": in_one_form(with_seen, lambda users: 100 - SCORES[users]),
     "scores transposed": in_matrices(with_seen, SCORES.T.copy()),
@@ -370,10 +372,12 @@ LIBRARY_MISTAKES = {
     "implicit, dictionary filled up with -1": in_one_form(
         of_lists, lists_by_user(FILLED_ITEMS), np.nan),
     "implicit, seen items masked by 0": in_matrices(
-        evaluation("auc", relevant=HELD_OUT), np.where(IS_SEEN, 0.0, SCORES - 12), np.nan),
+        evaluation("auc", relevant=HELD_OUT),
+        np.where(IS_SEEN, 0.0, SCORES - 12), np.nan)._replace(noted="seen"),
     "implicit, seen items masked by the least number": in_matrices(
         evaluation("auc", relevant=HELD_OUT),
-        np.where(IS_SEEN, float(np.finfo(np.float32).min), SCORES - 12), np.nan),
+        np.where(IS_SEEN, float(np.finfo(np.float32).min), SCORES - 12),
+        np.nan)._replace(noted="seen"),
     "implicit, numbers of items as ids": in_tables(
         of_lists, pairs_table(LISTED_USERS, ITEM_NUMBERS.ravel())),
     "implicit, numbers of items as ids, dictionary": in_one_form(

@@ -74,9 +74,11 @@ ALL_ITEMS = np.ones((2, 3))
 
 BUDGET_REMEDIES = {
     "neither seen nor candidates, by seen": Remedy(
-        budget_value(seen=None), "give one of them", budget_value(), RR),
+        budget_value(seen=None), "pass one of them", budget_value(), RR),
+    "neither seen nor candidates, nothing seen": Remedy(
+        budget_value(seen=None), "seen='none'", budget_value(seen="none", proxy=SCORES), RR),
     "neither seen nor candidates, by candidates": Remedy(
-        budget_value(seen=None), "give one of them",
+        budget_value(seen=None), "pass one of them",
         budget_value(candidates=ALL_ITEMS, proxy=SCORES), RR),
     "ids and positions, as tables": Remedy(
         budget_value(FRAME, relevant=RELEVANT), "give all as tables",

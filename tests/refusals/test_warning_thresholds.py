@@ -5,20 +5,17 @@ import pandas as pd
 import pytest
 
 import sampled_metrics as sm
-from sampled_metrics.inputs.warnings import (
-    candidates_seen,
-    warn_about_unused_grades,
-)
+from sampled_metrics.inputs.warnings import warn_about_unused_grades
 from sampled_metrics.ranks import Ranks, SampledRanks
 from sampled_metrics.ranks.data import as_sampled_ranks
 from sampled_metrics.ranks.warnings import (
     signs_in_ranks,
     signs_in_sampled_ranks,
-    signs_of_seen_items,
 )
 from tests.helpers.caught_warnings import (
     warnings_of,
     warns_about,
+    with_warnings,
 )
 
 M, N = 100, 3541
@@ -122,15 +119,15 @@ def test_ranks_of_single_items_give_no_metric_of_all_items():
 
 @pytest.mark.parametrize("m", [20, 50, 99, 100, 200, 500, 999, 1000])
 def test_ten_users_with_usual_number_of_candidates_warn(m):
-    """They may be a held-out item and its negatives; the item may be counted or not."""
-    for n_candidates in (m, m + 1):
-        ranks = full_ranks(np.ones(10, int), n_candidates)
-        message = f"all 10 users have {n_candidates} candidates"
-        assert message in warning_text(sm.evaluate, ranks, "recall@1")
+    """They may be a held-out item and its m negatives."""
+    ranks = full_ranks(np.ones(10, int), m + 1)
+    message = f"all 10 users have {m + 1} candidates"
+    assert message in warning_text(sm.evaluate, ranks, "recall@1")
 
 
 @pytest.mark.parametrize(
-    ("n_candidates", "users"), [(100, 9), (19, 10), (22, 10), (300, 10), (1002, 10)]
+    ("n_candidates", "users"),
+    [(100, 9), (20, 10), (22, 10), (50, 10), (200, 10), (500, 10), (1002, 10)],
 )
 def test_other_number_of_candidates_or_users_does_not_warn(n_candidates, users):
     ranks = full_ranks(np.ones(users, int), n_candidates)
@@ -159,18 +156,19 @@ def test_ties_by_chance_do_not_warn(share, m):
     assert "itself" not in warning_text(signs_in_sampled_ranks, sample)
 
 
-@pytest.mark.parametrize(
-    ("warn", "arguments", "warns"),
-    [
-        (candidates_seen, (10, 10), True),
-        (candidates_seen, (9, 10), False),
-        (candidates_seen, (10, 9), False),
-        (warn_about_unused_grades, (np.ones(1),), True),
-        (warn_about_unused_grades, (None,), False),
-    ],
-)
-def test_ten_users_or_unused_grades_warn(warn, arguments, warns):
-    assert len(warnings_of(warn, *arguments)) == warns
+@pytest.mark.parametrize(("grades", "warns"), [(np.ones(1), True), (None, False)])
+def test_unused_grades_warn(grades, warns):
+    assert len(warnings_of(warn_about_unused_grades, grades)) == warns
+
+
+@pytest.mark.parametrize(("users", "items", "noted"), [(10, 10, 1), (9, 10, 0), (10, 9, 0)])
+def test_scores_of_all_items_for_ten_users_are_noted(users, items, noted):
+    """Each user has another held-out item, which is first."""
+    scores = np.eye(users, items) + np.arange(items) / 1000
+    relevant = np.where(np.arange(users) < items, np.arange(users), -1)
+    results, warned = with_warnings(sm.evaluate, scores, "hr@1", relevant=relevant)
+    assert [note.partition(":")[0] for note in results.notes].count("seen") == noted
+    assert not warned
 
 
 # Ranks
@@ -183,6 +181,9 @@ def repeat_ranks(*parts):
 
 FIRST_OR_100 = repeat_ranks((100, 30), (1, 30))
 FEW_AT_100 = repeat_ranks((100, 6), (1, 54))
+QUANTILES = (np.arange(600) + 0.5) / 600
+HEAVY_TAIL = np.ceil(QUANTILES**-0.5).astype(int)  # of a very good recommender, up to 35
+SHORT_TAIL = np.ceil(-10 * np.log(QUANTILES)).astype(int)  # such as among 100 sampled items
 
 
 @pytest.mark.parametrize(
@@ -196,6 +197,9 @@ FEW_AT_100 = repeat_ranks((100, 6), (1, 54))
         (repeat_ranks((2, 60)), 101, 40, "random order", False),
         (FIRST_OR_100, 1000, 0, "largest", True),
         (FIRST_OR_100, 105, 0, "largest", False),  # at the end of all candidates
+        (HEAVY_TAIL, 2000, 0, "largest", False),
+        (SHORT_TAIL, 2000, 0, "the largest rank is 71 of 2,000", True),
+        (SHORT_TAIL, 354, 0, "largest", False),  # less than five times as many
         (FEW_AT_100, 400, 0, "largest", False),  # chance explains as many
         (FEW_AT_100, 1000, 0, "largest", True),  # none in the other nine tenths
         (repeat_ranks((4, 30), (1, 30)), 1000, 0, "largest", False),  # low ranks are frequent
@@ -256,13 +260,6 @@ def test_ties_of_sampled_ranks_warn(tied, m, message, warns):
     ranks = repeat_ranks((1, tied.size - 1), (2, 1))
     text = warning_text(signs_in_sampled_ranks, SampledRanks(ranks, N, m, tied=tied))
     assert (message in text) == warns
-
-
-@pytest.mark.parametrize(("users", "items", "warns"), [(20, 40, True), (5, 40, False)])
-def test_all_items_of_all_users_warn(users, items, warns):
-    ranks = full_ranks(np.ones(users, int), items)
-    assert bool(warning_text(signs_of_seen_items, ranks, items)) == warns
-    assert not warning_text(signs_of_seen_items, ranks, items + 1)
 
 
 # Coincidences

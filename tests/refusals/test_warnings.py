@@ -255,13 +255,74 @@ def test_unlikely_negatives_warn(data, options, message, recwarn):
         (FULL_SCORES[::-1], {}, "random order"),
         (-FULL_SCORES, {}, "random order"),
         (0 * FULL_SCORES, {}, "ties"),
-        (FULL_SCORES, {"seen": None}, "all 60 items"),
     ],
 )
 def test_unlikely_full_rankings_warn(scores, options, message, recwarn):
     sm.evaluate(scores, "hr@10", **(FULL_OPTIONS | options))
     messages = full_messages(recwarn)
     assert any(message in text for text in messages) if message else not messages
+
+
+# Sampled candidates
+
+N_SCORED_USERS = 60
+
+
+def good_scores_of(n_items):
+    """Return scores of 60 users whose held-out items are in different columns, at ranks 1 to 6."""
+    scores = np.random.default_rng(0).random((N_SCORED_USERS, n_items))
+    held_out = np.random.default_rng(1).integers(0, n_items, N_SCORED_USERS)
+    users = np.arange(N_SCORED_USERS)
+    scores[users, held_out] = -1.0
+    best = -np.sort(-scores, axis=1)
+    scores[users, held_out] = best[users, users % 6] + 1e-9
+    return scores, held_out
+
+
+@pytest.mark.parametrize("n_items", [20, 100, 500, 1000])
+def test_small_catalogue_is_not_called_a_sample(n_items):
+    scores, held_out = good_scores_of(n_items)
+    options = {"relevant": held_out, "seen": "none"}
+    meter = sm.RankMeter("hr@5", n_items=n_items)
+    meter.update(scores, held_out)
+    ids = {"users": np.arange(60), "items": np.arange(n_items)}
+    for call in (
+        lambda: sm.evaluate(scores, "hr@5", **options),
+        lambda: sm.evaluate((scores, np.eye(n_items)), "hr@5", **options),
+        lambda: sm.evaluate(sm.rank(scores, "none", held_out), "hr@5"),
+        lambda: sm.evaluate(sm.rank(scores, "none", held_out, **ids), "hr@5"),
+        meter.compute,
+    ):
+        results, warned = with_warnings(call)
+        assert values(results) == [5 / 6]
+        assert not warned
+
+
+def test_vectors_and_columns_with_ids_are_not_called_a_sample():
+    scores, held_out = good_scores_of(101)
+    options = {"relevant": held_out, "seen": "none"}
+    assert not warnings_of(sm.evaluate, (scores, np.eye(101)), "hr@5", **options)
+    frame = pd.DataFrame(scores, columns=[f"item {number}" for number in range(101)])
+    assert not warnings_of(sm.evaluate, frame, "hr@5", **options)
+    with warns_about("101 columns without ids"):
+        sm.evaluate(scores, "hr@5", **options)
+
+
+@pytest.mark.parametrize("n_items", [30, 101])
+def test_one_column_of_held_out_items_is_called_a_sample(n_items):
+    scores, held_out = good_scores_of(n_items)
+    users = np.arange(60)
+    scores[users, held_out], scores[:, 3] = scores[:, 3].copy(), scores[users, held_out]
+    column = np.full(60, 3)
+    meter = sm.RankMeter("hr@5", n_items=n_items)
+    meter.update(scores, column)
+    for call in (
+        lambda: sm.evaluate(scores, "hr@5", relevant=column, seen="none"),
+        lambda: sm.compare({"A": scores, "B": -scores}, "hr@5", relevant=column, seen="none"),
+        meter.compute,
+    ):
+        with warns_about("column 3 is the held-out item of all 60 users"):
+            call()
 
 
 # Warned once
@@ -279,7 +340,7 @@ def result_and_warnings(call):
 
 def test_several_warnings_are_counted_in_one():
     result, (warning,) = result_and_warnings(
-        lambda: sm.evaluate(-RANDOM_SCORES, relevant=FIRST_COLUMN)
+        lambda: sm.evaluate(-RANDOM_SCORES, relevant=FIRST_COLUMN, seen="none")
     )
     assert len(result.notes) > 1
     assert str(warning.message).startswith(f"{len(result.notes)} warnings")
@@ -294,7 +355,7 @@ def test_single_warning_is_shown_in_full():
 
 
 def test_meter_warns_once():
-    meter = sm.RankMeter("rr")
+    meter = sm.RankMeter("rr", n_items=101)
     meter.update(-RANDOM_SCORES, FIRST_COLUMN)
     result, (warning,) = result_and_warnings(meter.compute)
     assert warning.message.notes == tuple(result.notes)

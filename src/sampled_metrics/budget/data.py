@@ -26,6 +26,7 @@ from sampled_metrics.inputs.items import (
     SEEN,
     Size,
     describe_seen_relevant,
+    has_seen_items,
     items_by_id,
     items_by_position,
     read_item_table,
@@ -131,7 +132,12 @@ def read_data(
     arguments: dict[str, Any] = {RELEVANT: relevant, SEEN: seen, CANDIDATES: candidates}
     arguments = {name: value for name, value in arguments.items() if value is not None}
     if len(arguments) == 1:
-        raise InputError("neither seen nor candidates is given; give one of them")
+        raise InputError(
+            "neither seen nor candidates is given; pass one of them, or seen='none' if users have "
+            "seen nothing"
+        )
+    if not has_seen_items(seen):
+        arguments.pop(SEEN, None)
     tables = {name: read_item_table(value, name) for name, value in arguments.items()}
     has_ids = [table is not None for table in tables.values()]
     if all(has_ids):

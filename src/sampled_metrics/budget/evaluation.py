@@ -117,7 +117,7 @@ def evaluate_on_budget(
         (files, DataFrames, or dictionaries with a list per user); functions are then called with
         these ids. Or by position: `seen` as a matrix, users x items, or a list of columns per user;
         `relevant` as the column of each user's held-out item, -1 for none, a list of columns per
-        user, or a matrix.
+        user, or a matrix. "none" or an empty list as `seen` says that there are none.
     candidates
         Items that are ranked for each user, in the forms of `seen`, by default all. Seen items are
         removed from them, and the held-out items need not be among them. `seen` may then be left

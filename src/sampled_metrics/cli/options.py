@@ -68,7 +68,8 @@ Relevant = Annotated[
     option("FILE", "Relevant or held-out items of lists and scores: qrels, or user_id, item_id."),
 ]
 Seen = Annotated[
-    Path | None, option("FILE", "Items seen in training, to exclude from lists and scores.")
+    Path | None,
+    option("FILE", "Items seen in training, to exclude from lists and scores; or none."),
 ]
 HeldOutPairs = Annotated[
     Path,
@@ -80,7 +81,12 @@ HeldOutPairs = Annotated[
     ),
 ]
 SeenPairs = Annotated[
-    Path, option("FILE", "Items seen in training: a table of user_id and item_id.", "--seen")
+    Path,
+    option(
+        "FILE",
+        "Items seen in training: a table of user_id and item_id; or none.",
+        "--seen",
+    ),
 ]
 AllItems = Annotated[
     Path | None,

@@ -126,8 +126,9 @@ def evaluate(
         Names, as a list or separated by commas; by default recall@10, ndcg@10, ap and auc.
     relevant, seen
         For scores and lists, the relevant items and the items seen in training, as tables, columns
-        or matrices. NDCG uses the grades of relevant items as gains, if there are any: in qrels, a
-        column `relevance`, a dictionary of dictionaries or a matrix.
+        or matrices; "none" or an empty list as `seen` says that there are none. NDCG uses the
+        grades of relevant items as gains, if there are any: in qrels, a column `relevance`, a
+        dictionary of dictionaries or a matrix.
     n_items
         Candidates of each ranking, if the data does not say.
     min_relevance

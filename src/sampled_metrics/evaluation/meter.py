@@ -20,9 +20,14 @@ from sampled_metrics._base.arrays import (
     select_rows,
 )
 from sampled_metrics._base.columns import column_ids, index_ids, integer_array, require_all
-from sampled_metrics._base.conversion import keeps_own_library, numeric_array, to_numpy
+from sampled_metrics._base.conversion import (
+    is_arrow_table,
+    keeps_own_library,
+    numeric_array,
+    to_numpy,
+)
 from sampled_metrics._base.defaults import DEFAULT_CONFIDENCE, DEFAULT_METRICS, Names
-from sampled_metrics._base.errors import InputError, warn_all, warn_input
+from sampled_metrics._base.errors import InputError, note_meaning, warn_all, warn_input
 from sampled_metrics._base.visits import row_unit_ids, unit_kind, users_and_visits
 from sampled_metrics.evaluation.correct import Corrected, correct
 from sampled_metrics.evaluation.evaluate import Evaluated, evaluate
@@ -36,7 +41,8 @@ from sampled_metrics.inputs.row_counts import (
     positive_by_row,
 )
 from sampled_metrics.inputs.samples import SampledCounts
-from sampled_metrics.inputs.warnings import candidates_seen, describe_batches
+from sampled_metrics.inputs.scores import refuse_id_column
+from sampled_metrics.inputs.warnings import describe_batches, signs_of_sample_columns
 from sampled_metrics.metrics import parse_measures
 from sampled_metrics.ranks import Ranks, SampledRanks
 from sampled_metrics.ranks.warnings import signs_in_ranks, signs_in_sampled_ranks
@@ -50,6 +56,8 @@ class _Batch(NamedTuple):
     counts: RowCounts
     users: Ids | None
     n_negatives: int | None  # None for full rankings
+    column: Int | None = None  # of each held-out item in scores of all items; None for ranks
+    n_columns: int = 0  # of scores of all items
     meter: int = 0  # number of the meter that the batch comes from, if meters were merged
 
     @property
@@ -73,7 +81,7 @@ class RankMeter:
     n_items
         Candidates of a full ranking, the held-out item included. Scores with fewer columns are
         taken for those of sampled negatives. Exact ranks need it. Without it, scores are taken for
-        those of all items, and a warning reminds you of seen items if no score is -inf.
+        those of all items, and a note of the result reminds you of seen items if no score is -inf.
     n_negatives
         Negatives of each row, if ranks among negatives are given.
     sampling
@@ -161,16 +169,16 @@ class RankMeter:
         if _is_empty(scores) or _is_empty(ranks):
             return  # an empty batch
         if scores is None:
-            counts, n_negatives = self._count_ranks(to_numpy(ranks))
+            batch = self._count_ranks(to_numpy(ranks))
         else:
             columns = _positive_columns(positive, scores, users)
-            counts, n_negatives = self._count_scores(scores, to_numpy(columns))
-        ids = row_unit_ids(to_numpy(users), to_numpy(visits), counts.candidates.size)
-        is_kept = counts.has_target
+            batch = self._count_scores(scores, to_numpy(columns))
+        ids = row_unit_ids(to_numpy(users), to_numpy(visits), batch.n_rows)
+        is_kept = batch.counts.has_target
         self._n_dropped += int(np.count_nonzero(~is_kept))
         if is_kept.any():
-            batch = _Batch(counts.with_target(), select_rows(ids, is_kept), n_negatives)
-            self._add(batch, "batches")
+            kept = batch.counts.with_target()
+            self._add(batch._replace(counts=kept, users=select_rows(ids, is_kept)), "batches")
 
     def merge(self, *others: Self) -> Self:
         """Add the rows of other meters, such as those of other processes, and return this meter.
@@ -242,8 +250,9 @@ class RankMeter:
         n = counts.candidates
         n_negatives = self._batches[0].n_negatives
         if n_negatives is None:
-            if self.n_items is None and (n == n[0]).all():
-                warn_all(candidates_seen(n.size, int(n[0])))
+            n_columns = min(batch.n_columns for batch in self._batches)
+            if n_columns:
+                self._warn_about_columns(n, n_columns)
             user_ids, visits = (None, None) if users is None else users_and_visits(users)
             _require_single_rows(users)
             full = Ranks(
@@ -253,6 +262,7 @@ class RankMeter:
                 n_found=None if (counts.n_found == 1).all() else counts.n_found,
                 users=user_ids,
                 visits=visits,
+                n_columns=n_columns,
                 n_missing=int(np.count_nonzero(counts.lost)),
             )
             warn_all(signs_in_ranks(full))
@@ -267,6 +277,18 @@ class RankMeter:
         )
         warn_all(signs_in_sampled_ranks(sampled))
         return sampled
+
+    def _warn_about_columns(self, n_candidates: Int, n_columns: int) -> None:
+        """Warn that scores may be those of a sample, and note that seen items may be candidates."""
+        columns = [batch.column for batch in self._batches if batch.column is not None]
+        is_catalogue = self.n_items is not None
+        warn_all(signs_of_sample_columns(np.concatenate(columns), n_columns, is_catalogue))
+        if not is_catalogue and (n_candidates == n_columns).all():
+            note_meaning(
+                "n_items",
+                f"{n_columns:,}, the columns of scores, so items seen in training are candidates; "
+                "mask their scores by -inf, or pass n_items if there are none",
+            )
 
     @keep_warnings
     def compute(self, *, sync: bool = False) -> Results[Evaluated] | Results[Corrected]:
@@ -296,10 +318,12 @@ class RankMeter:
         """Return the number of rows of all batches."""
         return sum(batch.n_rows for batch in self._batches)
 
-    def _count_scores(self, scores: ArrayLike, positive: ArrayLike) -> tuple[RowCounts, int | None]:
-        """Count the ranks of scores; also return the number of negatives, None if full."""
+    def _count_scores(self, scores: ArrayLike, positive: ArrayLike) -> _Batch:
+        """Count the ranks of scores; the batch has no users yet."""
         matrix: Any = scores
         if not keeps_own_library(scores):
+            if is_arrow_table(scores):
+                refuse_id_column(scores, "scores", "users=")
             matrix = numeric_array(scores, "scores")
         width = matrix.shape[-1]
         n = self.n_items
@@ -315,17 +339,20 @@ class RankMeter:
             if width < n:
                 m = width - 1
         missing = self.missing
-        if m is None and self._batches and matrix.ndim == 2:
-            in_batch = describe_batches(*held_out_positions(positive, matrix.shape), width)
-            if in_batch:
-                warn_input("positive", in_batch)
         counts = count_in_rows(
             matrix, positive, is_full=m is None, missing=missing, n_jobs=self.n_jobs
         )
-        return counts, m
+        if m is not None:
+            return _Batch(counts, None, m)
+        row, column = held_out_positions(positive, matrix.shape)
+        if self._batches:
+            in_batch = describe_batches(row, column, width)
+            if in_batch:
+                warn_input("positive", in_batch)
+        return _Batch(counts, None, None, column, width)
 
-    def _count_ranks(self, ranks: ArrayLike) -> tuple[RowCounts, int | None]:
-        """Convert ranks without ties to counts; also return the number of negatives."""
+    def _count_ranks(self, ranks: ArrayLike) -> _Batch:
+        """Convert ranks without ties to counts; the batch has no users yet."""
         values: Int = integer_array("ranks", ranks, is_column=True)
         m = self.n_negatives
         most = self.n_items if m is None else m + 1
@@ -333,7 +360,8 @@ class RankMeter:
             raise InputError("ranks need n_items, and n_negatives if they are among negatives")
         require_all("ranks", values, (values >= 1) & (values <= most), f"1 to {most}")
         none = np.zeros_like(values)
-        return RowCounts(np.full_like(values, most), values - 1, none, none + 1, none), m
+        counts = RowCounts(np.full_like(values, most), values - 1, none, none + 1, none)
+        return _Batch(counts, None, m)
 
 
 def _require_single_rows(ids: Ids | None) -> None:

@@ -36,7 +36,8 @@ def negatives(
     ----------
     relevant, seen
         Held-out items, and items seen in training: files or DataFrames of `user_id` and `item_id`,
-        or dictionaries with a list of items for each user.
+        or dictionaries with a list of items for each user; "none" or an empty list as `seen` if
+        there are none.
     n_negatives
         m: number of negatives for each user.
     items

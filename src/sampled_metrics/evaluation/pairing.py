@@ -9,7 +9,7 @@ import numpy as np
 
 from sampled_metrics._base.array_types import Int
 from sampled_metrics._base.errors import InputError, format_value, reading, warn_input
-from sampled_metrics.inputs.items import RELEVANT, SEEN, read_item_table
+from sampled_metrics.inputs.items import RELEVANT, SEEN, has_seen_items, read_item_table
 from sampled_metrics.inputs.tables import Table, as_table, ranks_by_user
 from sampled_metrics.intervals.groups import common_users
 from sampled_metrics.ranks import Ranks, SampledRanks
@@ -87,7 +87,7 @@ def _read_items_once(options: Reading) -> dict[str, Any]:
     """Read the tables of relevant and of seen items that all recommenders share."""
     tables = {}
     for name, items in ((RELEVANT, options.relevant), (SEEN, options.seen)):
-        if items is not None:
+        if has_seen_items(items):
             with reading(items):
                 tables[name] = read_item_table(items, name)
     return {name: table for name, table in tables.items() if table is not None}

@@ -50,6 +50,7 @@ class RankCounts(NamedTuple):
     relevance: Float | None = None
     users: Ids | None = None
     n_rows: int = 0
+    n_columns: int = 0
     n_missing: int = 0
 
 

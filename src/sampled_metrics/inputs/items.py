@@ -73,6 +73,7 @@ from sampled_metrics.inputs.tables import (
 HELD_OUT = "held-out"
 RELEVANT = "relevant"
 SEEN = "seen"
+NOTHING_SEEN = "none"  # `seen` that says that users have seen nothing
 UNGRADED = (SEEN, "candidates")  # items without grades, of which a user usually has several
 INTEGER_REMEDY = "of numbers with gaps, np.nan_to_num(ids, nan=-1).astype(int)"
 BY_USER_REMEDY = "pass ids in a table, a dictionary or a Series by user"
@@ -212,6 +213,20 @@ class Items(NamedTuple):
         if self.user_ids is None:
             return user, item
         return self.user_ids[user], self.item_ids[item]
+
+
+def has_seen_items(seen: Any) -> bool:
+    """Return whether there are seen items: `seen` is not None, "none" or an empty list.
+
+    Examples
+    --------
+    >>> [has_seen_items(seen) for seen in (None, "none", [], [[4], []])]
+    [False, False, False, True]
+    """
+    if isinstance(seen, str | Path):
+        return str(seen) != NOTHING_SEEN
+    is_empty_list = isinstance(seen, list | tuple) and not seen
+    return seen is not None and not is_empty_list
 
 
 def describe_seen_relevant(users: Int) -> str:

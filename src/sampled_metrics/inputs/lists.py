@@ -32,7 +32,6 @@ from sampled_metrics._base.errors import (
     InputError,
     NoRelevantItemsError,
     reading,
-    warn_all,
     warn_input,
 )
 from sampled_metrics._base.visits import row_unit_ids
@@ -44,6 +43,7 @@ from sampled_metrics.inputs.items import (
     Items,
     candidate_rows,
     describe_seen_relevant,
+    has_seen_items,
     items_by_unit,
     relevant_by_unit,
     require_distinct_pairs,
@@ -68,7 +68,7 @@ from sampled_metrics.inputs.tables import (
     read_table,
 )
 from sampled_metrics.inputs.warnings import (
-    candidates_seen,
+    note_missing_seen,
     warn_about_common_item,
     warn_about_different_ids,
 )
@@ -335,7 +335,7 @@ def count_lists(
     Parameters
     ----------
     seen
-        Items to remove from the lists.
+        Items to remove from the lists; None, "none" or an empty list if there are none.
     n_items
         Number of items of a full ranking, if it is known.
     complete
@@ -362,7 +362,7 @@ def count_lists(
         lists = lists._replace(user_ids=user_ids)
     warn_about_common_item(relevant_items)
     n_listed = len(lists.item_ids)
-    if seen is not None:
+    if has_seen_items(seen):
         with reading(seen):
             seen_items = items_by_unit(
                 seen,
@@ -373,8 +373,8 @@ def count_lists(
                 by_row=lists.by_row,
             )
             lists = _remove_seen(lists, relevant_items, seen_items)
-    elif lists.has_scores and (lists.lengths() == n_listed).all():
-        warn_all(candidates_seen(len(lists.user_ids), n_listed))
+    elif seen is None and lists.has_scores and (lists.lengths() == n_listed).all():
+        note_missing_seen(len(lists.user_ids), n_listed)
     warn_about_different_ids(ITEM, RELEVANT, relevant_items.item_ids, "the lists", lists.item_ids)
     return _count_relevant(
         relevant_items,

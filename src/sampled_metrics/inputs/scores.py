@@ -37,7 +37,14 @@ from sampled_metrics._base.files import read_npy, read_npz, require_file
 from sampled_metrics._base.sparse import check_sparse, to_scipy_dtype
 from sampled_metrics.inputs.comparisons import take_rows
 from sampled_metrics.inputs.counting import RankCounts, rank_items
-from sampled_metrics.inputs.items import RELEVANT, SEEN, Items, Size, items_for_scores
+from sampled_metrics.inputs.items import (
+    RELEVANT,
+    SEEN,
+    Items,
+    Size,
+    has_seen_items,
+    items_for_scores,
+)
 from sampled_metrics.inputs.pair_scores import PairScores, takes_pairs
 from sampled_metrics.inputs.products import InnerProducts, ScoreFunction
 from sampled_metrics.inputs.roles import ITEM, USER, VISIT, find_roles
@@ -45,6 +52,7 @@ from sampled_metrics.inputs.tables import is_by_user
 from sampled_metrics.inputs.warnings import (
     copies_of_columns,
     copies_of_vectors,
+    signs_of_sample_columns,
     warn_about_common_item,
     warn_about_first_column,
 )
@@ -120,7 +128,7 @@ def read_array(data: Any, noun: str = "ranks, lists or scores") -> ScoreSource |
         return ScoreSource(lambda rows: matrix[rows].toarray(), matrix.shape, sparse_matrix=matrix)
     if is_arrow_table(data):
         frame = data if isinstance(data, pd.DataFrame) else pa.table(data).to_pandas()
-        _refuse_id_column(frame, "scores", "users= or items=")
+        refuse_id_column(frame, "scores", "users= or items=")
         matrix = numeric_array(frame, "scores")
         return _scores_from_matrix(matrix, index_ids(frame), column_ids(frame))
     if keeps_own_library(data) and data.ndim == 2:
@@ -187,11 +195,11 @@ def _vector_ids(name: str, vectors: Any) -> Any:
     """Return the index of a table if it holds ids; refuse a table with a column of ids."""
     if not is_arrow_table(vectors):
         return None
-    _refuse_id_column(vectors, f"vectors of {name}", f"{name}= to Ranks.from_factors")
+    refuse_id_column(vectors, f"vectors of {name}", f"{name}= to Ranks.from_factors")
     return index_ids(vectors)
 
 
-def _refuse_id_column(table: Any, noun: str, argument: str) -> None:
+def refuse_id_column(table: Any, noun: str, argument: str) -> None:
     """Raise InputError for a table of numbers with a column of ids."""
     columns = table.columns if hasattr(table, "columns") else pa.table(table).column_names
     names = [str(column) for column in columns]
@@ -297,9 +305,13 @@ def count_scores(
     if relevant_items.n_users and not relevant_items.item.size:
         raise InputError("no user has a relevant item; expected at least one who has")
     warn_about_common_item(relevant_items)
+    if not isinstance(scores.rows, InnerProducts):
+        is_catalogue = item_ids is not None or isinstance(scores.rows, PairScores)
+        if relevant_items.sizes.max(initial=0) == 1:
+            warn_all(signs_of_sample_columns(relevant_items.item, n_items, is_catalogue))
     if scores.sparse_matrix is not None:
         _require_other_scores(scores.sparse_matrix, relevant_items)
-    seen_items = None if seen is None else read(seen, SEEN)
+    seen_items = read(seen, SEEN) if has_seen_items(seen) else None
     warn_about_first_column(
         scores.first_columns, scores.item_ids, relevant=relevant_items, seen=seen_items
     )
@@ -307,9 +319,10 @@ def count_scores(
     for name, ids, size in (("users", user_ids, n_users), ("items", item_ids, n_items)):
         if ids is not None and len(ids) != size:
             raise InputError(f"{name} has shape {ids.shape}; expected {(size,)}")
-    return rank_items(
+    counts = rank_items(
         scores.rows, relevant_items, seen_items, users=user_ids, items=item_ids, **options
     )
+    return counts._replace(n_columns=n_items)
 
 
 def _copies_of_items(scores: ScoreSource) -> Iterator[tuple[str, str]]:

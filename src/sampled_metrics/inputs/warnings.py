@@ -15,7 +15,7 @@ import pyarrow.compute as pc
 
 from sampled_metrics._base.array_types import Array, Float, Floats, Int
 from sampled_metrics._base.arrays import count_copies
-from sampled_metrics._base.errors import InputError, warn_input
+from sampled_metrics._base.errors import InputError, note_meaning, warn_input
 from sampled_metrics.inputs.items import RELEVANT, SEEN, Items
 from sampled_metrics.inputs.roles import ITEM, USER
 from sampled_metrics.inputs.tables import positions
@@ -24,6 +24,13 @@ from sampled_metrics.inputs.tables import positions
 _MIN_IDS = {USER: 1, ITEM: 10}  # fewer ids may be disjoint
 _MIN_SIZE = 10  # fewer users, items or rows may be alike, or complete
 _MIN_ROWS_OF_COLUMN = 50  # fewer rows may share a score
+# Usual numbers of negatives, and the held-out item. Catalogues often have a round number of items,
+# so the 100 of 99 negatives and the 1,000 of 999 are no sign where columns may be all items.
+SAMPLE_WIDTHS = frozenset(m + 1 for m in (20, 50, 100, 200, 500, 1000))
+SAMPLE_REMEDY = (
+    "and metrics among them are not exact; `correct` takes the scores of a held-out item and its "
+    "negatives (--positive), or sampled ranks"
+)
 _NEARLY_ALL = 0.9  # share of users
 _CHECKED_IDS = 1000
 # Share of the items. In an ALS of MovieLens 1M, up to 1 % of the vectors are nearly equal: those of
@@ -106,14 +113,38 @@ def warn_about_unused_grades(grades: Float | None) -> None:
         )
 
 
-def candidates_seen(users: int, items: int) -> Iterator[tuple[str, str]]:
-    """Yield a sign that seen items may be candidates, if all users have a score for every item."""
-    if min(users, items) >= _MIN_SIZE:
-        yield (
+def note_missing_seen(n_users: int, n_items: int) -> None:
+    """Note that seen items may be candidates, as all users have a score for every item."""
+    if min(n_users, n_items) >= _MIN_SIZE:
+        note_meaning(
             SEEN,
-            f"all {users:,} users have scores of all {items:,} items, so items seen in training "
-            "count as candidates; to leave them out, give them as seen (--seen)",
+            f"none, so items seen in training are among the {n_items:,} candidates of each user; "
+            "pass them as seen (--seen), or seen='none' (--seen none) if there are none",
         )
+
+
+def signs_of_sample_columns(
+    column: Int, n_columns: int, is_catalogue: bool
+) -> Iterator[tuple[str, str]]:
+    """Look for columns of scores that are a held-out item and its negatives, not all items.
+
+    Parameters
+    ----------
+    column
+        Column of each user's held-out item; that of all users is a sign.
+    n_columns
+        Number of columns. One that is usual for samples is a sign as well, unless columns are known
+        to be the items of a catalogue (`is_catalogue`).
+    """
+    if column.size < _MIN_SIZE or n_columns < min(SAMPLE_WIDTHS):
+        return
+    sign = None
+    if (column == column[0]).all():
+        sign = f"column {column[0]} is the held-out item of all {column.size:,} users"
+    elif n_columns in SAMPLE_WIDTHS and not is_catalogue:
+        sign = f"scores have {n_columns:,} columns without ids"
+    if sign is not None:
+        yield "data", f"{sign}: these look like sampled candidates, {SAMPLE_REMEDY}"
 
 
 def warn_about_first_column(

@@ -42,6 +42,7 @@ from sampled_metrics.inputs.scores import (
     scores_from_vectors,
 )
 from sampled_metrics.inputs.tables import Table, as_table, ranks_by_user, read_table
+from sampled_metrics.inputs.warnings import note_missing_seen
 from sampled_metrics.ranks.rank_tables import COUNT_COLUMNS
 from sampled_metrics.ranks.ranks import Ranks
 from sampled_metrics.ranks.sampled import SampledRanks
@@ -52,7 +53,6 @@ from sampled_metrics.ranks.warnings import (
     signs_in_ranks,
     signs_in_sampled_ranks,
     signs_of_equal_scores,
-    signs_of_seen_items,
 )
 
 # Items by user: a table, a file, a dictionary, an array or a sparse matrix.
@@ -218,8 +218,9 @@ class Reading:
             early=early,
         )
         ranks = Ranks.from_counts(counts, self.min_relevance)
-        if self.seen is None:
-            warn_all(signs_of_seen_items(ranks, scores.shape[1]))
+        n_items = scores.shape[1]
+        if self.seen is None and (ranks.n_candidates == n_items).all():
+            note_missing_seen(len(ranks), n_items)
         return ranks
 
     def sampled(self, data: Data) -> SampledRanks:
@@ -434,7 +435,9 @@ def rank(
         and vectors of items; see `Ranks.from_scores`, `from_function` and `from_factors`.
     n_items
         Number of items, for a function of users and items.
-    seen, relevant, users, visits, items, min_relevance, up_to, block_size, n_jobs, progress
+    seen
+        Items that are not candidates; None, "none" or an empty list if there are none.
+    relevant, users, visits, items, min_relevance, up_to, block_size, n_jobs, progress
         See `Ranks.from_scores`.
     columns
         See `Ranks.from_scores`.

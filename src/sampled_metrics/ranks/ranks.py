@@ -108,6 +108,9 @@ class Ranks:
         Where the ranks come from; passed on to ranks that are made from these.
     n_rows
         Number of rows of the matrix if `users` are its row numbers; 0 if they are ids.
+    n_columns
+        Number of columns of the scores that the ranks come from, or of item vectors; 0 if they come
+        from elsewhere.
     min_relevance
         Least grade of a relevant item for metrics other than NDCG; set by `at_least`.
     n_missing
@@ -149,6 +152,7 @@ class Ranks:
     visits: Ids | None
     source: str
     n_rows: int
+    n_columns: int
     min_relevance: float
     n_missing: int
 
@@ -166,6 +170,7 @@ class Ranks:
         visits: ArrayLike | None = None,
         source: str = "unknown",
         n_rows: int = 0,
+        n_columns: int = 0,
         min_relevance: float = 0.0,
         n_missing: int = 0,
         is_checked: bool = False,
@@ -181,7 +186,8 @@ class Ranks:
         set_fields(self, n_found=n_found, n_relevant=n_relevant, depth=depth)
         set_fields(self, relevance=relevance, users=users, visits=visits)
         set_fields(self, min_relevance=min_relevance)
-        set_fields(self, source=source, n_rows=n_rows, n_missing=n_missing)
+        set_fields(self, source=source, n_missing=n_missing)
+        set_fields(self, n_rows=n_rows, n_columns=n_columns)
         if not is_checked:
             self._check(is_plain)
 
@@ -246,7 +252,8 @@ class Ranks:
             user; a matrix of grades, which are above 0 for relevant items; or a table or dictionary
             by id.
         seen
-            Items that are not candidates, in the same forms.
+            Items that are not candidates, in the same forms; "none" or an empty list if there are
+            none.
         users, items
             Ids of rows and columns, if the scores have none; tables and dictionaries hold them.
         visits
@@ -350,6 +357,7 @@ class Ranks:
             TREC run; or a dictionary from users to lists, or to scores by item.
         relevant, seen
             Tables, files or dictionaries of users and items; rows with label 0 are not relevant.
+            "none" or an empty list as `seen` says that no item is to be removed.
         n_items
             Number of candidates of each full ranking, if known.
         complete
@@ -551,6 +559,7 @@ class Ranks:
         if any(part.relevance is not None for part in part_list):
             relevance = np.concatenate([_grades(part) for part in part_list])
         n_rows = np.array([part.n_rows for part in part_list])
+        widths = {part.n_columns for part in part_list}
         users: Any = part_list[0].users
         if users is not None:
             ids: list[Any] = [part.users for part in part_list]
@@ -566,6 +575,7 @@ class Ranks:
             visits=visits,
             source="; ".join(dict.fromkeys(part.source for part in part_list)),
             n_rows=int(n_rows.sum()),
+            n_columns=part_list[0].n_columns if len(widths) == 1 else 0,
             n_missing=sum(part.n_missing for part in part_list),
         )
 

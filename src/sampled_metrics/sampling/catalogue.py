@@ -13,7 +13,14 @@ from sampled_metrics._base.columns import id_column, is_no_item
 from sampled_metrics._base.conversion import is_arrow_table, to_array
 from sampled_metrics._base.defaults import MAX_ITEMS
 from sampled_metrics._base.errors import InputError, reading
-from sampled_metrics.inputs.items import RELEVANT, SEEN, Items, describe_seen_relevant, items_by_id
+from sampled_metrics.inputs.items import (
+    RELEVANT,
+    SEEN,
+    Items,
+    describe_seen_relevant,
+    has_seen_items,
+    items_by_id,
+)
 from sampled_metrics.inputs.roles import ITEM, USER
 from sampled_metrics.inputs.tables import Table, arrow_to_numpy, positions, read_table, to_arrow
 from sampled_metrics.inputs.warnings import warn_about_different_ids, warn_about_unused_grades
@@ -55,7 +62,7 @@ def read_catalogue(
     held_out_items = items_by_id(held_out, RELEVANT)
     warn_about_unused_grades(held_out_items.relevance)
     seen_items = _no_items_like(held_out_items)
-    if seen is not None:
+    if has_seen_items(seen):
         seen_items = items_by_id(seen, SEEN)
         with reading(seen):
             for role, seen_ids, held_out_ids in (
