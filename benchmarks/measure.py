@@ -90,6 +90,7 @@ PAGES = {
         (("benchmarks.literature",),),
         also=("config/literature.csv", "config/sources.csv"),
     ),
+    "warnings": Page("docs/measured/warnings.md", 0.3, (("benchmarks.false_alarms",),)),
     "plan": Page("docs/measured/plan.md", 8, archive_step("plans")),
     "power": Page("docs/measured/power.md", 2, archive_step("power", "--experiments", "50")),
     "proxies": Page("docs/measured/proxies.md", 1, archive_step("proxies", "--runs", "40")),

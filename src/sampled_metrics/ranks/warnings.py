@@ -98,12 +98,14 @@ def share_below(above: Int, tied: Int, n: Int) -> Float:
 def signs_of_sampled_candidates(ranks: Ranks) -> Signs:
     """Look for a number of candidates that is usual for samples, the same for all users.
 
-    Candidates that are all columns of a matrix of scores are no sign.
+    Candidates that are all columns of a matrix of scores are no sign, nor are those of users with
+    several relevant items.
     """
     n = ranks.n_candidates
     largest = int(n.max())
     is_usual = largest in _SAMPLE_SIZES and largest != ranks.n_columns
-    if n.size >= _ROWS_OF_PATTERN and n.min() == largest and is_usual:
+    has_one_item = bool((ranks.binary.n_relevant == 1).all())
+    if n.size >= _ROWS_OF_PATTERN and n.min() == largest and is_usual and has_one_item:
         yield (
             "data",
             f"all {n.size:,} users have {largest} candidates: these look like sampled candidates, "
