@@ -151,3 +151,19 @@ def test_dok_matrix_is_one_recommender():
     assert result.value == 1 / 2
     with pytest.raises(sm.InputError):
         sm.plan(dok_array(scores), dok_array(scores), "hr@1")
+
+
+def test_arrays_of_ranks_by_name_are_recommenders_for_compare_only():
+    """As the docstrings say: elsewhere, an array is the list of a user."""
+    data = {"ALS": np.array([1, 5, 9]), "kNN": np.array([2, 3, 7])}
+    assert sm.compare(data, "hr@2", n_items=50)[0].value_a == pytest.approx(1 / 3)
+    with pytest.raises(sm.InputError, match="relevant"):
+        sm.evaluate(data, "hr@2", n_items=50)
+    with pytest.raises(sm.InputError, match="label"):
+        sm.correct(data, "hr@2", "cls", n_items=50, n_negatives=9)
+    tables = {name: pd.DataFrame({"rank": ranks}) for name, ranks in data.items()}
+    evaluated = sm.evaluate(tables, "hr@2", n_items=50)
+    assert [(result.recommender, result.value) for result in evaluated] == [
+        ("ALS", pytest.approx(1 / 3)),
+        ("kNN", pytest.approx(1 / 3)),
+    ]

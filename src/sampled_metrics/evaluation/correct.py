@@ -107,7 +107,7 @@ class Corrected(Record):
     n_negatives, sampling
         m, the negatives drawn for each user without the held-out item, and how they were drawn.
     recommender
-        Name of the recommender, if data is a dictionary of recommenders.
+        Name of the recommender, if data is read as several recommenders.
     """
 
     metric: str
@@ -163,7 +163,10 @@ def correct(
     ----------
     data
         Sampled ranks, or scores of held-out items and their negatives, as an array, a DataFrame, a
-        file or `SampledRanks`; or a dictionary of several recommenders by name.
+        file or `SampledRanks`. A dictionary is that of several recommenders by name if each value
+        is `SampledRanks`, an array of two dimensions, a table, a file, or a dictionary by user; any
+        other dictionary has a list, or scores by item, for each user, or columns. Several arrays of
+        ranks are for `compare`.
     metrics
         Names, as a list or separated by commas; by default recall@10, ndcg@10, ap and auc.
     estimators

@@ -78,7 +78,7 @@ class Evaluated(Record):
         (sum of v)^2 / (sum of v^2) for the values v of users. If few users have most of the total,
         this number is small, and the interval is too narrow.
     recommender
-        Name of the recommender, if data is a dictionary of recommenders.
+        Name of the recommender, if data is read as several recommenders.
     """
 
     metric: str
@@ -120,8 +120,10 @@ def evaluate(
     Parameters
     ----------
     data
-        Ranks of the relevant items, or scores, tables, lists or files from which they follow; or a
-        dictionary of several recommenders by name.
+        Ranks of the relevant items, or scores, tables, lists or files from which they follow. A
+        dictionary is that of several recommenders by name if each value is `Ranks`, an array of two
+        dimensions, a table, a file, a function, or a dictionary by user; any other dictionary has a
+        list, or scores by item, for each user. Several arrays of ranks are for `compare`.
     metrics
         Names, as a list or separated by commas; by default recall@10, ndcg@10, ap and auc.
     relevant, seen
@@ -368,7 +370,7 @@ def values_by_user(
     Parameters
     ----------
     data, metrics, relevant, seen, n_items, min_relevance, complete, missing, ties, seed, columns
-        As for `evaluate`, also a dictionary of several recommenders by name.
+        As for `evaluate`.
 
     Returns
     -------
