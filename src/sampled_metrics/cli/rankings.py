@@ -39,7 +39,7 @@ def evaluate(
 
     Keys: file, metric, ties, value, std_error, ci_low, ci_high, n_users, n_items, effective_users
     (few if a handful of users carry the value), n_visits (if users have several), notes
-    (warnings about the file); values are fractions.
+    (about the file: warnings, and how it was read); values are fractions.
     """
     from sampled_metrics._base.records import record_to_row
     from sampled_metrics.evaluation.evaluate import evaluate
@@ -293,7 +293,7 @@ def compare_files(
     (a, b or undecided), p_value, acts_like, verdict, paired, n_users, n_items, n_negatives,
     sampling, users_needed (about as many users would decide an undecided order of full rankings),
     holds_up_to (the largest factor of --shape at which sampled ranks decide the order), n_visits
-    (if users have several), notes (warnings about the files); values are fractions.
+    (if users have several), notes (warnings, and how files were read); values are fractions.
     """
     from sampled_metrics.evaluation.compare import compare
 
