@@ -314,7 +314,7 @@ def test_one_column_of_held_out_items_is_called_a_sample(n_items):
     users = np.arange(60)
     scores[users, held_out], scores[:, 3] = scores[:, 3].copy(), scores[users, held_out]
     column = np.full(60, 3)
-    meter = sm.RankMeter("hr@5", n_items=n_items)
+    meter = sm.RankMeter("hr@5")
     meter.update(scores, column)
     for call in (
         lambda: sm.evaluate(scores, "hr@5", relevant=column, seen="none"),
@@ -323,6 +323,26 @@ def test_one_column_of_held_out_items_is_called_a_sample(n_items):
     ):
         with warns_about("column 3 is the held-out item of all 60 users"):
             call()
+
+
+@pytest.mark.parametrize(("n_items", "is_asked"), [(101, True), (100, True), (500, False)])
+def test_one_column_of_all_items_is_asked_about_if_their_number_is_usual(n_items, is_asked):
+    """A meter with `n_items`, and ids of columns, say that columns are all items."""
+    scores = np.random.default_rng(0).random((60, n_items)) + np.eye(n_items)[0]
+    meter = sm.RankMeter("auc", n_items=n_items)
+    meter.update(scores)
+    frame = pd.DataFrame(scores, columns=[f"item {number}" for number in range(n_items)])
+    options = {"relevant": np.zeros(60, int), "seen": "none"}
+    for messages in (warnings_of(meter.compute), warnings_of(sm.evaluate, frame, "auc", **options)):
+        assert any("sampled candidates" in message for message in messages) == is_asked
+
+
+def test_fixed_negatives_of_different_numbers_are_not_asked_about():
+    """Of rows padded with -inf, metrics are wanted among the candidates."""
+    scores, _ = good_scores_of(100)
+    scores[:, 0] = np.sort(scores, axis=1)[:, -2] + 1e-9
+    scores[::3, -1] = -np.inf
+    assert not warnings_of(sm.evaluate, scores, "hr@5", relevant=np.zeros(60, int))
 
 
 # Warned once

@@ -280,10 +280,12 @@ class RankMeter:
 
     def _warn_about_columns(self, n_candidates: Int, n_columns: int) -> None:
         """Warn that scores may be those of a sample, and note that seen items may be candidates."""
+        if (n_candidates < n_columns).any():
+            return
         columns = [batch.column for batch in self._batches if batch.column is not None]
         is_catalogue = self.n_items is not None
         warn_all(signs_of_sample_columns(np.concatenate(columns), n_columns, is_catalogue))
-        if not is_catalogue and (n_candidates == n_columns).all():
+        if not is_catalogue:
             note_meaning(
                 "n_items",
                 f"{n_columns:,}, the columns of scores, so items seen in training are candidates; "

@@ -305,10 +305,6 @@ def count_scores(
     if relevant_items.n_users and not relevant_items.item.size:
         raise InputError("no user has a relevant item; expected at least one who has")
     warn_about_common_item(relevant_items)
-    if not isinstance(scores.rows, InnerProducts):
-        is_catalogue = item_ids is not None or isinstance(scores.rows, PairScores)
-        if relevant_items.sizes.max(initial=0) == 1:
-            warn_all(signs_of_sample_columns(relevant_items.item, n_items, is_catalogue))
     if scores.sparse_matrix is not None:
         _require_other_scores(scores.sparse_matrix, relevant_items)
     seen_items = read(seen, SEEN) if has_seen_items(seen) else None
@@ -322,6 +318,11 @@ def count_scores(
     counts = rank_items(
         scores.rows, relevant_items, seen_items, users=user_ids, items=item_ids, **options
     )
+    has_all_columns = bool((counts.n_candidates == n_items).all())
+    has_one_item = relevant_items.sizes.max() == 1
+    if has_all_columns and has_one_item and not isinstance(scores.rows, InnerProducts):
+        is_catalogue = item_ids is not None or isinstance(scores.rows, PairScores)
+        warn_all(signs_of_sample_columns(relevant_items.item, n_items, is_catalogue))
     return counts._replace(n_columns=n_items)
 
 

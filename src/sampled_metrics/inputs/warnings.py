@@ -24,9 +24,9 @@ from sampled_metrics.inputs.tables import positions
 _MIN_IDS = {USER: 1, ITEM: 10}  # fewer ids may be disjoint
 _MIN_SIZE = 10  # fewer users, items or rows may be alike, or complete
 _MIN_ROWS_OF_COLUMN = 50  # fewer rows may share a score
-# Usual numbers of negatives, and the held-out item. Catalogues often have a round number of items,
-# so the 100 of 99 negatives and the 1,000 of 999 are no sign where columns may be all items.
-SAMPLE_WIDTHS = frozenset(m + 1 for m in (20, 50, 100, 200, 500, 1000))
+# Usual numbers of negatives, and the held-out item.
+SAMPLE_SIZES = frozenset(m + 1 for m in (20, 50, 99, 100, 200, 500, 999, 1000))
+_ROUND_SIZES = {100, 1000}  # catalogues have these numbers of items too
 SAMPLE_REMEDY = (
     "and metrics among them are not exact; `correct` takes the scores of a held-out item and its "
     "negatives (--positive), or sampled ranks"
@@ -131,17 +131,21 @@ def signs_of_sample_columns(
     Parameters
     ----------
     column
-        Column of each user's held-out item; that of all users is a sign.
+        Column of each user's held-out item. That of all users is a sign.
     n_columns
-        Number of columns. One that is usual for samples is a sign as well, unless columns are known
-        to be the items of a catalogue (`is_catalogue`).
+        Number of columns, all of which are candidates. One that is usual for samples is a sign.
+    is_catalogue
+        Whether columns are said to be all items, by ids or their number. Then one sign is not
+        enough.
     """
-    if column.size < _MIN_SIZE or n_columns < min(SAMPLE_WIDTHS):
+    if column.size < _MIN_SIZE or n_columns < min(SAMPLE_SIZES):
         return
+    is_one_column = (column == column[0]).all()
+    is_usual = n_columns in SAMPLE_SIZES
     sign = None
-    if (column == column[0]).all():
+    if is_one_column and (is_usual or not is_catalogue):
         sign = f"column {column[0]} is the held-out item of all {column.size:,} users"
-    elif n_columns in SAMPLE_WIDTHS and not is_catalogue:
+    elif is_usual and not is_catalogue and n_columns not in _ROUND_SIZES:
         sign = f"scores have {n_columns:,} columns without ids"
     if sign is not None:
         yield "data", f"{sign}: these look like sampled candidates, {SAMPLE_REMEDY}"

@@ -16,7 +16,7 @@ import numpy as np
 from sampled_metrics._base.array_types import Float, Ids, Int
 from sampled_metrics._base.arrays import run_starts
 from sampled_metrics.inputs.roles import USER
-from sampled_metrics.inputs.warnings import SAMPLE_REMEDY, SAMPLE_WIDTHS
+from sampled_metrics.inputs.warnings import SAMPLE_REMEDY, SAMPLE_SIZES
 from sampled_metrics.ranks.sampling import Sampling
 
 if TYPE_CHECKING:
@@ -44,7 +44,6 @@ _TAIL_START = 5  # ranks up to it are too coarse
 _EQUAL_SCORES = 0.01  # share of rows with equal scores that changes a metric noticeably
 _LARGE_TIE = 0.1  # share of the negatives that have the score of the held-out item
 _EXPECTED_TIES = 5.0  # fewer expected rows with several ties may be missing by chance
-_SAMPLE_SIZES = SAMPLE_WIDTHS | {100, 1000}  # of 99 and 999 negatives too
 
 
 def signs_in_ranks(ranks: Ranks) -> Signs:
@@ -103,7 +102,7 @@ def signs_of_sampled_candidates(ranks: Ranks) -> Signs:
     """
     n = ranks.n_candidates
     largest = int(n.max())
-    is_usual = largest in _SAMPLE_SIZES and largest != ranks.n_columns
+    is_usual = largest in SAMPLE_SIZES and largest != ranks.n_columns
     has_one_item = bool((ranks.binary.n_relevant == 1).all())
     if n.size >= _ROWS_OF_PATTERN and n.min() == largest and is_usual and has_one_item:
         yield (
