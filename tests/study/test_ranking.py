@@ -12,7 +12,6 @@ from scipy.sparse import csr_array
 
 from sampled_metrics._base.errors import InputError, reading
 from sampled_metrics.ranks import Ranks
-from sampled_metrics.ranks.data import rank
 from sampled_metrics_study.data.split import Split, leave_last_out, save_split
 from sampled_metrics_study.experiment import join_sources, read_ranks_by_name
 from sampled_metrics_study.recommenders import create
@@ -60,8 +59,7 @@ def rows_of(records):
 
 def rank_file(path, split):
     with reading(path):
-        ids = {"users": split.evaluated_ids, "items": split.item_ids}
-        return rows_of(rank(read_scores(path, split), split.seen, split.held_out, **ids))
+        return rows_of(rank_piece(read_scores(path, split), split))
 
 
 def write(path, users, items, scores):

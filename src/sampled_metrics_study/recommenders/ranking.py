@@ -73,11 +73,17 @@ def rank_piece(
     return rank(
         scores,
         split.seen[users],
-        split.held_out[users],
+        _held_out_matrix(split, users),
         users=split.evaluated_ids[users],
         items=split.item_ids,
         block_size=block_size,
     )
+
+
+def _held_out_matrix(split: Split, users: Int) -> csr_array:
+    """Mark the held-out item of each of some users; shape (users, items)."""
+    places = (np.arange(users.size), split.held_out[users])
+    return csr_array((np.ones(users.size), places), (users.size, split.item_ids.size))
 
 
 def rank_by_tiles(tiles: Tiles, split: Split, users: Int) -> Ranks:
@@ -90,9 +96,7 @@ def rank_by_tiles(tiles: Tiles, split: Split, users: Int) -> Ranks:
     held_out = split.held_out[users]
     own_scores = _scores_of_held_out(tiles, histories, held_out)[:, np.newaxis]
     seen = split.seen[users]
-    places = (np.arange(users.size), held_out)
-    is_held_out = csr_array((np.ones(users.size), places), seen.shape)
-    left_out = (seen + is_held_out).tocsc()
+    left_out = (seen + _held_out_matrix(split, users)).tocsc()
     n_better = np.zeros(users.size, dtype=np.int64)
     n_tied = np.zeros(users.size, dtype=np.int64)
     for first, columns in tiles.columns():
