@@ -70,8 +70,14 @@ def test_numbers_that_are_no_ids_are_columns(source: str, form: str) -> None:
 
 def test_marks_beside_ids_are_by_row_and_column() -> None:
     marks = np.array([[1, 0, 0], [0, 1, 0], [0, 1, 0]])
-    for relevant in (marks, marks.astype(bool), marks.tolist()):
-        assert value_of(sm.evaluate(FRAME, "rr", relevant=relevant)) == pytest.approx(BY_ID)
+    for form in (marks, marks.astype(bool), marks.tolist()):
+        assert value_of(sm.evaluate(FRAME, "rr", relevant=form)) == pytest.approx(BY_ID)
+        assert sample(FRAME, form)() == pytest.approx(BY_ID)
+        assert meter(FRAME, form)() == pytest.approx(BY_ID)
+
+
+def test_name_of_a_column_is_no_number() -> None:
+    assert sample(TEXT, "2")() == pytest.approx((1 / 2 + 1 + 1 / 3) / 3)  # its second column
 
 
 NAMED = FRAME.rename(columns=lambda item: f"B{item}")

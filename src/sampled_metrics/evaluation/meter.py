@@ -32,7 +32,6 @@ from sampled_metrics._base.visits import row_unit_ids, unit_kind, users_and_visi
 from sampled_metrics.evaluation.correct import Corrected, correct
 from sampled_metrics.evaluation.evaluate import Evaluated, evaluate
 from sampled_metrics.evaluation.results import Results, keep_warnings
-from sampled_metrics.inputs.items import require_positions
 from sampled_metrics.inputs.row_counts import (
     RowCounts,
     count_in_rows,
@@ -171,7 +170,10 @@ class RankMeter:
         if scores is None:
             batch = self._count_ranks(to_numpy(ranks))
         else:
-            columns = _positive_columns(positive, scores, users)
+            row_ids: Any = users
+            if users is None and isinstance(scores, pd.DataFrame):
+                row_ids = index_ids(scores)
+            columns = positive_by_row(positive, row_ids)
             batch = self._count_scores(scores, to_numpy(columns))
         ids = row_unit_ids(to_numpy(users), to_numpy(visits), batch.n_rows)
         is_kept = batch.counts.has_target
@@ -342,7 +344,12 @@ class RankMeter:
                 m = width - 1
         missing = self.missing
         counts = count_in_rows(
-            matrix, positive, is_full=m is None, missing=missing, n_jobs=self.n_jobs
+            matrix,
+            positive,
+            column_ids=column_ids(scores) if isinstance(scores, pd.DataFrame) else None,
+            is_full=m is None,
+            missing=missing,
+            n_jobs=self.n_jobs,
         )
         if m is not None:
             return _Batch(counts, None, m)
@@ -374,15 +381,6 @@ def _require_single_rows(ids: Ids | None) -> None:
             f"duplicate users {ids[again]}; if users have several visits, give ids by visits=",
             row=again + 1,
         )
-
-
-def _positive_columns(positive: Any, scores: Any, users: Any) -> Any:
-    """Return `positive` in the order of the rows of scores, which may be a DataFrame with ids."""
-    if isinstance(scores, pd.DataFrame):
-        if np.shape(positive) != scores.shape:
-            require_positions("positive", column_ids(scores), "pass the scores as an array")
-        users = index_ids(scores) if users is None else users
-    return positive_by_row(positive, users)
 
 
 def _is_empty(batch: Any) -> bool:

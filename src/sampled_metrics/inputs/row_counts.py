@@ -28,6 +28,7 @@ from sampled_metrics._base.conversion import (
 from sampled_metrics._base.errors import InputError, note_meaning
 from sampled_metrics._base.sparse import check_sparse
 from sampled_metrics.inputs.comparisons import count_above, take_rows
+from sampled_metrics.inputs.items import require_positions
 from sampled_metrics.inputs.warnings import describe_batches, warn_about_padding
 
 _MIN_ROWS = 10  # fewer rows may all end with padding by chance
@@ -76,6 +77,7 @@ def count_in_rows(
     scores: Any,
     positive: ArrayLike,
     *,
+    column_ids: Any = None,
     is_full: bool = False,
     missing: str = "refuse",
     n_jobs: int = ALL_CORES,
@@ -87,6 +89,8 @@ def count_in_rows(
     positive
         Column of the held-out item, one for all rows (negative from the end), or one per row (-1 or
         -100 for none); or labels of the shape of the scores, 1 for held-out items.
+    column_ids
+        Ids of columns, beside which `positive` must not be ids; see `require_positions`.
     is_full
         Whether rows hold scores of all items: a score of -inf is then not a candidate. Otherwise
         they hold held-out items and negatives, and each held-out item is counted among the
@@ -103,7 +107,7 @@ def count_in_rows(
     check_arguments(missing=missing)
     if scores.ndim != 2 or scores.shape[1] < 2:
         raise _wrong_shape(scores)
-    row, column = held_out_positions(positive, scores.shape)
+    row, column = held_out_positions(positive, scores.shape, column_ids)
     n_rows, width = scores.shape
     counts = count_above(scores, (row, column), n_threads(n_jobs))
     is_lost = np.isneginf(counts.score)
@@ -246,7 +250,9 @@ def positive_by_row(positive: Any, row_ids: Any) -> Any:
     return positive.loc[rows].to_numpy()
 
 
-def held_out_positions(positive: ArrayLike, shape: tuple[int, ...]) -> tuple[Int, Int]:
+def held_out_positions(
+    positive: ArrayLike, shape: tuple[int, ...], column_ids: Any = None
+) -> tuple[Int, Int]:
     """Return rows and columns of held-out items, which are given by columns or by labels."""
     if sparse.issparse(positive):
         check_sparse(positive, "positive")
@@ -262,6 +268,7 @@ def held_out_positions(positive: ArrayLike, shape: tuple[int, ...]) -> tuple[Int
             )
         row, column = np.nonzero(array)
         return row, column
+    require_positions("positive", column_ids, "pass the scores as an array")
     if array.dtype.kind in "iu" and array.ndim == 0 and -width <= array < width:
         return np.arange(n_rows), np.full(n_rows, array % width)
     is_column = array.dtype.kind in "iu" and array.shape == (n_rows,)

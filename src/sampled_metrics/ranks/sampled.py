@@ -21,7 +21,7 @@ from sampled_metrics._base.random_streams import generator
 from sampled_metrics._base.records import set_fields, short_repr
 from sampled_metrics._base.visits import join_ids, row_unit_ids, split_ids, users_and_visits
 from sampled_metrics.inputs import samples
-from sampled_metrics.inputs.items import relevant_rows, require_positions
+from sampled_metrics.inputs.items import relevant_rows
 from sampled_metrics.inputs.roles import ITEM, USER, VISIT, NamesByRole, naming
 from sampled_metrics.inputs.row_counts import (
     count_in_rows,
@@ -189,15 +189,15 @@ class SampledRanks:
             raise InputError(
                 "found scores; give positive (--positive), the column of held-out items"
             )
-        if isinstance(positive, str) and table.item_ids is not None:
-            names = list(table.item_ids)
+        column_ids = table.item_ids
+        if isinstance(positive, str) and column_ids is not None:
+            names = list(column_ids)
             if positive in names:
                 positive = names.index(positive)
-        if np.shape(positive) != table.shape:
-            require_positions("positive", table.item_ids, "pass the scores as an array")
+                column_ids = None
         row_ids = table.user_ids if users is None else users
         positive = positive_by_row(positive, row_ids)
-        counts = count_in_rows(table.matrix(), positive, missing=missing)
+        counts = count_in_rows(table.matrix(), positive, column_ids=column_ids, missing=missing)
         # Rows of a file are named by ids; the index of a DataFrame may be arbitrary.
         if users is None and isinstance(scores, str | Path):
             users = table.user_ids
