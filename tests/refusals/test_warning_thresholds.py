@@ -134,6 +134,12 @@ def test_other_number_of_candidates_or_users_does_not_warn(n_candidates, users):
     assert "candidates" not in warning_text(sm.evaluate, ranks, "recall@1")
 
 
+def test_candidates_of_users_with_several_relevant_items_do_not_warn():
+    """Such as 100 items of an impression, two of which were clicked."""
+    ranks = sm.Ranks([100] * 10, [0, 1] * 10, [0] * 20, n_found=[2] * 10)
+    assert not warnings_of(sm.evaluate, ranks, "recall@2")
+
+
 def test_different_numbers_of_candidates_do_not_warn():
     ranks = sm.Ranks([100] * 10 + [101], [0] * 11, [0] * 11)
     assert not warnings_of(sm.evaluate, ranks, "recall@1")
