@@ -418,6 +418,15 @@ def test_missing_item_counts_as_not_found(lists, metric, expected):
         assert "missing='last'" in refusal_message(sm.evaluate, lists, metric, relevant=relevant)
 
 
+def test_user_without_a_complete_list_finds_nothing():
+    """Of the items x, y, z of all lists, y is the last one for user v."""
+    lists, relevant = {"u": ["x", "y", "z"]}, {"u": ["x"], "v": ["y"]}
+    results = sm.evaluate(
+        lists, "recall@1, rr, auc", relevant=relevant, complete=True, missing="last"
+    )
+    assert values(results) == pytest.approx([1 / 2, (1 + 1 / 3) / 2, (1 + 0) / 2])
+
+
 def test_results_count_users_without_a_list():
     lists = {user: [2, 1] for user in range(20)}
     relevant = {user: [1] for user in range(23)}

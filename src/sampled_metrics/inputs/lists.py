@@ -428,6 +428,10 @@ def _count_relevant(
     depth = np.where(list_number < 0, 0, lengths[list_number])
     owner = relevant.user
     listed_item = positions(relevant.item_ids, lists.item_ids)  # -1 for items of no list
+    if complete:  # all listed items are candidates of a user without a list
+        is_listed = listed_item[relevant.item] >= 0
+        n_listed = np.bincount(owner[is_listed], minlength=depth.size)
+        depth = np.where(list_number < 0, len(lists.item_ids) - n_listed, depth)
     row = _find_rows(lists, list_number[owner], listed_item[relevant.item])
     is_found = row >= 0
     n_relevant = relevant.sizes
