@@ -319,7 +319,7 @@ def test_negatives_and_budget_count_users():
 def test_relevant_item_without_score_is_named():
     scores = SCORES.copy()
     scores[3, HELD[3]] = -np.inf
-    message = r"of user 3 has score -inf.*leave it out of relevant"
+    message = r"of user 3 has score -inf.*drop it from relevant"
     with pytest.raises(sm.InputError, match=message):
         sm.evaluate(scores, "rr", relevant=HELD, seen=OTHERS)
     relevant = np.where(ROWS == 3, -1, HELD)

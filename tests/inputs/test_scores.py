@@ -2,6 +2,7 @@
 
 import warnings
 from collections import deque
+from functools import partial
 
 import numpy as np
 import pandas as pd
@@ -444,3 +445,142 @@ def test_auc_without_irrelevant_items_is_refused():
         sm.evaluate(AUC_SCORES[1:2], "auc, ap", relevant=GRADES[1:2])
     (result,) = sm.evaluate(AUC_SCORES[1:2], "ap", relevant=GRADES[1:2])
     assert result.value == 1.0
+
+
+# Relevant items and users without scores
+
+SCORES_BY_ID = pd.DataFrame(
+    [[0.9, 0.5, 0.1], [0.2, 0.8, 0.6]], index=["ann", "bob"], columns=["x", "y", "z"]
+)
+# Ann has scores of x and z only, bob of z, and eve has no row of scores.
+HELD_BY_ID = pd.DataFrame(
+    {
+        "user_id": ["ann", "ann", "ann", "bob", "bob", "eve"],
+        "item_id": ["x", "z", "new", "z", "newer", "y"],
+    }
+)
+COLD_USERS = {"ann": ["new"], "bob": ["new", "newer"], "eve": ["y"]}
+
+
+def without_scores(kind):
+    """Return the ranks of `HELD_BY_ID` by scores of a kind."""
+    matrix = SCORES_BY_ID.to_numpy()
+    ids = {"users": SCORES_BY_ID.index, "items": SCORES_BY_ID.columns}
+    by_kind = {
+        "frame": (SCORES_BY_ID, {}),
+        "array": (matrix, ids),
+        "sparse": (sparse.csr_array(matrix), ids),
+        "function": (lambda rows: matrix[rows], ids),
+        "vectors": ((np.eye(2), matrix.T.copy()), ids),
+        "pairs": (lambda users, items: matrix[users, items], {**ids, "n_items": 3}),
+    }
+    scores, options = by_kind[kind]
+    return partial(sm.rank, scores, **options)
+
+
+@pytest.mark.parametrize("kind", ["frame", "array", "sparse", "function", "vectors", "pairs"])
+def test_missing_items_and_users_are_below_all_candidates(kind):
+    """Ann: x, y, z, new at ranks 1 to 4. Bob: y, z, x, newer. Eve: x and z are above y."""
+    rank = without_scores(kind)
+    ranks = rank(None, HELD_BY_ID, missing="last")
+    assert ranks.users.tolist() == ["ann", "bob", "eve"]
+    assert ranks.n_candidates.tolist() == [4, 4, 3]
+    assert ranks.best_rank.tolist() == [1, 3, 4, 2, 4, 3]
+    assert ranks.worst_rank.tolist() == ranks.best_rank.tolist()
+    results = sm.evaluate(ranks, "recall@2, rr, auc")
+    recall = (1 / 3 + 1 / 2 + 0) / 3
+    auc = (1 / 3 + 1 / 4 + 0) / 3  # of pairs with y; with y and x; with x and z
+    assert values(results) == pytest.approx([recall, (1 + 1 / 2 + 1 / 3) / 3, auc])
+    assert "3 users" in str(results)
+
+
+@pytest.mark.parametrize("kind", ["frame", "array", "sparse", "function", "vectors", "pairs"])
+def test_users_without_any_score_of_a_relevant_item(kind):
+    """Ann: new is below x, y, z. Bob: new and newer are tied below x, y, z."""
+    ranks = without_scores(kind)(None, COLD_USERS, missing="last")
+    assert ranks.n_candidates.tolist() == [4, 5, 3]
+    assert ranks.best_rank.tolist() == [4, 4, 4, 3]
+    assert ranks.worst_rank.tolist() == [4, 5, 5, 3]
+    assert ranks.n_missing == 3
+
+
+@pytest.mark.parametrize("kind", ["frame", "vectors"])
+def test_missing_items_with_seen_ones_and_grades(kind):
+    """Without seen y, ann ranks x, z, new; eve, who has seen x, ranks z above y."""
+    relevant = HELD_BY_ID.assign(relevance=[1, 3, 2, 1, 1, 2])
+    seen = pd.DataFrame({"user_id": ["ann", "eve", "zoe"], "item_id": ["y", "x", "other"]})
+    ranks = without_scores(kind)(seen, relevant, missing="last")
+    assert ranks.n_candidates.tolist() == [3, 4, 2]
+    assert ranks.best_rank.tolist() == [1, 2, 3, 2, 4, 2]
+    assert ranks.relevance.tolist() == [1, 3, 2, 1, 1, 2]
+    with pytest.raises(sm.InputError, match="drop rows of such users"):
+        sm.rank(SCORES_BY_ID, seen, {"ann": ["x"]})
+
+
+def test_missing_items_of_cut_rankings():
+    ranks = sm.Ranks.from_scores(SCORES_BY_ID, HELD_BY_ID, missing="last", up_to=2)
+    assert ranks.n_found.tolist() == [1, 1, 0]
+    assert ranks.n_relevant.tolist() == [3, 2, 1]
+    assert values(sm.evaluate(ranks, "recall@2")) == pytest.approx([(1 / 3 + 1 / 2) / 3])
+
+
+@pytest.mark.filterwarnings("ignore::sampled_metrics.InputWarning")
+def test_missing_items_are_found_alike_where_rankings_may_end_early():
+    """Of 400 users, every fourth has an item without a vector; hits by brute force."""
+    rng = np.random.default_rng(3)
+    users, items = rng.normal(size=(400, 4)), rng.normal(size=(300, 4))
+    held = rng.integers(0, 300, 400)
+    scores = users @ items.T
+    above = (scores > scores[np.arange(400), [held]].T).sum(axis=1)
+    has_score = np.arange(400) % 4 > 0
+    relevant = {user: [int(item)] for user, item in enumerate(held)}
+    relevant |= {user: [1000 + user] for user in range(0, 400, 4)}
+    ids = {"users": range(400), "items": range(300)}
+    ranks = sm.Ranks.from_factors(users, items, relevant, missing="last", **ids)
+    assert ranks.n_candidates.tolist() == np.where(has_score, 300, 301).tolist()
+    right = np.mean(has_score & (above < 10))
+    assert values(sm.evaluate(ranks, "hit@10")) == pytest.approx([right])
+    by_text = {f"u{user}": [f"i{item}" for item in held] for user, held in relevant.items()}
+    vectors = (
+        pd.DataFrame(users, index=[f"u{user}" for user in range(400)]),
+        pd.DataFrame(items, index=[f"i{item}" for item in range(300)]),
+    )
+    results = sm.evaluate(vectors, "hit@10", relevant=by_text, missing="last")
+    assert values(results) == pytest.approx([right])
+
+
+def test_column_of_minus_infinity_is_missing():
+    """The column `new` of the matrix is the same as none."""
+    padded = SCORES_BY_ID.assign(new=-np.inf)
+    relevant = HELD_BY_ID[:4]
+    with pytest.raises(sm.InputError, match=r"new of user ann.*1 pair of 1 user.*missing='last'"):
+        sm.evaluate(padded, "recall@2", relevant=relevant)
+    ranks = sm.Ranks.from_scores(padded, relevant, missing="last")
+    assert ranks.best_rank.tolist() == [1, 3, 4, 2]
+    assert ranks.n_candidates.tolist() == [4, 3]
+    # a row of -inf is no row, rather than one of equal scores
+    padded.loc["bob"] = -np.inf
+    ranks = sm.Ranks.from_scores(padded, {"bob": ["z"]}, missing="last")
+    assert (ranks.n_candidates.tolist(), ranks.best_rank.tolist()) == ([4], [4])
+
+
+def test_ids_without_any_in_common_are_refused():
+    for relevant in ({"ann": ["a", "b"]}, {"zoe": ["x"]}):
+        for missing in ("refuse", "last"):
+            with pytest.raises(sm.InputError, match="of the scores") as caught:
+                sm.evaluate(SCORES_BY_ID, "recall@2", relevant=relevant, missing=missing)
+            assert "missing" not in str(caught.value)
+
+
+def test_visits_without_scores_are_missing():
+    """Visit 2 of ann has no row; item `new` of visit 1 no column."""
+    ids = {"users": ["ann", "ann"], "visits": [1, 3], "items": ["x", "y", "z"]}
+    relevant = pd.DataFrame(
+        {"user_id": "ann", "visit_id": [1, 1, 2, 3], "item_id": ["x", "new", "x", "z"]}
+    )
+    scores = SCORES_BY_ID.to_numpy()
+    with pytest.raises(sm.InputError, match="missing='last'"):
+        sm.Ranks.from_scores(scores, relevant, **ids)
+    ranks = sm.Ranks.from_scores(scores, relevant, missing="last", **ids)
+    assert ranks.visits.tolist() == [1, 3, 2]
+    assert ranks.best_rank.tolist() == [1, 4, 2, 3]

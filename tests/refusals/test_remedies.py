@@ -62,6 +62,8 @@ RANKS = pd.DataFrame({"user_id": ["a", "b"], "rank": [2, 4]})
 GAPS = np.array([[1, 2, np.nan], [1, 2, 0]])
 TEXT_IDS = [["x", "y"], ["y", "x"]]
 SEEN = [[2], []]
+SCORES_BY_ID = pd.DataFrame(SCORES, index=["a", "b"], columns=["x", "y", "z"])
+WITH_COLD_ITEM = pd.DataFrame({"user_id": ["a", "b", "a"], "item_id": ["z", "x", "cold"]})
 WITHOUT_RELEVANT_SCORE = np.where(SCORES == 0.5, -np.inf, SCORES)
 # Four stars are at rank 2.
 RATED_CANDIDATES = pd.DataFrame(
@@ -140,8 +142,26 @@ DATA_REMEDIES = {
         "name it score",
         evaluation(FRAME[::-1], "rr@3", relevant=TEST), RR),
     "relevant item without a score": Remedy(
-        evaluation(WITHOUT_RELEVANT_SCORE, relevant=HELD), "leave it out of relevant",
+        evaluation(WITHOUT_RELEVANT_SCORE, relevant=HELD), "drop it from relevant",
         evaluation(WITHOUT_RELEVANT_SCORE, relevant=[-1, 0]), 1 / 3),
+    "relevant item without a score, as not found": Remedy(
+        evaluation(WITHOUT_RELEVANT_SCORE, relevant=HELD), "missing='last'",
+        evaluation(WITHOUT_RELEVANT_SCORE, relevant=HELD, missing="last"), (1 / 3 + 1 / 3) / 2),
+    "relevant item without a column, dropped": Remedy(
+        evaluation(SCORES_BY_ID, relevant=WITH_COLD_ITEM), "drop rows of such items",
+        evaluation(SCORES_BY_ID, relevant=WITH_COLD_ITEM[:2]), RR),
+    "relevant item without a column, as not found": Remedy(
+        evaluation(SCORES_BY_ID, "recall@2", relevant=WITH_COLD_ITEM), "missing='last'",
+        evaluation(SCORES_BY_ID, "recall@2", relevant=WITH_COLD_ITEM, missing="last"),
+        (1 / 2 + 0) / 2),
+    "user without a row, as not found": Remedy(
+        evaluation(SCORES_BY_ID, relevant={"a": ["z"], "b": ["x"], "c": ["y"]}), "missing='last'",
+        evaluation(SCORES_BY_ID, relevant={"a": ["z"], "b": ["x"], "c": ["y"]}, missing="last"),
+        (1 / 2 + 1 / 3 + 1 / 3) / 3),
+    "seen item without a column": Remedy(
+        evaluation(SCORES_BY_ID, relevant={"a": ["z"]}, seen={"a": ["y", "cold"]}),
+        "drop rows of such items",
+        evaluation(SCORES_BY_ID, relevant={"a": ["z"]}, seen={"a": ["y"]}), 1.0),
     "relevant item that is seen, of repeats": Remedy(
         evaluation(SCORES, relevant=HELD, seen=SEEN), "leave these pairs out of seen",
         evaluation(SCORES, relevant=HELD, seen=[[], []]), RR),

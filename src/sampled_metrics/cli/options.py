@@ -106,8 +106,8 @@ Missing = Annotated[
     str,
     option(
         "HOW",
-        "Held-out items that are missing from the user's candidates: refuse them, or rank them "
-        "last.",
+        "Held-out items that are missing from the user's candidates, or have no score: refuse "
+        "them, or rank them last.",
         "--missing",
     ),
 ]

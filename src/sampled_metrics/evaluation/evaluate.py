@@ -139,8 +139,8 @@ def evaluate(
     complete
         Whether lists hold all candidates of their users.
     missing
-        What to do with relevant items that are missing from the lists: `refuse` them, or count
-        them as not found (`last`).
+        What to do with relevant items that are missing from the lists, or have no score: `refuse`
+        them, or count them as not found (`last`), below all candidates.
     ties
         Order of candidates with the same score: `expected` (the mean over all orders), `random`
         (drawn with `seed`), `optimistic` or `pessimistic`.

@@ -179,7 +179,9 @@ def missing_notes(samples: Iterable[Ranks | SampledRanks]) -> list[str]:
     for ranks in samples:
         if ranks.n_missing:
             units = quantity(ranks.n_missing, "user" if isinstance(ranks, Ranks) else "row")
-            notes.append(f"{units} without a list, or with items missing from it: not found.")
+            notes.append(
+                f"{units} without a list or scores, or with items missing from them: not found."
+            )
     return notes
 
 

@@ -26,7 +26,14 @@ from sampled_metrics.inputs.comparisons import (
     subtract_excluded,
     take_scores,
 )
-from sampled_metrics.inputs.items import HELD_OUT, SEEN, Items, describe_seen_relevant
+from sampled_metrics.inputs.items import (
+    HELD_OUT,
+    SEEN,
+    Items,
+    Size,
+    describe_pairs,
+    describe_seen_relevant,
+)
 from sampled_metrics.inputs.pair_scores import PairScores
 from sampled_metrics.inputs.products import USERS_AT_A_TIME, InnerProducts, ScoreFunction
 
@@ -80,6 +87,8 @@ def rank_items(
     relevant: Items,
     seen: Items | None = None,
     *,
+    shape: Size | None = None,
+    missing: str = "refuse",
     users: Ids | None = None,
     items: Array | None = None,
     up_to: int | None = None,
@@ -96,6 +105,12 @@ def rank_items(
         Function from rows of users to scores of all items.
     relevant, seen
         Items to rank, and items that are not candidates, by row and column of the scores.
+    shape
+        Numbers of rows and columns of the scores, by default those of `relevant`, which may contain
+        more: users and items without scores.
+    missing
+        With "last", relevant items without a score, or with -inf, rank below all candidates; with
+        "refuse" they are an error.
     users, items
         Ids of rows and columns, for results and errors.
     up_to
@@ -108,7 +123,8 @@ def rank_items(
     n_users = relevant.n_users
     if seen is None:
         no_item = np.zeros(0, np.int64)
-        seen = Items(np.zeros(n_users + 1, np.int64), no_item, relevant.n_items, name=SEEN)
+        seen = Items(np.zeros(1, np.int64), no_item, relevant.n_items, name=SEEN)
+    seen = seen.append_users(n_users - seen.n_users)
     n_rows = 0
     if users is None:
         users = np.arange(n_users)
@@ -117,6 +133,7 @@ def rank_items(
     with progress_bar(rows.size, "users", progress) as update:
         counter = _Counter(
             score=score,
+            shape=shape or (n_users, relevant.n_items),
             relevant=relevant,
             seen=seen,
             user_ids=users,
@@ -129,6 +146,8 @@ def rank_items(
             counter.count(rows, relevant.n_items if up_to is None else up_to)
         else:
             _count_with_early_stop(counter, rows, early)
+    if missing == "refuse":
+        counter.refuse_missing()
     counts = counter.counts(rows)
     if relevant.name == HELD_OUT:
         require_all("n_candidates", counts.n_candidates, counts.n_candidates >= 2, "at least 2")
@@ -161,6 +180,7 @@ class _Counter:
         self,
         *,
         score: ScoreFunction,
+        shape: Size,
         relevant: Items,
         seen: Items,
         user_ids: Ids,
@@ -170,6 +190,7 @@ class _Counter:
         update: Callable[[int], object],
     ) -> None:
         self.score = score
+        self.n_rows, self.n_columns = shape
         self.relevant = relevant
         self.seen = seen
         self.user_ids = user_ids
@@ -180,21 +201,62 @@ class _Counter:
         self.sizes = relevant.sizes
         self.depth = np.zeros(relevant.n_users, np.int64)  # ranks beyond it are not distinguished
         self.n_candidates = np.zeros(relevant.n_users, np.int64)
-        self.n_better = np.zeros(relevant.item.size, np.int64)
+        self.n_better = np.full(relevant.item.size, self.n_columns)
         self.n_tied = np.zeros(relevant.item.size, np.int64)
 
     def count(self, users: Int, depth: int) -> None:
         """Rank the relevant items of some users down to a depth."""
         self.depth[users] = depth
+        has_scores = users < self.n_rows
+        if isinstance(self.score, InnerProducts | PairScores):  # which compute scores of pairs
+            has_scores &= self._have_columns(users)
+        scored = users[has_scores]
         first = 0
-        for n_candidates, n_better, n_tied in self._count_blocks(users):
-            block = users[first : first + n_candidates.size]
+        for n_candidates, n_better, n_tied in self._count_blocks(scored):
+            block = scored[first : first + n_candidates.size]
             items = self._positions_of_items(block)
+            items = items[self.relevant.item[items] < self.n_columns]
             self.n_candidates[block] = n_candidates
             self.n_better[items] = n_better
             self.n_tied[items] = n_tied
             first += block.size
             self.update(block.size)
+        self.update(users.size - scored.size)
+        self._count_without_scores(users[self.n_candidates[users] == 0])
+        # Relevant items without a score are below all candidates.
+        items = self._positions_of_items(users)
+        n_candidates = np.repeat(self.n_candidates[users], self.sizes[users])
+        self.n_better[items] = np.minimum(self.n_better[items], n_candidates)
+
+    def _have_columns(self, users: Int) -> Bool:
+        """Return whether each of some users has a relevant item that is a column of the scores."""
+        row, item = self.relevant.select(users)
+        return np.bincount(row[item < self.n_columns], minlength=users.size) > 0
+
+    def _count_without_scores(self, users: Int) -> None:
+        """Count the candidates of users without scores: the columns neither seen nor relevant."""
+        (row, _), (seen_row, _) = self._select_pairs(users)
+        n_excluded = np.bincount(np.append(row, seen_row), minlength=users.size)
+        self.n_candidates[users] = self.n_columns - n_excluded
+        self.n_better[self._positions_of_items(users)] = self.n_columns
+
+    def _is_missing(self) -> Bool:
+        """Return which relevant items have no score."""
+        return self.n_better == self.n_candidates[self.relevant.user]
+
+    def refuse_missing(self) -> None:
+        """Raise InputError if a relevant item has the score -inf, and say how many have."""
+        is_missing = self._is_missing()
+        if not is_missing.any():
+            return
+        first = int(np.argmax(is_missing))
+        users = self.relevant.user[is_missing]
+        user_id, item_id = self._ids(users[0], self.relevant.item[first])
+        raise InputError(
+            f"{self.relevant.name} item {item_id} of user {user_id} has score -inf, so it is not a "
+            f"candidate ({describe_pairs(users)}); drop it from relevant, give it a "
+            "score, or count such items as not found by missing='last' (--missing last)"
+        )
 
     def _positions_of_items(self, users: Int) -> Int:
         """Return where the relevant items of some users are among all relevant items."""
@@ -224,17 +286,24 @@ class _Counter:
         sizes = self.sizes[users]
         items = self._positions_of_items(users)
         depth = self.depth[users]
+        owner = np.repeat(np.arange(users.size), sizes)
+        n_better = self.n_better[items]
+        n_tied = self.n_tied[items]
+        # Items without a score are candidates as well, tied below all others.
+        is_missing = n_better == self.n_candidates[users][owner]
+        n_missing = np.bincount(owner[is_missing], minlength=users.size)
+        n_tied[is_missing] = n_missing[owner[is_missing]] - 1
         counts = RankCounts(
-            self.n_candidates[users],
-            self.n_better[items],
-            self.n_tied[items],
+            self.n_candidates[users] + n_missing,
+            n_better,
+            n_tied,
             users=self.user_ids[users],
+            n_missing=int(np.count_nonzero(n_missing)),
         )
         # Items of this name are one per user, so there is nothing to sort; and in full rankings
         # nothing is cut off.
         if relevant.name == HELD_OUT and (depth == relevant.n_items).all():
             return counts
-        owner = np.repeat(np.arange(users.size), sizes)
         item_depth = depth[owner]
         # Some scores are counted only down to the depth. Items beyond it therefore count as equal:
         # they come last among the items of their user, in the order of `relevant`.
@@ -258,7 +327,8 @@ class _Counter:
     def _count_blocks(self, users: Int) -> Iterator[_BlockCounts]:
         """Yield the counts of some users, block by block."""
         if isinstance(self.score, PairScores):
-            n_seen = np.bincount(self.seen.item, minlength=self.relevant.n_items)
+            seen_item = self.seen.item[self.seen.item < self.n_columns]
+            n_seen = np.bincount(seen_item, minlength=self.n_columns)
             self.score.order = np.argsort(-n_seen, kind="stable")  # popular items first
             for block in blocks(users.size, 1, self.block_size):
                 yield self._count_by_pairs(self.score, users[block])
@@ -283,7 +353,7 @@ class _Counter:
         keeps_library = keeps_own_library(scores)
         if not keeps_library:
             scores = to_array("scores", scores)
-        shape = users.size, self.relevant.n_items
+        shape = users.size, self.n_columns
         if tuple(scores.shape) != shape:
             raise InputError(f"scores have shape {scores.shape}, expected {shape}")
         if keeps_library:
@@ -297,11 +367,9 @@ class _Counter:
 
     def _count_by_pairs(self, score: InnerProducts | PairScores, users: Int) -> _BlockCounts:
         """Count by scores that compute no more pairs than needed."""
-        pairs, seen, is_seen = self._select_pairs(users)
-        if is_seen.any():
-            raise self._candidate_error(users, *pairs, is_seen)
+        pairs, seen = self._select_pairs(users)
         n_seen = np.bincount(seen[0], minlength=users.size)
-        n_candidates = self.relevant.n_items - n_seen
+        n_candidates = self.n_columns - n_seen
         max_better = self.depth[users][pairs[0]]
         n_better, n_tied = score.counts(users, pairs, seen, max_better)
         return n_candidates, n_better, n_tied
@@ -309,7 +377,7 @@ class _Counter:
     def _count_by_scores(self, scored: tuple[Any, Int]) -> _BlockCounts:
         """Count by the scores of all items for some users."""
         scores, users = scored
-        pairs, seen, is_seen = self._select_pairs(users)
+        pairs, seen = self._select_pairs(users)
         counts = count_above(scores, pairs)
         if counts.n_invalid.any():
             row = int(np.argmax(counts.n_invalid > 0))
@@ -320,19 +388,16 @@ class _Counter:
                 f"score of item {item} for user {user} is {values[column]}; expected a finite "
                 "number, or -inf for no candidate"
             )
-        is_no_candidate = is_seen | np.isneginf(counts.score)
-        if is_no_candidate.any():
-            raise self._candidate_error(users, *pairs, is_no_candidate)
         seen_score = to_numpy(take_scores(scores, *seen))
         n_removed = np.bincount(seen[0][seen_score > -np.inf], minlength=users.size)
         n_candidates = scores.shape[1] - counts.n_missing - n_removed
         n_better, n_tied = subtract_excluded(counts, pairs[0], seen[0], seen_score)
         return n_candidates, n_better, n_tied
 
-    def _select_pairs(self, users: Int) -> tuple[Positions, Positions, Bool]:
-        """Return the relevant and the seen items of some users, and which of the first are seen.
+    def _select_pairs(self, users: Int) -> tuple[Positions, Positions]:
+        """Return the relevant and the seen items of some users that are columns of the scores.
 
-        Rows are positions in `users`; seen items occur once.
+        Rows are positions in `users`; seen items occur once. No item may be both.
         """
         row, item = self.relevant.select(users)
         seen_row, seen_item = self.seen.select(users)
@@ -341,20 +406,24 @@ class _Counter:
         seen_codes = sorted_unique(pair_codes(seen_row, seen_item, width))
         position = seen_codes.searchsorted(relevant_codes)
         is_seen = np.append(seen_codes, -1)[position] == relevant_codes
-        return (row, item), np.divmod(seen_codes, width), is_seen
+        if is_seen.any():
+            raise self._seen_error(users, row, item, is_seen)
+        has_column = item < self.n_columns
+        seen_row, seen_item = np.divmod(seen_codes, width)
+        seen_has_column = seen_item < self.n_columns
+        pairs = row[has_column], item[has_column]
+        return pairs, (seen_row[seen_has_column], seen_item[seen_has_column])
 
-    def _candidate_error(self, users: Int, row: Int, item: Int, is_none: Bool) -> InputError:
-        """Make the error for the first relevant item that is not a candidate."""
-        first = int(np.argmax(is_none))
+    def _seen_error(self, users: Int, row: Int, item: Int, is_seen: Bool) -> InputError:
+        """Make the error for the first relevant item that is seen, and say how many are."""
+        first = int(np.argmax(is_seen))
         user_id, item_id = self._ids(users[row[first]], item[first])
-        reason = (
-            "has score -inf, so it is not a candidate; leave it out of relevant, or give it a score"
+        is_seen = self.seen.has(self.relevant.user, self.relevant.item)
+        count = describe_seen_relevant(self.relevant.user[is_seen])
+        return InputError(
+            f"{self.relevant.name} item {item_id} of user {user_id} is among the seen items, so it "
+            f"is not a candidate{count}"
         )
-        if item[first] in self.seen.select(users[row[[first]]])[1]:
-            is_seen = self.seen.has(self.relevant.user, self.relevant.item)
-            count = describe_seen_relevant(self.relevant.user[is_seen])
-            reason = f"is among the seen items, so it is not a candidate{count}"
-        return InputError(f"{self.relevant.name} item {item_id} of user {user_id} {reason}")
 
     def _ids(self, user: int, item: int) -> tuple[Any, Any]:
         """Return the ids of a user and an item, or the item's number without ids."""

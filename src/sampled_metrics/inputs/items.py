@@ -144,6 +144,10 @@ class Items(NamedTuple):
             **fields,
         )
 
+    def append_users(self, n_users: int) -> Items:
+        """Return the items with a number of further users, who have none."""
+        return self._replace(start=np.append(self.start, np.full(n_users, self.start[-1])))
+
     @property
     def n_users(self) -> int:
         """Number of users, also of those without items."""
@@ -229,14 +233,18 @@ def has_seen_items(seen: Any) -> bool:
     return seen is not None and not is_empty_list
 
 
-def describe_seen_relevant(users: Int) -> str:
-    """Say how many pairs are both relevant and seen, given the user of each, and what to do."""
+def describe_pairs(users: Int | Codes) -> str:
+    """Write the number of pairs of a user and an item, and of users, given the user of each."""
     pairs = "1 pair" if users.size == 1 else f"{users.size:,} pairs"
     n_users = np.unique(users).size
+    return f"{pairs} of {n_users:,} {'user' if n_users == 1 else 'users'}"
+
+
+def describe_seen_relevant(users: Int) -> str:
+    """Say how many pairs are both relevant and seen, given the user of each, and what to do."""
     return (
-        f" ({pairs} of {n_users:,} {'user' if n_users == 1 else 'users'}); leave these pairs out "
-        "of seen to rank them, as filtered ranks of knowledge graphs do, or out of relevant to "
-        "count new items only"
+        f" ({describe_pairs(users)}); leave these pairs out of seen to rank them, as filtered "
+        "ranks of knowledge graphs do, or out of relevant to count new items only"
     )
 
 
@@ -760,10 +768,20 @@ def items_for_scores(
     user_ids: Ids | None = None,
     item_ids: Ids | None = None,
     min_relevance: float = 0.0,
+    skip_unknown: bool = False,
 ) -> Items:
     """Return items by the rows and columns of scores.
 
     Tables hold the ids of rows and columns, or their numbers if the scores have no ids.
+
+    Parameters
+    ----------
+    size
+        Numbers of rows and columns of the scores.
+    user_ids, item_ids
+        Ids of rows and columns, which more ids may follow: of users and items without scores.
+    skip_unknown
+        Whether to skip pairs of other users and items, which are an error by default.
     """
     with reading(data):
         table = read_item_table(data, name)
@@ -771,24 +789,34 @@ def items_for_scores(
             refuse_numbered_series(name, data, user_ids)
             return items_by_position(data, name, size, item_ids)
         if user_ids is not None and are_visit_ids(user_ids):
-            return _items_for_visits(table, name, size, user_ids, item_ids, min_relevance)
-        user = _axis_positions(table, USER, user_ids, size[0])
-        item = _axis_positions(table, ITEM, item_ids, size[1])
-        if user_ids is None and item_ids is None and user.all() and item.all():
-            note_meaning(str(table.path), "numbers of rows and columns, from 0; none is 0")
-        rows, grades = _rows_and_grades(table, name, user, item, min_relevance)
-        return Items.from_pairs(user[rows], item[rows], *size, grades, name=name)
+            pairs = _pairs_of_visits(
+                table, name, size, user_ids, item_ids, min_relevance, skip_unknown
+            )
+        else:
+            user = _axis_positions(table, name, USER, user_ids, size[0], skip_unknown)
+            item = _axis_positions(table, name, ITEM, item_ids, size[1], skip_unknown)
+            if user_ids is None and item_ids is None and user.all() and item.all():
+                note_meaning(str(table.path), "numbers of rows and columns, from 0; none is 0")
+            rows, grades = _rows_and_grades(table, name, user, item, min_relevance)
+            pairs = user[rows], item[rows], grades
+        user, item, grades = pairs
+        is_known = (user >= 0) & (item >= 0)
+        n_users = size[0] if user_ids is None else len(user_ids)
+        n_items = size[1] if item_ids is None else len(item_ids)
+        grades = select_rows(grades, is_known)
+        return Items.from_pairs(user[is_known], item[is_known], n_users, n_items, grades, name=name)
 
 
-def _items_for_visits(
+def _pairs_of_visits(
     table: Table,
     name: str,
     size: Size,
     visit_ids: Ids,
     item_ids: Ids | None,
     min_relevance: float,
-) -> Items:
-    """Return items by rows that are visits; items of a user are seen in all visits."""
+    skip_unknown: bool,
+) -> tuple[Int, Int, Float | None]:
+    """Return rows that are visits, columns, and grades; items of a user are seen in all visits."""
     columns = table.unit_columns()
     if name == RELEVANT:
         table.require(USER, VISIT)
@@ -796,18 +824,32 @@ def _items_for_visits(
     if len(columns) == 1:
         items = items.for_visits(pa.array(visit_ids), columns == (VISIT,))
     row = positions(items.user_ids, visit_ids)
-    if (row < 0).any():
+    if (row < 0).any() and not skip_unknown:
         visit = items.user_ids[int(np.argmax(row < 0))]
-        raise InputError(f"{name}: found user {visit}; expected users and visits of the scores")
+        remedy = _describe_unknown(name, "visit", row[items.user] < 0, items.user)
+        raise InputError(
+            f"{name}: found user {visit}; expected users and visits of the scores{remedy}"
+        )
     column = np.zeros(items.n_items, np.int64)  # of each item
-    column[table.codes(ITEM)[0]] = _axis_positions(table, ITEM, item_ids, size[1])
-    return Items.from_pairs(row[items.user], column[items.item], *size, items.relevance, name=name)
+    column[table.codes(ITEM)[0]] = _axis_positions(
+        table, name, ITEM, item_ids, size[1], skip_unknown
+    )
+    return row[items.user], column[items.item], items.relevance
 
 
-def _axis_positions(table: Table, column: str, ids: Ids | None, size: int) -> Int:
-    """Return the row or the column of the scores for each row of a table."""
+def _axis_positions(
+    table: Table, name: str, column: str, ids: Ids | None, size: int, skip_unknown: bool
+) -> Int:
+    """Return the row or the column of the scores for each row of a table, -1 for unknown ids."""
     if ids is not None:
-        return table.positions(column, ids, "an id of the scores")
+        ids_of_rows = table.ids(column)
+        position = positions(ids_of_rows, ids)
+        is_unknown = position < 0
+        if not skip_unknown:
+            noun = column.removesuffix("_id")
+            remedy = _describe_unknown(name, noun, is_unknown, table.units()[0])
+            table.refuse(column, is_unknown, ids_of_rows, f"an id of the scores{remedy}")
+        return position
     expected = "numbers of rows or columns of the scores, from 0"
     if column == USER and table.is_by_user:
         expected += " (of a Series in the order of rows pass its to_numpy())"
@@ -822,6 +864,16 @@ def _axis_positions(table: Table, column: str, ids: Ids | None, size: int) -> In
             "ids from 1? Ranks.from_scores takes ids of rows and columns, users and items",
         )
     return numbers
+
+
+def _describe_unknown(name: str, noun: str, is_unknown: Bool, users: Int | Codes) -> str:
+    """Say how many rows have ids that the scores lack, and what to do; nothing if all have."""
+    if is_unknown.all():
+        return ""
+    remedy = f"; drop rows of such {noun}s ({describe_pairs(users[is_unknown])})"
+    if name == SEEN:
+        return remedy
+    return f"{remedy}, or count them as not found by missing='last' (--missing last)"
 
 
 # ---- Beside lists, whose units are users or visits of users

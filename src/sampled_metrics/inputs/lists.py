@@ -446,12 +446,7 @@ def _count_relevant(
     if not complete:
         n_unlisted = np.count_nonzero(listed_item < 0)
         n_known = max(n_items or 0, len(lists.item_ids) + int(n_unlisted))
-        is_relevant = np.ones(owner.size, bool)
-        if relevant.relevance is not None:
-            is_relevant = relevant.relevance >= min_relevance
-        n_counted = np.bincount(owner[is_relevant], minlength=depth.size)
-        n_hits = np.bincount(owner[is_relevant & is_found], minlength=depth.size)
-        _warn_if_hits_look_wrong(depth, n_counted, n_hits, n_known)
+        _warn_if_hits_look_wrong(depth, *_count_hits(relevant, is_found, min_relevance), n_known)
 
     # Items that are not found are tied behind the end of the list.
     n_better = depth[owner]
@@ -489,6 +484,16 @@ def _count_relevant(
         users=arrow_to_numpy(relevant.user_ids),
         n_missing=int(n_missing),
     )
+
+
+def _count_hits(relevant: Items, is_found: Bool, min_relevance: float) -> tuple[Int, Int]:
+    """Count the items of each user of at least a grade, and those of them that are found."""
+    owner = relevant.user
+    is_relevant = np.ones(owner.size, bool)
+    if relevant.relevance is not None:
+        is_relevant = relevant.relevance >= min_relevance
+    n_relevant = np.bincount(owner[is_relevant], minlength=relevant.n_users)
+    return n_relevant, np.bincount(owner[is_relevant & is_found], minlength=relevant.n_users)
 
 
 def _find_lists(relevant: Items, lists: Lists, missing: str) -> Int:

@@ -32,9 +32,10 @@ from sampled_metrics._base.conversion import (
     to_numpy,
 )
 from sampled_metrics._base.defaults import MAX_ITEMS
-from sampled_metrics._base.errors import InputError, NoRelevantItemsError, warn_all
+from sampled_metrics._base.errors import InputError, NoRelevantItemsError, reading, warn_all
 from sampled_metrics._base.files import read_npy, read_npz, require_file
 from sampled_metrics._base.sparse import check_sparse, to_scipy_dtype
+from sampled_metrics._base.visits import are_visit_ids
 from sampled_metrics.inputs.comparisons import take_rows
 from sampled_metrics.inputs.counting import RankCounts, rank_items
 from sampled_metrics.inputs.items import (
@@ -44,16 +45,18 @@ from sampled_metrics.inputs.items import (
     Size,
     has_seen_items,
     items_for_scores,
+    read_item_table,
 )
 from sampled_metrics.inputs.pair_scores import PairScores, takes_pairs
 from sampled_metrics.inputs.products import InnerProducts, ScoreFunction
 from sampled_metrics.inputs.roles import ITEM, USER, VISIT, find_roles
-from sampled_metrics.inputs.tables import is_by_user
+from sampled_metrics.inputs.tables import ColumnNames, arrow_to_numpy, is_by_user, positions
 from sampled_metrics.inputs.warnings import (
     copies_of_columns,
     copies_of_vectors,
     signs_of_sample_columns,
     warn_about_common_item,
+    warn_about_different_ids,
     warn_about_first_column,
 )
 
@@ -270,6 +273,7 @@ def count_scores(
     *,
     users: ArrayLike | None = None,
     items: ArrayLike | None = None,
+    missing: str = "refuse",
     min_relevance: float = 0.0,
     **options: Any,
 ) -> RankCounts:
@@ -281,6 +285,9 @@ def count_scores(
         Items by the rows and columns of the scores, or by their ids.
     users, items
         Ids of rows and columns, if the scores do not have them.
+    missing
+        With "last", relevant items of ids that the scores lack, or with scores of -inf, rank below
+        all candidates.
     options
         See `rank_items`.
     """
@@ -294,12 +301,17 @@ def count_scores(
             "found scores; give relevant (--relevant) or, if these are scores of a held-out item "
             "and its negatives, use `correct` with positive (--positive)"
         )
+    ids_by_name = {"users": (user_ids, n_users), "items": (item_ids, n_items)}
+    is_optional = missing == "last"
+    if is_optional:
+        relevant, user_ids, item_ids = _append_missing_ids(relevant, user_ids, item_ids)
     read = partial(
         items_for_scores,
         size=scores.shape,
         user_ids=user_ids,
         item_ids=item_ids,
         min_relevance=min_relevance,
+        skip_unknown=is_optional,
     )
     relevant_items = read(relevant, RELEVANT)
     if relevant_items.n_users and not relevant_items.item.size:
@@ -312,11 +324,18 @@ def count_scores(
         scores.first_columns, scores.item_ids, relevant=relevant_items, seen=seen_items
     )
     warn_all(_copies_of_items(scores))
-    for name, ids, size in (("users", user_ids, n_users), ("items", item_ids, n_items)):
+    for name, (ids, size) in ids_by_name.items():
         if ids is not None and len(ids) != size:
             raise InputError(f"{name} has shape {ids.shape}; expected {(size,)}")
     counts = rank_items(
-        scores.rows, relevant_items, seen_items, users=user_ids, items=item_ids, **options
+        scores.rows,
+        relevant_items,
+        seen_items,
+        shape=scores.shape,
+        missing=missing,
+        users=user_ids,
+        items=item_ids,
+        **options,
     )
     has_all_columns = bool((counts.n_candidates == n_items).all())
     has_one_item = relevant_items.sizes.max() == 1
@@ -332,6 +351,44 @@ def _copies_of_items(scores: ScoreSource) -> Iterator[tuple[str, str]]:
         yield from copies_of_vectors(to_numpy(scores.rows.items))
     elif scores.some_rows is not None:
         yield from copies_of_columns(scores.some_rows)
+
+
+def _append_missing_ids(
+    relevant: Any, user_ids: Ids | None, item_ids: Ids | None
+) -> tuple[Any, Ids | None, Ids | None]:
+    """Append the ids of relevant items, and of their users, that the scores lack.
+
+    Returns
+    -------
+    relevant
+        The table that was read, or the data if it has no ids.
+    user_ids, item_ids
+        Ids of rows and columns, followed by the missing ones; None for axes without ids.
+    """
+    with reading(relevant):
+        table = read_item_table(relevant, RELEVANT)
+        if table is None:
+            return relevant, user_ids, item_ids
+        ids_by_column = {USER: user_ids, ITEM: item_ids}
+        for column, ids in ids_by_column.items():
+            if ids is None:
+                continue
+            units: ColumnNames = (column,)
+            if column == USER and are_visit_ids(ids):
+                table.require(USER, VISIT)
+                units = (USER, VISIT)
+            found = table.units(units)[1]
+            position = positions(found, ids)
+            if (position < 0).all():
+                raise InputError(
+                    f"found {found[0]}; expected ids of the scores, such as {ids[0]}",
+                    path=table.path,
+                    column=column,
+                )
+            warn_about_different_ids(column, RELEVANT, found, "the scores", pa.array(ids))
+            missing_ids = arrow_to_numpy(found)[position < 0]
+            ids_by_column[column] = np.append(ids, missing_ids)
+    return table, ids_by_column[USER], ids_by_column[ITEM]
 
 
 def _require_other_scores(matrix: sparse.csr_array, relevant: Items) -> None:

@@ -196,7 +196,7 @@ class Reading:
         return Ranks.from_table(table, self.n_items)
 
     def _ranks_from_scores(self, scores: ScoreSource) -> Ranks:
-        self.refuse_others("scores", "relevant", "seen", "n_items", "min_relevance")
+        self.refuse_others("scores", "relevant", "seen", "n_items", "min_relevance", "missing")
         require_same("n_items", self.n_items, "number of items", scores.shape[1])
         cut = self.cut
         early = None
@@ -212,6 +212,7 @@ class Reading:
             scores,
             self.relevant,
             self.seen,
+            missing=self.missing,
             min_relevance=self.min_relevance,
             n_jobs=self.n_jobs,
             progress=self.progress,
@@ -418,6 +419,7 @@ def rank(
     users: ArrayLike | None = None,
     visits: ArrayLike | None = None,
     items: ArrayLike | None = None,
+    missing: str = "refuse",
     min_relevance: float = 0.0,
     up_to: int | None = None,
     n_items: int | None = None,
@@ -437,9 +439,9 @@ def rank(
         Number of items, for a function of users and items.
     seen
         Items that are not candidates; None, "none" or an empty list if there are none.
-    relevant, users, visits, items, min_relevance, up_to, block_size, n_jobs, progress
+    relevant, users, visits, items, missing, min_relevance, up_to
         See `Ranks.from_scores`.
-    columns
+    block_size, n_jobs, progress, columns
         See `Ranks.from_scores`.
 
     Returns
@@ -475,6 +477,7 @@ def rank(
         users=users,
         visits=visits,
         items=items,
+        missing=missing,
         min_relevance=min_relevance,
         up_to=up_to,
         block_size=block_size,

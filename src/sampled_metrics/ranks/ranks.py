@@ -114,8 +114,8 @@ class Ranks:
     min_relevance
         Least grade of a relevant item for metrics other than NDCG; set by `at_least`.
     n_missing
-        Number of users with relevant items that are missing from their lists and count as not
-        found, see `from_lists`.
+        Number of users with relevant items that are missing from their lists or scores and count
+        as not found, see `from_lists` and `from_scores`.
     is_checked
         Whether counts are valid by construction and need no check.
 
@@ -232,6 +232,7 @@ class Ranks:
         users: ArrayLike | None = None,
         visits: ArrayLike | None = None,
         items: ArrayLike | None = None,
+        missing: str = "refuse",
         min_relevance: float = 0.0,
         up_to: int | None = None,
         block_size: int = BLOCK_SIZE,
@@ -259,6 +260,9 @@ class Ranks:
         visits
             Ids of visits, if rows are visits of `users`. A table of relevant items then needs users
             and visits; items seen by a user are excluded in all visits.
+        missing
+            `refuse` relevant items without a score, or rank them below all candidates (`last`):
+            those whose item or user is not among the ids of the scores, and those with -inf.
         min_relevance
             Least grade of an item that is relevant for metrics other than NDCG.
         up_to
@@ -281,7 +285,9 @@ class Ranks:
         >>> Ranks.from_scores([[0.3, 0.9, 0.5]], relevant=[2])
         Ranks(n_candidates=array([3]), n_better=array([1]), n_tied=array([0]))
         """
-        check_arguments(min_relevance=min_relevance, up_to=up_to, block_size=block_size)
+        check_arguments(
+            missing=missing, min_relevance=min_relevance, up_to=up_to, block_size=block_size
+        )
         rows = scores_module.read_scores(scores)
         with naming(columns):
             counts = scores_module.count_scores(
@@ -290,6 +296,7 @@ class Ranks:
                 seen,
                 users=users if visits is None else row_unit_ids(users, visits, rows.shape[0]),
                 items=items,
+                missing=missing,
                 min_relevance=min_relevance,
                 up_to=up_to,
                 block_size=block_size,
