@@ -131,7 +131,7 @@ def test_inner_products_are_computed_on_one_thread(monkeypatch):
     users = np.array([[1.0, 2.0], [3.0, 4.0]])
     scores = products.InnerProducts(users, np.array([[1.0, 0.0], [0.0, 1.0], [1.0, 1.0]]))
     with LIBRARIES.limit(limits=2):
-        ranks = rank_items(scores, items_by_position([0, 1], "relevant"), n_jobs=2)
+        ranks = rank_items(scores, items_by_position([0, 1], "relevant", (2, 3)), n_jobs=2)
         assert threads() == {2}
     assert thread_counts == {1}
     assert ranks.n_better.tolist() == [2, 1]

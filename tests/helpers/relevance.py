@@ -21,6 +21,7 @@ def metric_names(*cutoffs):
         "auc-micro",
         "ap",
         "rr-by-relevant",
+        "r-precision",
         "ndcg",
         "rr",
         *(f"{kind}@{k}" for kind in ALL_KINDS for k in cutoffs),
@@ -34,6 +35,8 @@ def metric_by_definition(name, row):
         hits = [place for place, hit in enumerate(row) if hit]
         others = [place for place, hit in enumerate(row) if not hit]
         return sum(a < b for a in hits for b in others) / (len(hits) * len(others))
+    if kind == "r-precision":
+        return sum(row[: sum(row)]) / sum(row)
     k = int(cutoff) if cutoff else len(row)
     return _with_cutoff(kind, k, [place for place, hit in enumerate(row, start=1) if hit])
 

@@ -264,6 +264,75 @@ class TestConventions:
         by_user = sm.values_by_user(THREE_USERS, metric)[metric]
         np.testing.assert_allclose(by_user, expected, rtol=1e-15)
 
+    def test_r_precision_ends_at_the_number_of_relevant_items(self):
+        """One of 2 is among the first 2, none of 1 is first, one of 3 is among the first 3."""
+        by_user = sm.values_by_user(THREE_USERS, "r-precision")["r-precision"]
+        np.testing.assert_allclose(by_user, [1 / 2, 0, 1 / 3], rtol=1e-15)
+        # Items 1 and 2 are tied with two others for places 2 to 5: each is second with 1/4.
+        tied = sm.Ranks([9], [1, 1], [3, 3], n_found=[2])
+        assert mean_value(tied, "Rprec") == pytest.approx(2 * (1 / 4) / 2)
+
+    def test_r_precision_of_lists(self):
+        """Lists of 2 items are long enough for users with 2 relevant items, not for one with 3."""
+        lists, relevant = {"a": [1, 2], "b": [3, 4]}, {"a": [1, 9], "b": [8, 9]}
+        assert mean_value(sm.Ranks.from_lists(lists, relevant), "r-precision") == 1 / 4
+        relevant = {**relevant, "b": [4, 8, 9]}
+        with pytest.raises(sm.InputError, match=r"up to 3.*missing='last'"):
+            sm.evaluate(lists, "r-precision", relevant=relevant)
+        ranks = sm.Ranks.from_lists(lists, relevant, missing="last")
+        assert mean_value(ranks, "r-precision") == pytest.approx((1 / 2 + 1 / 3) / 2)
+
+    def test_mean_rank_of_users_and_amri_of_all_items(self):
+        """Users with n = 10, 10 and 8 have expected ranks of 5.5, 5.5 and 4.5."""
+        by_user = sm.values_by_user(THREE_USERS, "mean-rank")["mean-rank"]
+        np.testing.assert_allclose(by_user, [(1 + 4) / 2, 3, (2 + 5 + 6) / 3], rtol=1e-15)
+        mean = (1 + 4 + 3 + 2 + 5 + 6) / 6
+        expected = (2 * 5.5 + 5.5 + 3 * 4.5) / 6
+        assert mean_value(THREE_USERS, "amri") == pytest.approx(1 - (mean - 1) / (expected - 1))
+        with pytest.raises(sm.InputError, match="use mean-rank"):
+            sm.values_by_user(THREE_USERS, "amri")
+
+    def test_mean_rank_and_amri_of_ties_and_extremes(self):
+        """Places 2 to 4 are tied, so the realistic rank is 3: that of a random order of 5."""
+        tied = sm.Ranks([5], [1], [2])
+        for ties, rank in (("expected", 3), ("optimistic", 2), ("pessimistic", 4)):
+            results = sm.evaluate(tied, "mean_rank, amri", ties=ties)
+            assert [result.value for result in results] == [rank, 1 - (rank - 1) / (3 - 1)]
+        worst = sm.Ranks([5, 9], [4, 8], [0, 0])
+        assert mean_value(worst, "adjusted_mean_rank_index") == -1
+
+    @pytest.mark.filterwarnings("ignore::sampled_metrics.InputWarning")  # of random ranks
+    @pytest.mark.parametrize("metric", ["mean-rank", "amri"])
+    def test_interval_contains_the_mean_of_metrics_that_are_no_fractions(self, metric):
+        rng = np.random.default_rng(2)
+        better = np.array([np.sort(rng.choice(50, 2, replace=False)) for _ in range(200)])
+        ranks = sm.Ranks([50] * 200, better.ravel(), [0] * 400, n_found=[2] * 200)
+        (result,) = sm.evaluate(ranks, metric)
+        by_user = better.mean(axis=1) + 1
+        if metric == "amri":
+            by_user = 1 - (by_user - 1) / (25.5 - 1)
+        error = by_user.std() / np.sqrt(199)
+        assert result.value == pytest.approx(by_user.mean())
+        assert result.std_error == pytest.approx(error)
+        assert result.ci_low < result.value - error < result.value + error < result.ci_high
+
+    @pytest.mark.parametrize("metric", ["mean-rank", "amri"])
+    def test_other_functions_refuse_metrics_that_are_no_fractions(self, metric):
+        sampled = {"n_items": 90, "n_negatives": 2}
+        calls = [
+            lambda: sm.compare({"a": THREE_USERS, "b": THREE_USERS}, metric),
+            lambda: sm.correct([1, 2], metric, **sampled),
+            lambda: sm.plan(n_items=90, metrics=metric),
+            lambda: sm.RankMeter(metric),
+            lambda: sm.reported({metric: 0.5}, **sampled),
+            lambda: sm.reported({"HR@1": 0.5}, metric, **sampled),
+        ]
+        for call in calls:
+            with pytest.raises(sm.InputError, match="`evaluate` takes"):
+                call()
+        with pytest.raises(sm.InputError, match="n_candidates"):
+            sm.evaluate({"a": [1, 2]}, metric, relevant={"a": [9]}, missing="last")
+
     def test_auc_micro_is_weighted_by_relevant_items(self):
         assert mean_value(THREE_USERS, "auc-micro") == pytest.approx(
             np.average(AUC, weights=[2, 1, 3])

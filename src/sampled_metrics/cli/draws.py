@@ -245,7 +245,7 @@ def _metric_names() -> list[dict[str, str]]:
     from sampled_metrics.metrics.measures import REGISTERED_METRICS, known_measures
 
     names = []
-    for name in known_measures():
+    for name in known_measures(any_bounds=True):
         metric = REGISTERED_METRICS[name.partition("@")[0].removesuffix("BETA")]
         names.append((", ".join(metric.aliases), name))
     return [

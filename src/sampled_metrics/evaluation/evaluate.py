@@ -196,7 +196,7 @@ def evaluate(
     0.79
     """
     check_arguments(ties=ties, confidence=confidence, seed=seed)
-    measures = parse_measures(metrics)
+    measures = parse_measures(metrics, any_bounds=True)
     has_options = (
         relevant is not None
         or seen is not None
@@ -395,7 +395,7 @@ def values_by_user(
     [1.0, 0.5]
     """
     check_arguments(ties=ties, seed=seed)
-    measures = parse_measures(metrics)
+    measures = parse_measures(metrics, any_bounds=True)
     options = Reading(
         relevant=relevant,
         seen=seen,
@@ -409,7 +409,7 @@ def values_by_user(
     ranks = options.ranks(data)
     for measure in measures:
         if measure.metric.pooled:
-            single = measure.format_name(measure.kind.removesuffix("-micro"))
+            single = measure.format_name(measure.metric.pooled)
             raise InputError(
                 f"{measure} is pooled over all users, so a single user has no value; use {single}"
             )
@@ -498,7 +498,7 @@ def _metrics_changed_by_ties(ranks: Ranks, values_by_measure: dict[Measure, Floa
     """Write the worst and best value of metrics that differ by more than about an interval."""
     ends = []
     for measure, values in values_by_measure.items():
-        low, high = (
+        low, high = sorted(
             float(_defined(exact_values(measure, ranks, order)).mean())
             for order in ("pessimistic", "optimistic")
         )
@@ -559,7 +559,10 @@ def _evaluated_parts(results: list[Evaluated], averages: _Averages, confidence: 
         is_few = (
             averages.n_users >= _EXAMPLE_SIZE and 0.0 < result.effective_users < _FEWEST_EFFECTIVE
         )
-        if is_few and parse_measure(result.metric).kind not in proportions:
+        measure = parse_measure(result.metric, any_bounds=True)
+        if measure.kind == "mean-rank":
+            lines.append(f"{result.metric} is no fraction, and lower is better.")
+        if is_few and measure.metric.is_fraction and measure.kind not in proportions:
             lines.append(
                 f"{result.metric}: about {max(round(result.effective_users), 1)} of {users} carry "
                 "most of the value. Its interval is too narrow: it contains the metric of other "

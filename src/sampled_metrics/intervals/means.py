@@ -208,7 +208,8 @@ def prior_moments(measures: Collection[Measure], ranks: Ranks) -> dict[Measure, 
     """Calculate the moments of metrics for the users of `ranks` if their rankings were random.
 
     For users with one relevant item all ranks are averaged over. With several, one of them takes
-    each rank in turn, the others have random ranks (fixed seed), and the range is from 0 to 1.
+    each rank in turn, the others have random ranks (fixed seed), and the range is that of the
+    metric.
 
     Examples
     --------
@@ -227,7 +228,8 @@ def prior_moments(measures: Collection[Measure], ranks: Ranks) -> dict[Measure, 
     by_measure = {}
     for measure in measures:
         moments = Moments.from_values(metrics.values(measure, random_ranks), weights)
-        by_measure[measure] = moments._replace(low=0.0, high=1.0)
+        low, high = measure.metric.bounds
+        by_measure[measure] = moments._replace(low=low, high=high)
     return by_measure
 
 

@@ -10,6 +10,7 @@ item, all conventions except `ndcg-by-k` agree.
 `recall-micro@k`       hits of all users by the sum of their |R|
 `recall-capped@k`      hits by min(|R|, k): LensKit's recall, R_cap of BEIR
 `precision@k`          hits by k; `precision-micro@k` is the same; eq. 3 and 8
+`r-precision`          hits in the top |R| by |R|: trec_eval's Rprec
 `fBETA@k`              (1 + BETA^2) hits / (BETA^2 |R| + k); f0 is precision
 `hit@k`                1 if there is a hit; differs from recall if several items are relevant
 `rr@k`, `rr`           reciprocal rank of the first relevant item
@@ -24,6 +25,9 @@ item, all conventions except `ndcg-by-k` agree.
                        not reach 1: the default of RecTools
 `auc`                  share of (relevant, irrelevant) pairs in the right order; eq. 2 and 7
 `auc-micro`            its mean over users weighted by |R|: RecBole's GAUC
+`mean-rank`            mean of the ranks of relevant items; lower is better
+`amri`                 1 - sum of (rank - 1) by its expectation in random orders, over all items of
+                       all users: adjusted mean rank index
 =====================  =======================================================================
 
 If h of the s candidates of a level are relevant, each of its places holds a relevant item with
@@ -72,7 +76,7 @@ def _recall(levels: Levels, users: Ranks, measure: Measure) -> Float:
     return _hits(levels, users, measure) / users.n_relevant
 
 
-@register("recall-micro", "Recall (micro)", pooled=True)
+@register("recall-micro", "Recall (micro)", pooled="recall")
 def _recall_micro(levels: Levels, users: Ranks, measure: Measure) -> Float:
     """Values with the mean and, to first order, the standard error of a quotient of two means.
 
@@ -82,10 +86,14 @@ def _recall_micro(levels: Levels, users: Ranks, measure: Measure) -> Float:
     hits = _hits(levels, users, measure)
     if (users.n_relevant == 1).all():
         return hits
-    n_relevant = users.n_relevant
-    quotient = hits.sum() / n_relevant.sum()
-    residual = hits - quotient * n_relevant
-    return quotient + residual / n_relevant.mean()
+    return _ratio_of_means(hits, users.n_relevant)
+
+
+def _ratio_of_means(values: Float, sizes: Float | Int) -> Float:
+    """Return a number for each user, with the mean and the error of mean(values) / mean(sizes)."""
+    quotient = values.sum() / sizes.sum()
+    residual = values - quotient * sizes
+    return np.asarray(quotient + residual / sizes.mean())
 
 
 @register(
@@ -98,9 +106,24 @@ def _recall_capped(levels: Levels, users: Ranks, measure: Measure) -> Float:
     return _hits(levels, users, measure) / most_hits
 
 
-@register("precision", "Precision", "3, 8", aliases=["p", "prec", "precision-micro"])
+_PRECISION_ALIASES = ["p", "prec", "precision-micro", "retrieval-precision", "retrievalprecision"]
+
+
+@register("precision", "Precision", "3, 8", aliases=_PRECISION_ALIASES)
 def _precision(levels: Levels, users: Ranks, measure: Measure) -> Float:
     return _hits(levels, users, measure) / _cutoff(levels, measure)
+
+
+@register(
+    "r-precision",
+    "R-Precision",
+    cutoff="none",
+    ends_at_relevant=True,
+    aliases=["r-prec", "rprec", "rprecision", "retrievalrprecision"],
+)
+def _r_precision(levels: Levels, users: Ranks, _: Measure) -> Float:
+    places = np.clip(users.n_relevant[levels.user] - levels.above, 0, levels.size)
+    return levels.per_user(users, levels.hits * places / levels.size) / users.n_relevant
 
 
 @register("f", "F", has_beta=True)
@@ -179,7 +202,7 @@ def reciprocals(above: Int, places: Int) -> Float:
     "RR",
     cutoff="optional",
     first_item_decides=True,
-    aliases=["mrr", "recip-rank"],
+    aliases=["mrr", "recip-rank", "inverse-harmonic-mean-rank"],
 )
 def _reciprocal_rank(levels: Levels, users: Ranks, measure: Measure) -> Float:
     """Expected 1/p at the first relevant item, 0 where that is beyond place k.
@@ -380,7 +403,12 @@ def _auc(levels: Levels, users: Ranks, _: Measure) -> Float:
 
 
 @register(
-    "auc-micro", "AUC (micro)", cutoff="none", needs_candidates=True, pooled=True, aliases=["gauc"]
+    "auc-micro",
+    "AUC (micro)",
+    cutoff="none",
+    needs_candidates=True,
+    pooled="auc",
+    aliases=["gauc"],
 )
 def _auc_micro(levels: Levels, users: Ranks, measure: Measure) -> Float:
     """Values whose mean is the mean of `auc` weighted by |R|, as for `recall-micro`."""
@@ -390,3 +418,48 @@ def _auc_micro(levels: Levels, users: Ranks, measure: Measure) -> Float:
     weight = np.where(np.isnan(values), 0, users.n_relevant)
     mean = np.nansum(weight * values) / weight.sum()
     return mean + weight * (values - mean) / weight[weight > 0].mean()
+
+
+# Ranks themselves.
+
+
+def _sum_of_ranks(levels: Levels, users: Ranks) -> Float:
+    """Return the expected sum of the ranks of each user's relevant items."""
+    return levels.per_user(users, levels.hits * (levels.above + (levels.size + 1) / 2.0))
+
+
+@register(
+    "mean-rank",
+    "Mean rank",
+    cutoff="none",
+    needs_candidates=True,
+    bounds=(1.0, np.inf),
+    aliases=["arithmetic-mean-rank"],
+)
+def _mean_rank(levels: Levels, users: Ranks, _: Measure) -> Float:
+    return _sum_of_ranks(levels, users) / users.n_relevant
+
+
+@register(
+    "amri",
+    "AMRI",
+    cutoff="none",
+    needs_candidates=True,
+    pooled="mean-rank",
+    bounds=(-1.0, 1.0),
+    aliases=["adjusted-mean-rank-index", "adjusted-arithmetic-mean-rank-index"],
+)
+def _adjusted_mean_rank_index(levels: Levels, users: Ranks, measure: Measure) -> Float:
+    """Values with the mean 1 - (mean rank - 1) / (expected mean rank - 1), as for `recall-micro`.
+
+    Both means are over all relevant items. In a random order the expected rank is (n + 1) / 2.
+    (Berrendorf et al., On the ambiguity of rank-based evaluation of entity alignment or link
+    prediction methods, 2020.)
+    """
+    if users.n_candidates.size and (users.n_candidates == 1).all():
+        raise InputError(
+            f"{measure} is not defined for users with one candidate, as all users have"
+        )
+    n_better = _sum_of_ranks(levels, users) - users.n_relevant
+    expected = users.n_relevant * (users.n_candidates - 1) / 2.0
+    return 1.0 - _ratio_of_means(n_better, expected)

@@ -5,6 +5,7 @@ import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from difflib import get_close_matches
+from functools import partial
 from math import inf
 from pathlib import Path
 from typing import Any, Literal, TypeVar
@@ -58,8 +59,12 @@ class Metric:
         Whether the value depends on the first relevant item only.
     graded
         Whether gains are grades. Otherwise items of at least `min_relevance` are relevant.
+    ends_at_relevant
+        Whether the cut-off is the number of relevant items of each user.
     pooled
-        Whether only the mean over all users has a meaning.
+        Name of the metric of single users, if only the mean over all users has a meaning.
+    bounds
+        Least and largest value. Only `evaluate` takes metrics that are no fractions.
     """
 
     kind: str
@@ -72,15 +77,23 @@ class Metric:
     needs_candidates: bool = False
     first_item_decides: bool = False
     graded: bool = False
-    pooled: bool = False
+    ends_at_relevant: bool = False
+    pooled: str = ""
+    bounds: tuple[float, float] = (0.0, 1.0)
+
+    @property
+    def is_fraction(self) -> bool:
+        """Whether values are between 0 and 1, and higher ones better."""
+        return self.bounds == (0.0, 1.0)
 
 
 REGISTERED_METRICS: dict[str, Metric] = {}
 _KINDS: dict[str, str] = {}  # kind of metric by name or alias
 _RATING_METRICS = ("mae", "rmse")  # functions of predicted ratings, not of ranks
-_NAME_AND_CUTOFF = re.compile(r"(.+?)(?:(?:@|-|-at-)(\d{1,9}))?", re.ASCII)
+_NAME_AND_CUTOFF = re.compile(r"(.+?)(?:(?:@|-|-at-|(?<=[a-z])\.)(\d{1,9}))?", re.ASCII)
 _NAME_AND_NUMBER = re.compile(r"(.*[a-z])(\d{1,9})", re.ASCII)  # such as HR10
 _NAME_AND_BETA = re.compile(r"(\D+)(\d+\.?\d*(?:e[+-]?\d+)?)", re.ASCII)
+_DECORATION = re.compile(r"(?:\s*(?:\(%\)|\[%\]|[%↑]))+\Z|/mean\Z")  # in tables and logs
 _KERAS_NAME = re.compile(r"(?:.*/)?top-(\d{1,9})-(?:categorical-)?accuracy", re.ASCII)
 _LETTERS_AS_DIGITS = str.maketrans("oil", "011")  # letters that are mistaken for digits
 
@@ -194,11 +207,12 @@ class Measure:
         return self.value_at(np.arange(1, size + 1), size)
 
 
-def parse_measure(text: str) -> Measure:
+def parse_measure(text: str, *, any_bounds: bool = False) -> Measure:
     """Return the measure with a name; InputError lists the known names.
 
     Names are registered names and aliases in upper or lower case, with `_` or `-`. A cut-off
-    follows after `@`, `_`, `-` or `_at_`, or directly after the name.
+    follows after `@`, `_`, `-`, `.` or `_at_`, or directly after the name. Metrics that are no
+    fractions are refused, unless `any_bounds` allows them.
 
     Examples
     --------
@@ -211,7 +225,7 @@ def parse_measure(text: str) -> Measure:
         raise InputError(
             f"{format_value(text)} is not a metric name; expected text such as 'HR@10'"
         )
-    normalised = text.strip().lower().replace("_", "-")
+    normalised = _DECORATION.sub("", text.strip().lower().replace("_", "-"))
     keras_name = _KERAS_NAME.fullmatch(normalised)
     if keras_name:
         normalised = f"accuracy@{keras_name[1]}"
@@ -236,7 +250,13 @@ def parse_measure(text: str) -> Measure:
     if name not in _KINDS:
         raise _unknown_measure(text, name_with_beta, cutoff=cutoff)
     k = None if cutoff is None else int(cutoff)
-    return Measure(_KINDS[name], k, beta, text.strip())
+    measure = Measure(_KINDS[name], k, beta, text.strip())
+    if not (any_bounds or measure.metric.is_fraction):
+        raise InputError(
+            f"{measure} is not a fraction, so only `evaluate` takes it; auc is the nearest metric "
+            "here"
+        )
+    return measure
 
 
 def _has_beta(name: str) -> bool:
@@ -258,15 +278,19 @@ def _split_beta(name: str) -> tuple[str, float | None]:
     return name, None
 
 
-def parse_measures(names: str | Sequence[str | Measure]) -> list[Measure]:
+def parse_measures(
+    names: str | Sequence[str | Measure], *, any_bounds: bool = False
+) -> list[Measure]:
     """Return the measures named in a text, separated by commas, or in a sequence.
+
+    Metrics that are no fractions need `any_bounds`.
 
     Examples
     --------
     >>> [measure.kind for measure in parse_measures("HR@10, mrr")]
     ['hit', 'rr']
     """
-    return parse_list(names, "metrics", parse_measure, Measure)
+    return parse_list(names, "metrics", partial(parse_measure, any_bounds=any_bounds), Measure)
 
 
 def parse_list(
@@ -316,11 +340,16 @@ def suggest_names(name: str, known_names: Sequence[str]) -> str:
     return f" did you mean {' or '.join(similar_names)}?"
 
 
-def known_measures() -> tuple[str, ...]:
-    """Return the names of all metrics, with `k` and `BETA` in place of numbers."""
+def known_measures(*, any_bounds: bool = False) -> tuple[str, ...]:
+    """Return the names of all metrics, with `k` and `BETA` in place of numbers.
+
+    Metrics that are no fractions need `any_bounds`.
+    """
     with_cutoff = []
     without_cutoff = []
     for kind, metric in REGISTERED_METRICS.items():
+        if not (any_bounds or metric.is_fraction):
+            continue
         name = f"{kind}BETA" if metric.has_beta else kind
         if metric.cutoff != "none":
             with_cutoff.append(f"{name}@k")
@@ -411,6 +440,9 @@ def _require_depth(measure: Measure, ranks: Ranks) -> None:
     """Raise DepthError if a list ends before a relevant item that the value depends on."""
     metric = measure.metric
     k = measure.cutoff
+    needed_depth: int | Int = k or MAX_ITEMS
+    if metric.ends_at_relevant:
+        needed_depth = ranks.n_relevant
     if metric.needs_candidates:
         _require_candidates(measure, ranks)
     needed = "ranks of all relevant items"
@@ -419,7 +451,7 @@ def _require_depth(measure: Measure, ranks: Ranks) -> None:
         needed = "rank of the first relevant item"
         is_unknown = ranks.n_found < 1
     is_unknown &= (ranks.n_candidates == 0) | (ranks.depth < ranks.n_candidates)
-    is_unknown &= ranks.depth < (k or MAX_ITEMS)
+    is_unknown &= ranks.depth < needed_depth
     if not is_unknown.any():
         return
     ends = ranks.depth[is_unknown]
@@ -429,6 +461,12 @@ def _require_depth(measure: Measure, ranks: Ranks) -> None:
             f"{measure} needs ranks down to {k}; {lists}. "
             "missing='last' (--missing last) counts items that are not in a list as not found; "
             f"full rankings need up_to={k} or more, or none"
+        )
+    if metric.ends_at_relevant:
+        raise DepthError(
+            f"{measure} needs ranks down to the number of relevant items, up to "
+            f"{ranks.n_relevant[is_unknown].max()}; {lists}. missing='last' (--missing last) "
+            "counts items that are not in a list as not found"
         )
     remedy = "full rankings are needed, without up_to"
     if metric.cutoff == "optional" and ends.min() > 0:
@@ -462,25 +500,58 @@ def _unknown_measure(
     suggestion = _suggest_measures(name, cutoff)
     return InputError(
         f"unknown measure {format_value(text)}{reason};{suggestion} known: "
-        f"{', '.join(known_measures())} (k a whole number >= 1, BETA a number >= 0 of at most "
-        "6 digits: f1, f0.5)"
+        f"{', '.join(known_measures(any_bounds=True))} (k a whole number >= 1, BETA a number >= 0 "
+        "of at most 6 digits: f1, f0.5)"
     )
 
 
 def _suggest_measures(name: str, cutoff: str | None) -> str:
     """Return ` did you mean ...?` with similar names and the cut-off, or an empty text."""
     for known_name in sorted(_KINDS, key=len, reverse=True):
-        rest = name.removeprefix(known_name).lstrip("@- ").translate(_LETTERS_AS_DIGITS)
+        rest = name.removeprefix(known_name).lstrip("@ ").translate(_LETTERS_AS_DIGITS)
         if name.startswith(known_name) and rest.isdecimal() and _takes_cutoff(known_name):
             return f" did you mean {known_name}@{rest}?"
     numbered = _NAME_AND_NUMBER.fullmatch(name)
     if numbered and cutoff is None:
         name, cutoff = numbered.groups()
-    known_names = [known_name for known_name in _KINDS if len(known_name) > 1]
-    suggestion = suggest_names(name, known_names)
-    if cutoff is not None:
-        for known_name in known_names:
-            if _takes_cutoff(known_name):
-                pattern = rf"(?<= ){known_name}(?=[ ?])"
-                suggestion = re.sub(pattern, f"{known_name}@{cutoff}", suggestion)
-    return suggestion
+    similar_names = [
+        known_name if cutoff is None else f"{known_name}@{cutoff}"
+        for known_name in _KINDS
+        if _is_misspelling(name, known_name) and (cutoff is None or _takes_cutoff(known_name))
+    ]
+    if not similar_names:
+        return ""
+    return f" did you mean {' or '.join(similar_names[:2])}?"
+
+
+def _is_misspelling(name: str, known_name: str) -> bool:
+    """Return whether a name is a known one but for a typing error.
+
+    That is other hyphens, two letters exchanged or, in a name of four letters or more that begins
+    alike, a letter too many, too few or wrong. Other similar names are other metrics: ERR, RPrec.
+
+    Examples
+    --------
+    >>> _is_misspelling("ndgc", "ndcg"), _is_misspelling("recal", "recall")
+    (True, True)
+    >>> _is_misspelling("err", "rr"), _is_misspelling("mean-rank", "recip-rank")
+    (False, False)
+    """
+    is_word = re.fullmatch("[a-z-]+", name)
+    if not is_word or name == known_name:  # the latter is unknown because its number is missing
+        return False
+    name, known_name = name.replace("-", ""), known_name.replace("-", "")
+    if abs(len(name) - len(known_name)) > 1:
+        return False
+    if name == known_name:
+        return True
+    places = range(len(name))
+    if known_name in {name[:i] + name[i + 1 : i + 2] + name[i] + name[i + 2 :] for i in places}:
+        return True
+    if len(name) < 4 or name[0] != known_name[0]:
+        return False
+    is_wrong = [a != b for a, b in zip(name, known_name, strict=False)]
+    if len(name) == len(known_name):
+        return sum(is_wrong) == 1
+    shorter, longer = sorted([name, known_name], key=len)
+    return shorter in {longer[:i] + longer[i + 1 :] for i in range(len(longer))}
