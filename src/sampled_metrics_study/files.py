@@ -12,7 +12,7 @@ from scipy import sparse
 
 from sampled_metrics import InputError
 from sampled_metrics._base.array_types import Array
-from sampled_metrics._base.files import reading_as, write_text
+from sampled_metrics._base.files import find_line_break, line_break_error, reading_as, write_text
 from sampled_metrics._base.sparse import canonical_csr
 
 SPARSE_ARRAYS = ("shape", "indptr", "indices")  # of a sparse table, without its entries
@@ -47,6 +47,10 @@ def read_table(
 ) -> pd.DataFrame:
     """Read a CSV file that must have `columns`; columns in `texts` are read as text."""
     with reading_as(path, "CSV"):
+        with path.open(encoding="utf-8-sig", errors="replace") as lines:
+            line_break = find_line_break(lines, ",")
+        if line_break is not None:
+            raise line_break_error(line_break, path)
         table = pd.read_csv(path, converters=dict.fromkeys(texts, str), **options)
     for name in columns:
         if name not in table.columns:

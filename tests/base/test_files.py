@@ -287,7 +287,7 @@ def test_readers_name_missing_and_damaged_files(tmp_path, name):
     what = "CSV" if name == "table" else "a matrix"
     with pytest.raises(InputError, match=rf"x\.npy: no such file; expected {what}"):
         READERS[name](path)
-    path.write_bytes(b"\x93NUMPY\x00\xff" if name != "table" else b'a,b\n"1')
+    path.write_bytes(b"\x93NUMPY\x00\xff" if name != "table" else b"a,b\n1,2,3\n1,2,3,4\n")
     with pytest.raises(InputError, match=rf"x\.npy: not {what} \(") as caught:
         READERS[name](path)
     assert caught.value.path == path
@@ -341,6 +341,13 @@ def test_tables_and_json_are_read_as_written(tmp_path):
     path.write_text("{")
     with pytest.raises(InputError, match=r"x\.csv: not JSON \("):
         read_json(path)
+
+
+def test_table_with_line_break_in_cell_is_refused(tmp_path):
+    path = tmp_path / "x.csv"
+    path.write_text('a,b\n1,"x\n2,y"\n3,z\n')
+    with pytest.raises(InputError, match=r"x\.csv, line 2: .*quotation mark"):
+        read_table(path, ["a"])
 
 
 def test_sparse_matrix_is_read_as_stored():

@@ -30,6 +30,7 @@ FILES = {
     "records.csv": "n_candidates,n_better,n_tied\n50,3,0\n60,2,1\n",
     "list.csv": "user_id,item_id,rank\nanna,7,1\nanna,8,2\n",
     "relevant.csv": "user_id,item_id\nanna,8\n",
+    "titles.csv": 'user_id,item_id,title\nanna,8,"Heroes\nbert,9,Low"\n',
     "q.qrels": "anna 0 7 1\nanna 0 8 1\n",
 }
 EVALUATE = "evaluate r.csv --n-items 100"
@@ -295,6 +296,7 @@ compare r.csv r.csv --n-items 100 | 1 recommender & two or more
 plan --ranks r.csv | --ranks
 sample r.csv --n-items 100 --n-negatives 100 | r.csv: n is 100
 sample list.csv --relevant relevant.csv --n-negatives 1 | list.csv: & --complete
+evaluate list.csv --relevant titles.csv --metric ap@2 | titles.csv, line 2: & quotation mark
 """
 
 

@@ -286,6 +286,69 @@ def test_file_without_table_is_refused(tmp_path, content, message):
     assert message in refusal(read_table, path, "ranks", COLUMNS).problem
 
 
+# The mark before "six" opens a cell; a reader of CSV joins its line with all lines up to the next
+# mark, also where the column is not read.
+TITLES = """# films
+user_id,item_id,title
+1,10,"five, or
+2,20,six
+3,30,seven"
+4,40,eight
+"""
+
+
+@pytest.mark.parametrize("line_end", ["\n", "\r\n", "\r", "\n\n"])
+@pytest.mark.parametrize("suffix", [".csv", ".csv.gz", ".csv.bz2"])
+@pytest.mark.parametrize("separator", [",", "\t", ";"])
+@pytest.mark.parametrize("mark", ["", "\ufeff"])
+def test_cell_with_line_break_is_refused_with_its_line(tmp_path, line_end, suffix, separator, mark):
+    text = mark + TITLES.replace(",", separator).replace("\n", line_end)
+    path = tmp_path / f"titles{suffix}"
+    with pa.output_stream(str(path)) as stream:
+        stream.write(text.encode())
+    error = refusal(sm.evaluate, {1: [10], 2: [20], 3: [30], 4: [40]}, "hit@1", relevant=path)
+    assert (error.path, error.line) == (path, 1 + 2 * len(line_end.replace("\r\n", "\n")))
+    assert "quotation mark" in error.problem
+
+
+@pytest.mark.parametrize(
+    ("rows", "line"),
+    [
+        pytest.param('1,10,a,x\n2,20,"b,x\n', 3, id="last line"),
+        pytest.param('1,10,a,x\n2,20,b,"x', 3, id="last line, without a line break at the end"),
+        pytest.param('1,10,"a,x\n2,20,b",x\n', 2, id="column in the middle"),
+        pytest.param('1,"10,a,x\n2,20",b,x\n', 2, id="column of ids"),
+        pytest.param('1,10,a,"x\n' + "2,20,b,x\n" * 200_000, 2, id="many rows"),
+        pytest.param("1,10,a,x\n" * 200_000 + '2,20,b,"\xe9\n', 200_002, id="not UTF-8"),
+    ],
+)
+def test_quotation_mark_that_is_not_closed_is_refused(tmp_path, rows, line):
+    path = tmp_path / "items.csv"
+    path.write_text(f"user_id,item_id,title,genre\n{rows}", encoding="latin-1")
+    error = refusal(read_table, path, "items")
+    assert error.line == line
+    assert "quotation mark" in error.problem
+
+
+def test_line_break_in_header_is_refused(tmp_path):
+    path = tmp_path / "items.csv"
+    path.write_text('user_id,item_id,"title\n1,10,a"\n2,20,b\n')
+    assert refusal(read_table, path, "items").line == 1
+
+
+def test_quotation_marks_within_a_line_are_read(tmp_path):
+    path = tmp_path / "items.csv"
+    path.write_text('user_id,item_id,title\n1,"10",12" Mix\n2,20,"b, ""c"""\n3,30,"d" e\n')
+    table = read_table(path, "items")
+    assert table.ids("item_id").to_pylist() == [10, 20, 30]
+    assert table.unknown_columns["title"].to_pylist() == ['12" Mix', 'b, "c"', "d e"]
+
+
+def test_id_with_line_break_is_asked_about():
+    with pytest.raises(InputError, match="quotation mark"):
+        read_table(pd.DataFrame({"item_id": ["a", "b\n2\tc"]}), "items").ids("item_id")
+
+
 @pytest.mark.parametrize(
     ("path", "shown", "problem"),
     [

@@ -270,8 +270,8 @@ def test_reads_files_frames_and_pairs(tmp_path):
     (of_file,) = read_printed(path)
     assert of_file.printed == {"HR@10": "0.8245"}
     assert (of_file.exact, of_file.n_users, of_file.data_set) == ({}, None, "ML")
-    path.write_text('n_items,n_negatives,HR@10,note\n500,99,0.5,"of two\nlines\tand a tab"\n')
-    assert read_printed(path)[0].details == {"note": "of two\nlines\tand a tab"}
+    path.write_text('n_items,n_negatives,HR@10,note\n500,99,0.5,"of one line,\tand a tab"\n')
+    assert read_printed(path)[0].details == {"note": "of one line,\tand a tab"}
     frame = pd.DataFrame([{"printed": "HR@10=0.8245", "exact": "AUC=0.9", **ABOUT}])
     (of_frame,) = read_printed(frame)
     assert of_frame.printed == of_file.printed
@@ -321,6 +321,10 @@ def test_reads_files_frames_and_pairs(tmp_path):
             "unknown sampling 'odd'",
         ),
         ("n_items,n_negatives,HR@10\n", "no rows"),
+        (
+            'model,n_items,n_negatives,HR@10\n"A,500,99,0.4\nB",500,99,0.5\n',
+            "line 2: found a cell with a line break",
+        ),
     ],
 )
 def test_errors_name_place(tmp_path, text, message):

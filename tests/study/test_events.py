@@ -429,12 +429,14 @@ def test_errors_name_file_and_ids(read_table):
         (f"{MANY}1,2,3,\n", (3, "timestamp"), "found nothing; expected numbers, or ISO 8601"),
         (f"{MANY}{'x' * 201},2,3,4\n", (3, "user"), "found 'xxx"),
         (MANY.encode() + b"\xff,2,3,4\n", (None, None), "not a table of interactions"),
-        ('user,item\n1,"2\n3,4\n', (1, "item"), "found '2\\n"),
+        ('user,item\n1,"2\n3,4\n', (None, None), "found a cell with a line break"),
+        # a column that is not read
+        ('user,item,title\n1,2,"x\n3,4,y"\n', (None, None), "found a cell with a line break"),
         ({"user": ["a", ""], "item": [1, 2]}, (2, "user"), "found nothing"),
         ({"user": pa.array([2**63], pa.uint64()), "item": [1]}, (1, "user"), "found 9.22337"),
         ({"user": [1], "item": [1], "rating": [np.inf]}, (1, "rating"), "found inf"),
         # longer than a block of the reader, which therefore ends inside a row
-        ("user,item\n" + '1,"two\nlines"\n' * 100_000, (None, None), "not a table"),
+        ("user,item\n" + '1,"two\nlines"\n' * 100_000, (None, None), "found a cell"),
     ],
 )  # fmt: skip
 def test_invalid_table_names_row_and_column(read_table, content, place, problem):

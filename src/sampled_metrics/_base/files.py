@@ -1,5 +1,6 @@
 """Files: written as a whole or not at all, and read with errors of one line."""
 
+import csv
 import os
 import shutil
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -173,6 +174,35 @@ def read_npz(
         if name not in arrays:
             raise InputError(f"not {noun} (it holds no {name})", path=path)
     return arrays
+
+
+def find_line_break(lines: Iterable[str], separator: str, start: int = 1) -> int | None:
+    """Return the number of the first line whose last cell goes on in the next line.
+
+    Such a cell begins with a quotation mark that its line does not close, so it contains all lines
+    up to the next mark. `start` is the number of the first of the lines.
+    """
+    for number, line in enumerate(lines, start):
+        if '"' in line and _opens_quotation(line, separator):
+            return number
+    return None
+
+
+def line_break_error(line: int | None, path: Path | None = None) -> InputError:
+    """Make the error for a cell of a text file that contains a line break."""
+    return InputError(
+        "found a cell with a line break; is its quotation mark not closed? Remove the mark, or "
+        "the column",
+        path=path,
+        line=line,
+    )
+
+
+def _opens_quotation(line: str, separator: str) -> bool:
+    """Return whether the last cell of a line begins with a quotation mark that is not closed."""
+    reader = csv.reader([line, ""], delimiter=separator)
+    next(reader)
+    return reader.line_num == 2  # the cell was continued in the second line
 
 
 @contextmanager

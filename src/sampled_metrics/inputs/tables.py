@@ -6,6 +6,7 @@ A failed check is one InputError with the row, from 1 without the header, and th
 from __future__ import annotations
 
 import csv
+import io
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -32,7 +33,12 @@ from sampled_metrics._base.errors import (
     warn_input,
     watch_columns,
 )
-from sampled_metrics._base.files import PARQUET_SUFFIXES, reading_as
+from sampled_metrics._base.files import (
+    PARQUET_SUFFIXES,
+    find_line_break,
+    line_break_error,
+    reading_as,
+)
 from sampled_metrics._base.visits import join_ids
 from sampled_metrics.inputs.roles import (
     ITEM,
@@ -418,6 +424,8 @@ class Table:
             row = int(np.argmax(is_bad[codes]))
             text = ids[codes[row]].as_py()
             expected = "ids of 1 to 200 characters, without control characters or blanks at an end"
+            if "\n" in text:
+                expected += "; is a quotation mark of the file not closed?"
             raise self.error(name, row, text and repr(text), expected)
         return codes, ids.cast(pa.string())
 
@@ -778,12 +786,65 @@ def _read_text(
     roles = find_roles(names, columns)
     text = pa.dictionary(pa.int32(), pa.string())
     types = {name: text for name, role in zip(names, roles, strict=True) if role in ids}
-    return pyarrow_csv.read_csv(
-        path,
-        pyarrow_csv.ReadOptions(skip_rows=n_comments),
-        pyarrow_csv.ParseOptions(delimiter=separator),
-        pyarrow_csv.ConvertOptions(column_types=types, null_values=[""]),
-    )
+    return _read_separated(path, separator, n_comments, types)
+
+
+def _read_separated(
+    path: Path, separator: str, n_comments: int, types: Mapping[str, pa.DataType]
+) -> pa.Table:
+    """Read a text file with a header and a separator; refuse cells with line breaks.
+
+    pyarrow joins the lines of such a cell, or fails with an error that names another cause. Without
+    `newlines_in_values` it drops the rest of a block of the file in silence.
+    """
+    try:
+        with pa.input_stream(str(path)) as stream:
+            table = pyarrow_csv.read_csv(
+                _end_with_line_break(stream),
+                pyarrow_csv.ReadOptions(skip_rows=n_comments),
+                pyarrow_csv.ParseOptions(delimiter=separator, newlines_in_values=True),
+                pyarrow_csv.ConvertOptions(column_types=types, null_values=[""]),
+            )
+    except pa.ArrowInvalid:
+        line = _find_line_break(path, separator, n_comments)
+        if line is None:
+            raise
+        raise line_break_error(line, path) from None
+    if _has_line_breaks(table):
+        raise line_break_error(_find_line_break(path, separator, n_comments), path)
+    return table
+
+
+def _end_with_line_break(stream: pa.NativeFile) -> pa.NativeFile:
+    """Append a line break to a stream of text.
+
+    Without it, a quotation mark that opens in the last line would leave no line break in its cell.
+    """
+    ending = iter([b"\n"])
+    return pa.TransformInputStream(stream, lambda block: block or next(ending, b""))
+
+
+def _has_line_breaks(table: pa.Table) -> bool:
+    """Return whether a cell or a name of a table that was read from text contains a line break."""
+    return any(b"\n" in text or b"\r" in text for text in _texts(table))
+
+
+def _texts(table: pa.Table) -> Iterator[bytes]:
+    """Yield the names of a table, joined, and the cells of each block of a column of text."""
+    yield "".join(table.column_names).encode()
+    for column in table.columns:
+        for block in column.chunks:
+            values = block.dictionary if pa.types.is_dictionary(block.type) else block
+            if is_text(values.type) or pa.types.is_binary(values.type):
+                characters = values.buffers()[-1]  # of all cells
+                yield characters.to_pybytes() if characters else b""
+
+
+def _find_line_break(path: Path, separator: str, n_comments: int) -> int | None:
+    """Return the number of the first line of a text file where a cell contains a line break."""
+    with pa.input_stream(str(path)) as stream:
+        lines = io.TextIOWrapper(stream, encoding="utf-8-sig", errors="replace")
+        return find_line_break(islice(lines, n_comments, None), separator, start=n_comments + 1)
 
 
 def _is_trec(line: str, trec: TrecFormat) -> bool:

@@ -17,7 +17,7 @@ import pyarrow as pa
 
 from sampled_metrics._base.arguments import whole_number
 from sampled_metrics._base.errors import InputError, cli_option, format_value, reading
-from sampled_metrics._base.files import require_file
+from sampled_metrics._base.files import find_line_break, line_break_error, require_file
 from sampled_metrics._base.records import Record
 from sampled_metrics.metrics.measures import Measure, parse_measure
 from sampled_metrics.printed.statement import MOST_ITEMS, parse_number
@@ -141,7 +141,11 @@ def _read_csv_rows(path: Path) -> Iterator[tuple[int, dict[str, str]]]:
         lines = path.read_text(encoding="utf-8-sig").splitlines(keepends=True)
     except UnicodeDecodeError as error:
         raise InputError(f"not text ({error}); expected {DESCRIPTION} as CSV") from error
-    reader = csv.reader(lines, delimiter="\t" if "\t" in lines[0] else ",")
+    separator = "\t" if "\t" in lines[0] else ","
+    line_break = find_line_break(lines, separator)
+    if line_break is not None:
+        raise line_break_error(line_break)
+    reader = csv.reader(lines, delimiter=separator)
     names = next(reader)
     for cells in filter(None, reader):
         if len(cells) != len(names):
