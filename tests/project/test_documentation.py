@@ -94,6 +94,17 @@ def test_pages_have_distinct_titles_and_descriptions(heads):
         assert not re.search(r"[`*<]|\]\(|::| = [a-z]+\(", words), "no markup or code"
 
 
+def test_metadata_of_pages_is_read():
+    from mkdocs.utils.meta import get_data
+
+    for path in ROOT.glob("docs/**/*.md"):
+        text = path.read_text("utf-8")
+        if text.startswith("---\n"):
+            body, metadata = get_data(text)
+            assert metadata, path.name
+            assert not body.startswith("---"), path.name
+
+
 def test_pages_have_a_card(site, heads):
     picture = (site / "card.png").read_bytes()
     assert picture.startswith(b"\x89PNG")
