@@ -528,6 +528,34 @@ def test_times_first_invalid_row_is_named(read_times, values, row):
         assert (caught.value.row, caught.value.column) == (row, "timestamp")
 
 
+SECOND = 1_730_419_200  # 2024-11-01
+
+
+@pytest.mark.parametrize("factor", [1000, 10**6, 10**9])
+@pytest.mark.parametrize("kind", [pa.int64(), pa.float64(), pa.string()])
+def test_times_in_two_units_are_refused(read_times, factor, kind):
+    times = [SECOND, SECOND + 60, SECOND * factor]
+    if kind == pa.string():
+        times = list(map(str, times))
+    if kind == pa.float64():
+        times = list(map(float, times))
+    with pytest.raises(InputError, match="unit") as caught:
+        read_times(times, kind)
+    assert (caught.value.row, caught.value.column) == (3, "timestamp")
+
+
+@pytest.mark.parametrize(
+    "times",
+    [
+        [SECOND, SECOND + 60],
+        [SECOND * 1000, SECOND * 1000 + 60],
+        [0, 10**9, 10**10, 10**12],  # other numbers: 10**10 is between seconds and milliseconds
+    ],
+)
+def test_times_in_one_unit_are_read(read_times, times):
+    assert read_times(times, pa.int64()) == times
+
+
 @pytest.mark.parametrize(
     ("values", "kind", "expected"),
     [

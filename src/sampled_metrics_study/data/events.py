@@ -35,6 +35,9 @@ _TYPES = {"user": pa.int32(), "item": pa.int32(), "rating": pa.float32(), "times
 _QUOTED_BYTES = 60  # bytes of a wrong line that its error message shows
 _UNREADABLE = (OSError, EOFError, RuntimeError, KeyError, zipfile.BadZipFile, zlib.error)
 _TIMES = "numbers, or ISO 8601 dates and times, of one kind in all rows"
+# Seconds since 1970 from 1985 to 2128; other units are 1000, 1000**2 and 1000**3 times as large.
+_FIRST_SECOND, _LAST_SECOND = 5e8, 5e9
+_UNITS = ("seconds", "milliseconds", "microseconds", "nanoseconds")
 _COLUMNS = ("user", "item", "timestamp", "rating")
 Names: TypeAlias = NDArray[np.str_] | NDArray[np.int64]
 
@@ -201,15 +204,45 @@ def read_times(table: Table, name: str) -> Int | Float:
     """
     column = decode_categories(table.complete_column(name, _TIMES))
     if pa.types.is_integer(column.type):
-        return np.asarray(column.cast(pa.int64()))
+        numbers = np.asarray(column.cast(pa.int64()))
+        _refuse_several_units(table, name, numbers)
+        return numbers
     if pa.types.is_date(column.type):
         column = column.cast(pa.timestamp("s"))
     is_dated = pa.types.is_timestamp(column.type)
     if is_text(column.type):
         is_dated = not can_cast(column[:1], pa.float64())
     if not is_dated:
-        return table.finite_numbers(name)
+        times = table.finite_numbers(name)
+        _refuse_several_units(table, name, times)
+        return times
     times = pd.to_datetime(column.to_pandas(), format="ISO8601", errors="coerce", utc=True)
     table.refuse(name, times.isna().to_numpy(), column, _TIMES)
     since_1970 = times - pd.Timestamp(0, tz="UTC")
     return since_1970.dt.total_seconds().to_numpy()
+
+
+def _refuse_several_units(table: Table, name: str, times: Int | Float) -> None:
+    """Raise InputError if some times are seconds since 1970 and others milliseconds, or finer.
+
+    Numbers between those of two units show that all are numbers of another kind.
+    """
+    unit = np.full(times.shape, -1)
+    for power in range(len(_UNITS)):
+        factor = 1000.0**power
+        unit[(times >= _FIRST_SECOND * factor) & (times < _LAST_SECOND * factor)] = power
+    is_known = unit >= 0
+    is_other_kind = ~is_known & (times >= _LAST_SECOND)
+    if not is_known.any() or is_other_kind.any():
+        return
+    first = int(np.argmax(is_known))
+    is_other_unit = is_known & (unit != unit[first])
+    if is_other_unit.any():
+        row = int(np.argmax(is_other_unit))
+        raise table.error(
+            name,
+            row,
+            times[row],
+            f"one unit of time in all rows, but row {first + 1} is in {_UNITS[unit[first]]} since "
+            f"1970 and this row in {_UNITS[unit[row]]}; convert one of them",
+        )
