@@ -119,7 +119,6 @@ def test_ratings_with_official_git_hash_are_official(tmp_path, monkeypatch, name
     assert source.ratings_is_official is (True if blob else None)
     assert source.ratings_sha256 == hashlib.sha256(b"hello\n").hexdigest()
     assert source.archive_is_official is (None if dataset.checksum is None else False)
-    assert source.checksum_verified is (dataset.checksum is not None)
 
 
 def test_archive_without_checksum_must_be_zip(tmp_path, server, pauses):
@@ -127,11 +126,7 @@ def test_archive_without_checksum_must_be_zip(tmp_path, server, pauses):
     text = b"userId,movieId,rating,timestamp\n1,10,4.5,7\n"
     server.content = write_archive(tmp_path / "latest.zip", text, member).read_bytes()
     source = fetch_archive(tmp_path, server.url, name="ml-latest-small")
-    assert (source.origin, source.checksum, source.checksum_verified) == (
-        "download",
-        None,
-        False,
-    )
+    assert (source.origin, source.checksum) == ("download", None)
     assert (source.archive_is_official, source.ratings_is_official) == (None, None)
     assert source.ratings_sha256 == hashlib.sha256(text).hexdigest()
     assert (server.requests, len(pauses)) == (1, 0)

@@ -195,6 +195,30 @@ def hostile_sources(tmp_path):
     return sources(tmp_path, ranks=[ranks], audit=tmp_path / "audit.csv", config=settings)
 
 
+def test_other_counts_are_said_beside_the_verdict(tmp_path):
+    folder = copied(tmp_path)
+    record = json.loads((folder / "provenance.json").read_text())
+    record["split"] |= {
+        "as_expected": False,
+        "read": {"users": 60, "items": 40, "interactions": 540},
+        "expected": {"users": 6040, "items": 3706, "interactions": 1_000_209},
+    }
+    (folder / "provenance.json").write_text(json.dumps(record))
+    result = render(collect(**sources(folder))).partition('<section id="tables"')[0]
+    text = " ".join(result.split())
+    assert "60 users, 40 items and 540 interactions" in text
+    assert "6,040 users, 3,706 items and 1,000,209 interactions" in text
+
+
+def test_archive_of_unknown_content_is_not_called_the_published_one(tmp_path):
+    folder = copied(tmp_path)
+    record = json.loads((folder / "provenance.json").read_text())
+    record["source"] |= {"archive_is_official": False, "ratings_is_official": None}
+    (folder / "provenance.json").write_text(json.dumps(record))
+    text = " ".join(render(collect(**sources(folder))).split())
+    assert "The archive is not the official file of ml-1m" in text
+
+
 def test_exact_cells_counted_by_kind(document):
     card = pd.read_csv(REFERENCE / "scorecard.csv")
     kinds = card.loc[card["verdict"] == "exact", "kind"].value_counts()

@@ -76,30 +76,39 @@ def test_describe_records_tables(tmp_path, log):
         ({"users": 1}, {}, False),
         ({"items": -1}, {}, False),
         ({"interactions": 1}, {}, False),
-        (
-            {},
-            {"min_user_events": 2},
-            None,
-        ),  # the counts of the publisher are before filtering
+        # the counts of the publisher are before filtering
+        ({}, {"min_item_events": 3}, True),
+        ({"users": 1}, {"min_item_events": 3}, False),
     ],
 )
-def test_split_compares_published_counts(tmp_path, log, monkeypatch, changed, filters, as_expected):
+@pytest.mark.parametrize("name", CATALOGUE)
+def test_split_compares_published_counts(
+    tmp_path, log, monkeypatch, name, changed, filters, as_expected
+):
     data = synthetic_interactions(users=12)
-    write_archive(tmp_path / "a.zip", as_ratings(data))
+    dataset = CATALOGUE[name]
+    lines = as_ratings(data).replace(b"::", dataset.layout.separator.encode())
+    header = f"{dataset.layout.header}\n" if dataset.layout.header else ""
+    write_archive(tmp_path / "a.zip", header.encode() + lines, dataset.member)
     counts = {
         "users": 12,
         "items": len(set(data.item)),
         "interactions": len(data.user),
     }
-    published = {name: count + changed.get(name, 0) for name, count in counts.items()}
-    monkeypatch.setitem(CATALOGUE, "ml-1m", replace(CATALOGUE["ml-1m"], counts=published))
+    published = {kind: count + changed.get(kind, 0) for kind, count in counts.items()}
+    monkeypatch.setitem(CATALOGUE, name, replace(dataset, counts=published))
     outputs = {"split": str(tmp_path / "s.npz"), "counts": str(tmp_path / "c.json")}
     inputs = {"events": str(tmp_path / "a.zip")}
-    run_script("split", log, inputs, outputs, dataset={}, filters=filters, split={})
+    run_script("split", log, inputs, outputs, dataset={"name": name}, filters=filters, split={})
     record = json.loads((tmp_path / "c.json").read_text())
-    assert record["as_expected"] is as_expected
-    assert record["expected"] == published
-    assert {name: record[name] for name in counts} == counts
+    assert (record["as_expected"], record["expected"]) == (as_expected, published)
+    assert record["read"] == counts
+    warned = [line for line in log.read_text().splitlines() if line.startswith("WARNING")]
+    assert len(warned) == (not as_expected)
+    for line in warned:
+        assert f"published {name}" in line
+        for kind in counts:
+            assert f"{counts[kind]:,} {kind} for {published[kind]:,}" in line
 
 
 def test_rank_warns_once_about_senseless_scores(tmp_path, log, capsys):
@@ -177,7 +186,7 @@ def test_split_of_filtered_table(tmp_path):
         "evaluated_users": 2,
         "filters": {"duplicates": {"value": "first", "removed": 1},
                     "min_user_events": {"value": 2, "removed": 0}},
-        "expected": None, "as_expected": None,
+        "expected": None, "as_expected": None, "read": None,
     }  # fmt: skip
     assert done.user_ids.tolist() == ["ann", "bob"]
     # the last event of ann is z at 9; of z at 6 and 4, bob keeps the earlier, so x at 5 is his last

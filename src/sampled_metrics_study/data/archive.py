@@ -34,7 +34,6 @@ class Source:
     archive_is_official: bool | None = None  # whether the checksum is the publisher's
     bytes: int
     checksum: str | None = None  # the publisher's, as kind:digest
-    checksum_verified: bool = False  # whether independent sources agree on it
     ratings_sha256: str  # checksum of the ratings file inside
     ratings_is_official: bool | None = None
     licence: str | None = None
@@ -80,7 +79,6 @@ def fetch(output: Path, settings: DatasetSettings) -> Source:
         archive_is_official=is_official,
         bytes=path.stat().st_size,
         checksum=dataset.checksum,
-        checksum_verified=dataset.checksum is not None,
         ratings_sha256=hashlib.sha256(content).hexdigest(),
         ratings_is_official=is_published,
         licence=dataset.licence,

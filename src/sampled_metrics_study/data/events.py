@@ -62,6 +62,11 @@ class Interactions:
         columns: Any = {name: select_rows(getattr(self, name), is_selected) for name in _COLUMNS}
         return replace(self, **columns)
 
+    def counts(self) -> dict[str, int]:
+        """Return the numbers of users, items and events, as `MovieLens.counts` does."""
+        users, items = (pd.unique(ids).size for ids in (self.user, self.item))
+        return {"users": users, "items": items, "interactions": len(self)}
+
     def times(self, method: str) -> NDArray[Any]:
         """Return the timestamps; raise InputError that `method` needs them if there are none."""
         if self.timestamp is None:

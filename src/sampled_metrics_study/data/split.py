@@ -20,7 +20,7 @@ which of them is held out changes the results. The rule, called tie-break, is pa
 
 import logging
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
@@ -36,6 +36,7 @@ from sampled_metrics._base.array_types import Ids, Int
 from sampled_metrics._base.arrays import first_duplicate
 from sampled_metrics._base.files import read_npz, replace_file
 from sampled_metrics._base.random_streams import generator
+from sampled_metrics._base.text import join_names
 from sampled_metrics.inputs.tables import arrow_to_numpy, encode
 from sampled_metrics_study.data.events import Interactions, as_int32, published_ids, read_dataset
 from sampled_metrics_study.data.filters import apply_filters
@@ -127,12 +128,13 @@ def make_split(
     if settings.users is not None:
         split = sample_users(split, settings.users, generator(settings.seed, "users"))
     counts = split.counts()
-    expected = None
-    as_expected = None
-    if dataset.published:
+    expected = as_expected = read = None
+    if dataset.published is not None:  # then it is one file
         expected = dataset.published.counts
-        if not filters.on:
-            as_expected = expected.items() <= counts.items()
+        read = events.counts()
+        as_expected = read == expected
+        if not as_expected:
+            _log.warning("WARNING: %s", _describe_other_counts(dataset.name, read, expected))
     record = {
         "method": settings.method,
         "tie_break": None if settings.method == "random" else settings.tie_break,
@@ -140,9 +142,16 @@ def make_split(
         "filters": {name: {"value": v, "removed": removed[name]} for name, v in filters.on.items()},
         "expected": expected,
         "as_expected": as_expected,
+        "read": read,
     }
     _log.info("split: %s", ", ".join(f"{count} {name}" for name, count in counts.items()))
     return split, record
+
+
+def _describe_other_counts(name: str, read: Mapping[str, int], published: Mapping[str, int]) -> str:
+    """Say that the data is not as large as the published dataset of its name."""
+    counts = [f"{read[kind]:,} {kind} for {count:,}" for kind, count in published.items()]
+    return f"this is not the published {name}: {join_names(counts)}"
 
 
 def hold_out(
