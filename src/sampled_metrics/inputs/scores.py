@@ -338,7 +338,7 @@ def count_scores(
         **options,
     )
     has_all_columns = bool((counts.n_candidates == n_items).all())
-    has_one_item = relevant_items.sizes.max() == 1
+    has_one_item = relevant_items.sizes.max(initial=0) == 1
     if has_all_columns and has_one_item and not isinstance(scores.rows, InnerProducts):
         is_catalogue = item_ids is not None or isinstance(scores.rows, PairScores)
         warn_all(signs_of_sample_columns(relevant_items.item, n_items, is_catalogue))
