@@ -437,3 +437,19 @@ def test_unreadable_file_named(tmp_path, content):
     path.write_bytes(content)
     with pytest.raises(InputError, match="table"):
         check(path, n_items=500, n_negatives=99)
+
+
+def test_marks_and_missing_numbers_of_a_table():
+    row = {"model": "A", "n_items": 3416, "n_negatives": 100, "H@10": "**.82**†", "NDCG@10": "N/A"}
+    (printed,) = read_printed([row])
+    assert printed.printed == {"H@10": "0.82"}
+
+
+def test_metrics_in_rows_are_read_as_suggested():
+    table = pd.DataFrame({"metric": ["HR@10", "NDCG@10"], "A": [".82", ".59"], "B": [".7", ".5"]})
+    with pytest.raises(InputError, match=r"table.set_index\('metric'\).T") as caught:
+        read_printed(table, 3416, 100)
+    expression = str(caught.value).partition(": give ")[2]
+    rows = read_printed(eval(expression, {"table": table}), 3416, 100)  # noqa: S307
+    assert [row.model for row in rows] == ["A", "B"]
+    assert rows[1].printed == {"HR@10": ".7", "NDCG@10": ".5"}

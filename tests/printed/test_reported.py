@@ -20,6 +20,7 @@ from sampled_metrics.printed.expectations import (
     extreme_ranks,
     sampled_moments,
 )
+from sampled_metrics.printed.statement import parse_number
 from sampled_metrics.ranks import Sampling
 from sampled_metrics.sampling.probability import pmf
 
@@ -469,3 +470,18 @@ def test_numbers_as_text():
     for text in ("HR@10", "", "HR@10=0.4 HR@10=0.5", "HR@10=x"):
         with pytest.raises(InputError):
             reported(text, **setting)
+
+
+@pytest.mark.parametrize(
+    "text", ["**.82**", ".82*", ".82±.003", ".82 +/- .003", r"\textbf{.82}", "82%", "82.0±.3%"]
+)
+def test_marks_of_printed_numbers_do_not_count(text):
+    value, decimals = parse_number("HR@10", text)
+    assert value == 0.82
+    assert decimals == (3 if "82.0" in text else 2)
+
+
+@pytest.mark.parametrize("text", [".82.", "0.8 2", "*", "8.2±.1", "±.1"])
+def test_other_texts_are_no_numbers(text):
+    with pytest.raises(InputError, match=r"HR@10 is"):
+        parse_number("HR@10", text)

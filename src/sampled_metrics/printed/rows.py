@@ -5,6 +5,7 @@ rounded.
 """
 
 import csv
+import re
 from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -27,7 +28,8 @@ DESCRIPTION = "a table of printed metrics"
 EXACT_PREFIX = "exact "  # before the name of a metric over all items, as in `exact HR@10`
 _ALIASES = {"dataset": "data_set", "data": "data_set"}
 _DETAILS = ("paper", "year", "source", "kind", "note", "cause")
-_MISSING = ("", "-", "–", "nan", "None")
+_MISSING = ("", "-", "–", "—", "nan", "none", "n/a", "na", "n.a.")  # in lower case
+_PLAIN_NUMBER = re.compile(r"\d*\.?\d*(e[+-]?\d+)?", re.IGNORECASE)
 _SAMPLING = {
     "": Sampling.WITHOUT_REPLACEMENT,
     "without": Sampling.WITHOUT_REPLACEMENT,
@@ -161,11 +163,18 @@ def _parse_row(number: int, record: Mapping[str, str], defaults: Mapping[str, st
     for column, value in record.items():
         name = column.strip()
         text = value.strip()
-        if text not in _MISSING:
+        if text.lower() not in _MISSING:
             texts[_ALIASES.get(name.lower(), name)] = text
     printed = _parse_metrics(texts, "printed", "")
     if not printed:
-        raise InputError("no printed metric; expected a column such as HR@10, or printed")
+        remedy = ""
+        for name, text in texts.items():
+            if _is_metric(text):
+                remedy = (
+                    f"; column {name} holds metrics: give table.set_index({name!r}).T.reset_index("
+                    "names='model')"
+                )
+        raise InputError(f"no printed metric; expected a column such as HR@10, or printed{remedy}")
     n_items = _parse_required_count(texts, "n_items")
     n_negatives = _parse_required_count(texts, "n_negatives")
     if not n_negatives < n_items <= MOST_ITEMS:
@@ -215,7 +224,7 @@ def _parse_metrics(texts: defaultdict[str, str], column: str, prefix: str) -> di
         if measure in numbers:
             raise InputError(f"{measure} is given twice; give it once", column=name)
         value, decimals = parse_number(name, text)
-        if text.endswith("%"):
+        if not _PLAIN_NUMBER.fullmatch(text):  # a percentage, or a number with marks
             text = f"{value:.{decimals}f}"
         numbers[measure] = (name, text)
     return dict(numbers.values())

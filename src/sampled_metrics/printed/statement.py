@@ -39,6 +39,9 @@ from sampled_metrics.ranks import Sampling
 
 Numbers: TypeAlias = Mapping[str, float | str]  # printed metrics by name
 Statement: TypeAlias = Numbers | str | Sequence[str]  # also as `HR@10=0.47`, several with blanks
+# Around printed numbers: bold and underlined ones, footnotes; and a deviation after them.
+_MARKS = re.compile(r"[*_†‡§¶${}]|\\(?:textbf|mathbf|underline)\b")
+_DEVIATION = re.compile(r"(?:±|\+/-|\\pm).*", re.DOTALL)
 MOST_ITEMS = 10_000_000  # an evaluation with more takes GB
 # Numbers that contradict each other, or the class: p of the chi-square test, so few valid ones are
 # refused (make measure PAGE=reported counts them).
@@ -298,17 +301,23 @@ def parse_statement(printed: Statement) -> Numbers:
 
 
 def parse_number(name: str, number: float | str) -> tuple[float, int]:
-    """Return a printed number as a fraction, and its number of decimals.
+    r"""Return a printed number as a fraction, and its number of decimals.
+
+    Marks around it, such as those of bold numbers or footnotes, and a deviation after it do not
+    count.
 
     Examples
     --------
     >>> parse_number("HR@10", "0.820"), parse_number("HR@10", "82.0 %")
     ((0.82, 3), (0.82, 3))
+    >>> parse_number("HR@10", "**.82**±.003"), parse_number("HR@10", r"\textbf{82} ± 1 %")
+    ((0.82, 2), (0.82, 2))
     """
-    text = str(number).strip()
+    text = _MARKS.sub("", str(number)).strip()
+    value = _DEVIATION.sub("", text).strip()
     try:
-        decimal = Decimal(text.removesuffix("%").strip())
-        if text.endswith("%"):
+        decimal = Decimal(value.removesuffix("%").strip())
+        if text.endswith("%") or value.endswith("%"):
             decimal = decimal.scaleb(-2)
         is_fraction = 0 <= decimal <= 1
     except InvalidOperation:
