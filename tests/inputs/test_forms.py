@@ -510,3 +510,37 @@ def test_percent_is_read_like_a_share():
     assert result.range_low == as_share.range_low
     assert result.range_high == as_share.range_high
     assert result.reported == 0.8245
+
+
+# Text of other types
+
+AS_BYTES = np.array([b"a", b"b"])
+AS_STRINGS = np.array(["a", "b"], dtype=np.dtypes.StringDType())
+
+
+@pytest.mark.parametrize("text", [AS_BYTES, AS_STRINGS])
+def test_text_of_other_types_is_text(text):
+    """Item b is at rank 2 of the lists, and of the scores."""
+    table = pd.DataFrame({"user_id": ["u", "u"], "item_id": text.tolist(), "score": [0.9, 0.1]})
+    columns = {"user_id": ["u", "u"], "item_id": text, "score": [0.9, 0.1]}
+    relevant = {"u": ["b"]}
+    for ranks in (
+        sm.Ranks.from_top_k(text[None], text[1:]),
+        sm.Ranks.from_lists(table, relevant),
+        sm.Ranks.from_lists(columns, relevant),
+        sm.Ranks.from_lists({"u": text}, relevant),
+        sm.Ranks.from_scores([[0.9, 0.1]], relevant, users=["u"], items=text),
+    ):
+        assert ranks.best_rank.tolist() == [2]
+
+
+def test_string_views_of_pandas_are_text():
+    table = pd.DataFrame({"user_id": ["u", "u"], "item_id": ["a", "b"], "score": [0.9, 0.1]})
+    views = table.astype({"item_id": pd.ArrowDtype(pa.string_view())})
+    assert sm.Ranks.from_lists(views, {"u": ["b"]}).best_rank.tolist() == [2]
+
+
+def test_bytes_that_are_no_text_are_refused():
+    table = pd.DataFrame({"user_id": [1], "item_id": [b"\xff"], "score": [0.9]})
+    with pytest.raises(sm.InputError, match="bytes"):
+        sm.Ranks.from_lists(table, {1: ["b"]})

@@ -3,6 +3,7 @@
 Each library is used where it is installed, and a stand-in with its behaviour everywhere.
 """
 
+import re
 from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
@@ -336,3 +337,67 @@ def test_array_of_records_is_a_table(kind: str) -> None:
     rated = np.array([(1, 5, 3.0), (1, 6, 4.0)], [(x, "f8") for x in ("u", "i", "r")])
     rated.dtype.names = ("user_id", "item_id", "rating")
     assert sm.mae(rated, rated[::-1]) == 0.0
+
+
+class Collection(dict[Any, Any]):
+    """Like an ItemListCollection of LensKit, which dict() does not convert."""
+
+    def to_df(self) -> pd.DataFrame:
+        return pd.DataFrame({"user_id": ["a", "a"], "item_id": ["x", "y"], "score": [0.9, 0.5]})
+
+    def __iter__(self) -> Any:
+        raise TypeError("cannot convert to a dictionary")
+
+
+class ItemsOfOneUser:
+    """Like an ItemList of LensKit."""
+
+    def to_df(self) -> pd.DataFrame:
+        return pd.DataFrame({"item_id": ["x", "y"], "score": [0.9, 0.5]})
+
+
+class LazyTable:
+    """Like a LazyFrame of polars."""
+
+    def collect_schema(self) -> None:
+        raise NotImplementedError
+
+    def collect(self) -> pd.DataFrame:
+        return Collection().to_df()
+
+
+class LabelledArray:
+    """Like a DataArray of xarray, with scores of x and y."""
+
+    dims = coords = ("user", "item")
+    values = np.array([[0.9, 0.5]])
+
+    def to_dataset(self) -> None:
+        raise NotImplementedError
+
+
+@pytest.mark.parametrize(
+    ("data", "expression", "relevant"),
+    [
+        (Collection(), "data.to_df()", {"a": ["y"]}),
+        (LazyTable(), "data.collect()", {"a": ["y"]}),
+        (LabelledArray(), "data.values", [1]),
+        (
+            {"a": ItemsOfOneUser()},
+            "pandas.concat({user: items.to_df() for user, items in data.items()}, "
+            "names=['user_id'])",
+            {"a": ["y"]},
+        ),
+    ],
+)
+def test_object_is_converted_as_suggested(data: Any, expression: str, relevant: Any) -> None:
+    """Item y is at rank 2."""
+    with pytest.raises(sm.InputError, match=re.escape(expression)):
+        sm.evaluate(data, "rr@2", relevant=relevant)
+    converted = eval(expression, {"data": data, "pandas": pd})  # noqa: S307
+    assert sm.evaluate(converted, "rr@2", relevant=relevant)[0].value == 1 / 2
+    with pytest.raises(sm.InputError, match="relevant: found"):
+        sm.evaluate([[0.9, 0.5]], "rr@2", relevant=data)
+    if not isinstance(data, dict) or isinstance(data, Collection):
+        with pytest.raises(sm.InputError, match="true: found"):
+            sm.rmse(data, data)

@@ -420,3 +420,30 @@ def test_columns_command_lists_known_names(capsys):
     for column, names in rows.items():
         for name in filter(None, names.split(", ")):
             assert find_roles([name]) == [column]
+
+
+@pytest.mark.parametrize(
+    "names",
+    [
+        ("qid", "pid", "rank"),  # MS MARCO
+        ("query", "docid", "rank"),  # evaluate of Hugging Face
+    ],
+)
+def test_names_of_runs_are_known(names):
+    run = pd.DataFrame([(1, "a", 1), (1, "b", 2)], columns=names)
+    assert values(sm.evaluate(run, "rr@2", relevant={1: ["b"]})) == [1 / 2]
+
+
+def test_text_of_a_query_is_not_its_id():
+    run = pd.DataFrame({"qid": 1, "query": "a title", "pid": ["a", "b"], "score": [2.0, 1.0]})
+    assert values(sm.evaluate(run, "rr@2", relevant={1: ["b"]})) == [1 / 2]
+
+
+def test_names_of_torchmetrics_are_known():
+    """Above the irrelevant items: .5 of query 0; .3 and .2 of query 1 above .1, but not .5."""
+    pairs = {
+        "indexes": [0, 0, 0, 1, 1, 1, 1],
+        "preds": [0.2, 0.3, 0.5, 0.1, 0.3, 0.5, 0.2],
+        "target": [0, 0, 1, 0, 1, 0, 1],
+    }
+    assert values(sm.evaluate(pairs, "auc", complete=True)) == [(2 / 2 + 2 / 4) / 2]

@@ -161,3 +161,15 @@ class TestTheirNumbers:
         results = sm.evaluate(scores[None], "rr-by-relevant, rr", relevant=labels[None])
         assert [result.value for result in results] == pytest.approx([theirs, 1.0])
         assert theirs == 0.625
+
+    def test_auc_over_all_pairs(self):
+        """`roc_auc_score` of scikit-learn compares all pairs, whatever their user and item."""
+        rng = np.random.default_rng(5)
+        pairs = pd.DataFrame({"user_id": rng.integers(0, 9, 80), "label": rng.integers(0, 2, 80)})
+        pairs["score"] = np.round(rng.normal(pairs["label"]), 1)  # with ties
+        relevant, others = (pairs["score"][pairs["label"] == label].to_numpy() for label in (1, 0))
+        above = relevant[:, None] > others
+        tied = relevant[:, None] == others
+        pooled = pairs[["score", "label"]].assign(user_id="all")
+        (result,) = sm.evaluate(pooled, "auc", complete=True)
+        assert result.value == pytest.approx(np.mean(above + tied / 2))

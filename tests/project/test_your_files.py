@@ -99,6 +99,16 @@ def test_beir(run_block):
     assert means(results) == pytest.approx({"ndcg@10": 1 / np.log2(3) / 2, "recall@10": 1 / 2})
 
 
+def test_ms_marco(run_block):
+    """Relevant documents at rank 2 and at rank 1, and one that is not in the run."""
+    files = {
+        "run.tsv": "11\t501\t1\n11\t502\t2\n12\t601\t1\n",
+        "qrels.dev.small.tsv": "11\t0\t502\t1\n12\t0\t601\t1\n13\t0\t700\t1\n",
+    }
+    results = run_block("MS MARCO", files)
+    assert means(results) == pytest.approx({"rr@10": (1 / 2 + 1 + 0) / 3})
+
+
 @pytest.mark.parametrize("users", [["u1", "u2", "u3"], [1, 2, 3], [3, 2, 1]])
 def test_json_lines(run_block, users):
     rows = zip(users, LISTS.values(), strict=True)

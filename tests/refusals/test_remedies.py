@@ -71,6 +71,22 @@ RATED_CANDIDATES = pd.DataFrame(
 )
 RATED = pd.DataFrame({"user_id": [1, 1], "item_id": [5, 6], "rating": [5.0, 3.0]})
 SAMPLED = pd.DataFrame({"user_id": [1, 2], "sampled_rank": [1, 2]})
+REPEATED = pd.DataFrame({"user": "a", "item": ["y", "x", "x"], "score": [1.0, 3.0, 2.0]})
+TEST_PAIRS = pd.DataFrame({"user_id": ["a", "b"], "item_id": ["y", "z"]})
+DAYS = pd.DataFrame(
+    {"user_id": 1, "item_id": [5, 6] * 2, "score": [2, 1] * 2, "label": [1, 0, 0, 1],
+     "day": ["mo", "mo", "tu", "tu"]}
+)  # fmt: skip
+PLACES_IN_COLUMNS = pd.DataFrame(
+    {"user": ["b", "a"], "item_01": ["y", "x"], "item_02": ["x", "y"], "item_03": ["z", "z"]}
+)
+SCORES_IN_COLUMNS = SCORES_BY_ID.rename_axis("user_id").reset_index()
+HELD_BY_NAME = {"a": ["z"], "b": ["x"]}
+RECORDS_IN_CELLS = pd.DataFrame(
+    {"user": ["a"], "recs": [[{"item": "y", "rating": 1.0}, {"item": "x", "rating": 2.0}]]}
+)
+PAIRS_IN_CELLS = pd.DataFrame({"user": ["a"], "recs": [[("y", 1.0), ("x", 2.0)]]})
+RATED_BY_KUNDE = pd.DataFrame({"kunde": [1, 2], "item_id": 5, "rating": [5.0, 3.0]})
 PREDICT_RANK = sparse.csr_array(np.eye(12, 15) * np.arange(12)[:, None] + np.eye(12, 15))
 
 
@@ -133,6 +149,110 @@ DATA_REMEDIES = {
         evaluation(RATED_CANDIDATES, complete=True, min_relevance=4,
             relevant=RATED_CANDIDATES[["user_id", "item_id", "rating"]]),
         1 / 2),
+    "no item in a list, dropped": Remedy(
+        evaluation({"a": ["x", None, "y"]}, "rr@2", relevant={"a": ["y"]}), "drop such entries",
+        evaluation({"a": ["x", "y"]}, "rr@2", relevant={"a": ["y"]}), 1 / 2),
+    "no item in a list, with its place": Remedy(
+        evaluation({"a": ["x", None, "y"]}, "rr@2", relevant={"a": ["y"]}), "to keep its place",
+        evaluation({"a": ["x", "none-2", "y"]}, "rr@3", relevant={"a": ["y"]}), 1 / 3),
+    "item again in a dictionary": Remedy(
+        evaluation({"a": ["x", "x", "y"]}, "rr@2", relevant={"a": ["y"]}),
+        r"list\(dict.fromkeys\(items\)\)",
+        evaluation({"a": list(dict.fromkeys(["x", "x", "y"]))}, "rr@2", relevant={"a": ["y"]}),
+        1 / 2),
+    "item again, with scores": Remedy(
+        evaluation(REPEATED, "rr@2", relevant={"a": ["y"]}),
+        r"data.sort_values\('score', ascending=False\).drop_duplicates\(\['user', 'item'\]\)",
+        evaluation(REPEATED.sort_values("score", ascending=False)
+            .drop_duplicates(["user", "item"]), "rr@2", relevant={"a": ["y"]}),
+        1 / 2),
+    "item again, with ranks": Remedy(
+        evaluation(REPEATED.drop(columns="score").assign(rank=[3, 1, 2]), "rr@2",
+            relevant={"a": ["y"]}),
+        r"data.sort_values\('rank'\).drop_duplicates\(.*\).drop\(columns='rank'\)",
+        evaluation(REPEATED.drop(columns="score").assign(rank=[3, 1, 2]).sort_values("rank")
+            .drop_duplicates(["user", "item"]).drop(columns="rank"), "rr@2",
+            relevant={"a": ["y"]}),
+        1 / 2),
+    "relevant item again": Remedy(
+        evaluation(LISTS, "rr@3", relevant=pd.concat([TEST_PAIRS, TEST_PAIRS])),
+        r"drop_duplicates\(\['user_id', 'item_id'\]\)",
+        evaluation(LISTS, "rr@3",
+            relevant=pd.concat([TEST_PAIRS, TEST_PAIRS]).drop_duplicates(["user_id", "item_id"])),
+        RR),
+    "pairs of several days": Remedy(
+        evaluation(DAYS, complete=True), r"columns=\{'visit': NAME\}",
+        evaluation(DAYS, complete=True, columns={"visit": "day"}), (1 / 1 + 1 / 2) / 2),
+    "ranks of relevant items with their ids": Remedy(
+        evaluation(RANKS.assign(item_id=["x", "y"]), n_items=9, relevant=TEST),
+        "drop item_id and relevant",
+        evaluation(RANKS.assign(item_id=["x", "y"]).drop(columns="item_id"), n_items=9), 3 / 8),
+    "a column for each place": Remedy(
+        evaluation(PLACES_IN_COLUMNS, "rr@3", relevant=TEST),
+        r"Ranks.from_top_k\(data.drop\(columns='user'\).to_numpy\(\), relevant, "
+        r"users=data\['user'\]\)",
+        ranks_evaluation(sm.Ranks.from_top_k, PLACES_IN_COLUMNS.drop(columns="user").to_numpy(),
+            TEST, users=PLACES_IN_COLUMNS["user"], metrics="rr@3"),
+        RR),
+    "a column for each item": Remedy(
+        evaluation(SCORES_IN_COLUMNS, relevant=HELD_BY_NAME), r"data.set_index\('user_id'\)",
+        evaluation(SCORES_IN_COLUMNS.set_index("user_id"), relevant=HELD_BY_NAME), RR),
+    "lists in cells of an unknown name": Remedy(
+        evaluation(ITEMS_IN_CELLS.rename(columns={"item_id": "recs"}), relevant=TEST),
+        r"data.explode\('recs', ignore_index=True\).rename\(columns=\{'recs': 'item_id'\}\)",
+        evaluation(ITEMS_IN_CELLS.rename(columns={"item_id": "recs"})
+            .explode("recs", ignore_index=True).rename(columns={"recs": "item_id"}), "rr@3",
+            relevant=TEST),
+        RR),
+    "records in cells": Remedy(
+        evaluation(RECORDS_IN_CELLS, "rr@2", relevant={"a": ["y"]}),
+        r"rows = data.explode\('recs', ignore_index=True\).*rows.join\(pandas.json_normalize\("
+        r"rows.pop\('recs'\)\)\)",
+        evaluation(RECORDS_IN_CELLS.explode("recs", ignore_index=True)
+            .pipe(lambda rows: rows.join(pd.json_normalize(rows.pop("recs")))), "rr@2",
+            relevant={"a": ["y"]}),
+        1 / 2),
+    "pairs in cells": Remedy(
+        evaluation(PAIRS_IN_CELLS, "rr@2", relevant={"a": ["y"]}),
+        r"dict\(map\(tuple, pairs\)\) for user, pairs in zip\(data\['user'\], data\['recs'\]\)",
+        evaluation({user: dict(map(tuple, pairs)) for user, pairs in
+            zip(PAIRS_IN_CELLS["user"], PAIRS_IN_CELLS["recs"], strict=True)}, "rr@2",
+            relevant={"a": ["y"]}),
+        1 / 2),
+    "columns without names": Remedy(
+        evaluation(FRAME.set_axis(range(3), axis=1), "rr@3", relevant=TEST),
+        r"data.set_axis\(\['user_id', 'item_id', 'score'\], axis=1\)",
+        evaluation(FRAME.set_axis(range(3), axis=1)
+            .set_axis(["user_id", "item_id", "score"], axis=1), "rr@3", relevant=TEST),
+        RR),
+    "relevant without names of columns": Remedy(
+        evaluation({1: [5, 6]}, "rr@2", relevant=pd.DataFrame([[1, 6]])),
+        r"relevant.set_axis\(\['user_id', 'item_id'\], axis=1\)",
+        evaluation({1: [5, 6]}, "rr@2",
+            relevant=pd.DataFrame([[1, 6]]).set_axis(["user_id", "item_id"], axis=1)),
+        1 / 2),
+    "missing scores": Remedy(
+        evaluation(FRAME.assign(score=[3, 2, None] * 2), "rr@2", relevant=TEST),
+        r"dropna\(subset=\['score'\]\)",
+        evaluation(FRAME.assign(score=[3, 2, None] * 2).dropna(subset=["score"]), "rr@2",
+            relevant=TEST),
+        (1 / 2 + 0) / 2),
+    "missing labels": Remedy(
+        evaluation(LABELLED.assign(label=[1, None, None] * 2), complete=True),
+        r"fillna\(\{'label': 0\}\)",
+        evaluation(LABELLED.assign(label=[1, None, None] * 2).fillna({"label": 0}), complete=True),
+        3 / 4),
+    "labels in words": Remedy(
+        evaluation(LABELLED.assign(label=["Yes", "No", "No"] * 2), complete=True), "label == 'Yes'",
+        evaluation(LABELLED.assign(label=np.array(["Yes", "No", "No"] * 2) == "Yes"),
+            complete=True),
+        3 / 4),
+    "ratings by unknown users": Remedy(
+        lambda: sm.rmse(RATED_BY_KUNDE, RATED_BY_KUNDE.assign(rating=4.0)),
+        r"not read: kunde.*columns=\{'user': NAME\}",
+        lambda: sm.rmse(RATED_BY_KUNDE, RATED_BY_KUNDE.assign(rating=4.0),
+            columns={"user": "kunde"}),
+        1.0),
     "relevance in lists": Remedy(
         evaluation(FRAME.rename(columns={"score": "relevance"}), "rr@3", relevant=TEST),
         "call the scores score",
@@ -583,6 +703,17 @@ def test_relevant_items_without_header_are_read_as_suggested(
     relevant = suggested_data(caught.value)[function]
     (result,) = sm.evaluate(SCORED, "recall@10", relevant=relevant)
     assert result.value == pytest.approx(mean_recall(held_out))
+
+
+def test_run_of_ms_marco_is_read_as_suggested(tmp_path):
+    """Lines are query, document and rank. The relevant ones are at ranks 2 and 1."""
+    path = tmp_path / "run.tsv"
+    path.write_text("11\t501\t1\n11\t502\t2\n12\t601\t1\n12\t602\t2\n")
+    with pytest.raises(sm.InputError, match="no header") as caught:
+        sm.evaluate(path, "rr@2", relevant={11: [502], 12: [601]})
+    lists = suggested_data(caught.value)["read_csv"]
+    (result,) = sm.evaluate(lists, "rr@2", relevant={11: [502], 12: [601]})
+    assert result.value == (1 / 2 + 1) / 2
 
 
 def test_lists_without_header_are_read_as_suggested(tmp_path):

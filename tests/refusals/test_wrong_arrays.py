@@ -185,7 +185,7 @@ def evaluation(data, **options):
         (lambda: sm.Ranks.from_top_k([[1, 2]], [1], scores=[[3, 2, 1]]), r"\(1, 3\)"),
         (lambda: sm.Ranks.from_top_k([[1, 2]], [1], scores=[[3, np.nan]]), "scores"),
         (lambda: sm.Ranks.from_top_k([[1, 1]], [1]), "twice"),
-        (lambda: sm.Ranks.from_top_k([[1]], [1], users=np.array([b"a"])), "users"),
+        (lambda: sm.Ranks.from_top_k([[1]], [1], users=np.array([b"\xff"])), "users"),
         (lambda: sm.Ranks.from_top_k([[1]], [1], users=[0.5]), "users"),
         (lambda: sm.Ranks.from_top_k([[1]], [1], users=[1, 2]), r"\(2,\)"),
         (lambda: sm.Ranks.from_top_k([[-1, 1]], [1]), "row 1"),

@@ -20,6 +20,21 @@ _VECTOR_ATTRIBUTES = (
 )
 
 
+# Objects of other libraries, by attributes that only they have, and how these convert them.
+_CONVERSIONS = (
+    (("to_df", "keys"), "to_df()"),  # ItemListCollection of LensKit
+    (("collect", "collect_schema"), "collect()"),  # LazyFrame of polars
+    (("dims", "coords", "to_dataset"), "values"),  # DataArray of xarray
+)
+
+
+def refuse_unconverted(data: object, name: str) -> None:
+    """Raise InputError for an object that its own library converts to a table or an array."""
+    for attributes, conversion in _CONVERSIONS:
+        if all(hasattr(data, attribute) for attribute in attributes):
+            raise InputError(f"{name}: found {type(data).__name__}; give {name}.{conversion}")
+
+
 def to_array(name: str, values: ArrayLike, dtype: DTypeLike | None = None) -> NDArray[Any]:
     """Convert values to an array, never to a matrix.
 
@@ -31,8 +46,8 @@ def to_array(name: str, values: ArrayLike, dtype: DTypeLike | None = None) -> ND
             "leave masked rows out"
         )
     try:
-        return np.asarray(values, dtype)
-    except MemoryError:
+        return _with_text(np.asarray(values, dtype), name)
+    except (MemoryError, InputError):
         raise
     except Exception as error:  # objects of other libraries raise errors of their own
         if hasattr(values, "keys"):  # such as a Run of ranx
@@ -43,6 +58,18 @@ def to_array(name: str, values: ArrayLike, dtype: DTypeLike | None = None) -> ND
             f"{name}: rows of the {type(values).__name__} differ in length, or hold other values "
             "than numbers; expected an array"
         ) from None
+
+
+def _with_text(array: NDArray[Any], name: str) -> NDArray[Any]:
+    """Convert bytes, and NumPy's strings of any length, to text; return other arrays unchanged."""
+    if array.dtype.kind == "T":
+        return np.array(array.tolist())
+    if array.dtype.kind == "S":
+        try:
+            return np.char.decode(array, "utf-8")
+        except UnicodeDecodeError as error:
+            raise InputError(f"{name}: found bytes, not UTF-8 ({error}); expected text") from error
+    return array
 
 
 def numeric_array(data: Any, name: str = "data") -> Array:
@@ -154,7 +181,7 @@ def to_numpy(values: Any) -> Any:
     values.
     """
     if isinstance(values, np.ndarray) and values.dtype.kind != "V":  # the kind of bfloat16
-        return values
+        return _with_text(values, "data")
     if hasattr(values, "detach"):  # a tensor of torch
         values = _to_dense(values.detach()).cpu()
     if "bfloat16" in str(getattr(values, "dtype", "")):  # float32 holds all its values

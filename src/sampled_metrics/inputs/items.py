@@ -66,6 +66,7 @@ from sampled_metrics.inputs.tables import (
     is_numeric,
     is_text,
     positions,
+    suggest_names_of_columns,
     suggest_reading,
     to_arrow_table,
 )
@@ -258,9 +259,10 @@ def read_item_table(data: object, name: str) -> Table | None:
         table.require(table.unit_columns()[0], ITEM)
         return _drop_padding(table, name)
     if is_arrow_table(data):
-        names = format_names(to_arrow_table(data, Path(name), name).column_names)
+        names = to_arrow_table(data, Path(name), name).column_names
         raise InputError(
-            f"{name}: found columns {names}; expected user_id and item_id; "
+            f"{name}: found columns {format_names(names)}; expected user_id and item_id"
+            f"{suggest_names_of_columns(name, names, 'rating')}; "
             "other names by columns={'user': NAME, 'item': NAME} (--column user=NAME), and of a "
             "matrix the array"
         )
@@ -341,7 +343,11 @@ def _rows_and_grades(
     """Return the rows with a grade above 0, and the grades of relevant items if any is not 1."""
     relevance = _read_grades(table, name, min_relevance)
     if name == RELEVANT:
-        require_distinct_pairs(table, user, item)
+        ids = [table.name_of[column] for column in (*table.unit_columns(), ITEM)]
+        remedy = "; give each once"
+        if relevance is None and not table.is_by_user:
+            remedy += f", such as by drop_duplicates({ids})"
+        require_distinct_pairs(table, user, item, remedy)
     if relevance is None:
         return np.arange(len(table)), None
     rows = np.flatnonzero(relevance > 0.0)
@@ -451,8 +457,13 @@ def _could_be_label(values: pa.ChunkedArray) -> bool:
     return is_few and numbers[0] in (-1.0, 0.0) and bool(numbers[-1] > 0.0)
 
 
-def require_distinct_pairs(table: Table, user: Codes | Int, item: Codes | Int) -> None:
-    """Raise InputError for the first row that repeats the user and the item of an earlier one."""
+def require_distinct_pairs(
+    table: Table, user: Codes | Int, item: Codes | Int, remedy: str = ""
+) -> None:
+    """Raise InputError for the first row that repeats the user and the item of an earlier one.
+
+    `remedy` ends the message.
+    """
     codes = pair_codes(user, item, int(item.max(initial=0)) + 1)
     if sorted_unique(codes).size == codes.size:
         return
@@ -462,7 +473,8 @@ def require_distinct_pairs(table: Table, user: Codes | Int, item: Codes | Int) -
     ids = [
         f"{noun} {table.ids(name)[row]}" for name, noun in nouns.items() if name in table.columns
     ]
-    raise table.error_at(row, f"duplicate of row {table.row_number(first)} ({', '.join(ids)})")
+    problem = f"duplicate of row {table.row_number(first)} ({', '.join(ids)}){remedy}"
+    raise table.error_at(row, problem)
 
 
 # ---- Rows: arrays, lists and matrices

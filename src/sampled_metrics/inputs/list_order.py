@@ -91,7 +91,9 @@ def _require_consecutive_ranks(table: Table, user: Codes | Int, rank: Int) -> No
         "rank",
         is_bad,
         rank,
-        "1, 2, 3 and so on, each once per user; for a gap add a row of an item of another id",
+        "1, 2, 3 and so on, each once per user; for a gap add a row of an item of another id; if "
+        f"these are ranks of relevant items among all, drop {table.name_of[ITEM]} and relevant, "
+        "and pass n_items (--n-items)",
     )
 
 

@@ -132,7 +132,7 @@ def read_lists(data: Any) -> Lists:
     refuse_several_lists(table, user)
     items = table.take(is_item)
     item, item_ids = items.codes(ITEM)
-    require_distinct_pairs(items, user[is_item], item)
+    require_distinct_pairs(items, user[is_item], item, _keep_best_places(table))
     score, has_scores = read_order(table, user)
     _require_padding_last(table, user, score, is_item)
     user, score = user[is_item], score[is_item]
@@ -165,6 +165,21 @@ def _require_padding_last(
     if is_behind_end.any():
         row = int(np.argmax(is_behind_end))
         raise table.error_at(row, f"the item is below {_PADDING_PROBLEM}", ITEM)
+
+
+def _keep_best_places(table: Table) -> str:
+    """Return the end of an error message: how to drop items that a list contains again."""
+    if table.is_by_user:
+        return "; keep the first place of each, list(dict.fromkeys(items))"
+    ids = [table.name_of[column] for column in (*table.unit_columns(), ITEM)]
+    expression = f"drop_duplicates({ids})"
+    if "rank" in table.columns:
+        rank = table.name_of["rank"]
+        expression = f"sort_values({rank!r}).{expression}.drop(columns={rank!r})"
+    elif "score" in table.columns:
+        score = table.name_of["score"]
+        expression = f"sort_values({score!r}, ascending=False).{expression}"
+    return f"; keep the best place of each, data.{expression}"
 
 
 def lists_from_arrays(
@@ -297,7 +312,13 @@ def count_labelled_pairs(data: Any) -> RankCounts:
     table = candidate_rows(table)
     codes, user_ids = table.units()
     if ITEM in table.columns:
-        require_distinct_pairs(table, codes, table.codes(ITEM)[0])
+        remedy = ""
+        if table.unknown_columns and VISIT not in table.columns:
+            remedy = (
+                "; if rows are of several visits of a user, columns={'visit': NAME} (--column "
+                "visit=NAME) tells them apart"
+            )
+        require_distinct_pairs(table, codes, table.codes(ITEM)[0], remedy)
     user = codes.astype(np.int64)
     label = table.finite_numbers("label")
     score = table.ordered_numbers("score")

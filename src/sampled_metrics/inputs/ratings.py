@@ -10,7 +10,12 @@ import numpy as np
 
 from sampled_metrics._base.array_types import Array, Int
 from sampled_metrics._base.arrays import first_duplicate, pair_codes
-from sampled_metrics._base.conversion import is_arrow_table, rows_to_frame, to_array
+from sampled_metrics._base.conversion import (
+    is_arrow_table,
+    refuse_unconverted,
+    rows_to_frame,
+    to_array,
+)
 from sampled_metrics._base.errors import InputError, format_names, warn_input, watch_columns
 from sampled_metrics.inputs.roles import (
     ITEM,
@@ -78,6 +83,7 @@ def _read_ratings(name: str, data: Any) -> Table | None:
         raise InputError(
             f"{name}: found tuples of {len(data[0])}; expected numbers, or {_EXPECTED_TABLE}"
         )
+    refuse_unconverted(data, name)
     data = rows_to_frame(data)
     if isinstance(data, Mapping) and is_by_user(data):
         return _read_ratings_by_user(name, data)
@@ -96,7 +102,9 @@ def _read_ratings(name: str, data: Any) -> Table | None:
         numeric = [place for place in others if is_numeric(value_type(table.column(place).type))]
         chosen = numeric[_choose_column(name, [names[place] for place in numeric], bool(ids))]
     watch_columns(name, names, {names[place] for place in others if place != chosen})
-    return Table(Path(name), {**ids, name: table.column(chosen)}, names)
+    name_of = {role: names[place] for place, role in enumerate(roles) if role is not None}
+    columns = {**ids, name: table.column(chosen)}
+    return Table(Path(name), columns, names, name_of={**name_of, name: names[chosen]})
 
 
 def _read_ratings_by_user(name: str, data: Mapping[Any, Any]) -> Table:
@@ -141,7 +149,9 @@ def _match_by_ids(true: Table, predicted: Table, ids: list[str]) -> tuple[Array,
         duplicate = first_duplicate(key)
         if duplicate is not None:
             first = int(np.argmax(key == key[duplicate]))
-            raise table.error_at(duplicate, f"duplicate of row {first + 1}, by its ids")
+            raise table.error_at(
+                duplicate, f"duplicate of row {first + 1}, by its ids{_describe_unread_ids(table)}"
+            )
     row = positions(keys[0], keys[1])
     is_in_both = row >= 0
     n_without = int(np.count_nonzero(~is_in_both))
@@ -151,6 +161,20 @@ def _match_by_ids(true: Table, predicted: Table, ids: list[str]) -> tuple[Array,
         warn_input(PREDICTED, f"{n_without:,} of {row.size:,} ratings have no prediction: left out")
     ratings = true.finite_numbers(TRUE)[is_in_both]
     return ratings, predicted.finite_numbers(PREDICTED)[row[is_in_both]]
+
+
+def _describe_unread_ids(table: Table) -> str:
+    """Name the columns that were not read, one of which may hold the missing ids."""
+    missing = [role for role in (USER, ITEM) if role not in table.columns]
+    read = {table.name_of.get(role) for role in table.columns}
+    others = [name for name in table.names if name not in read]
+    if not (missing and others):
+        return ""
+    role = missing[0].removesuffix("_id")
+    return (
+        f"; not read: {format_names(others)}; if one holds the {role}s, give "
+        f"columns={{{role!r}: NAME}}"
+    )
 
 
 def _encode_both(true: Table, predicted: Table, name: str) -> tuple[Int, Int]:

@@ -31,7 +31,7 @@ ROLES: Mapping[str, Role] = {
         "id of the user, or of the query",
         (
             *("user", "userid", "uid", "useridx", "qid", "queryid", "customerid", "visitorid"),
-            *("reviewerid",),
+            *("reviewerid", "indexes", "query"),
         ),
     ),
     ITEM: Role(
@@ -39,13 +39,13 @@ ROLES: Mapping[str, Role] = {
         (
             *("item", "itemid", "iid", "itemidx", "movie", "movieid", "docid", "docno"),
             *("corpusid", "asin", "parentasin", "videoid", "articleid", "newsid", "trackid"),
-            *("songid", "productid", "businessid"),
+            *("songid", "productid", "businessid", "pid"),
         ),
     ),
     "rank": Role("place, 1 is best"),
     "score": Role(
         "score, higher is better",
-        ("prediction", "predictions", "pred", "est", "logit", "logits", "rating"),
+        ("prediction", "predictions", "pred", "preds", "est", "logit", "logits", "rating"),
     ),
     "label": Role(
         "1 of relevant items, 0 of others",
@@ -108,14 +108,20 @@ def find_roles(names: Sequence[str], roles: Sequence[str] = KNOWN_COLUMNS) -> li
         if role not in (USER, ITEM):  # several columns of ids are an error of their own
             positions = positions[:1]
         for position in positions:
-            if result[position] is None and not is_internal_docid(names[position], names):
+            if result[position] is None and not is_no_id(names[position], names):
                 result[position] = role
     return result
 
 
-def is_internal_docid(name: str, names: Sequence[str]) -> bool:
-    """Return whether a column is PyTerrier's docid, an internal number beside the id docno."""
-    return normalise_name(name) == "docid" and "docno" in map(normalise_name, names)
+def is_no_id(name: str, names: Sequence[str]) -> bool:
+    """Return whether a column is no id beside another one.
+
+    These are PyTerrier's docid, an internal number beside docno; and the text of a query, beside
+    its id.
+    """
+    ids_by_name = {"docid": {"docno"}, "query": {*ROLES[USER].aliases} - {"query"}}
+    ids = ids_by_name.get(normalise_name(name), set())
+    return not ids.isdisjoint(map(normalise_name, names))
 
 
 class _Assignment:

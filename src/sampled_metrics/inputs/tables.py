@@ -25,7 +25,12 @@ from scipy import sparse
 from sampled_metrics._base.array_types import Array, Bool, Codes, Float, Floats, Ids, Int
 from sampled_metrics._base.arrays import order_preserving_floats
 from sampled_metrics._base.columns import NO_LABEL, index_ids, is_no_item
-from sampled_metrics._base.conversion import is_arrow_table, rows_to_frame, to_numpy
+from sampled_metrics._base.conversion import (
+    is_arrow_table,
+    refuse_unconverted,
+    rows_to_frame,
+    to_numpy,
+)
 from sampled_metrics._base.errors import (
     InputError,
     format_names,
@@ -48,7 +53,7 @@ from sampled_metrics.inputs.roles import (
     VISIT,
     assigned_position,
     find_roles,
-    is_internal_docid,
+    is_no_id,
     normalise_name,
     record_names,
 )
@@ -68,6 +73,7 @@ _HEADER_BYTES = 1 << 16  # of a text file, in which comments and the header are
 _MAX_LINES = 100  # of a file without a header, which tell what it holds
 _COLUMN_NAMES = ("user_id", "item_id", "rating", "timestamp")
 _SEPARATORS = ("\t", ",", ";", None)  # None for blanks
+_YES = re.compile("yes|true|y|t|like", re.IGNORECASE)  # labels of relevant items
 _WHOLE_NUMBER = re.compile(r"[+-]?\d+")
 
 
@@ -90,6 +96,14 @@ QRELS = TrecFormat("qrels (qid iter docid rel)", (USER, "iter", ITEM, "relevance
 def is_text(dtype: pa.DataType) -> bool:
     """Return whether a type is text."""
     return pa.types.is_string(dtype) or pa.types.is_large_string(dtype)
+
+
+def is_bytes(dtype: pa.DataType) -> bool:
+    """Return whether a type is bytes, which may be encoded text."""
+    types = pa.types
+    return (
+        types.is_binary(dtype) or types.is_large_binary(dtype) or types.is_fixed_size_binary(dtype)
+    )
 
 
 def is_numeric(dtype: pa.DataType) -> bool:
@@ -407,6 +421,8 @@ class Table:
 
     def _encode(self, name: str) -> tuple[Codes, pa.Array]:
         column = self.complete_column(name, _ID_TYPES)
+        if is_bytes(column.type) and can_cast(column, pa.string()):
+            column = column.cast(pa.string())
         dtype = value_type(column.type)
         if pa.types.is_floating(dtype) or dtype == pa.uint64():
             column = pa.chunked_array([self.whole_numbers(name, expected=_ID_TYPES)])
@@ -461,7 +477,12 @@ class Table:
         column = self.columns[name]
         if column.null_count:
             row = int(np.argmax(column.is_null().to_numpy()))
-            raise self.error(name, row, "nothing", expected)
+            remedies = {
+                "score": "; drop rows without a score, dropna(subset=[{!r}])",
+                "label": "; if a missing label is 0, fillna({{{!r}: 0}})",
+            }
+            remedy = remedies.get(name, "").format(self.name_of.get(name, name))
+            raise self.error(name, row, "nothing", expected + remedy)
         return column
 
     def _numbers(self, name: str, expected: str) -> Int | Float:
@@ -474,6 +495,10 @@ class Table:
         if is_text(dtype):
             is_bad = np.isnan(values)
             is_bad |= pc.match_substring(column, "x", ignore_case=True)  # pandas reads 0x10 as 16
+            if name == "label" and is_bad.all():
+                yes = next(filter(_YES.fullmatch, column.unique().to_pylist()), "yes")
+                column_name = self.name_of.get(name, name)
+                expected += f"; give 1 and 0, {column_name} == {yes!r}"
             self.refuse(name, is_bad, column, expected)
         if values.dtype.kind in "biu" and values.max(initial=0) <= _LARGEST_INT64:
             return values.astype(np.int64, copy=False)
@@ -481,10 +506,11 @@ class Table:
 
     def _wrong_type(self, name: str, column: pa.ChunkedArray, expected: str) -> InputError:
         dtype = f"type {column.type}"
-        if pa.types.is_binary(column.type):
+        if is_bytes(column.type):
             dtype = "bytes, not UTF-8"
         if pa.types.is_nested(column.type):
-            expected += f"; give each element a row, DataFrame.explode({name!r})"
+            column_name = self.name_of.get(name, name)
+            expected += f"; give each element a row, DataFrame.explode({column_name!r})"
         return InputError(f"found {dtype}; expected {expected}", path=self.path, column=name)
 
 
@@ -498,8 +524,7 @@ def _warn_about_other_ids(
     for name in unknown:
         for role in roles & columns.keys():
             is_alias = normalise_name(name) in ROLES[role].aliases
-            is_internal = is_internal_docid(name, names)
-            if is_alias and not is_internal and assigned_position(names, role) is None:
+            if is_alias and not is_no_id(name, names) and assigned_position(names, role) is None:
                 warn_input(
                     str(path), f"{role} is read, and column {name} is not; which holds the ids?"
                 )
@@ -565,6 +590,7 @@ def as_table(
     """
     if isinstance(data, Table):
         return data
+    refuse_unconverted(data, name)
     data = rows_to_frame(data)
     if is_by_user(data):
         frame = _frame_by_user(data, name, value)
@@ -605,11 +631,27 @@ def _frame_by_user(data: Any, name: str, value: str) -> pd.DataFrame:
         frame = pd.DataFrame({USER: list(data.keys()), ITEM: lists}).explode(ITEM)
         if value == "score":
             frame["rank"] = frame.groupby(level=0).cumcount() + 1
+            _refuse_gaps(frame, name)
         frame = frame.dropna(subset=[ITEM])
         frame[ITEM] = frame[ITEM].to_list()
     if frame.empty:
         raise InputError(f"{name}: no items; expected items for each user")
     return frame
+
+
+def _refuse_gaps(frame: pd.DataFrame, name: str) -> None:
+    """Raise InputError for None or NaN before another item of a list; at its end they fill it."""
+    is_missing = frame[ITEM].isna()
+    if not is_missing.any():
+        return
+    last_item = frame["rank"].where(~is_missing).groupby(frame.index).transform("max")
+    is_gap = is_missing & (frame["rank"] < last_item)
+    if is_gap.any():
+        user, _, rank = frame.loc[is_gap.to_numpy()].iloc[0]
+        raise InputError(
+            f"{name}: the list of user {user} holds no item (None) at rank {rank}, before others; "
+            "drop such entries, or give each an id of its own that no item has, to keep its place"
+        )
 
 
 def _user_items(items: Any, name: str) -> Any:
@@ -620,6 +662,11 @@ def _user_items(items: Any, name: str) -> Any:
         raise InputError(
             f"{name}: found tuples; give pairs of item and score as dict(pairs), and codes of an "
             "item as one text"
+        )
+    if hasattr(items, "to_df"):  # an ItemList of LensKit
+        raise InputError(
+            f"{name}: found a dictionary of {type(items).__name__}; give pandas.concat({{user: "
+            f"items.to_df() for user, items in {name}.items()}}, names=['{USER}'])"
         )
     if not hasattr(items, "__dlpack__"):
         return items
@@ -667,9 +714,11 @@ def read_table(
     expected = f"expected {noun}: some of {', '.join(columns)}"
     if not table.columns and any(re.match(r"[+-]?\d", name) for name in table.names):
         # The names are values, which are not shown.
-        suggestion = ""
+        third = "score" if trec is RUN else "rating"
         if is_file:
-            suggestion = suggest_reading(path, "score" if trec is RUN else "rating")
+            suggestion = suggest_reading(path, third)
+        else:
+            suggestion = suggest_names_of_columns(name, table.names, third)
         raise InputError(f"no header that names the columns; {expected}{suggestion}", path=path)
     if not table.columns:
         raise InputError(f"found columns {format_names(table.names)}; {expected}", path=path)
@@ -690,14 +739,31 @@ def to_arrow_table(data: Any, path: Path, noun: str) -> pa.Table:
             named = [name for name in data.index.names if name is not None]
             if named and not set(named) & set(data.columns):
                 data = data.reset_index(named)
-            return pa.Table.from_pandas(data.rename(columns=str), preserve_index=False)
+            frame = data.rename(columns=str)
+            return _views_to_text(pa.Table.from_pandas(frame, preserve_index=False))
         if isinstance(data, Mapping):
             data = {name: to_numpy(column) for name, column in data.items()}
         return _views_to_text(pa.table(data))
     except MemoryError:
         raise
     except Exception as error:  # objects of other libraries raise errors of their own
-        raise _conversion_error(error, path) from error
+        raise _conversion_error(error, path, _describe_pairs_in_cells(data)) from error
+
+
+def _describe_pairs_in_cells(data: Any) -> str:
+    """Return the end of an error message: how to read lists of pairs in cells, as of Spark."""
+    if not isinstance(data, pd.DataFrame) or data.empty:
+        return ""
+    names = [str(name) for name in data.columns]
+    roles = dict(zip(find_roles(names), data.columns, strict=True))
+    for name, cell in data.iloc[0].items():
+        has_pairs = isinstance(cell, list) and cell and isinstance(cell[0], tuple)
+        if has_pairs and len(cell[0]) == 2 and USER in roles:
+            return (
+                f"; of pairs in cells give {{user: dict(map(tuple, pairs)) for user, pairs in "
+                f"zip(data[{roles[USER]!r}], data[{name!r}])}}"
+            )
+    return ""
 
 
 def _views_to_text(table: pa.Table) -> pa.Table:
@@ -718,16 +784,16 @@ def _views_to_text(table: pa.Table) -> pa.Table:
     return table
 
 
-def _conversion_error(error: Exception, path: Path) -> InputError:
+def _conversion_error(error: Exception, path: Path, remedy: str) -> InputError:
     """Make the error for data that pyarrow refuses; two sentences tell which column is mixed."""
     message = ". ".join(map(str, error.args))
     mixed = _MIXED_TYPES_MESSAGE.search(message)
     if mixed is None:
-        return InputError(f"not a table ({message})", path=path)
+        return InputError(f"not a table ({message}){remedy}", path=path)
     value, column = mixed.groups()
     return InputError(
         f"found {format_value(value.strip(chr(39)))} among others; expected all numbers, or all "
-        "text",
+        f"text{remedy}",
         path=path,
         column=column,
     )
@@ -876,11 +942,29 @@ def suggest_reading(path: Path, third: str = _COLUMN_NAMES[2]) -> str:
     return ""
 
 
+def suggest_names_of_columns(name: str, names: Sequence[str], third: str) -> str:
+    """Return the end of an error message about a table whose columns have no names.
+
+    They are numbered, as by read_csv(header=None). The text begins with a semicolon; it is empty if
+    columns have names, or if there is nothing to suggest.
+    """
+    width = len(names)
+    if list(names) != [str(place) for place in range(width)] or not 2 <= width <= 3:
+        return ""
+    new_names = [*_COLUMN_NAMES[:2], third][:width]
+    return (
+        f"; columns have no names: if they are {', '.join(new_names)}, give "
+        f"{name}.set_axis({new_names}, axis=1)"
+    )
+
+
 def _suggest_code(path: Path, third: str, separator: str | None, rows: list[list[str]]) -> str:
     widths = {len(row) for row in rows}
     are_numbers = all(_WHOLE_NUMBER.fullmatch(field) for row in rows for field in row)
     suggestion = ""
     if len(widths) == 1 and max(widths) <= len(_COLUMN_NAMES):
+        if max(widths) == 3 and third == "score" and _hold_ranks(rows):
+            third = "rank"  # as in runs of MS MARCO
         names = [*_COLUMN_NAMES[:2], third, _COLUMN_NAMES[3]][: max(widths)]
         sep = r"\s+" if separator is None else separator
         suggestion += (
@@ -893,3 +977,10 @@ def _suggest_code(path: Path, third: str, separator: str | None, rows: list[list
             f"map(str.split, pathlib.Path({str(path)!r}).read_text().splitlines())}}"
         )
     return suggestion
+
+
+def _hold_ranks(rows: list[list[str]]) -> bool:
+    """Return whether a third column is 1, 2, 3 and so on for each value of the first."""
+    frame = pd.DataFrame(rows)
+    places = frame.groupby(0, sort=False).cumcount() + 1
+    return frame[2].tolist() == places.astype(str).tolist()

@@ -135,7 +135,17 @@ def _f(levels: Levels, users: Ranks, measure: Measure) -> Float:
     return (1.0 + weight) * hits / denominator
 
 
-_HIT_ALIASES = ["hr", "hits", "hit-rate", "hitrate", "hit-ratio", "hitratio", "success", "accuracy"]
+_HIT_ALIASES = [
+    "h",
+    "hr",
+    "hits",
+    "hit-rate",
+    "hitrate",
+    "hit-ratio",
+    "hitratio",
+    "success",
+    "accuracy",
+]
 
 
 @register("hit", "HR", first_item_decides=True, aliases=_HIT_ALIASES)

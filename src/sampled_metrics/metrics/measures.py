@@ -541,17 +541,16 @@ def _is_misspelling(name: str, known_name: str) -> bool:
     if not is_word or name == known_name:  # the latter is unknown because its number is missing
         return False
     name, known_name = name.replace("-", ""), known_name.replace("-", "")
-    if abs(len(name) - len(known_name)) > 1:
+    n_more = len(known_name) - len(name)
+    if abs(n_more) > 1:  # before loops over a name that may be very long
         return False
-    if name == known_name:
-        return True
     places = range(len(name))
-    if known_name in {name[:i] + name[i + 1 : i + 2] + name[i] + name[i + 2 :] for i in places}:
+    swapped = {name[:i] + name[i + 1 : i + 2] + name[i] + name[i + 2 :] for i in places}
+    if known_name == name or known_name in swapped:
         return True
-    if len(name) < 4 or name[0] != known_name[0]:
-        return False
-    is_wrong = [a != b for a, b in zip(name, known_name, strict=False)]
-    if len(name) == len(known_name):
-        return sum(is_wrong) == 1
+    begins_alike = len(name) >= 4 and name[0] == known_name[0]
+    if n_more == 0:
+        n_wrong = sum(a != b for a, b in zip(name, known_name, strict=True))
+        return begins_alike and n_wrong == 1
     shorter, longer = sorted([name, known_name], key=len)
-    return shorter in {longer[:i] + longer[i + 1 :] for i in range(len(longer))}
+    return begins_alike and shorter in {longer[:i] + longer[i + 1 :] for i in range(len(longer))}

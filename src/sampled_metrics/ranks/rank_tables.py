@@ -5,18 +5,20 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
+import pyarrow as pa
 
 from sampled_metrics._base.array_types import Codes, Float, Int, RowSelection
 from sampled_metrics._base.arrays import first_duplicate, run_starts, select_rows
 from sampled_metrics._base.defaults import MAX_ITEMS
-from sampled_metrics._base.errors import InputError, warn_input
+from sampled_metrics._base.errors import InputError, format_names, warn_input
 from sampled_metrics._base.visits import users_and_visits
 from sampled_metrics.inputs.list_order import naming_user, refuse_lists, refuse_steps
 from sampled_metrics.inputs.roles import ITEM, USER, VISIT, normalise_name
-from sampled_metrics.inputs.tables import Table, arrow_to_numpy
+from sampled_metrics.inputs.tables import Table, arrow_to_numpy, value_type
 
 _SESSION_NAMES = ("session", "sessionid")
 COUNT_COLUMNS = ("n_candidates", "n_better", "n_tied")
+_MIN_COLUMNS_OF_ROWS = 3  # beside users; fewer are a misspelt table, not places or items
 RANK_RECORDS = f"rank records ({', '.join((USER, *COUNT_COLUMNS))})"
 
 
@@ -53,8 +55,8 @@ def _read_ranks(table: Table, n_items: int | None) -> tuple[Int, Int, Int]:
                 "places rank"
             )
         raise InputError(
-            f"found columns {', '.join(table.names)}; expected {', '.join(COUNT_COLUMNS)}, or "
-            "rank, or user_id, item_id and rank or score"
+            f"found columns {format_names(table.names)}; {describe_other_forms(table)}expected "
+            f"{', '.join(COUNT_COLUMNS)}, or rank, or user_id, item_id and rank or score"
         )
     largest: int | Int | None = n_items
     if "n_candidates" in table.columns:
@@ -68,6 +70,38 @@ def _read_ranks(table: Table, n_items: int | None) -> tuple[Int, Int, Int]:
         if "label" not in table.columns:
             refuse_lists(table, user, rank)
     return np.full_like(rank, largest), rank - 1, np.zeros_like(rank)
+
+
+def describe_other_forms(table: Table) -> str:
+    """Say how to read a table with a list in each cell, or a row of items or scores by user.
+
+    The text ends with a semicolon and a blank; it is empty for other tables.
+    """
+    for name, column in table.unknown_columns.items():
+        if not pa.types.is_nested(column.type):
+            continue
+        rows = f"data.explode({name!r}, ignore_index=True)"
+        if pa.types.is_struct(getattr(column.type, "value_type", None) or column.type):
+            rows = (
+                f"rows = {rows}, and each part a column, rows.join(pandas.json_normalize(rows.pop("
+                f"{name!r})))"
+            )
+        else:
+            rows += f".rename(columns={{{name!r}: {ITEM!r}}})"
+        return f"column {name} holds lists: give each element a row, in pandas {rows}; "
+    types = [value_type(column.type) for column in table.unknown_columns.values()]
+    if table.columns.keys() != {USER} or len(types) < _MIN_COLUMNS_OF_ROWS:
+        return ""
+    user = table.name_of[USER]
+    if all(map(pa.types.is_floating, types)):
+        return (
+            f"if these are scores of items, make the ids the index, data.set_index({user!r}) "
+            f"(of polars, data.to_pandas().set_index({user!r})); "
+        )
+    return (
+        f"if these are items, best first, Ranks.from_top_k(data.drop(columns={user!r}).to_numpy(), "
+        f"relevant, users=data[{user!r}]) takes them; "
+    )
 
 
 def _require_different_ranks(table: Table, user: Codes | Int, rank: Int) -> None:
