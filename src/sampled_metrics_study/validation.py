@@ -75,6 +75,11 @@ def _describe_error(error: ValidationError) -> str:
         message = cause.problem
     elif kind == "string_pattern_mismatch":
         message = f"{value!r} must be {_PATTERNS[first['ctx']['pattern']]}"
+    elif kind == "string_type" and isinstance(value, int | float):
+        message = (
+            f"found the number {value}; expected text: quote it in a file, or choose a name "
+            "that is no number for --config"
+        )
     elif kind not in ("missing", "value_error") and not isinstance(value, dict | list):
         message = f"{message}, not {value!r}"
     return ": ".join(filter(None, [".".join(place), message]))

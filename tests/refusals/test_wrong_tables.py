@@ -146,8 +146,8 @@ COUNTS = {"n_candidates": [5], "n_better": [0], "n_tied": [0]}
 @pytest.mark.parametrize(
     ("name", "content", "row", "column", "message"),
     [
-        ("r.csv", b"", "-", "-", "no text"),
-        ("r.csv", b"\x00\x01\x02", "-", "-", "no text"),
+        ("r.csv", b"", "-", "-", "empty"),
+        ("r.csv", b"\x00\x01\x02", "-", "-", "bytes of 0"),
         ("r.csv", b"rank\n\xff\n", "-", "rank", "found bytes"),
         ("r.csv.gz", b"rank\n1\n", "-", "-", "not ranks"),
         ("r.csv.gz", gzip.compress(b"rank\n5\n0\n", mtime=0), 2, "rank", "found 0"),

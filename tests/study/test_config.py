@@ -117,6 +117,7 @@ SETTINGS_OF_X = "recommenders.0.settings"
     [
         ("ranks", "both", "'trained' or 'reference'"),
         ("ranks", KeyError, "Field required"),
+        ("results", 202411, "a name that is no number"),  # --config results=2024_11
         ("colour", 1, "unknown key, with the value 1; known keys: ranks, results"),
         ("dataset", None, "valid dictionary"),
         ("dataset.url", "ftp://x", "'ftp://x' must be an address that begins with https://"),

@@ -12,6 +12,7 @@ import zipfile
 from decimal import Decimal
 
 import numpy as np
+import pandas as pd
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
@@ -361,6 +362,91 @@ def test_read_table_text(read_table, name, separator, content, pairs):
     assert published_pairs(events) == pairs
 
 
+# The events of users 1, 2 and 3 in forms that need settings: what the refusal names, the settings.
+EVENTS = [(1, 10), (2, 20), (3, 30)]
+FORMS = {
+    "names of MovieLens": (
+        "userId,movieId,rating,timestamp\n1,10,5,7\n2,20,5,8\n3,30,5,9\n",
+        "dataset.columns",
+        {"columns": {"user": "userId", "item": "movieId"}},
+    ),
+    "check-ins of Gowalla": (
+        "1\t2010-10-19T23:55:27Z\t30.2\t-97.7\t10\n"
+        "2\t2010-10-18T22:17:43Z\t30.2\t-97.7\t20\n"
+        "3\t2010-10-17T23:42:03Z\t30.2\t-97.7\t30\n",
+        "dataset.header",
+        {"header": ("user", "timestamp", "latitude", "longitude", "item")},
+    ),
+    "u.data": (
+        "1\t10\t5\t7\n2\t20\t5\t8\n3\t30\t5\t9\n",
+        "dataset.header",
+        {"header": ("user", "item", "rating", "timestamp")},
+    ),
+    "ratings.dat": (
+        "1::10::5::7\n2::20::5::8\n3::30::5::9\n",
+        "dataset.header",
+        {"separator": ":", "header": ("user", "a", "item", "b", "rating", "c", "timestamp")},
+    ),
+}
+
+
+@pytest.mark.parametrize(("text", "key", "settings"), FORMS.values(), ids=FORMS)
+def test_table_is_read_as_its_refusal_says(read_table, tmp_path, text, key, settings):
+    with pytest.raises(InputError, match=key):
+        read_table(text, "events.txt")
+    dataset = DatasetSettings(format="table", name="mine", **settings)
+    events = read_dataset(tmp_path / "events.txt", dataset)
+    assert published_pairs(events) == EVENTS
+    assert len(events.timestamp) == 3
+
+
+@pytest.mark.parametrize(
+    ("name", "key", "value"),
+    [
+        ("ml-100k", "header", ("user", "item", "rating", "timestamp")),
+        ("ml-25m", "columns", {"user": "userId", "item": "movieId"}),
+    ],
+)
+def test_unpacked_archive_is_read_as_its_refusal_says(tmp_path, name, key, value):
+    text = "userId,movieId,rating,timestamp\n" if key == "columns" else ""
+    separator = CATALOGUE[name].layout.separator
+    text += "".join(f"{u}{separator}{i}{separator}5{separator}7\n" for u, i in EVENTS)
+    path = tmp_path / "unpacked"
+    path.write_text(text)
+    flat = write_archive(tmp_path / "flat.zip", text.encode(), member="ratings")
+    for archive in (path, flat):
+        with pytest.raises(InputError, match=rf"format: table.*{key}"):
+            read_dataset(archive, DatasetSettings(name=name))
+    table = DatasetSettings(format="table", name="mine", **{key: value})
+    assert published_pairs(read_dataset(path, table)) == EVENTS
+
+
+@pytest.mark.parametrize("encoding", ["utf-16", "utf-16-be", "latin-1"])
+def test_text_in_other_encoding_is_read_once_it_is_utf8(read_table, encoding):
+    text = "user,item\nzo\xe9,1\nbob,2\n"
+    with pytest.raises(InputError, match="save it as UTF-8"):
+        read_table(text.encode(encoding))
+    assert published_pairs(read_table(text.encode("utf-8"))) == [("zo\xe9", 1), ("bob", 2)]
+
+
+def test_zip_archive_as_table_is_read_once_unpacked(tmp_path):
+    path = write_archive(tmp_path / "a.zip", b"user,item\n1,10\n", member="a.csv")
+    with pytest.raises(InputError, match="unpack"):
+        read_interactions(path)
+    with zipfile.ZipFile(path) as archive:
+        archive.extractall(tmp_path)
+    assert published_pairs(read_interactions(tmp_path / "a.csv")) == [(1, 10)]
+
+
+@pytest.mark.parametrize("name", ["a.csv", "a.parquet"])
+def test_header_beside_a_header_is_refused(tmp_path, name):
+    frame = pd.DataFrame({"user": [1], "item": [10]})
+    path = tmp_path / name
+    frame.to_csv(path, index=False) if name == "a.csv" else frame.to_parquet(path)
+    with pytest.raises(InputError, match="header"):
+        read_interactions(path, header=("user", "item"))
+
+
 class TestIds:
     def test_large_ids_stay_numbers(self, read_table):
         events = read_table(f"user,item\n{2**40},1\n7,1\n")
@@ -428,7 +514,7 @@ def test_errors_name_file_and_ids(read_table):
         (f"{MANY}1,2,good,4\n", (3, "rating"), "found good"),
         (f"{MANY}1,2,3,\n", (3, "timestamp"), "found nothing; expected numbers, or ISO 8601"),
         (f"{MANY}{'x' * 201},2,3,4\n", (3, "user"), "found 'xxx"),
-        (MANY.encode() + b"\xff,2,3,4\n", (None, None), "not a table of interactions"),
+        (MANY.encode() + b"\xff,2,3,4\n", (None, None), "not text in UTF-8"),
         ('user,item\n1,"2\n3,4\n', (None, None), "found a cell with a line break"),
         # a column that is not read
         ('user,item,title\n1,2,"x\n3,4,y"\n', (None, None), "found a cell with a line break"),

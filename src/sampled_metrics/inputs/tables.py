@@ -8,7 +8,7 @@ from __future__ import annotations
 import csv
 import io
 import re
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import islice, takewhile
 from pathlib import Path
@@ -72,9 +72,26 @@ _LARGEST_INT64 = 2**63 - 1
 _HEADER_BYTES = 1 << 16  # of a text file, in which comments and the header are
 _MAX_LINES = 100  # of a file without a header, which tell what it holds
 _COLUMN_NAMES = ("user_id", "item_id", "rating", "timestamp")
+# How files begin that are no plain text, what they are, and what to do.
+_SIGNATURES = (
+    (b"PK\x03\x04", "a zip archive; unpack it"),
+    (b"\xff\xfe", "text in UTF-16; save it as UTF-8"),
+    (b"\xfe\xff", "text in UTF-16; save it as UTF-8"),
+    (b"\x1f\x8b", "a file of gzip; end its name in .gz"),
+    (b"PAR1", "a parquet file; end its name in .parquet"),
+)
 _SEPARATORS = ("\t", ",", ";", None)  # None for blanks
 _YES = re.compile("yes|true|y|t|like", re.IGNORECASE)  # labels of relevant items
 _WHOLE_NUMBER = re.compile(r"[+-]?\d+")
+
+
+class HeaderError(InputError):
+    """A table has no column with a known name; `names` is what its header has."""
+
+    def __init__(self, problem: str, path: Path, names: Sequence[str], is_missing: bool) -> None:
+        super().__init__(problem, path=path)
+        self.names = names
+        self.is_missing = is_missing  # whether the first line is a row
 
 
 class TrecFormat(NamedTuple):
@@ -682,6 +699,7 @@ def read_table(
     trec: TrecFormat | None = None,
     ids: Sequence[str] = (USER, ITEM, VISIT),
     separator: str | None = None,
+    header: Sequence[str] = (),
     name: str = "data",
 ) -> Table:
     """Read a file, a table of any library that exports to Arrow, or a dictionary of columns.
@@ -701,30 +719,41 @@ def read_table(
         Columns that are read as text.
     separator
         Separator of a text file; by default it is recognised.
+    header
+        Names of the columns of a text file whose first line is a row.
     """
     if isinstance(data, Table):
         return data
     is_file = isinstance(data, str | Path)
     path = Path(str(data) if is_file else name)
     if is_file:
-        arrow_table = _read_file(path, noun, columns, trec=trec, ids=ids, separator=separator)
+        arrow_table = _read_file(
+            path, noun, columns, trec=trec, ids=ids, separator=separator, header=header
+        )
     else:
         arrow_table = to_arrow_table(rows_to_frame(data), path, noun)
     table = Table.from_arrow(path, arrow_table, columns)
     expected = f"expected {noun}: some of {', '.join(columns)}"
-    if not table.columns and any(re.match(r"[+-]?\d", name) for name in table.names):
+    if not table.columns and _has_numbers(table.names):
         # The names are values, which are not shown.
         third = "score" if trec is RUN else "rating"
         if is_file:
             suggestion = suggest_reading(path, third)
         else:
             suggestion = suggest_names_of_columns(name, table.names, third)
-        raise InputError(f"no header that names the columns; {expected}{suggestion}", path=path)
+        problem = f"no header that names the columns; {expected}{suggestion}"
+        raise HeaderError(problem, path, table.names, is_missing=True)
     if not table.columns:
-        raise InputError(f"found columns {format_names(table.names)}; {expected}", path=path)
+        problem = f"found columns {format_names(table.names)}; {expected}"
+        raise HeaderError(problem, path, table.names, is_missing=False)
     if not len(table):
         raise InputError(f"no rows; {expected}", path=path)
     return table
+
+
+def _has_numbers(cells: Iterable[str]) -> bool:
+    """Return whether some cell of a first line is a number, so that the line is a row."""
+    return any(re.match(r"[+-]?\d", cell) for cell in cells)
 
 
 def to_arrow_table(data: Any, path: Path, noun: str) -> pa.Table:
@@ -807,31 +836,45 @@ def _read_file(
     trec: TrecFormat | None,
     ids: Sequence[str],
     separator: str | None,
+    header: Sequence[str],
 ) -> pa.Table:
     """Read a parquet file or a text file."""
     with reading_as(path, noun):
         if path.exists() and not path.is_file():
-            raise InputError(f"is a folder, a pipe or a device; expected {noun}", path=path)
+            raise InputError(
+                f"is a folder, a pipe or a device; expected {noun} in one file", path=path
+            )
         if path.suffix.lower() in PARQUET_SUFFIXES:
+            if header:
+                raise InputError("header is for text files; parquet has names", path=path)
             return _views_to_text(parquet.read_table(path))
-        return _read_text(path, columns, trec=trec, ids=ids, separator=separator)
+        try:
+            return _read_text(
+                path, noun, columns, trec=trec, ids=ids, separator=separator, header=header
+            )
+        except (UnicodeDecodeError, pa.ArrowInvalid) as error:
+            if "utf" not in str(error).lower():
+                raise
+            raise InputError(
+                "not text in UTF-8; save it as UTF-8, such as by iconv -f LATIN1 -t UTF-8",
+                path=path,
+            ) from error
 
 
 def _read_text(
     path: Path,
+    noun: str,
     columns: Sequence[str],
     *,
     trec: TrecFormat | None,
     ids: Sequence[str],
     separator: str | None,
+    header: Sequence[str],
 ) -> pa.Table:
     """Read a text file; its first lines may be comments, which begin with # and a blank."""
     with pa.input_stream(str(path)) as stream:
         start = stream.read(_HEADER_BYTES).removeprefix(b"\xef\xbb\xbf")  # byte order mark
-    if b"\0" in start or not start.strip():
-        raise ValueError("no text")
-    if ".json" in path.suffixes and start.lstrip()[:1] in (b"{", b"["):
-        raise InputError("found JSON; give what json.load or pandas.read_json returns", path=path)
+    _refuse_other_content(start, path, noun)
     lines = start.splitlines()
     n_comments = len([*takewhile(re.compile(rb"#(\s|$)").match, lines)])
     first = next(filter(bytes.strip, lines[n_comments:]), b"").decode()
@@ -849,16 +892,45 @@ def _read_text(
     if separator is None:
         separator = next((sign for sign in "\t,;" if sign in first), ",")
     names = next(csv.reader([first], delimiter=separator))
+    if header:
+        if any(find_roles(names, columns)) and not _has_numbers(names):
+            raise InputError(
+                f"header is {format_names(header)}, but the first line is {format_names(names)}; "
+                "remove one of them",
+                path=path,
+            )
+        names = list(header)
     roles = find_roles(names, columns)
     text = pa.dictionary(pa.int32(), pa.string())
     types = {name: text for name, role in zip(names, roles, strict=True) if role in ids}
-    return _read_separated(path, separator, n_comments, types)
+    return _read_separated(path, separator, n_comments, types, header)
+
+
+def _refuse_other_content(start: bytes, path: Path, noun: str) -> None:
+    """Raise InputError if a file begins with anything but plain text."""
+    if not start.strip():
+        raise InputError(f"empty; expected {noun}", path=path)
+    for signature, content in _SIGNATURES:
+        if start.startswith(signature):
+            raise InputError(f"found {content}", path=path)
+    if b"\0" in start:
+        raise InputError("found bytes of 0; if it is text in UTF-16, save it as UTF-8", path=path)
+    if ".json" in path.suffixes and start.lstrip()[:1] in (b"{", b"["):
+        raise InputError(
+            "found JSON; pass what json.load or pandas.read_json returns, or convert it to CSV or "
+            "parquet",
+            path=path,
+        )
 
 
 def _read_separated(
-    path: Path, separator: str, n_comments: int, types: Mapping[str, pa.DataType]
+    path: Path,
+    separator: str,
+    n_comments: int,
+    types: Mapping[str, pa.DataType],
+    header: Sequence[str],
 ) -> pa.Table:
-    """Read a text file with a header and a separator; refuse cells with line breaks.
+    """Read a text file with a separator; refuse cells with line breaks.
 
     pyarrow joins the lines of such a cell, or fails with an error that names another cause. Without
     `newlines_in_values` it drops the rest of a block of the file in silence.
@@ -867,7 +939,7 @@ def _read_separated(
         with pa.input_stream(str(path)) as stream:
             table = pyarrow_csv.read_csv(
                 _end_with_line_break(stream),
-                pyarrow_csv.ReadOptions(skip_rows=n_comments),
+                pyarrow_csv.ReadOptions(skip_rows=n_comments, column_names=list(header)),
                 pyarrow_csv.ParseOptions(delimiter=separator, newlines_in_values=True),
                 pyarrow_csv.ConvertOptions(column_types=types, null_values=[""]),
             )

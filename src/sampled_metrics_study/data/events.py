@@ -6,6 +6,7 @@ Any rating is an interaction (section 6 of the paper); its value is only used by
 import re
 import zipfile
 import zlib
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, Self, TypeAlias
@@ -19,8 +20,11 @@ from numpy.typing import NDArray
 from sampled_metrics import InputError
 from sampled_metrics._base.array_types import Codes, Float, Int
 from sampled_metrics._base.arrays import select_rows
+from sampled_metrics._base.errors import format_names
+from sampled_metrics._base.text import join_names
 from sampled_metrics.inputs.roles import TYPE_SUFFIX
 from sampled_metrics.inputs.tables import (
+    HeaderError,
     Table,
     arrow_to_numpy,
     can_cast,
@@ -104,7 +108,7 @@ def read_dataset(path: Path, settings: DatasetSettings) -> Interactions:
     """Read the events of an archive or a table; no filter is applied."""
     if settings.published is not None:
         return read_ratings(path, settings.published)
-    return read_interactions(path, settings.columns, settings.separator)
+    return read_interactions(path, settings.columns, settings.separator, settings.header)
 
 
 def read_member(path: Path, dataset: MovieLens) -> bytes:
@@ -127,7 +131,11 @@ def read_member(path: Path, dataset: MovieLens) -> bytes:
                 )
             return archive.read(member)
     except _UNREADABLE as error:
-        raise InputError(f"not a readable {dataset.title} archive ({error})", path=path) from error
+        raise InputError(
+            f"not a readable {dataset.title} archive ({error}); if its files were unpacked or "
+            f"packed again, set dataset: {dataset.layout.as_table}",
+            path=path,
+        ) from error
 
 
 def read_ratings(path: Path, dataset: MovieLens = ML_1M) -> Interactions:
@@ -169,12 +177,16 @@ def _wrong_line(content: bytes, start: int, place: str, expected: str) -> InputE
 
 
 def read_interactions(
-    path: Path, columns: Columns | None = None, separator: str | None = None
+    path: Path,
+    columns: Columns | None = None,
+    separator: str | None = None,
+    header: Sequence[str] | None = None,
 ) -> Interactions:
     """Read the events of a table (CSV, TSV or parquet); no filter is applied.
 
     By default the columns are `user`, `item` and, if present, `rating` and `timestamp`. They are
-    separated by tabs if the first line has a tab, or else by commas.
+    separated by tabs if the first line has a tab, or else by commas. `header` has the names of the
+    columns of a text file whose first line is an event.
     """
     names = {}
     for role, name in columns or Columns():
@@ -182,8 +194,15 @@ def read_interactions(
             names[role] = TYPE_SUFFIX.sub("", name.strip())
     ids = [names["user"], names["item"]]
     noun = "a table of interactions"
-    table = read_table(path, noun, [*names.values()], ids=ids, separator=separator)
-    table.require(*ids, *(name for role, name in names.items() if name != role))
+    roles = [*names.values()]
+    required = [name for role, name in names.items() if role in ("user", "item") or name != role]
+    try:
+        table = read_table(path, noun, roles, ids=ids, separator=separator, header=header or ())
+    except HeaderError as error:
+        raise _columns_error(path, required, error.names, error.is_missing) from None
+    missing = [name for name in required if name not in table.columns]
+    if missing:
+        raise _columns_error(path, missing, table.names)
     rating = timestamp = None
     # Each column is freed once it is an array, so that long tables fit in memory.
     if names.get("rating") in table.columns:
@@ -199,6 +218,25 @@ def read_interactions(
         timestamp = read_times(table, names["timestamp"])
         del table.columns[names["timestamp"]]
     return Interactions(user, item, timestamp, rating, user_names, item_names, path)
+
+
+def _columns_error(
+    path: Path, missing: Sequence[str], found: Sequence[str], is_header_missing: bool = False
+) -> InputError:
+    """Make the error for a table that lacks columns, or a header."""
+    noun = "column" if len(missing) == 1 else "columns"
+    if is_header_missing:  # the names are values, which are not shown
+        return InputError(
+            f"no header; expected {noun} {join_names(missing)}; name all {len(found)} columns in "
+            "their order, such as dataset.header: [user, item, timestamp]",
+            path=path,
+        )
+    return InputError(
+        f"lacks {noun} {join_names(missing)}; found {format_names(found)}; set dataset.columns, "
+        "such as {user: NAME, item: NAME, timestamp: NAME}, or dataset.header if the first line is "
+        "an event",
+        path=path,
+    )
 
 
 def read_times(table: Table, name: str) -> Int | Float:

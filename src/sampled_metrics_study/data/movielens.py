@@ -40,6 +40,16 @@ class Layout:
         return f"{form}, whole numbers and a rating of {ratings}"
 
     @property
+    def as_table(self) -> str:
+        """Settings that read an unpacked ratings file as a table, for error messages."""
+        columns = "columns: {user: userId, item: movieId}"
+        if self.separator == "\t":
+            columns = "header: [user, item, rating, timestamp]"
+        if self.separator == "::":  # a separator of a table has one character
+            columns = "separator: ':', header: [user, a, item, b, rating, c, timestamp]"
+        return f"{{format: table, name: NAME, path: PATH, {columns}}}"
+
+    @property
     def pattern(self) -> str:
         """Regular expression of a whole file; its group matches all lines of events."""
         rating = "[1-5]"

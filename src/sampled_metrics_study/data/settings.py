@@ -96,6 +96,8 @@ class DatasetSettings(Settings):
     """Columns; null means the default names."""
     separator: Separator | None = None
     """Character between columns; null is a tab if the first line has one, or else a comma."""
+    header: Annotated[tuple[Column, ...], Field(strict=False, min_length=2)] | None = None
+    """Names of all columns of a text file without a header, in their order."""
     licence: str | None = None
     """Terms of the table, for the record."""
     citation: str | None = None
@@ -105,7 +107,7 @@ class DatasetSettings(Settings):
     def _check_format(self) -> Self:
         """Raise InputError for settings of the other format, or a name that does not fit it."""
         if self.is_movielens:
-            for key in ("path", "columns", "separator"):
+            for key in ("path", "columns", "separator", "header"):
                 if getattr(self, key) is not None:
                     raise InputError(f"{key} is set but format is movielens; set format: table")
             if self.name not in CATALOGUE:
