@@ -23,8 +23,13 @@ OF_RANKS = (
 
 
 def names_of_all_metrics():
-    """Yield every registered metric, at cut-off 10 and without a cut-off where possible."""
+    """Yield every registered metric, at cut-off 10 and without a cut-off where possible.
+
+    `compare` takes fractions only; for others see tests/metrics/test_formulas.py.
+    """
     for kind, metric in REGISTERED_METRICS.items():
+        if not metric.is_fraction:
+            continue
         name = f"{kind}2" if metric.has_beta else kind
         if metric.cutoff != "none":
             yield f"{name}@10"
