@@ -393,6 +393,22 @@ def test_copies_of_items_warn_and_their_removal_gives_the_right_number():
         assert "more than once" not in message
 
 
+def test_duplicate_ids_of_items_are_refused_by_position():
+    """Items x, y, x and one user, whose held-out item y is second of the two."""
+    vectors = pd.DataFrame([[3.0], [2.0], [3.0]], index=["x", "y", "x"])
+    scores = vectors.T
+    held_out = {0: ["y"]}
+    users = pd.DataFrame([[1.0]])
+    for data in (scores, (users, vectors)):
+        with pytest.raises(sm.InputError, match="duplicate id x, at positions 0 and 2"):
+            sm.evaluate(data, "rr", relevant=held_out)
+    for data in (
+        scores.loc[:, ~scores.columns.duplicated()],
+        (users, vectors[~vectors.index.duplicated()]),
+    ):
+        assert sm.evaluate(data, "rr", relevant=held_out)[0].value == 1 / 2
+
+
 @pytest.mark.parametrize(
     "scores",
     [

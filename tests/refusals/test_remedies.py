@@ -726,6 +726,17 @@ def test_lists_without_header_are_read_as_suggested(tmp_path):
     assert result.value == pytest.approx(mean_recall(HELD_BY_USER))
 
 
+def test_wide_lists_without_header_are_read_as_suggested(tmp_path):
+    path = tmp_path / "wide.csv"
+    rows = [[user, *items] for user, items in LISTS_BY_USER.items()]
+    path.write_text("\n".join(",".join(map(str, row)) for row in rows) + "\n")
+    with pytest.raises(sm.InputError, match="no header") as caught:
+        sm.evaluate(path, "recall@10", relevant=HELD_BY_USER)
+    lists = suggested_data(caught.value)["str.split"]
+    (result,) = sm.evaluate(lists, "recall@10", relevant=HELD_BY_USER)
+    assert result.value == pytest.approx(mean_recall(HELD_BY_USER))
+
+
 ROWS = RNG.normal([2.0] + 99 * [0], size=(200, 100))
 ROW_LABELS = np.tile([1] + 99 * [0], 200)
 

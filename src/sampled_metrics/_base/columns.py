@@ -110,8 +110,15 @@ def refuse_numbered_series(name: str, data: object, row_ids: Any) -> None:
 def require_unique(name: str, ids: Ids) -> None:
     """Raise InputError for the first row that repeats an id."""
     row = first_duplicate(ids)
-    if row is not None:
-        raise InputError(f"duplicate {name} {ids[row]}", row=row + 1)
+    if row is None:
+        return
+    if name in ("items", "item_ids"):  # of columns of scores, or of rows of vectors
+        first = int(np.argmax(ids == ids[row]))
+        raise InputError(
+            f"{name}: duplicate id {ids[row]}, at positions {first} and {row}, from 0; keep one "
+            "column of the scores, or one row of the item vectors, for each item"
+        )
+    raise InputError(f"duplicate {name} {ids[row]}", row=row + 1)
 
 
 def require_all(column: str, values: Float | Int, is_good: Bool, expected: str) -> None:

@@ -459,6 +459,8 @@ class Table:
             expected = "ids of 1 to 200 characters, without control characters or blanks at an end"
             if "\n" in text:
                 expected += "; is a quotation mark of the file not closed?"
+            elif not text:
+                expected += "; drop rows without an id"
             raise self.error(name, row, text and repr(text), expected)
         return codes, ids.cast(pa.string())
 
@@ -1043,10 +1045,13 @@ def _suggest_code(path: Path, third: str, separator: str | None, rows: list[list
             f"; if columns are {', '.join(names)}, give "
             f"pandas.read_csv({str(path)!r}, sep={sep!r}, names={names})"
         )
-    if separator is None and are_numbers and max(widths) > 2:
+    if are_numbers and max(widths) > (2 if separator is None else len(_COLUMN_NAMES)):
+        lines = f"pathlib.Path({str(path)!r}).read_text().splitlines()"
+        fields = f"(line.split({separator!r}) for line in {lines})"
+        if separator is None:
+            fields = f"map(str.split, {lines})"
         suggestion += (
-            "; if a line holds a user and items, give {user: items for user, *items in "
-            f"map(str.split, pathlib.Path({str(path)!r}).read_text().splitlines())}}"
+            f"; if a line holds a user and items, give {{user: items for user, *items in {fields}}}"
         )
     return suggestion
 

@@ -197,6 +197,7 @@ def copies_of_columns(some_rows: Floats) -> Iterator[tuple[str, str]]:
     if len(some_rows) < 2 or _ranks_alike(some_rows[0], some_rows[-1]):
         return
     columns = some_rows.T.astype(np.float64)
+    columns = columns[~np.isnan(columns).any(axis=1)]  # which are refused later
     n_copies = count_copies(columns, least_distinct=_LEAST_DISTINCT_SCORES)
     yield from _copies(n_copies, some_rows.shape[1], "columns of the scores")
 
