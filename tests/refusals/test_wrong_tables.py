@@ -195,8 +195,8 @@ DIAGONAL = [0, 1, 2]
         ({"x": SCORES}, DIAGONAL, None, "s", "-", "-", "expected scores"),
         ({"user_ids": DIAGONAL}, DIAGONAL, None, "s", "-", "-", "no scores"),
         ({"scores": SCORES, "seen": [1, 2]}, DIAGONAL, None, "s", "-", "-", "found an array seen"),
-        ({"scores": SCORES, "item_ids": [1, 2, 1, 3]}, DIAGONAL, None, "s", 3, "-",
-         "duplicate item"),
+        ({"scores": SCORES, "item_ids": [1, 2, 1, 3]}, DIAGONAL, None, "s", "-", "-",
+         "duplicate id 1, at positions 0 and 2"),
     ],
 )  # fmt: skip
 def test_wrong_matrix_is_refused(tmp_path, scores, relevant, seen, name, row, column, message):

@@ -169,6 +169,19 @@ def test_wrong_tables_are_refused(tmp_path, read, text, row, column, problem):
     assert caught.value.problem.startswith(problem)
 
 
+@pytest.mark.parametrize("first_line", ["", "who,what,points\n", "user,movie,points\n"])
+def test_scores_with_other_names_are_read_once_the_first_line_is_as_refused(tmp_path, first_line):
+    path = tmp_path / "s.csv"
+    rows = GOOD.removeprefix(HEAD)
+    path.write_text(first_line + rows)
+    with pytest.raises(
+        InputError, match=r"expected scores \(user_id, item_id, score\).*first line"
+    ):
+        rank_file(path, SMALL)
+    path.write_text("user_id,item_id,score\n" + rows)
+    assert rank_file(path, SMALL) == [[2, 1, 0], [2, 0, 0]]  # y of anna is below z, z of bert first
+
+
 MATRIX = {"scores": np.ones((2, 3)), "user_ids": PAIR, "item_ids": XYZ}
 ONE = np.arange(6).reshape(2, 3) == 3
 

@@ -16,12 +16,13 @@ from sampled_metrics import InputError, rank
 from sampled_metrics._base.array_types import Float, Ids, Int
 from sampled_metrics._base.arrays import first_duplicate
 from sampled_metrics._base.columns import id_column, require_unique
-from sampled_metrics._base.errors import reading
+from sampled_metrics._base.errors import format_names, reading
 from sampled_metrics._base.files import read_npz
+from sampled_metrics._base.text import join_names
 from sampled_metrics.inputs.counting import BLOCK_SIZE
 from sampled_metrics.inputs.products import ScoreFunction
 from sampled_metrics.inputs.roles import ITEM, USER
-from sampled_metrics.inputs.tables import positions, read_table
+from sampled_metrics.inputs.tables import HeaderError, Table, positions, read_table
 from sampled_metrics.ranks import Ranks
 from sampled_metrics.ranks.data import as_ranks
 from sampled_metrics.ranks.rank_tables import COUNT_COLUMNS, RANK_RECORDS, read_counts
@@ -148,8 +149,7 @@ def read_ranks(path: Path, split: Split) -> Ranks:
     users who are not evaluated may be missing. Candidates must be the items that a user has not
     seen in training, and `item_id` must be the held-out items.
     """
-    table = read_table(path, RANK_RECORDS)
-    table.require(USER, *COUNT_COLUMNS)
+    table = _read_external_table(path, RANK_RECORDS, (USER, *COUNT_COLUMNS), optional=(ITEM,))
     user = table.positions(USER, split.user_ids, f"one of the {split.user_ids.size:,} of the split")
     duplicate = first_duplicate(user)
     if duplicate is not None:
@@ -176,6 +176,26 @@ def read_ranks(path: Path, split: Split) -> Ranks:
         is_same = positions(ids, split.item_ids) == split.held_out[owner]
         refuse(ITEM, is_same, ids, split.held_out_ids)
     return Ranks(*(column[rows] for column in counts), users=split.evaluated_ids, is_checked=True)
+
+
+def _read_external_table(
+    path: Path, noun: str, columns: Sequence[str], optional: Sequence[str] = ()
+) -> Table:
+    """Read a table of another program, which must have some columns; a study cannot rename them."""
+    expected = f"expected {noun}; write these names in the first line of the file"
+    try:
+        table = read_table(path, noun, (*columns, *optional))
+    except HeaderError as error:
+        problem = "no header" if error.is_missing else f"found columns {format_names(error.names)}"
+        raise InputError(f"{problem}; {expected}", path=path) from None
+    missing = [name for name in columns if name not in table.columns]
+    if missing:
+        noun_of_columns = "column" if len(missing) == 1 else "columns"
+        problem = (
+            f"lacks {noun_of_columns} {join_names(missing)}; found {format_names(table.names)}"
+        )
+        raise InputError(f"{problem}; {expected}", path=path)
+    return table
 
 
 def read_scores(path: Path, split: Split) -> ScoreFunction:
@@ -233,8 +253,7 @@ def _read_score_matrix(path: Path, split: Split) -> ScoreFunction:
 
 def _read_score_table(path: Path, split: Split) -> ScoreFunction:
     """Read scores from a table; return a function of users, with -inf for pairs without a score."""
-    table = read_table(path, SCORES_DESCRIBED, (USER, ITEM, SCORE))
-    table.require(USER, ITEM, SCORE)
+    table = _read_external_table(path, SCORES_DESCRIBED, (USER, ITEM, SCORE))
     score = table.ordered_numbers(SCORE).astype(np.float64)
     pair = []
     # Each column is freed once it is an array, so that long tables fit in memory.
