@@ -52,8 +52,8 @@ from sampled_metrics.inputs.products import InnerProducts, ScoreFunction
 from sampled_metrics.inputs.roles import ITEM, USER, VISIT, find_roles
 from sampled_metrics.inputs.tables import ColumnNames, arrow_to_numpy, is_by_user, positions
 from sampled_metrics.inputs.warnings import (
-    copies_of_columns,
-    copies_of_vectors,
+    signs_of_equal_columns,
+    signs_of_equal_vectors,
     signs_of_sample_columns,
     warn_about_common_item,
     warn_about_different_ids,
@@ -323,7 +323,7 @@ def count_scores(
     warn_about_first_column(
         scores.first_columns, scores.item_ids, relevant=relevant_items, seen=seen_items
     )
-    warn_all(_copies_of_items(scores))
+    warn_all(_signs_of_copies(scores))
     for name, (ids, size) in ids_by_name.items():
         if ids is not None and len(ids) != size:
             raise InputError(f"{name} has shape {ids.shape}; expected {(size,)}")
@@ -345,12 +345,12 @@ def count_scores(
     return counts._replace(n_columns=n_items)
 
 
-def _copies_of_items(scores: ScoreSource) -> Iterator[tuple[str, str]]:
+def _signs_of_copies(scores: ScoreSource) -> Iterator[tuple[str, str]]:
     """Look for equal item vectors, or equal columns of a dense matrix, in main memory."""
     if isinstance(scores.rows, InnerProducts) and not scores.rows.keeps_library:
-        yield from copies_of_vectors(to_numpy(scores.rows.items))
+        yield from signs_of_equal_vectors(to_numpy(scores.rows.items))
     elif scores.some_rows is not None:
-        yield from copies_of_columns(scores.some_rows)
+        yield from signs_of_equal_columns(scores.some_rows)
 
 
 def _append_missing_ids(

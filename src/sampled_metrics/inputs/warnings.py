@@ -179,17 +179,17 @@ def warn_about_first_column(
         )
 
 
-def copies_of_vectors(vectors: Floats) -> Iterator[tuple[str, str]]:
-    """Yield a sign that items are among the candidates more than once, if vectors are equal.
+def signs_of_equal_vectors(vectors: Floats) -> Iterator[tuple[str, str]]:
+    """Look for equal item vectors, as of items that are among the candidates more than once.
 
     Vectors of equal numbers do not count: those of items without any event are often 0.
     """
     n_copies = count_copies(vectors, least_distinct=2)
-    yield from _copies(n_copies, len(vectors), "rows of the item vectors")
+    yield from _signs_of_copies(n_copies, len(vectors), "rows of the item vectors")
 
 
-def copies_of_columns(some_rows: Floats) -> Iterator[tuple[str, str]]:
-    """Yield the same sign if columns of scores are equal in some rows.
+def signs_of_equal_columns(some_rows: Floats) -> Iterator[tuple[str, str]]:
+    """Look for columns of scores that are equal in some rows.
 
     Few different scores may be equal by chance, and those of a model that ranks alike for all users
     are equal if, for example, items have as many events.
@@ -199,10 +199,10 @@ def copies_of_columns(some_rows: Floats) -> Iterator[tuple[str, str]]:
     columns = some_rows.T.astype(np.float64)
     columns = columns[~np.isnan(columns).any(axis=1)]  # which are refused later
     n_copies = count_copies(columns, least_distinct=_LEAST_DISTINCT_SCORES)
-    yield from _copies(n_copies, some_rows.shape[1], "columns of the scores")
+    yield from _signs_of_copies(n_copies, some_rows.shape[1], "columns of the scores")
 
 
-def _copies(n_copies: int, n_items: int, noun: str) -> Iterator[tuple[str, str]]:
+def _signs_of_copies(n_copies: int, n_items: int, noun: str) -> Iterator[tuple[str, str]]:
     if n_copies >= max(1.0, _LEAST_COPIES * n_items):
         yield (
             "data",
