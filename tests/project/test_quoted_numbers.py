@@ -287,3 +287,12 @@ def test_readme_quotes_values_of_the_chart():
     rounded = [f"{float(value):.1f}" for value in sampled]
     assert "against 100 random items {}, {} and {} %".format(*rounded) in words
     assert "over all items {}, {} and {} %".format(*exact) in words
+
+
+def test_guide_of_warnings_quotes_the_measured_rates():
+    page = text_of("docs/measured/warnings.md")
+    n_calls = re.search(r"(\d+) calls have data", page)[1]
+    n_alarmed = re.search(r"(\d+) of the calls without a mistake", page)[1]
+    assert f"of {n_calls} calls without a mistake, {n_alarmed} have a warning" in words_of(
+        "docs/warnings.md"
+    )
