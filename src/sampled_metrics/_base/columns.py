@@ -39,7 +39,9 @@ def is_no_item(ids: NDArray[Any]) -> Bool:
     >>> is_no_item(np.array([7, -1, -100, -2]))
     array([False,  True,  True, False])
     """
-    return np.isin(ids, NO_ITEM) if ids.dtype.kind in "iu" else np.zeros(ids.shape, bool)
+    if ids.dtype.kind not in "iuO":
+        return np.zeros(ids.shape, bool)
+    return np.logical_or.reduce([ids == number for number in NO_ITEM])
 
 
 def id_column(name: str, values: ArrayLike, rows: int) -> Ids:
