@@ -39,7 +39,7 @@ def is_no_item(ids: NDArray[Any]) -> Bool:
     >>> is_no_item(np.array([7, -1, -100, -2]))
     array([False,  True,  True, False])
     """
-    if ids.dtype.kind not in "iuO":
+    if ids.dtype.kind not in "iu":
         return np.zeros(ids.shape, bool)
     return np.logical_or.reduce([ids == number for number in NO_ITEM])
 

@@ -20,6 +20,7 @@ from sampled_metrics._base.arrays import (
     sorted_unique,
 )
 from sampled_metrics._base.columns import (
+    NO_ITEM,
     NO_ITEM_NAMES,
     index_ids,
     is_no_item,
@@ -283,6 +284,8 @@ def _find_items(items: Array) -> Bool:
     if items.dtype.kind == "O" and any(np.ndim(item) for item in items.flat):
         raise InputError("ids hold arrays; expected whole numbers or text, users x K")
     is_item = ~is_no_item(items) & (items != None)  # noqa: E711 - elementwise
+    if items.dtype.kind == "O":  # numbers beside None
+        is_item &= ~np.isin(items, NO_ITEM)
     is_behind_end = ~is_item[:, :-1] & is_item[:, 1:]
     if is_behind_end.any():
         row = int(np.argmax(is_behind_end.any(axis=1)))
