@@ -8,6 +8,7 @@ import json
 import math
 import re
 import shutil
+from dataclasses import fields
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
@@ -19,6 +20,7 @@ from sampled_metrics.ranks.data import as_ranks
 from sampled_metrics_study import figures
 from sampled_metrics_study.claims.starts import spread_table
 from sampled_metrics_study.config import Study, departures
+from sampled_metrics_study.data.archive import Source
 from tests.conftest import ROOT, run_script
 
 REFERENCE = ROOT / "results/reference"
@@ -193,6 +195,15 @@ def test_reference_provenance_has_identity():
         stored["ranks"],
         stored["seeds"],
     )
+
+
+@pytest.mark.parametrize(
+    "path", sorted(REFERENCE.rglob("provenance.json")), ids=lambda path: path.parent.name
+)
+def test_reference_provenance_says_of_data_what_runs_say(path):
+    stored = json.loads(path.read_text())
+    assert set(stored["source"]) <= {field.name for field in fields(Source)}
+    assert stored["split"]["read"] == stored["split"]["expected"]  # counts of the file
 
 
 if __name__ == "__main__":
