@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 
 from sampled_metrics._base.errors import InputError
+from sampled_metrics._base.units import Units
 from sampled_metrics.evaluation.compare import compare
 from sampled_metrics.evaluation.pairing import pair_users
 from sampled_metrics.intervals.groups import common_users
@@ -67,12 +68,13 @@ def named(*evaluations):
     [
         (["x", "y", "z"], ["z", "q", "x"], [[0, 2], [2, 0]]),
         ([7, 8], ["8", "007"], [[1], [0]]),
-        (np.array(["8", "9"], dtype=object), np.array([9]), [[1], [0]]),
+        (["8", "9"], [9], [[1], [0]]),
         *((a, b, None) for a, b in ((None, [1]), ([1], None), (None, None), ([1], [2]))),
     ],
 )
 def test_common_users(a, b, rows):
-    positions = common_users(a, b)
+    units = (None if ids is None else Units(np.array(ids)) for ids in (a, b))
+    positions = common_users(*units)
     assert (positions and [each.tolist() for each in positions]) == rows
 
 

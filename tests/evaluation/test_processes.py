@@ -203,7 +203,7 @@ def test_concatenate_keeps_grades():
             ],
             "ids of",
         ),
-        ([sm.Ranks([9], [0], [0], users=[1])] * 2, "duplicate user_id 1"),
+        ([sm.Ranks([9], [0], [0], users=[1])] * 2, "duplicate users 1"),
     ],
 )
 def test_concatenate_different_ranks_is_refused(parts, words):

@@ -19,8 +19,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from sampled_metrics._base.arrow import positions
 from sampled_metrics._base.errors import InputError
-from sampled_metrics.inputs.tables import positions
 from sampled_metrics_study.data.events import (
     read_dataset,
     read_interactions,

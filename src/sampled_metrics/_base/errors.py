@@ -17,7 +17,6 @@ from pathlib import Path
 from typing import NamedTuple
 
 NO_MEMORY = "not enough memory"
-VISIT_SEPARATOR = "\x1f"  # between user id and visit id; no id holds a control character
 _MAX_VALUE_LENGTH = 80  # characters of a value in a message
 _MAX_MESSAGE_LENGTH = 2000
 _MAX_NAMES_LENGTH = 200
@@ -142,7 +141,7 @@ def adapt_to_caller(text: str) -> str:
 
 def one_line(text: str) -> str:
     """Replace line breaks by blanks, and other characters that cannot be printed by escapes."""
-    line = re.sub(r"\s*[\r\n]\s*", " ", text.replace(VISIT_SEPARATOR, ", visit "))
+    line = re.sub(r"\s*[\r\n]\s*", " ", text)
     return "".join(c if c.isprintable() else repr(c)[1:-1] for c in line)
 
 

@@ -20,6 +20,7 @@ from sampled_metrics._base.arrays import MAX_EXACT_INTEGER, blocks
 from sampled_metrics._base.conversion import numeric_array
 from sampled_metrics._base.errors import InputError, reading
 from sampled_metrics._base.sparse import canonical_csr, indicator_matrix
+from sampled_metrics._base.units import Units
 from sampled_metrics.inputs.items import (
     BY_USER_REMEDY,
     RELEVANT,
@@ -170,7 +171,7 @@ def _data_from_tables(tables: dict[str, Any], items: ItemsByUser | None) -> Eval
         item_ids=catalogue.item_ids,
     )
     for table in listed:
-        candidates = items_by_id(table, CANDIDATES).restrict_to(data.user_ids, data.item_ids)
+        candidates = items_by_id(table, CANDIDATES).restrict_to(Units(data.user_ids), data.item_ids)
         data = data.with_candidates(candidates.matrix())
     return data
 

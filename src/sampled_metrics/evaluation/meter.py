@@ -12,12 +12,10 @@ import pandas as pd
 from numpy.typing import ArrayLike
 
 from sampled_metrics._base.arguments import ALL_CORES, check_arguments
-from sampled_metrics._base.array_types import Ids, Int
+from sampled_metrics._base.array_types import Int
 from sampled_metrics._base.arrays import (
     concatenate_ranges,
-    first_duplicate,
     run_starts,
-    select_rows,
 )
 from sampled_metrics._base.columns import column_ids, index_ids, integer_array, require_all
 from sampled_metrics._base.conversion import (
@@ -28,7 +26,7 @@ from sampled_metrics._base.conversion import (
 )
 from sampled_metrics._base.defaults import DEFAULT_CONFIDENCE, DEFAULT_METRICS, Names
 from sampled_metrics._base.errors import InputError, note_meaning, warn_all, warn_input
-from sampled_metrics._base.visits import row_unit_ids, unit_kind, users_and_visits
+from sampled_metrics._base.units import Units
 from sampled_metrics.evaluation.correct import Corrected, correct
 from sampled_metrics.evaluation.evaluate import Evaluated, evaluate
 from sampled_metrics.evaluation.results import Results, keep_warnings
@@ -50,10 +48,10 @@ _METER_OPTIONS = ("n_items", "n_negatives", "sampling", "missing", "ties", "seed
 
 
 class _Batch(NamedTuple):
-    """Counts of some rows, and the ids of their users or visits, if they are given."""
+    """Counts of some rows, and their users or visits, if ids are given."""
 
     counts: RowCounts
-    users: Ids | None
+    units: Units | None
     n_negatives: int | None  # None for full rankings
     column: Int | None = None  # of each held-out item in scores of all items; None for ranks
     n_columns: int = 0  # of scores of all items
@@ -175,12 +173,14 @@ class RankMeter:
                 row_ids = index_ids(scores)
             columns = positive_by_row(positive, row_ids)
             batch = self._count_scores(scores, to_numpy(columns))
-        ids = row_unit_ids(to_numpy(users), to_numpy(visits), batch.n_rows)
+        units = Units.of_rows(to_numpy(users), to_numpy(visits), batch.n_rows)
         is_kept = batch.counts.has_target
         self._n_dropped += int(np.count_nonzero(~is_kept))
         if is_kept.any():
             kept = batch.counts.with_target()
-            self._add(batch._replace(counts=kept, users=select_rows(ids, is_kept)), "batches")
+            if units is not None:
+                units = units.take(is_kept)
+            self._add(batch._replace(counts=kept, units=units), "batches")
 
     def merge(self, *others: Self) -> Self:
         """Add the rows of other meters, such as those of other processes, and return this meter.
@@ -237,7 +237,7 @@ class RankMeter:
                     f"found {_describe_kind(batch.n_negatives)}, but "
                     f"{_describe_kind(first.n_negatives)} in earlier {source}{remedy}"
                 )
-            if unit_kind(batch.users) != unit_kind(first.users):
+            if _kind(batch.units) != _kind(first.units):
                 raise InputError(
                     f"some {source} have users, or visits, and others have none or ids of another "
                     "type; give ids of one type with all or none"
@@ -248,21 +248,21 @@ class RankMeter:
         """Return the ranks of all batches, which are also data for `compare` and `report`."""
         if not self._batches:
             raise InputError("no ranks yet; call update with a batch first")
-        counts, users = _concatenate(self._batches)
+        counts, units = _concatenate(self._batches)
         n = counts.candidates
         n_negatives = self._batches[0].n_negatives
         if n_negatives is None:
             n_columns = min(batch.n_columns for batch in self._batches)
             if n_columns:
                 self._warn_about_columns(n, n_columns)
-            user_ids, visits = (None, None) if users is None else users_and_visits(users)
-            _require_single_rows(users)
+            users, visits = (None, None) if units is None else units.users_and_visits()
+            _require_single_rows(units)
             full = Ranks(
                 n,
                 counts.better,
                 counts.tied,
                 n_found=None if (counts.n_found == 1).all() else counts.n_found,
-                users=user_ids,
+                users=users,
                 visits=visits,
                 n_columns=n_columns,
                 n_missing=int(np.count_nonzero(counts.lost)),
@@ -270,7 +270,7 @@ class RankMeter:
             warn_all(signs_in_ranks(full))
             return full
         sampled = SampledRanks.from_counts(
-            SampledCounts.from_rows(counts, users),
+            SampledCounts.from_rows(counts, units),
             n_items=self.n_items,
             n_negatives=self.n_negatives,
             sampling=self.sampling,
@@ -373,12 +373,17 @@ class RankMeter:
         return _Batch(counts, None, m)
 
 
-def _require_single_rows(ids: Ids | None) -> None:
+def _kind(units: Units | None) -> str:
+    return "none" if units is None else units.kind
+
+
+def _require_single_rows(units: Units | None) -> None:
     """Raise InputError for a user, or a visit, that has several rows."""
-    again = None if ids is None else first_duplicate(ids)
-    if ids is not None and again is not None:
+    again = None if units is None else units.first_duplicate()
+    if units is not None and again is not None:
         raise InputError(
-            f"duplicate users {ids[again]}; if users have several visits, give ids by visits=",
+            f"duplicate users {units.name(again)}; if users have several visits, give ids by "
+            "visits=",
             row=again + 1,
         )
 
@@ -390,30 +395,33 @@ def _is_empty(batch: Any) -> bool:
     return tuple(getattr(batch, "shape", ()))[:1] == (0,)
 
 
-def _concatenate(batches: list[_Batch]) -> tuple[RowCounts, Any]:
-    """Return the rows of all batches, and their users.
+def _concatenate(batches: list[_Batch]) -> tuple[RowCounts, Units | None]:
+    """Return the rows of all batches, and their users or visits.
 
     Rows of several meters are sorted by user. A user of several meters is taken from the first of
     them, and needs the same ranks in the others.
     """
     counts = RowCounts(*map(np.concatenate, zip(*(batch.counts for batch in batches), strict=True)))
-    if batches[0].users is None:
+    batches_of_units = [batch.units for batch in batches if batch.units is not None]
+    if not batches_of_units:
         return counts, None
-    users: Any = np.concatenate([batch.users for batch in batches])
+    units = Units.concatenate(batches_of_units)
     meters = [batch.meter for batch in batches]
     if len(set(meters)) == 1:
-        return counts, users
+        return counts, units
     meter = pd.Series(np.repeat(meters, [batch.n_rows for batch in batches]))
-    is_again = meter > meter.groupby(users).transform("min")
+    is_again = meter > meter.groupby(units.codes).transform("min")
     first = run_starts(counts.n_found)
     better = np.add.reduceat(counts.better, first)
     tied = np.add.reduceat(counts.tied, first)
     columns = counts._replace(better=better, tied=tied)._asdict()
-    differs = is_again & ~pd.DataFrame({"user": users, **columns}).duplicated()
+    differs = is_again & ~pd.DataFrame({"user": units.codes, **columns}).duplicated()
     if differs.any():
-        raise InputError(f"user {users[differs.argmax()]} has different ranks in two meters")
+        raise InputError(
+            f"user {units.name(int(differs.argmax()))} has different ranks in two meters"
+        )
     first_rows = np.flatnonzero(~is_again)
-    rows = first_rows[np.argsort(users[first_rows], kind="stable")]
+    rows = first_rows[np.argsort(units.ascending()[1][first_rows], kind="stable")]
     n_found = counts.n_found[rows]
     items = concatenate_ranges(first[rows], n_found)
     merged = RowCounts(
@@ -423,7 +431,7 @@ def _concatenate(batches: list[_Batch]) -> tuple[RowCounts, Any]:
         n_found=n_found,
         lost=counts.lost[rows],
     )
-    return merged, users[rows]
+    return merged, units.take(rows)
 
 
 def _distributed() -> Any:

@@ -9,6 +9,7 @@ import numpy as np
 
 from sampled_metrics._base.array_types import Int
 from sampled_metrics._base.errors import InputError, format_value, reading, warn_input
+from sampled_metrics._base.units import Units
 from sampled_metrics.inputs.items import RELEVANT, SEEN, has_seen_items, read_item_table
 from sampled_metrics.inputs.tables import Table, as_table, ranks_by_user
 from sampled_metrics.intervals.groups import common_users
@@ -142,11 +143,11 @@ def pair_users(evaluations: Mapping[str, Evaluation]) -> Paired[Evaluation]:
             with_ids[name] = replace(ranks, users=np.arange(len(ranks)))
     common: CommonRows = {}
     for a, b in combinations(with_ids, 2):
-        ids_a, ids_b = (_unit_ids(with_ids[name]) for name in (a, b))
-        rows = common[a, b] = common_users(ids_a, ids_b)
+        units_a, units_b = (_units(with_ids[name]) for name in (a, b))
+        rows = common[a, b] = common_users(units_a, units_b)
         if rows is not None and not by_row:
-            n_only_a = ids_a.size - rows[0].size
-            n_only_b = ids_b.size - rows[0].size
+            n_only_a = len(units_a) - rows[0].size
+            n_only_b = len(units_b) - rows[0].size
             if n_only_a or n_only_b:
                 notes.append(
                     f"{a}, {b}: {n_only_a:,} users of {a} and {n_only_b:,} of {b} are left out."
@@ -177,11 +178,10 @@ def _require_same_size(evaluations: Mapping[str, Ranks | SampledRanks]) -> None:
         )
 
 
-def _unit_ids(ranks: Ranks | SampledRanks) -> Any:
-    """Return each id of a user once, or of a visit if users have several."""
-    if isinstance(ranks, SampledRanks):
-        return ranks.different_units()[0]
-    return ranks.unit_ids
+def _units(ranks: Ranks | SampledRanks) -> Units:
+    """Return each user once, or each visit if users have several."""
+    units = ranks.different_units()[0] if isinstance(ranks, SampledRanks) else ranks.units
+    return Units(np.arange(len(ranks))) if units is None else units
 
 
 def warn_about_pairs(paired: Paired[Evaluation]) -> None:
@@ -197,7 +197,7 @@ def warn_about_pairs(paired: Paired[Evaluation]) -> None:
         if is_same and min(len(ranks_a), len(ranks_b)) >= _FEWEST_USERS:
             warn_input("data", f"{a} and {b} have the same ranks: is one of them given twice?")
         n_common = 0 if rows is None else rows[0].size
-        n_smaller = min(_unit_ids(ranks_a).size, _unit_ids(ranks_b).size)
+        n_smaller = min(len(_units(ranks_a)), len(_units(ranks_b)))
         if 2 * n_common < n_smaller:
             warn_input(
                 "data",
@@ -223,7 +223,7 @@ def _warn_about_candidates(
         n_different = int(np.count_nonzero(differs))
         if n_different and 10 * n_different >= differs.size:
             first = int(np.argmax(differs))
-            user = _unit_ids(pair[0])[rows[0][first]]
+            user = _units(pair[0]).name(rows[0][first])
             warn_input(
                 "data",
                 f"{n_different:,} of {differs.size:,} users have different numbers of candidates "

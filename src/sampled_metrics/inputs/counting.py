@@ -13,13 +13,14 @@ from typing import Any, NamedTuple, TypeAlias
 import numpy as np
 
 from sampled_metrics._base.arguments import ALL_CORES, n_threads
-from sampled_metrics._base.array_types import Array, Bool, Float, Floats, Ids, Int
+from sampled_metrics._base.array_types import Array, Bool, Float, Floats, Int
 from sampled_metrics._base.arrays import blocks, concatenate_ranges, pair_codes, sorted_unique
 from sampled_metrics._base.columns import require_all
 from sampled_metrics._base.conversion import keeps_own_library, to_array, to_numpy
 from sampled_metrics._base.errors import InputError
 from sampled_metrics._base.progress import progress_bar
 from sampled_metrics._base.threads import map_in_threads, one_thread
+from sampled_metrics._base.units import Units
 from sampled_metrics.inputs.comparisons import (
     Positions,
     count_above,
@@ -55,7 +56,7 @@ class RankCounts(NamedTuple):
     n_relevant: Int | None = None
     depth: Int | None = None
     relevance: Float | None = None
-    users: Ids | None = None
+    units: Units | None = None
     n_rows: int = 0
     n_columns: int = 0
     n_missing: int = 0
@@ -89,7 +90,7 @@ def rank_items(
     *,
     shape: Size | None = None,
     missing: str = "refuse",
-    users: Ids | None = None,
+    units: Units | None = None,
     items: Array | None = None,
     up_to: int | None = None,
     early: EarlyStop | None = None,
@@ -111,7 +112,7 @@ def rank_items(
     missing
         With "last", relevant items without a score, or with -inf, rank below all candidates; with
         "refuse" they are an error.
-    users, items
+    units, items
         Ids of rows and columns, for results and errors.
     up_to
         Length of a list: items with as many better candidates, or more, are not in it.
@@ -126,8 +127,8 @@ def rank_items(
         seen = Items(np.zeros(1, np.int64), no_item, relevant.n_items, name=SEEN)
     seen = seen.append_users(n_users - seen.n_users)
     n_rows = 0
-    if users is None:
-        users = np.arange(n_users)
+    if units is None:
+        units = Units(np.arange(n_users))
         n_rows = n_users
     rows = np.flatnonzero(relevant.sizes)
     with progress_bar(rows.size, "users", progress) as update:
@@ -136,7 +137,7 @@ def rank_items(
             shape=shape or (n_users, relevant.n_items),
             relevant=relevant,
             seen=seen,
-            user_ids=users,
+            units=units,
             item_ids=items,
             block_size=block_size,
             threads=n_threads(n_jobs),
@@ -183,7 +184,7 @@ class _Counter:
         shape: Size,
         relevant: Items,
         seen: Items,
-        user_ids: Ids,
+        units: Units,
         item_ids: Array | None,
         block_size: int,
         threads: int,
@@ -193,7 +194,7 @@ class _Counter:
         self.n_rows, self.n_columns = shape
         self.relevant = relevant
         self.seen = seen
-        self.user_ids = user_ids
+        self.units = units
         self.item_ids = item_ids
         self.block_size = block_size
         self.threads = threads
@@ -280,7 +281,7 @@ class _Counter:
         RankCounts
             Its `depth` is the depth of the user if it cuts off an item, and else `n_candidates`,
             because the ranking is then known as a whole. One held-out item per user, counted in
-            full, needs `n_candidates`, `n_better`, `n_tied` and `users` only.
+            full, needs `n_candidates`, `n_better`, `n_tied` and `units` only.
         """
         relevant = self.relevant
         sizes = self.sizes[users]
@@ -297,7 +298,7 @@ class _Counter:
             self.n_candidates[users] + n_missing,
             n_better,
             n_tied,
-            users=self.user_ids[users],
+            units=self.units.take(users),
             n_missing=int(np.count_nonzero(n_missing)),
         )
         # Items of this name are one per user, so there is nothing to sort; and in full rankings
@@ -427,4 +428,4 @@ class _Counter:
 
     def _ids(self, user: int, item: int) -> tuple[Any, Any]:
         """Return the ids of a user and an item, or the item's number without ids."""
-        return self.user_ids[user], item if self.item_ids is None else self.item_ids[item]
+        return self.units.name(user), item if self.item_ids is None else self.item_ids[item]

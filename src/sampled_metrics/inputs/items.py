@@ -28,6 +28,15 @@ from sampled_metrics._base.arrays import (
     select_rows,
     sorted_unique,
 )
+from sampled_metrics._base.arrow import (
+    Values,
+    arrow_to_numpy,
+    decode_categories,
+    encode,
+    is_numeric,
+    is_text,
+    positions,
+)
 from sampled_metrics._base.columns import (
     NO_ITEM_NAMES,
     NO_LABEL,
@@ -51,21 +60,14 @@ from sampled_metrics._base.errors import (
 )
 from sampled_metrics._base.files import read_npy, reading_as
 from sampled_metrics._base.sparse import canonical_csr
-from sampled_metrics._base.visits import are_visit_ids, split_ids, users_and_visits
+from sampled_metrics._base.units import Units
 from sampled_metrics.inputs.roles import ITEM, USER, VISIT
 from sampled_metrics.inputs.tables import (
     QRELS,
     ColumnNames,
     Table,
-    Values,
-    arrow_to_numpy,
     as_table,
-    decode_categories,
-    encode,
     is_by_user,
-    is_numeric,
-    is_text,
-    positions,
     suggest_names_of_columns,
     suggest_reading,
     to_arrow_table,
@@ -105,20 +107,22 @@ class Items(NamedTuple):
         int64, shapes (users + 1,) and (pairs,).
     n_items
         Number of all items, also of those that no user has.
-    user_ids, item_ids
-        Ids of the numbers, arrays of pyarrow; None for rows and columns of a matrix.
+    ids
+        Users of the numbers, or visits of users; None for rows of a matrix.
+    item_ids
+        Ids of the numbers of items, an array of pyarrow; None for columns of a matrix.
     relevance
         Grade of each item, above 0, shape (pairs,); None without grades.
     name
         What errors call the items: `held-out` if each user has one, `relevant` or `seen`.
     n_rows
-        Number of rows of data given by position, which `user_ids` then number; 0 for other data.
+        Number of rows of data given by position, which `units` then number; 0 for other data.
     """
 
     start: Int
     item: Int
     n_items: int
-    user_ids: Any = None
+    ids: Units | None = None
     item_ids: Any = None
     relevance: Float | None = None
     name: str = RELEVANT
@@ -150,6 +154,18 @@ class Items(NamedTuple):
         return self._replace(start=np.append(self.start, np.full(n_users, self.start[-1])))
 
     @property
+    def units(self) -> Units:
+        """Users, or visits of users, of items that have ids."""
+        if self.ids is None:
+            raise ValueError("items have no ids of users")
+        return self.ids
+
+    @property
+    def user_ids(self) -> pa.Array:
+        """Ids of users."""
+        return self.units.users
+
+    @property
     def n_users(self) -> int:
         """Number of users, also of those without items."""
         return self.start.size - 1
@@ -176,33 +192,32 @@ class Items(NamedTuple):
         codes = pair_codes(self.user, self.item, width)
         return (user >= 0) & (item >= 0) & np.isin(pair_codes(user, item, width), codes)
 
-    def restrict_to(self, user_ids: Values, item_ids: Values) -> Items:
-        """Return the pairs whose ids are both in given columns, numbered by their positions."""
-        user = positions(self.user_ids, user_ids)[self.user]
+    def restrict_to(self, units: Units, item_ids: Values) -> Items:
+        """Return the pairs of given users, or visits, and items, numbered by their positions."""
+        user = self.units.positions_in(units)[self.user]
         item = positions(self.item_ids, item_ids)[self.item]
         is_known = (user >= 0) & (item >= 0)
         return Items.from_pairs(
             user[is_known],
             item[is_known],
-            len(user_ids),
+            len(units),
             len(item_ids),
             select_rows(self.relevance, is_known),
-            user_ids=user_ids,
+            ids=units,
             item_ids=item_ids,
             name=self.name,
         )
 
-    def for_visits(self, visit_ids: pa.Array, by_visit: bool = False) -> Items:
-        """Return the items for visits of users, whose ids are joined.
+    def for_visits(self, visits: Units, by_visit: bool = False) -> Items:
+        """Return the items for visits of users.
 
-        The items of a user are those of all visits. With `by_visit`, `user_ids` are ids of visits.
+        The items of a user are those of all visits. With `by_visit`, `units` are ids of visits.
         """
-        user_part, visit_part = split_ids(arrow_to_numpy(visit_ids))
-        position = positions(visit_part if by_visit else user_part, self.user_ids)
+        position = positions(visits.visits if by_visit else visits.users, self.user_ids)
         has_items = np.flatnonzero(position >= 0)
         row, item = self.select(position[has_items])
-        ids = {"user_ids": visit_ids, "item_ids": self.item_ids, "name": self.name}
-        return Items.from_pairs(has_items[row], item, len(visit_ids), self.n_items, **ids)
+        ids = {"ids": visits, "item_ids": self.item_ids, "name": self.name}
+        return Items.from_pairs(has_items[row], item, len(visits), self.n_items, **ids)
 
     def matrix(self) -> sparse.csr_array:
         """Return the pairs as true entries of a matrix, users x items."""
@@ -215,9 +230,9 @@ class Items(NamedTuple):
         """Return the ids of the user and the item of one pair."""
         user = int(self.start.searchsorted(position, "right")) - 1
         item = int(self.item[position])
-        if self.user_ids is None:
+        if self.ids is None:
             return user, item
-        return self.user_ids[user], self.item_ids[item]
+        return self.units.name(user), self.item_ids[item]
 
 
 def has_seen_items(seen: Any) -> bool:
@@ -280,9 +295,9 @@ def _drop_padding(table: Table, name: str) -> Table:
             path=table.path,
         )
     if name == RELEVANT:
-        user, user_ids = table.units()
+        user, units = table.units()
         n_left = sorted_unique(user[is_item].astype(np.int64)).size
-        _note_users_without_item(len(user_ids) - n_left)
+        _note_users_without_item(len(units) - n_left)
     return table.take(is_item)
 
 
@@ -327,14 +342,15 @@ def items_from_table(
 
     Rows of label 0 do not count as relevant.
     """
-    user, user_ids = table.units(columns or table.unit_columns()[:1])
+    user, units = table.units(columns or table.unit_columns()[:1])
     item, item_ids = table.codes(ITEM)
     rows, grades = _rows_and_grades(table, name, user, item, min_relevance)
     user = user[rows]
     if rows.size < item.size:  # some users may have no rows left
-        user, user_ids = encode(pc.take(user_ids, pa.array(user)))
-    ids = {"user_ids": user_ids, "item_ids": item_ids, "name": name}
-    return Items.from_pairs(user, item[rows], len(user_ids), len(item_ids), grades, **ids)
+        row_user, left = pd.factorize(user)
+        user, units = row_user.astype(np.int32), units.take(left)
+    ids = {"ids": units, "item_ids": item_ids, "name": name}
+    return Items.from_pairs(user, item[rows], len(units), len(item_ids), grades, **ids)
 
 
 def _rows_and_grades(
@@ -378,12 +394,12 @@ def relevant_rows(table: Table) -> tuple[RowSelection, Float | None]:
     if not rows.size:
         raise InputError("no label above 0; expected relevant items", path=table.path)
     if USER in table.columns:
-        user, user_ids = table.units()
-        n_without = len(user_ids) - sorted_unique(user[rows].astype(np.int64)).size
+        user, units = table.units()
+        n_without = len(units) - sorted_unique(user[rows].astype(np.int64)).size
         if n_without:
             warn_input(
                 "label",
-                f"{n_without:,} of {len(user_ids):,} users have no row of a label above 0 and are "
+                f"{n_without:,} of {len(units):,} users have no row of a label above 0 and are "
                 "left out; do they have no relevant item, or one below the end of a list?",
             )
     return rows, nontrivial_grades(label[rows])
@@ -765,7 +781,7 @@ def _items_by_column(data: object, name: str) -> Items:
         len(user_ids),
         items.n_items,
         items.relevance,
-        user_ids=user_ids,
+        ids=Units(user_ids),
         item_ids=pa.array(np.arange(items.n_items)),
         name=name,
         n_rows=items.n_users,
@@ -777,7 +793,7 @@ def items_for_scores(
     name: str,
     size: Size,
     *,
-    user_ids: Ids | None = None,
+    units: Units | None = None,
     item_ids: Ids | None = None,
     min_relevance: float = 0.0,
     skip_unknown: bool = False,
@@ -790,7 +806,7 @@ def items_for_scores(
     ----------
     size
         Numbers of rows and columns of the scores.
-    user_ids, item_ids
+    units, item_ids
         Ids of rows and columns, which more ids may follow: of users and items without scores.
     skip_unknown
         Whether to skip pairs of other users and items, which are an error by default.
@@ -798,22 +814,23 @@ def items_for_scores(
     with reading(data):
         table = read_item_table(data, name)
         if table is None:
-            refuse_numbered_series(name, data, user_ids)
+            refuse_numbered_series(name, data, None if units is None else units.users)
             return items_by_position(data, name, size, item_ids)
-        if user_ids is not None and are_visit_ids(user_ids):
+        if units is not None and units.visits is not None:
             pairs = _pairs_of_visits(
-                table, name, size, user_ids, item_ids, min_relevance, skip_unknown
+                table, name, size, units, item_ids, min_relevance, skip_unknown
             )
         else:
+            user_ids = None if units is None else units.users
             user = _axis_positions(table, name, USER, user_ids, size[0], skip_unknown)
             item = _axis_positions(table, name, ITEM, item_ids, size[1], skip_unknown)
-            if user_ids is None and item_ids is None and user.all() and item.all():
+            if units is None and item_ids is None and user.all() and item.all():
                 note_meaning(str(table.path), "numbers of rows and columns, from 0; none is 0")
             rows, grades = _rows_and_grades(table, name, user, item, min_relevance)
             pairs = user[rows], item[rows], grades
         user, item, grades = pairs
         is_known = (user >= 0) & (item >= 0)
-        n_users = size[0] if user_ids is None else len(user_ids)
+        n_users = size[0] if units is None else len(units)
         n_items = size[1] if item_ids is None else len(item_ids)
         grades = select_rows(grades, is_known)
         return Items.from_pairs(user[is_known], item[is_known], n_users, n_items, grades, name=name)
@@ -823,7 +840,7 @@ def _pairs_of_visits(
     table: Table,
     name: str,
     size: Size,
-    visit_ids: Ids,
+    visits: Units,
     item_ids: Ids | None,
     min_relevance: float,
     skip_unknown: bool,
@@ -834,10 +851,11 @@ def _pairs_of_visits(
         table.require(USER, VISIT)
     items = items_from_table(table, name, min_relevance, columns)
     if len(columns) == 1:
-        items = items.for_visits(pa.array(visit_ids), columns == (VISIT,))
-    row = positions(items.user_ids, visit_ids)
+        items = items.for_visits(visits, columns == (VISIT,))
+    units = items.units
+    row = units.positions_in(visits)
     if (row < 0).any() and not skip_unknown:
-        visit = items.user_ids[int(np.argmax(row < 0))]
+        visit = units.name(int(np.argmax(row < 0)))
         remedy = _describe_unknown(name, "visit", row[items.user] < 0, items.user)
         raise InputError(
             f"{name}: found user {visit}; expected users and visits of the scores{remedy}"
@@ -850,7 +868,7 @@ def _pairs_of_visits(
 
 
 def _axis_positions(
-    table: Table, name: str, column: str, ids: Ids | None, size: int, skip_unknown: bool
+    table: Table, name: str, column: str, ids: Values | None, size: int, skip_unknown: bool
 ) -> Int:
     """Return the row or the column of the scores for each row of a table, -1 for unknown ids."""
     if ids is not None:
@@ -894,11 +912,11 @@ def _describe_unknown(name: str, noun: str, is_unknown: Bool, users: Int | Codes
 def relevant_by_unit(
     relevant: Any,
     columns: ColumnNames,
-    unit_ids: pa.Array,
+    units: Units,
     by_row: bool = False,
     min_relevance: float = 0.0,
-) -> tuple[pa.Array, Items]:
-    """Return the ids of the units of lists, and relevant items with ids of the same kind.
+) -> tuple[Units, Items]:
+    """Return the units of lists, and relevant items of units of the same kind.
 
     Lists of visits have relevant items by visit. If the lists do not hold the users of their
     visits, the relevant items tell them.
@@ -907,27 +925,25 @@ def relevant_by_unit(
     ----------
     columns
         Columns that hold the ids of the units of the lists, see `Table.units`.
-    unit_ids
-        Ids of the units of the lists.
+    units
+        The units of the lists.
     by_row
         Whether units are the rows of arrays, so that row i of items by position belongs to unit i.
     """
     table = read_item_table(relevant, RELEVANT)
-    are_visits = are_visit_ids(arrow_to_numpy(unit_ids))
-    users, visits = users_and_visits(arrow_to_numpy(unit_ids))
     if table is None:
-        return unit_ids, _items_by_row(relevant, RELEVANT, unit_ids, by_row)
+        return units, _items_by_row(relevant, RELEVANT, units, by_row)
     if is_by_user(relevant):
-        if visits is not None:
+        if units.has_several_visits:
             raise InputError(
                 f"{RELEVANT}: lists are of visits, and users have several; give a table of "
                 f"{USER}, {VISIT} and {ITEM}"
             )
-        unit_ids = pa.array(users) if are_visits else unit_ids
-        return unit_ids, items_from_table(table, RELEVANT, min_relevance, (USER,))
-    if columns == (USER, VISIT) and visits is None and not _has_common_visit(table, unit_ids):
+        return Units(units.users), items_from_table(table, RELEVANT, min_relevance, (USER,))
+    are_users = columns == (USER, VISIT) and not units.has_several_visits
+    if are_users and not _has_common_visit(table, units):
         columns = (USER,)
-        unit_ids = pa.array(users)
+        units = Units(units.users)
     if VISIT in columns and VISIT not in table.columns:
         raise InputError(
             f"{RELEVANT}: lists are of visits; found columns {', '.join(table.names)}; add a "
@@ -936,47 +952,47 @@ def relevant_by_unit(
     table.require(*columns)
     items = items_from_table(table, RELEVANT, min_relevance, columns)
     if columns == (VISIT,) and USER in table.columns:
-        return _add_users(unit_ids, items, table)
-    return unit_ids, items
+        return _add_users(units, items, table)
+    return units, items
 
 
 def items_by_unit(
     data: Any,
     name: str,
     columns: ColumnNames,
-    unit_ids: pa.Array,
+    units: Units,
     *,
-    other_ids: pa.Array | None = None,
+    others: Units | None = None,
     by_row: bool = False,
 ) -> Items:
     """Return items that are not relevant ones, such as seen items, of some units.
 
-    If units are visits, items of a user are items of all visits of this user, among `unit_ids` and
-    `other_ids`. The other parameters are those of `relevant_by_unit`.
+    If units are visits, items of a user are items of all visits of this user, among `units` and
+    `others`. The other parameters are those of `relevant_by_unit`.
     """
     table = read_item_table(data, name)
     if table is None:
-        return _items_by_row(data, name, unit_ids, by_row)
-    if not are_visit_ids(arrow_to_numpy(unit_ids)):
+        return _items_by_row(data, name, units, by_row)
+    if units.visits is None:
         columns = (VISIT,) if columns == (VISIT,) and not is_by_user(data) else (USER,)
         table.require(*columns)
         return items_from_table(table, name, columns=columns)
     columns = table.unit_columns()
     items = items_from_table(table, name, columns=(USER,) if is_by_user(data) else columns)
-    if len(columns) == 2:
-        if (positions(items.user_ids, unit_ids) < 0).all():
+    if items.units.visits is not None:
+        if (items.units.positions_in(units) < 0).all():
             raise InputError(
                 f"{name} has a column {table.name_of[VISIT]}, and no visit of the lists; leave it "
                 "out if items are those of all visits of a user"
             )
         return items
-    if other_ids is not None:
-        unit_ids = pa.array(np.union1d(arrow_to_numpy(unit_ids), arrow_to_numpy(other_ids)))
-    return items.for_visits(unit_ids, columns == (VISIT,))
+    if others is not None:
+        units = units.union(others)
+    return items.for_visits(units, columns == (VISIT,))
 
 
-def _items_by_row(data: Any, name: str, unit_ids: pa.Array, by_row: bool) -> Items:
-    """Return items by position, which hold the ids of items, with the ids of the units of lists.
+def _items_by_row(data: Any, name: str, units: Units, by_row: bool) -> Items:
+    """Return items by position, which hold the ids of items, with the units of lists.
 
     A sparse matrix, a matrix of true and false, or one in a file marks items by their columns. With
     `by_row`, row i belongs to unit i. Otherwise the ids of units must be numbers of rows.
@@ -997,51 +1013,59 @@ def _items_by_row(data: Any, name: str, unit_ids: pa.Array, by_row: bool) -> Ite
                 f"and -1 or None for none; {MATRIX_REMEDY}",
                 row=int(row[duplicate]) + 1,
             )
-        ids_of_items = {"user_ids": user_ids, "item_ids": item_ids, "name": name, "n_rows": n_rows}
-        items = Items.from_pairs(user, item, len(user_ids), len(item_ids), **ids_of_items)
+        items = Items.from_pairs(
+            user,
+            item,
+            len(user_ids),
+            len(item_ids),
+            ids=Units(user_ids),
+            item_ids=item_ids,
+            name=name,
+            n_rows=n_rows,
+        )
     n_rows = items.n_rows
     if not n_rows:
         return items
     if by_row:
-        refuse_numbered_series(name, data, arrow_to_numpy(unit_ids))
-        if n_rows != len(unit_ids):
+        refuse_numbered_series(name, data, units.names())
+        if n_rows != len(units):
             raise InputError(
-                f"{name}: found {n_rows} rows; expected {len(unit_ids)}, the ids of each row of "
+                f"{name}: found {n_rows} rows; expected {len(units)}, the ids of each row of "
                 f"the lists; {MATRIX_REMEDY}"
             )
-        return items._replace(user_ids=unit_ids.take(items.user_ids))
-    numbers = arrow_to_numpy(unit_ids) if pa.types.is_integer(unit_ids.type) else np.array([-1])
+        return items._replace(ids=units.take(arrow_to_numpy(items.user_ids)))
+    ids = units.names()
+    numbers = arrow_to_numpy(ids) if pa.types.is_integer(ids.type) else np.array([-1])
     if not ((numbers >= 0) & (numbers < n_rows)).all():
         raise InputError(
             f"{name} has {n_rows} rows without ids, but users of the lists have ids, such as "
-            f"{unit_ids[len(unit_ids) - 1].as_py()!r}; give a dictionary of lists by user, or a "
+            f"{ids[len(ids) - 1].as_py()!r}; give a dictionary of lists by user, or a "
             "table of user_id and item_id"
         )
     return items
 
 
-def _has_common_visit(table: Table, unit_ids: pa.Array) -> bool:
+def _has_common_visit(table: Table, units: Units) -> bool:
     """Return whether users of a table have several visits, at least one of them a given unit."""
     if not table.has_several_visits():
         return False
-    return bool((positions(table.units()[1], unit_ids) >= 0).any())
+    return bool((table.units()[1].positions_in(units) >= 0).any())
 
 
-def _add_users(unit_ids: pa.Array, relevant: Items, table: Table) -> tuple[pa.Array, Items]:
-    """Join the ids of visits with the ids of their users in a table of relevant items."""
-    joined_ids = arrow_to_numpy(table.units()[1])
-    visits = pa.array(split_ids(joined_ids)[1])
-    duplicate = first_duplicate(np.asarray(visits))
+def _add_users(visits: Units, relevant: Items, table: Table) -> tuple[Units, Items]:
+    """Add to the ids of visits those of their users in a table of relevant items."""
+    units = table.units()[1]
+    known_visits: pa.Array = units.visits
+    duplicate = Units(known_visits).first_duplicate()
     if duplicate is not None:
         raise InputError(
-            f"{RELEVANT}: {table.name_of[VISIT]} {visits[duplicate]} is of several users; add "
-            f"{USER} to the lists"
+            f"{RELEVANT}: {table.name_of[VISIT]} {known_visits[duplicate]} is of several users; "
+            f"add {USER} to the lists"
         )
 
-    def join_users(visit_ids: pa.Array) -> pa.Array:
-        position = positions(visit_ids, visits)
-        texts = np.asarray(visit_ids.cast(pa.string())).astype(object)
-        texts[position >= 0] = joined_ids[position[position >= 0]]
-        return pa.array(texts, pa.string())
+    def add_users(visit_ids: pa.Array) -> Units:
+        place = positions(visit_ids, known_visits)
+        user_ids = units.users.take(pa.array(place, mask=place < 0))  # null for others
+        return Units(user_ids, visit_ids)
 
-    return join_users(unit_ids), relevant._replace(user_ids=join_users(relevant.user_ids))
+    return add_users(visits.users), relevant._replace(ids=add_users(relevant.user_ids))

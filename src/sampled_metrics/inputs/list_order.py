@@ -17,9 +17,11 @@ from sampled_metrics._base.arrays import (
     pair_codes,
     run_starts,
 )
+from sampled_metrics._base.arrow import decode_categories, is_numeric, is_text
 from sampled_metrics._base.errors import InputError, warn_input
+from sampled_metrics._base.units import Units
 from sampled_metrics.inputs.roles import ITEM, USER, VISIT, normalise_name
-from sampled_metrics.inputs.tables import Table, decode_categories, is_numeric, is_text
+from sampled_metrics.inputs.tables import Table
 
 # The thresholds keep chance from raising a warning: smaller data may look this way by accident.
 MIN_LISTS = 10  # fewer lists may be in some order
@@ -138,7 +140,7 @@ def steps_to_next(user: Codes | Int, order_score: Array, values: Array) -> Array
     return (ordered_values[1:] - ordered_values[:-1])[is_same_user]
 
 
-def refuse_numbered_rows(table: Table, visits: pa.Array) -> None:
+def refuse_numbered_rows(table: Table, visits: Units) -> None:
     """Raise InputError if each row has a visit of its own, which then numbers the rows of lists."""
     if len(visits) == len(table):
         name = table.name_of[VISIT]

@@ -19,13 +19,13 @@ from sampled_metrics._base.arrays import (
     select_rows,
     sorted_unique,
 )
+from sampled_metrics._base.arrow import arrow_to_numpy, encode, positions
 from sampled_metrics._base.columns import (
     NO_ITEM,
     NO_ITEM_NAMES,
     index_ids,
     is_no_item,
     require_all,
-    require_unique,
 )
 from sampled_metrics._base.conversion import numeric_array, to_array, to_numpy
 from sampled_metrics._base.defaults import MAX_ITEMS
@@ -35,7 +35,7 @@ from sampled_metrics._base.errors import (
     reading,
     warn_input,
 )
-from sampled_metrics._base.visits import row_unit_ids
+from sampled_metrics._base.units import Units
 from sampled_metrics.inputs.counting import RankCounts
 from sampled_metrics.inputs.items import (
     INTEGER_REMEDY,
@@ -59,15 +59,7 @@ from sampled_metrics.inputs.list_order import (
     warn_if_scores_contradict_order,
 )
 from sampled_metrics.inputs.roles import ITEM, USER, VISIT
-from sampled_metrics.inputs.tables import (
-    ColumnNames,
-    Table,
-    arrow_to_numpy,
-    as_table,
-    encode,
-    positions,
-    read_table,
-)
+from sampled_metrics.inputs.tables import ColumnNames, Table, as_table, read_table
 from sampled_metrics.inputs.warnings import (
     note_missing_seen,
     warn_about_common_item,
@@ -89,8 +81,8 @@ class Lists(NamedTuple):
         Codes of units and items.
     score
         Numbers that are higher for better items.
-    user_ids, item_ids
-        Ids of the codes.
+    units, item_ids
+        Users, or visits of users, and ids of items, by code.
     has_scores
         Whether `score` holds scores, rather than the order of the list.
     n_rows
@@ -106,7 +98,7 @@ class Lists(NamedTuple):
     user: Codes | Int
     item: Codes | Int
     score: Floats | Int
-    user_ids: pa.Array
+    units: Units
     item_ids: pa.Array
     has_scores: bool = True
     n_rows: int = 0
@@ -116,7 +108,7 @@ class Lists(NamedTuple):
 
     def lengths(self) -> Int:
         """Return the number of items in each list."""
-        return np.bincount(self.user, minlength=len(self.user_ids))
+        return np.bincount(self.user, minlength=len(self.units))
 
 
 def read_lists(data: Any) -> Lists:
@@ -126,10 +118,10 @@ def read_lists(data: Any) -> Lists:
     table = as_table(data)
     if table is None:
         raise InputError(f"found {type(data).__name__}; expected a table or a dictionary of lists")
-    user, user_ids = table.units()
+    user, units = table.units()
     is_item = table.has_item()
     if table.has_several_visits():
-        refuse_numbered_rows(table, user_ids)
+        refuse_numbered_rows(table, units)
     refuse_several_lists(table, user)
     items = table.take(is_item)
     item, item_ids = items.codes(ITEM)
@@ -143,7 +135,7 @@ def read_lists(data: Any) -> Lists:
         user=user,
         item=item,
         score=score,
-        user_ids=user_ids,
+        units=units,
         item_ids=item_ids,
         has_scores=has_scores,
         columns=table.unit_columns(),
@@ -208,7 +200,9 @@ def lists_from_arrays(
         warn_if_scores_contradict_order(user, place, score)
     item_column = items[is_item]
     item, item_ids = encode(item_column)
-    unit_ids = _unique_unit_ids(users, visits, len(items))
+    units = Units.of_rows(users, visits, len(items))
+    if units is not None:
+        units.require_unique()
     if sorted_unique(pair_codes(user, item, len(item_ids))).size < item.size:
         duplicate = first_duplicate(user, item) or 0
         raise InputError(
@@ -219,10 +213,10 @@ def lists_from_arrays(
         user=user,
         item=item.astype(np.int64),
         score=score,
-        user_ids=pa.array(np.arange(len(items))) if unit_ids is None else unit_ids,
+        units=units or Units(np.arange(len(items))),
         item_ids=item_ids,
         has_scores=scores is not None,
-        n_rows=len(items) if unit_ids is None else 0,
+        n_rows=len(items) if units is None else 0,
         by_row=True,
         columns=(USER,) if visits is None else (USER, VISIT),
     )
@@ -255,7 +249,7 @@ def _warn_if_ids_are_sorted(lists: Lists) -> None:
         steps = steps_to_next(lists.user[rows], lists.score[rows], ids[lists.item[rows]])
         if (steps <= 0).any():
             return
-    if len(lists.user_ids) >= MIN_LISTS:
+    if len(lists.units) >= MIN_LISTS:
         warn_input(
             "data", "the items of all lists ascend; if they were sorted by id, give them best first"
         )
@@ -293,17 +287,6 @@ def _find_items(items: Array) -> Bool:
     return is_item
 
 
-def _unique_unit_ids(
-    users: ArrayLike | None, visits: ArrayLike | None, n_rows: int
-) -> pa.Array | None:
-    """Return ids of users, or of visits of users, each once; None without ids."""
-    ids = row_unit_ids(users, visits, n_rows)
-    if ids is None:
-        return None
-    require_unique("users" if visits is None else "visits of user", ids)
-    return pa.array(ids)
-
-
 def count_labelled_pairs(data: Any) -> RankCounts:
     """Count candidates above items of a label above 0, in a table with all candidates of each user.
 
@@ -312,7 +295,7 @@ def count_labelled_pairs(data: Any) -> RankCounts:
     table = read_table(data, "pairs (user_id, item_id, score, label)")
     table.require("score", "label")
     table = candidate_rows(table)
-    codes, user_ids = table.units()
+    codes, units = table.units()
     if ITEM in table.columns:
         remedy = ""
         if table.unknown_columns and VISIT not in table.columns:
@@ -328,7 +311,7 @@ def count_labelled_pairs(data: Any) -> RankCounts:
     n_better, n_tied = count_by_score(user, score)
     relevant = np.flatnonzero(label > 0.0)
     relevant = relevant[np.lexsort((n_better[relevant], user[relevant]))]
-    n_found = np.bincount(user[relevant], minlength=len(user_ids))
+    n_found = np.bincount(user[relevant], minlength=len(units))
     has_relevant = n_found > 0
     return RankCounts(
         np.bincount(user)[has_relevant],
@@ -336,7 +319,7 @@ def count_labelled_pairs(data: Any) -> RankCounts:
         n_tied[relevant],
         n_found=n_found[has_relevant],
         relevance=nontrivial_grades(label[relevant]),
-        users=arrow_to_numpy(user_ids)[has_relevant],
+        units=units.take(has_relevant),
     )
 
 
@@ -379,10 +362,10 @@ def count_lists(
             "(--n-items) out"
         )
     with reading(relevant):
-        user_ids, relevant_items = relevant_by_unit(
-            relevant, lists.columns, lists.user_ids, lists.by_row, min_relevance
+        units, relevant_items = relevant_by_unit(
+            relevant, lists.columns, lists.units, lists.by_row, min_relevance
         )
-        lists = lists._replace(user_ids=user_ids)
+        lists = lists._replace(units=units)
     warn_about_common_item(relevant_items)
     n_listed = len(lists.item_ids)
     if has_seen_items(seen):
@@ -391,13 +374,13 @@ def count_lists(
                 seen,
                 SEEN,
                 lists.columns,
-                lists.user_ids,
-                other_ids=relevant_items.user_ids,
+                lists.units,
+                others=relevant_items.units,
                 by_row=lists.by_row,
             )
             lists = _remove_seen(lists, relevant_items, seen_items)
     elif seen is None and lists.has_scores and (lists.lengths() == n_listed).all():
-        note_missing_seen(len(lists.user_ids), n_listed)
+        note_missing_seen(len(lists.units), n_listed)
     warn_about_different_ids(ITEM, RELEVANT, relevant_items.item_ids, "the lists", lists.item_ids)
     return _count_relevant(
         relevant_items,
@@ -411,15 +394,16 @@ def count_lists(
 
 def _remove_seen(lists: Lists, relevant: Items, seen: Items) -> Lists:
     """Return the lists without seen items, none of which may be relevant."""
-    warn_about_different_ids(USER, SEEN, seen.user_ids, "the lists", lists.user_ids)
+    seen_names, names = seen.units.names(), lists.units.names()
+    warn_about_different_ids(USER, SEEN, seen_names, "the lists", names)
     warn_about_different_ids(ITEM, SEEN, seen.item_ids, "the lists", lists.item_ids)
-    seen_among_relevant = seen.restrict_to(relevant.user_ids, relevant.item_ids)
+    seen_among_relevant = seen.restrict_to(relevant.units, relevant.item_ids)
     is_seen = seen_among_relevant.has(relevant.user, relevant.item)
     if is_seen.any():
         user, item = relevant.pair(int(np.argmax(is_seen)))
         count = describe_seen_relevant(relevant.user[is_seen])
         raise InputError(f"item {item} of user {user} is both relevant and seen{count}")
-    seen_in_lists = seen.restrict_to(lists.user_ids, lists.item_ids)
+    seen_in_lists = seen.restrict_to(lists.units, lists.item_ids)
     is_new = ~seen_in_lists.has(lists.user.astype(np.int64), lists.item.astype(np.int64))
     if not is_new.any():
         raise InputError("users have seen all items of the lists; expected some that are new")
@@ -444,7 +428,7 @@ def _count_relevant(
     list_number = _find_lists(relevant, lists, missing)
     lengths = lists.lengths()
     if n_items is not None and lengths.max() > n_items:
-        longest = lists.user_ids[int(np.argmax(lengths))]
+        longest = lists.units.name(int(np.argmax(lengths)))
         raise InputError(
             f"the list of user {longest} has {lengths.max()} items, expected at most {n_items}"
         )
@@ -504,7 +488,7 @@ def _count_relevant(
         n_relevant=n_relevant,
         depth=depth,
         relevance=select_rows(relevant.relevance, order),
-        users=arrow_to_numpy(relevant.user_ids),
+        units=relevant.units,
         n_missing=int(n_missing),
     )
 
@@ -521,14 +505,15 @@ def _count_hits(relevant: Items, is_found: Bool, min_relevance: float) -> tuple[
 
 def _find_lists(relevant: Items, lists: Lists, missing: str) -> Int:
     """Return the number of the list of each user with relevant items, -1 without one."""
-    list_number = positions(relevant.user_ids, lists.user_ids)
+    relevant_units = relevant.units
+    list_number = relevant_units.positions_in(lists.units)
     without = np.flatnonzero(list_number < 0)
     if without.size == list_number.size:
-        first = lists.user_ids[0]
+        first = lists.units.name(0)
         raise InputError(f"no list for any relevant user; the first list is of user {first}")
     if not without.size:
         return list_number
-    user = relevant.user_ids[int(without[0])]
+    user = relevant_units.name(int(without[0]))
     if lists.n_rows:
         raise InputError(
             f"no list for user {user}; expected rows 0 to {lists.n_rows - 1}, or their ids by "
@@ -546,7 +531,7 @@ def _find_rows(lists: Lists, list_number: Int, item: Int) -> Int:
     """Return the row of each pair of a list and an item, -1 where it is missing; pairs differ."""
     possible = np.flatnonzero((list_number >= 0) & (item >= 0))
     row = np.full(list_number.size, -1)
-    n_lists = len(lists.user_ids)
+    n_lists = len(lists.units)
     is_single = np.bincount(list_number[possible], minlength=n_lists).max(initial=0) <= 1
     if is_single:  # at most one item of each list, found without sorting
         item_of_list = np.full(n_lists, -1, np.int32)

@@ -10,6 +10,7 @@ import numpy as np
 
 from sampled_metrics._base.array_types import Array, Int
 from sampled_metrics._base.arrays import first_duplicate, pair_codes
+from sampled_metrics._base.arrow import is_numeric, positions, value_type
 from sampled_metrics._base.conversion import (
     is_arrow_table,
     refuse_unconverted,
@@ -25,15 +26,7 @@ from sampled_metrics.inputs.roles import (
     normalise_name,
     record_names,
 )
-from sampled_metrics.inputs.tables import (
-    Table,
-    as_table,
-    is_by_user,
-    is_numeric,
-    positions,
-    to_arrow_table,
-    value_type,
-)
+from sampled_metrics.inputs.tables import Table, as_table, is_by_user, to_arrow_table
 
 TRUE, PREDICTED = "true", "predicted"
 _EXPECTED_TABLE = "a table of user_id, item_id and a rating or its prediction"

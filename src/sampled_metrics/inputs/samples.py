@@ -5,12 +5,13 @@ from __future__ import annotations
 from typing import Any, NamedTuple
 
 import numpy as np
-import pyarrow as pa
 
 from sampled_metrics._base.arguments import check_arguments
 from sampled_metrics._base.array_types import Bool, Floats, Ids, Int
-from sampled_metrics._base.arrays import count_by_score, select_rows
+from sampled_metrics._base.arrays import count_by_score
+from sampled_metrics._base.arrow import arrow_to_numpy
 from sampled_metrics._base.errors import InputError, reading, warn_input
+from sampled_metrics._base.units import Units
 from sampled_metrics.inputs.items import (
     Items,
     candidate_rows,
@@ -20,7 +21,7 @@ from sampled_metrics.inputs.items import (
 from sampled_metrics.inputs.list_order import warn_if_scores_are_ranks
 from sampled_metrics.inputs.roles import ITEM, USER, VISIT
 from sampled_metrics.inputs.row_counts import RowCounts
-from sampled_metrics.inputs.tables import ColumnNames, Table, arrow_to_numpy, as_table, positions
+from sampled_metrics.inputs.tables import ColumnNames, Table, as_table
 from sampled_metrics.inputs.warnings import warn_about_common_item, warn_about_unused_grades
 
 _MIN_EVEN_USERS = 10  # fewer may have even numbers of negatives by chance
@@ -44,8 +45,8 @@ class SampledCounts(NamedTuple):
         Negatives that score higher than each held-out item, and the same.
     n_negatives
         Negatives of each held-out item.
-    users
-        Ids of users, or of visits of users.
+    units
+        Users, or visits of users.
     pairs
         All scored pairs, if they have ids.
     n_missing
@@ -55,21 +56,21 @@ class SampledCounts(NamedTuple):
     better: Int
     tied: Int
     n_negatives: Int
-    users: Ids | None = None
+    units: Units | None = None
     pairs: ScoredPairs | None = None
     n_missing: int = 0
 
     @classmethod
-    def from_rows(cls, counts: RowCounts, users: Ids | None) -> SampledCounts:
+    def from_rows(cls, counts: RowCounts, units: Units | None) -> SampledCounts:
         """Take the held-out items of rows; all items of a row belong to one user."""
         rows = counts.rows
-        if users is None and rows.size > counts.n_found.size:
-            users = np.arange(counts.n_found.size)
+        if units is None and rows.size > counts.n_found.size:
+            units = Units(np.arange(counts.n_found.size))
         return cls(
             counts.better,
             counts.tied,
             counts.candidates[rows] - 1,
-            select_rows(users, rows),
+            None if units is None else units.take(rows),
             n_missing=int(np.count_nonzero(counts.lost)),
         )
 
@@ -106,7 +107,7 @@ def count_pairs(
     _require_columns(table, relevant)
     table = candidate_rows(table)
     columns = table.unit_columns()
-    codes, unit_ids = table.units(columns)
+    codes, units = table.units(columns)
     row_unit = codes.astype(np.int64)
     has_score = "score" in table.columns
     score = table.ordered_numbers("score") if has_score else -table.ordered_numbers("rank")
@@ -115,27 +116,27 @@ def count_pairs(
     if relevant is None:
         is_held_out = table.zeros_and_ones("label")
     else:
-        unit_ids, held_out_items = _read_held_out(relevant, table, unit_ids)
+        units, held_out_items = _read_held_out(relevant, table, units)
         codes, item_ids = table.codes(ITEM)
         item = codes.astype(np.int64)
-        is_held_out = held_out_items.restrict_to(unit_ids, item_ids).has(row_unit, item)
+        is_held_out = held_out_items.restrict_to(units, item_ids).has(row_unit, item)
         if candidates is not None:
-            shown_items = _read_candidates(candidates, columns, unit_ids)
-            is_shown = shown_items.restrict_to(unit_ids, item_ids).has(row_unit, item)
+            shown_items = _read_candidates(candidates, columns, units)
+            is_shown = shown_items.restrict_to(units, item_ids).has(row_unit, item)
             row_unit = row_unit[is_shown]
             score = score[is_shown]
             is_held_out = is_held_out[is_shown]
-    n_held_out = np.bincount(row_unit[is_held_out], minlength=len(unit_ids))
-    n_negatives = np.bincount(row_unit[~is_held_out], minlength=len(unit_ids))
+    n_held_out = np.bincount(row_unit[is_held_out], minlength=len(units))
+    n_negatives = np.bincount(row_unit[~is_held_out], minlength=len(units))
     if missing == "refuse" or held_out_items is None:
-        _require_held_out_and_negatives(n_held_out, n_negatives, unit_ids)
+        _require_held_out_and_negatives(n_held_out, n_negatives, units)
     better, tied = _count_negatives(row_unit, score, is_held_out)
     held_out_unit = row_unit[is_held_out]
-    counts = SampledCounts(
-        better, tied, n_negatives[held_out_unit], arrow_to_numpy(unit_ids)[held_out_unit]
-    )
+    counts = SampledCounts(better, tied, n_negatives[held_out_unit], units.take(held_out_unit))
     if missing == "last" and held_out_items is not None:
-        return _append_missing(counts, held_out_items, n_negatives, n_drawn)
+        return _append_missing(
+            counts, units.take(held_out_unit), held_out_items, n_negatives, n_drawn
+        )
     if VISIT not in columns:
         _warn_if_rows_are_joined(n_held_out, n_negatives)
     if ITEM not in table.columns or candidates is not None:
@@ -164,36 +165,36 @@ def _require_columns(table: Table, relevant: Any) -> None:
         )
 
 
-def _read_held_out(relevant: Any, table: Table, unit_ids: pa.Array) -> tuple[pa.Array, Items]:
-    """Return the ids of users or visits, and their held-out items."""
+def _read_held_out(relevant: Any, table: Table, units: Units) -> tuple[Units, Items]:
+    """Return users or visits, and their held-out items."""
     with reading(relevant):
-        unit_ids, items = relevant_by_unit(relevant, table.unit_columns(), unit_ids)
+        units, items = relevant_by_unit(relevant, table.unit_columns(), units)
     if not items.item.size:
         raise InputError("relevant: no items; expected at least one")
     warn_about_unused_grades(items.relevance)
     warn_about_common_item(items)
-    return unit_ids, items
+    return units, items
 
 
-def _read_candidates(candidates: Any, columns: ColumnNames, unit_ids: pa.Array) -> Items:
+def _read_candidates(candidates: Any, columns: ColumnNames, units: Units) -> Items:
     """Return the items that were shown to users, or in visits."""
     with reading(candidates):
-        return items_by_unit(candidates, "candidates", columns, unit_ids)
+        return items_by_unit(candidates, "candidates", columns, units)
 
 
-def _require_held_out_and_negatives(n_held_out: Int, n_negatives: Int, unit_ids: pa.Array) -> None:
+def _require_held_out_and_negatives(n_held_out: Int, n_negatives: Int, units: Units) -> None:
     """Raise InputError for the first unit without a held-out item, or else without negatives."""
     without = np.flatnonzero(n_held_out == 0)
     if without.size:
         raise InputError(
-            f"no held-out item among the candidates of user {unit_ids[int(without[0])]} "
+            f"no held-out item among the candidates of user {units.name(int(without[0]))} "
             f"({without.size} users have none); give them by relevant (--relevant) with "
             "missing='last' (--missing last), behind all"
         )
     without = np.flatnonzero(n_negatives == 0)
     if without.size:
         raise InputError(
-            f"no negatives for user {unit_ids[int(without[0])]} ({without.size} users have none)"
+            f"no negatives for user {units.name(int(without[0]))} ({without.size} users have none)"
         )
 
 
@@ -208,7 +209,7 @@ def _count_negatives(row_unit: Int, score: Floats, is_held_out: Bool) -> tuple[I
 
 
 def _append_missing(
-    counts: SampledCounts, held_out: Items, n_negatives: Int, n_drawn: int | None
+    counts: SampledCounts, listed: Units, held_out: Items, n_negatives: Int, n_drawn: int | None
 ) -> SampledCounts:
     """Append held-out items that are not in the lists, ranked behind all negatives."""
     m = n_negatives.max()
@@ -220,16 +221,17 @@ def _append_missing(
             "more",
         )
     m = max(m, n_drawn or 0)
-    user_ids = arrow_to_numpy(held_out.user_ids)
-    users = np.asarray(counts.users)
-    n_listed = np.bincount(positions(users, held_out.user_ids), minlength=user_ids.size)
-    missing_users = np.repeat(user_ids, held_out.sizes - n_listed)
+    units = held_out.units
+    unit = listed.positions_in(units)  # of each listed item
+    n_listed = np.bincount(unit, minlength=len(units))
+    missing_unit = np.repeat(np.arange(len(units)), held_out.sizes - n_listed)
+    n_missing = missing_unit.size
     return SampledCounts(
-        np.append(counts.better, np.full(missing_users.size, m)),
-        np.append(counts.tied, np.zeros(missing_users.size, np.int64)),
+        np.append(counts.better, np.full(n_missing, m)),
+        np.append(counts.tied, np.zeros(n_missing, np.int64)),
         np.full(held_out.item.size, m),
-        np.append(users, missing_users),
-        n_missing=missing_users.size,
+        units.take(np.append(unit, missing_unit)),
+        n_missing=n_missing,
     )
 
 

@@ -35,7 +35,7 @@ from sampled_metrics._base.defaults import MAX_ITEMS
 from sampled_metrics._base.errors import InputError, NoRelevantItemsError, reading, warn_all
 from sampled_metrics._base.files import read_npy, read_npz, require_file
 from sampled_metrics._base.sparse import check_sparse, to_scipy_dtype
-from sampled_metrics._base.visits import are_visit_ids
+from sampled_metrics._base.units import Units
 from sampled_metrics.inputs.comparisons import take_rows
 from sampled_metrics.inputs.counting import RankCounts, rank_items
 from sampled_metrics.inputs.items import (
@@ -50,7 +50,7 @@ from sampled_metrics.inputs.items import (
 from sampled_metrics.inputs.pair_scores import PairScores, takes_pairs
 from sampled_metrics.inputs.products import InnerProducts, ScoreFunction
 from sampled_metrics.inputs.roles import ITEM, USER, VISIT, find_roles
-from sampled_metrics.inputs.tables import ColumnNames, arrow_to_numpy, is_by_user, positions
+from sampled_metrics.inputs.tables import ColumnNames, is_by_user
 from sampled_metrics.inputs.warnings import (
     signs_of_equal_columns,
     signs_of_equal_vectors,
@@ -272,6 +272,7 @@ def count_scores(
     seen: Any = None,
     *,
     users: ArrayLike | None = None,
+    visits: ArrayLike | None = None,
     items: ArrayLike | None = None,
     missing: str = "refuse",
     min_relevance: float = 0.0,
@@ -283,7 +284,7 @@ def count_scores(
     ----------
     relevant, seen
         Items by the rows and columns of the scores, or by their ids.
-    users, items
+    users, visits, items
         Ids of rows and columns, if the scores do not have them.
     missing
         With "last", relevant items of ids that the scores lack, or with scores of -inf, rank below
@@ -292,7 +293,11 @@ def count_scores(
         See `rank_items`.
     """
     n_users, n_items = scores.shape
-    user_ids = _axis_ids("users", users, scores.user_ids, n_users)
+    if visits is None:
+        user_ids = _axis_ids("users", users, scores.user_ids, n_users)
+        units = None if user_ids is None else Units(user_ids)
+    else:
+        units = Units.of_rows(users, visits, n_users)
     item_ids = _axis_ids("items", items, scores.item_ids, n_items)
     if item_ids is not None and is_no_item(item_ids).any():
         raise InputError(f"a column of the scores has the id {NO_ITEM_NAMES}, no item; drop it")
@@ -301,14 +306,14 @@ def count_scores(
             "found scores; give relevant (--relevant) or, if these are scores of a held-out item "
             "and its negatives, use `correct` with positive (--positive)"
         )
-    ids_by_name = {"users": (user_ids, n_users), "items": (item_ids, n_items)}
+    ids_by_name = {"users": (units, n_users), "items": (item_ids, n_items)}
     is_optional = missing == "last"
     if is_optional:
-        relevant, user_ids, item_ids = _append_missing_ids(relevant, user_ids, item_ids)
+        relevant, units, item_ids = _append_missing_ids(relevant, units, item_ids)
     read = partial(
         items_for_scores,
         size=scores.shape,
-        user_ids=user_ids,
+        units=units,
         item_ids=item_ids,
         min_relevance=min_relevance,
         skip_unknown=is_optional,
@@ -326,14 +331,14 @@ def count_scores(
     warn_all(_signs_of_copies(scores))
     for name, (ids, size) in ids_by_name.items():
         if ids is not None and len(ids) != size:
-            raise InputError(f"{name} has shape {ids.shape}; expected {(size,)}")
+            raise InputError(f"{name} has shape {(len(ids),)}; expected {(size,)}")
     counts = rank_items(
         scores.rows,
         relevant_items,
         seen_items,
         shape=scores.shape,
         missing=missing,
-        users=user_ids,
+        units=units,
         items=item_ids,
         **options,
     )
@@ -354,41 +359,39 @@ def _signs_of_copies(scores: ScoreSource) -> Iterator[tuple[str, str]]:
 
 
 def _append_missing_ids(
-    relevant: Any, user_ids: Ids | None, item_ids: Ids | None
-) -> tuple[Any, Ids | None, Ids | None]:
+    relevant: Any, units: Units | None, item_ids: Ids | None
+) -> tuple[Any, Units | None, Ids | None]:
     """Append the ids of relevant items, and of their users, that the scores lack.
 
     Returns
     -------
     relevant
         The table that was read, or the data if it has no ids.
-    user_ids, item_ids
+    units, item_ids
         Ids of rows and columns, followed by the missing ones; None for axes without ids.
     """
     with reading(relevant):
         table = read_item_table(relevant, RELEVANT)
         if table is None:
-            return relevant, user_ids, item_ids
-        ids_by_column = {USER: user_ids, ITEM: item_ids}
+            return relevant, units, item_ids
+        ids_by_column = {USER: units, ITEM: None if item_ids is None else Units(item_ids)}
         for column, ids in ids_by_column.items():
             if ids is None:
                 continue
-            units: ColumnNames = (column,)
-            if column == USER and are_visit_ids(ids):
-                table.require(USER, VISIT)
-                units = (USER, VISIT)
-            found = table.units(units)[1]
-            position = positions(found, ids)
-            if (position < 0).all():
+            columns: ColumnNames = (column,) if ids.visits is None else (USER, VISIT)
+            table.require(*columns)
+            found = table.units(columns)[1]
+            is_missing = found.positions_in(ids) < 0
+            if is_missing.all():
                 raise InputError(
-                    f"found {found[0]}; expected ids of the scores, such as {ids[0]}",
+                    f"found {found.name(0)}; expected ids of the scores, such as {ids.name(0)}",
                     path=table.path,
                     column=column,
                 )
-            warn_about_different_ids(column, RELEVANT, found, "the scores", pa.array(ids))
-            missing_ids = arrow_to_numpy(found)[position < 0]
-            ids_by_column[column] = np.append(ids, missing_ids)
-    return table, ids_by_column[USER], ids_by_column[ITEM]
+            warn_about_different_ids(column, RELEVANT, found.names(), "the scores", ids.names())
+            ids_by_column[column] = ids.union(found)
+    items = ids_by_column[ITEM]
+    return table, ids_by_column[USER], None if items is None else items.users_and_visits()[0]
 
 
 def _require_other_scores(matrix: sparse.csr_array, relevant: Items) -> None:

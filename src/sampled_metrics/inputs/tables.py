@@ -22,8 +22,20 @@ from pyarrow import csv as pyarrow_csv
 from pyarrow import parquet
 from scipy import sparse
 
-from sampled_metrics._base.array_types import Array, Bool, Codes, Float, Floats, Ids, Int
+from sampled_metrics._base.array_types import Bool, Codes, Float, Floats, Ids, Int
 from sampled_metrics._base.arrays import order_preserving_floats
+from sampled_metrics._base.arrow import (
+    Values,
+    arrow_to_numpy,
+    can_cast,
+    decode_categories,
+    encode,
+    is_bytes,
+    is_numeric,
+    is_text,
+    positions,
+    value_type,
+)
 from sampled_metrics._base.columns import NO_LABEL, index_ids, is_no_item
 from sampled_metrics._base.conversion import (
     is_arrow_table,
@@ -44,7 +56,7 @@ from sampled_metrics._base.files import (
     line_break_error,
     reading_as,
 )
-from sampled_metrics._base.visits import join_ids
+from sampled_metrics._base.units import Units
 from sampled_metrics.inputs.roles import (
     ITEM,
     KNOWN_COLUMNS,
@@ -59,7 +71,6 @@ from sampled_metrics.inputs.roles import (
 )
 
 ColumnNames: TypeAlias = tuple[str, ...]
-Values: TypeAlias = "pa.Array | pa.ChunkedArray | Array"
 Expected: TypeAlias = str | Callable[[int], str]  # what is expected, maybe depending on the row
 
 ARRAY_SUFFIXES = (".npy", ".npz")
@@ -108,106 +119,6 @@ RUN = TrecFormat(
     (3, 4),
 )
 QRELS = TrecFormat("qrels (qid iter docid rel)", (USER, "iter", ITEM, "relevance"), (3,))
-
-
-def is_text(dtype: pa.DataType) -> bool:
-    """Return whether a type is text."""
-    return pa.types.is_string(dtype) or pa.types.is_large_string(dtype)
-
-
-def is_bytes(dtype: pa.DataType) -> bool:
-    """Return whether a type is bytes, which may be encoded text."""
-    types = pa.types
-    return (
-        types.is_binary(dtype) or types.is_large_binary(dtype) or types.is_fixed_size_binary(dtype)
-    )
-
-
-def is_numeric(dtype: pa.DataType) -> bool:
-    """Return whether a type is numbers, including booleans and decimals."""
-    types = pa.types
-    is_real = types.is_integer(dtype) or types.is_floating(dtype)
-    return is_real or types.is_decimal(dtype) or types.is_boolean(dtype)
-
-
-def value_type(dtype: pa.DataType) -> pa.DataType:
-    """Return the type of the values of a column, which may be a dictionary of categories."""
-    if pa.types.is_dictionary(dtype):
-        return dtype.value_type
-    return dtype
-
-
-def decode_categories(column: Any) -> Any:
-    """Convert categories to their values."""
-    return column.cast(value_type(column.type))
-
-
-def can_cast(column: Any, dtype: pa.DataType) -> bool:
-    """Return whether all values can be converted to a type."""
-    try:
-        column.cast(dtype)
-    except (pa.ArrowInvalid, pa.ArrowNotImplementedError):
-        return False
-    return True
-
-
-def to_arrow(values: Values) -> Any:
-    """Convert an array of numbers or text to pyarrow; other columns are returned unchanged."""
-    if isinstance(values, np.ndarray):
-        native = values.astype(values.dtype.newbyteorder("="), copy=False)
-        try:
-            return pa.array(native)
-        except (pa.ArrowInvalid, pa.ArrowTypeError) as error:  # of an array of objects
-            raise InputError(
-                "found ids of several types; expected all whole numbers, or all text"
-            ) from error
-    return values
-
-
-def arrow_to_numpy(column: Values) -> Array:
-    """Convert numbers or text without missing values to numpy."""
-    values = np.asarray(column)
-    return values.astype(np.str_) if values.dtype.kind == "O" else values
-
-
-def positions(ids: Values, among: Values) -> Int:
-    """Return the position of each id in `among`, -1 where it is missing.
-
-    Numbers are compared with text as they are usually written.
-
-    Examples
-    --------
-    >>> positions(np.array([3, 7]), np.array(["7", "x", "07"]))
-    array([-1,  0])
-    """
-    ids = to_arrow(ids)
-    among = to_arrow(among)
-    if ids.type != among.type:
-        ids = ids.cast(pa.string())
-        among = among.cast(pa.string())
-    indices = pc.fill_null(pc.index_in(ids, value_set=among), -1)
-    return np.asarray(indices).astype(np.int64)
-
-
-def encode(column: Values) -> tuple[Codes, pa.Array]:
-    """Encode ids as int32 codes; also return the distinct ids in the order of first appearance."""
-    column = to_arrow(column)
-    if pa.types.is_integer(column.type):  # pandas is three times as fast
-        numbers = np.asarray(column)
-        if (numbers[1:] > numbers[:-1]).all():
-            return np.arange(numbers.size, dtype=np.int32), pa.array(numbers)
-        codes, numbers = pd.factorize(numbers)
-        return codes.astype(np.int32), pa.array(numbers)
-    column = column.dictionary_encode()
-    if isinstance(column, pa.ChunkedArray):
-        column = column.combine_chunks()
-    codes = np.asarray(column.indices)
-    ids = decode_categories(column.dictionary)
-    is_used = np.bincount(codes, minlength=len(ids)) > 0
-    if not is_used.all():  # categories that no row has
-        codes = (np.cumsum(is_used) - 1)[codes]
-        ids = ids.filter(pa.array(is_used))
-    return codes.astype(np.int32, copy=False), ids
 
 
 @dataclass(frozen=True)
@@ -351,18 +262,18 @@ class Table:
         columns = tuple(name for name in (USER, VISIT) if name in self.columns)
         return columns or (USER,)
 
-    def units(self, columns: ColumnNames | None = None) -> tuple[Codes, pa.Array]:
-        """Encode the ids of units as `codes` does; the ids of visits of users are joined."""
+    def units(self, columns: ColumnNames | None = None) -> tuple[Codes, Units]:
+        """Encode the units of rows as `codes` does; also return the different units."""
         if columns is None:
             columns = self.unit_columns()
         codes, ids = self.codes(columns[-1])
         if len(columns) == 1:
-            return codes, ids
+            return codes, Units(ids)
         user, user_ids = self.codes(USER)
-        units, pairs = pd.factorize(codes.astype(np.int64) * len(user_ids) + user)
-        unit_users = arrow_to_numpy(user_ids)[pairs % len(user_ids)]
-        unit_visits = arrow_to_numpy(ids)[pairs // len(user_ids)]
-        return units.astype(np.int32), pa.array(join_ids(unit_users, unit_visits))
+        unit, pairs = pd.factorize(codes.astype(np.int64) * len(user_ids) + user)
+        visit_of_unit, user_of_unit = np.divmod(pairs, len(user_ids))
+        units = Units(user_ids.take(user_of_unit), ids.take(visit_of_unit))
+        return unit.astype(np.int32), units
 
     def has_several_visits(self) -> bool:
         """Return whether some user has several visits."""

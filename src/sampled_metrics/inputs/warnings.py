@@ -15,10 +15,10 @@ import pyarrow.compute as pc
 
 from sampled_metrics._base.array_types import Array, Float, Floats, Int
 from sampled_metrics._base.arrays import count_copies
+from sampled_metrics._base.arrow import positions
 from sampled_metrics._base.errors import InputError, note_meaning, warn_input
 from sampled_metrics.inputs.items import RELEVANT, SEEN, Items
 from sampled_metrics.inputs.roles import ITEM, USER
-from sampled_metrics.inputs.tables import positions
 
 # The thresholds keep chance from raising a warning: smaller data may look this way by accident.
 _MIN_IDS = {USER: 1, ITEM: 10}  # fewer ids may be disjoint

@@ -8,14 +8,14 @@ a million users with 100 negatives have at most 202 kinds in each group.
 """
 
 from dataclasses import dataclass, field
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import ArrayLike
 
 from sampled_metrics._base.array_types import Float, Int
 from sampled_metrics._base.caches import cache_with_owner
 from sampled_metrics._base.random_streams import generator
+from sampled_metrics._base.units import Units
 from sampled_metrics.ranks import SampledRanks
 
 # Bracketing vectors depend on the number of candidates n. If it differs, three groups of users with
@@ -34,8 +34,8 @@ class UserGroups:
 
     Attributes
     ----------
-    unit_ids
-        Different ids of units, in order; None without ids, when each row is a unit.
+    units
+        Different units, in ascending order; None without ids, when each row is a unit.
     unit_of_row, fold_of_row, group_of_row
         Index of each row's unit, its fold (0 or 1), and its group of about the same n.
     kind_of_unit
@@ -51,7 +51,7 @@ class UserGroups:
         Likely distributions of sampled ranks that were computed before, by n and last shaped rank.
     """
 
-    unit_ids: Any
+    units: Units | None
     unit_of_row: Int
     fold_of_row: Int
     group_of_row: Int
@@ -72,7 +72,7 @@ class UserGroups:
 @cache_with_owner
 def group_units(sample: SampledRanks) -> UserGroups:
     """Group the rows of a sample, and split users into two folds at random (fixed seed)."""
-    unit_ids, unit_of_row = sample.different_units()
+    units, unit_of_row = sample.different_units()
     user_of_unit = sample.user_of_units()
     rows_of_unit = np.bincount(unit_of_row)
     n = np.broadcast_to(sample.n_items, unit_of_row.shape)
@@ -94,7 +94,7 @@ def group_units(sample: SampledRanks) -> UserGroups:
         shape = (group_sizes.size, *other_counts.shape)
         kind_of_unit[unit_of_row] = np.ravel_multi_index(places, shape)
     return UserGroups(
-        unit_ids=unit_ids,
+        units=units,
         unit_of_row=unit_of_row,
         fold_of_row=fold_of_row,
         group_of_row=group_of_row,
@@ -105,27 +105,24 @@ def group_units(sample: SampledRanks) -> UserGroups:
     )
 
 
-def common_users(a: ArrayLike | None, b: ArrayLike | None) -> tuple[Int, Int] | None:
-    """Find the users that two evaluations have in common, as indices into both.
+def common_users(a: Units | None, b: Units | None) -> tuple[Int, Int] | None:
+    """Find the users, or visits, that two evaluations have in common, as indices into both.
 
-    None if ids are missing or no user is common. Numbers are compared to text as text.
+    They are in ascending order; None if ids are missing or no user is common. Numbers are compared
+    to text as text.
 
     Examples
     --------
-    >>> common_users(["ann", "bob", "eve"], ["bob", "eve", "tom"])
-    (array([1, 2]), array([0, 1]))
+    >>> common_users(Units(np.array(["eve", "ann"])), Units(np.array(["bob", "eve", "ann"])))
+    (array([1, 0]), array([2, 1]))
     """
     if a is None or b is None:
         return None
-    a = np.asarray(a)
-    b = np.asarray(b)
-    if a.dtype.kind != b.dtype.kind:
-        a = a.astype(str)
-        b = b.astype(str)
-    if a.size and np.array_equal(a, b) and (a[1:] > a[:-1]).all():
-        return np.arange(a.size), np.arange(a.size)
-    _, place_in_a, place_in_b = np.intersect1d(a, b, assume_unique=True, return_indices=True)
-    return (place_in_a, place_in_b) if place_in_a.size else None
+    position = a.positions_in(b)
+    _, number = a.ascending()
+    place_in_a = np.flatnonzero(position >= 0)
+    place_in_a = place_in_a[np.argsort(number[place_in_a])]
+    return (place_in_a, position[place_in_a]) if place_in_a.size else None
 
 
 class CommonKinds(NamedTuple):
@@ -153,7 +150,7 @@ def common_kinds(a: UserGroups, b: UserGroups) -> CommonKinds | None:
     Let Ann, Bob and Eve be of kinds 4, 4 and 7 in A, and of kinds 2, 2 and 2 in B. Then two units
     are of the pair (4, 2), and one is of (7, 2).
     """
-    common = common_users(a.unit_ids, b.unit_ids)
+    common = common_users(a.units, b.units)
     if common is None:
         return None
     n_kinds = int(b.kind_of_unit.max()) + 1

@@ -32,7 +32,6 @@ import numpy as np
 from scipy.special import stdtrit
 
 from sampled_metrics._base.array_types import Float
-from sampled_metrics._base.arrays import first_duplicate
 from sampled_metrics._base.caches import cache_with_owner
 from sampled_metrics._base.defaults import DEFAULT_CONFIDENCE
 from sampled_metrics._base.errors import InputError
@@ -277,8 +276,8 @@ def checked_ranges(
     needs_items_together = [
         str(measure) for measure in measures if measure.kind not in _MEANS_OF_ITEMS
     ]
-    ids = sample.unit_ids if sample.several_items else None
-    if needs_items_together and ids is not None and first_duplicate(ids) is not None:
+    units = sample.units if sample.several_items else None
+    if needs_items_together and units is not None and units.first_duplicate() is not None:
         raise InputError(
             f"users have several held-out items; {needs_items_together[0]} needs them together, "
             "and sampled ranks give recall and auc only; number rows with negatives of their own "

@@ -13,10 +13,11 @@ import pyarrow.compute as pc
 from pyarrow import parquet
 
 from sampled_metrics._base.array_types import Array
+from sampled_metrics._base.arrow import is_text
 from sampled_metrics._base.errors import InputError, reading, watch_columns
 from sampled_metrics._base.files import PARQUET_SUFFIXES
 from sampled_metrics.inputs.roles import ITEM, USER, VISIT, find_roles
-from sampled_metrics.inputs.tables import Table, is_text
+from sampled_metrics.inputs.tables import Table
 from sampled_metrics.ranks.rank_tables import COUNT_COLUMNS
 from sampled_metrics.ranks.ranks import Ranks
 

@@ -9,12 +9,12 @@ import pyarrow as pa
 
 from sampled_metrics._base.array_types import Codes, Float, Int, RowSelection
 from sampled_metrics._base.arrays import first_duplicate, run_starts, select_rows
+from sampled_metrics._base.arrow import value_type
 from sampled_metrics._base.defaults import MAX_ITEMS
 from sampled_metrics._base.errors import InputError, format_names, warn_input
-from sampled_metrics._base.visits import users_and_visits
 from sampled_metrics.inputs.list_order import naming_user, refuse_lists, refuse_steps
 from sampled_metrics.inputs.roles import ITEM, USER, VISIT, normalise_name
-from sampled_metrics.inputs.tables import Table, arrow_to_numpy, value_type
+from sampled_metrics.inputs.tables import Table
 
 _SESSION_NAMES = ("session", "sessionid")
 COUNT_COLUMNS = ("n_candidates", "n_better", "n_tied")
@@ -143,7 +143,7 @@ def group_by_user(
         Rows of relevant items, and their grades.
     """
     n_candidates, n_better, n_tied = counts
-    user, unit_ids = table.units()
+    user, units = table.units()
     order = np.argsort(user, kind="stable")
     first_row = order[run_starts(np.bincount(user))]
     n_candidates_of_user = n_candidates[first_row]
@@ -157,7 +157,7 @@ def group_by_user(
     n_found = np.bincount(user[rows], minlength=n_candidates_of_user.size)
     has_items = n_found > 0
     order = np.argsort(user[rows], kind="stable")
-    users, visits = users_and_visits(arrow_to_numpy(unit_ids)[has_items])
+    users, visits = units.take(has_items).users_and_visits()
     return {
         "n_candidates": n_candidates_of_user[has_items],
         "n_better": n_better[rows][order],

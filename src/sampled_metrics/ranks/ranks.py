@@ -38,7 +38,6 @@ from sampled_metrics._base.columns import (
     id_kind,
     integer_array,
     require_all,
-    require_unique,
 )
 from sampled_metrics._base.conversion import (
     arrow_column_to_array,
@@ -49,7 +48,7 @@ from sampled_metrics._base.conversion import (
 from sampled_metrics._base.errors import InputError, one_line, reading
 from sampled_metrics._base.files import SEPARATORS, write_columns
 from sampled_metrics._base.records import set_fields, short_repr
-from sampled_metrics._base.visits import join_ids, row_unit_ids, users_and_visits
+from sampled_metrics._base.units import Units, check_ids
 from sampled_metrics.inputs import lists
 from sampled_metrics.inputs import scores as scores_module
 from sampled_metrics.inputs.counting import BLOCK_SIZE, RankCounts
@@ -208,18 +207,21 @@ class Ranks:
         check_levels(self)
         if self.relevance is not None:
             set_fields(self, relevance=ordered_grades(self, self.relevance, order))
-        ids = row_unit_ids(self.users, self.visits, n.size)
-        if ids is not None:
-            require_unique("users" if self.visits is None else "visits of user", ids)
-            users, visits = users_and_visits(ids)
-            set_fields(self, users=users, visits=visits)
+        users, visits = check_ids(self.users, self.visits, n.size)
+        if users is not None:
+            units = Units(users, visits)
+            units.require_unique()
+            if not units.has_several_visits:
+                visits = None
+        set_fields(self, users=users, visits=visits)
 
     @classmethod
     def from_counts(cls, counts: RankCounts, min_relevance: float) -> Self:
         """Return ranks from counts that are valid by construction."""
         fields = counts._asdict()
-        if counts.users is not None:
-            fields["users"], fields["visits"] = users_and_visits(counts.users)
+        units = fields.pop("units")
+        if units is not None:
+            fields["users"], fields["visits"] = units.users_and_visits()
         return cls(**fields, is_checked=True).at_least(min_relevance)
 
     @classmethod
@@ -294,7 +296,8 @@ class Ranks:
                 rows,
                 relevant,
                 seen,
-                users=users if visits is None else row_unit_ids(users, visits, rows.shape[0]),
+                users=users,
+                visits=visits,
                 items=items,
                 missing=missing,
                 min_relevance=min_relevance,
@@ -485,7 +488,7 @@ class Ranks:
         if users is not None:
             table[USER] = users
         if visits is not None:
-            row_unit_ids(users, visits, to_array("ranks", ranks).size)  # which needs users
+            check_ids(users, visits, to_array("ranks", ranks).size)  # visits need users
             table[VISIT] = visits
         if size is not None and to_array("n_items", size).ndim:
             table["n_candidates"] = size
@@ -574,7 +577,7 @@ class Ranks:
                 first_rows = run_starts(n_rows)
                 ids = [rows + first for rows, first in zip(ids, first_rows, strict=True)]
             users = np.concatenate(ids)
-            require_unique(USER, users if visits is None else join_ids(users, visits))
+            Units(users, visits).require_unique()
         return part_list[0]._copy_with(
             **counts,
             relevance=relevance,
@@ -610,12 +613,10 @@ class Ranks:
         """Number of users."""
         return len(self) if self.user is None else int(self.user.max(initial=-1)) + 1
 
-    @property
-    def unit_ids(self) -> Ids | None:
-        """Unique ids of users, or of visits of users."""
-        if self.users is None or self.visits is None:
-            return self.users
-        return join_ids(self.users, self.visits)
+    @cached_property
+    def units(self) -> Units | None:
+        """Users, or visits of users, of the rows; None without ids."""
+        return None if self.users is None else Units(self.users, self.visits)
 
     @property
     def best_rank(self) -> Int:

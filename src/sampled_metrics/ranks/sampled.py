@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from functools import cached_property
 from pathlib import Path
 from typing import Any, ClassVar, Self
 
@@ -13,13 +14,14 @@ from numpy.typing import ArrayLike
 from sampled_metrics._base.arguments import check_arguments, require_same, to_path, whole_number
 from sampled_metrics._base.array_types import Ids, Int, RowSelection
 from sampled_metrics._base.arrays import first_duplicate, select_rows
+from sampled_metrics._base.arrow import arrow_to_numpy
 from sampled_metrics._base.columns import NO_ITEM_NAMES, integer_array, require_all
 from sampled_metrics._base.defaults import MAX_ITEMS
 from sampled_metrics._base.errors import InputError, reading, warn_all, warn_input
 from sampled_metrics._base.files import write_columns
 from sampled_metrics._base.random_streams import generator
 from sampled_metrics._base.records import set_fields, short_repr
-from sampled_metrics._base.visits import join_ids, row_unit_ids, split_ids, users_and_visits
+from sampled_metrics._base.units import Units, check_ids
 from sampled_metrics.inputs import samples
 from sampled_metrics.inputs.items import relevant_rows
 from sampled_metrics.inputs.roles import ITEM, USER, VISIT, NamesByRole, naming
@@ -31,7 +33,7 @@ from sampled_metrics.inputs.row_counts import (
 )
 from sampled_metrics.inputs.samples import SampledCounts, ScoredPairs
 from sampled_metrics.inputs.scores import read_scores
-from sampled_metrics.inputs.tables import Table, arrow_to_numpy, read_table
+from sampled_metrics.inputs.tables import Table, read_table
 from sampled_metrics.ranks.sampling import Sampling
 from sampled_metrics.ranks.warnings import signs_of_duplicates
 
@@ -120,17 +122,16 @@ class SampledRanks:
             raise InputError(f"n_items is {sizes.min()}, expected more than n_negatives, {m}")
         whole_number("n_items", int(sizes.max()), 2, MAX_ITEMS)
         require_all("sampled_rank", ranks, (ranks >= 1) & (ranks <= m + 1), f"1 to {m + 1}")
-        ids = row_unit_ids(users, visits, ranks.size)
-        visit_ids = None
-        if ids is not None:
-            ids, visit_ids = users_and_visits(ids)
+        user_ids, visit_ids = check_ids(users, visits, ranks.size)
+        if visit_ids is not None:
+            user_ids, visit_ids = Units(user_ids, visit_ids).users_and_visits()
         set_fields(
             self,
             sampled_ranks=ranks,
             n_items=sizes,
             n_negatives=int(m),
             sampling=Sampling(sampling),
-            users=ids,
+            users=user_ids,
             visits=visit_ids,
             several_items=several_items,
             tied=tied,
@@ -201,12 +202,14 @@ class SampledRanks:
         # Rows of a file are named by ids; the index of a DataFrame may be arbitrary.
         if users is None and isinstance(scores, str | Path):
             users = table.user_ids
-        ids = row_unit_ids(users, visits, counts.n_found.size)
+        units = Units.of_rows(users, visits, counts.n_found.size)
         is_kept = counts.has_target
         if not is_kept.any():
             raise InputError(f"positive is {NO_ITEM_NAMES} in all rows; expected some columns")
         note_rows_without_target(int(np.count_nonzero(~is_kept)))
-        sampled = SampledCounts.from_rows(counts.with_target(), select_rows(ids, is_kept))
+        if units is not None:
+            units = units.take(is_kept)
+        sampled = SampledCounts.from_rows(counts.with_target(), units)
         return cls.from_counts(sampled, n_items=n_items, **options)
 
     @classmethod
@@ -309,14 +312,14 @@ class SampledRanks:
                 "n_items is not known; give n_items (--n-items), the number of candidates of a "
                 "full ranking"
             )
-        unit_ids = counts.users
-        has_duplicates = unit_ids is not None and first_duplicate(np.asarray(unit_ids)) is not None
+        units = counts.units
+        has_duplicates = units is not None and units.first_duplicate() is not None
         sampled = cls._from_rows(
             above + 1,
             m,
             n_items=n_items,
             sampling=sampling,
-            unit_ids=unit_ids,
+            units=units,
             several_items=has_duplicates,
             seed=seed,
         )
@@ -330,19 +333,14 @@ class SampledRanks:
         *,
         n_items: ArrayLike,
         sampling: str | None,
-        unit_ids: Any,
+        units: Units | None,
         several_items: bool,
         seed: int,
     ) -> Self:
-        """Return sampled ranks from rows that may differ in the number of negatives.
-
-        `unit_ids` are the ids of users, or of visits of users.
-        """
+        """Return sampled ranks from rows that may differ in the number of negatives."""
         kind = Sampling(sampling or Sampling.WITHOUT_REPLACEMENT)
         ranks, m = _equalise_negatives(ranks, n_negatives, kind, seed)
-        users, visits = None, None
-        if unit_ids is not None:
-            users, visits = users_and_visits(np.asarray(unit_ids))
+        users, visits = (None, None) if units is None else units.users_and_visits()
         return cls(ranks, n_items, m, kind, users, several_items, visits=visits)
 
     @classmethod
@@ -385,7 +383,7 @@ class SampledRanks:
         if "repetition" in names:
             _require_different_repetitions(table)
         rows, _ = relevant_rows(table)
-        unit_ids = _read_unit_ids(table, rows)
+        units = _read_units(table, rows)
         if m is None:
             raise InputError(
                 "the number of negatives is not known; give n_negatives (--n-negatives)"
@@ -404,7 +402,7 @@ class SampledRanks:
             m,
             n_items=sizes,
             sampling=sampling,
-            unit_ids=unit_ids,
+            units=units,
             several_items={USER, ITEM} <= names,
             seed=seed,
         )
@@ -421,30 +419,26 @@ class SampledRanks:
         """Mean of `n_items` over rows, rounded."""
         return round(float(self.n_items.mean()))
 
-    @property
-    def unit_ids(self) -> Ids | None:
-        """Ids of the users of rows, or of the visits of users."""
-        if self.users is None or self.visits is None:
-            return self.users
-        return join_ids(self.users, self.visits)
+    @cached_property
+    def units(self) -> Units | None:
+        """Users, or visits of users, of the rows; None without ids."""
+        return None if self.users is None else Units(self.users, self.visits)
 
-    def different_units(self) -> tuple[Ids | None, Int]:
-        """Return the sorted unique ids of users, or of visits, and the number of each row's id.
+    def different_units(self) -> tuple[Units | None, Int]:
+        """Return the different users, or visits, in ascending order, and the number of each row's.
 
-        The ids are None if each row is a user.
+        They are None if each row is a user.
         """
-        ids: Any = self.unit_ids
-        if ids is None or (ids[1:] > ids[:-1]).all():
-            return ids, np.arange(len(self))
-        unique_ids, place = np.unique(ids, return_inverse=True)
-        return unique_ids, place
+        if self.units is None:
+            return None, np.arange(len(self))
+        return self.units.ascending()
 
     def user_of_units(self) -> Int | None:
         """Return the number of the user of each visit; None without visits."""
-        ids, _ = self.different_units()
-        if ids is None or self.visits is None:
+        units, _ = self.different_units()
+        if units is None or units.visits is None:
             return None
-        return pd.factorize(split_ids(ids)[0])[0].astype(np.int64)
+        return pd.factorize(arrow_to_numpy(units.users))[0].astype(np.int64)
 
     def take(self, rows: RowSelection) -> Self:
         """Return the sampled ranks of some rows, selected like elements of an array."""
@@ -503,18 +497,18 @@ def _equalise_negatives(
     return 1 + rng.hypergeometric(better, n_negatives - better, fewest), fewest
 
 
-def _read_unit_ids(table: Table, rows: RowSelection) -> Ids | None:
-    """Read the ids of users, or of visits, of some rows.
+def _read_units(table: Table, rows: RowSelection) -> Units | None:
+    """Read the users, or visits of users, of some rows.
 
     Several rows of one user warn unless a column says why there are several.
     """
     if not table.columns.keys() & {USER, VISIT}:
         return None
-    unit, unit_ids = table.units()
-    ids = arrow_to_numpy(unit_ids)[unit[rows]]
+    unit, different_units = table.units()
+    units = different_units.take(unit[rows])
     if not table.columns.keys() & {"repetition", ITEM}:
-        warn_all(signs_of_duplicates(ids))
-    return ids
+        warn_all(signs_of_duplicates(units.codes))
+    return units
 
 
 def _read_n_negatives(table: Table, option: int | None) -> Any:

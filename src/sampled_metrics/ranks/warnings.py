@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, TypeAlias
 
 import numpy as np
 
-from sampled_metrics._base.array_types import Float, Ids, Int
+from sampled_metrics._base.array_types import Float, Int
 from sampled_metrics._base.arrays import run_starts
 from sampled_metrics.inputs.roles import USER
 from sampled_metrics.inputs.warnings import SAMPLE_REMEDY, SAMPLE_SIZES
@@ -112,7 +112,7 @@ def signs_of_sampled_candidates(ranks: Ranks) -> Signs:
         )
 
 
-def signs_of_duplicates(users: Ids) -> Signs:
+def signs_of_duplicates(users: Int) -> Signs:
     """Look for users with several rows, if no column says why they have several."""
     _, n_rows = np.unique(users, return_counts=True)
     if n_rows.max() > 1:

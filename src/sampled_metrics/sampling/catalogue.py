@@ -9,10 +9,12 @@ import pyarrow as pa
 
 from sampled_metrics._base.arguments import whole_number
 from sampled_metrics._base.array_types import Ids
+from sampled_metrics._base.arrow import arrow_to_numpy, positions, to_arrow
 from sampled_metrics._base.columns import id_column, is_no_item
 from sampled_metrics._base.conversion import is_arrow_table, to_array
 from sampled_metrics._base.defaults import MAX_ITEMS
 from sampled_metrics._base.errors import InputError, reading
+from sampled_metrics._base.units import Units
 from sampled_metrics.inputs.items import (
     RELEVANT,
     SEEN,
@@ -22,7 +24,7 @@ from sampled_metrics.inputs.items import (
     items_by_id,
 )
 from sampled_metrics.inputs.roles import ITEM, USER
-from sampled_metrics.inputs.tables import Table, arrow_to_numpy, positions, read_table, to_arrow
+from sampled_metrics.inputs.tables import Table, read_table
 from sampled_metrics.inputs.warnings import warn_about_different_ids, warn_about_unused_grades
 
 
@@ -80,8 +82,9 @@ def read_catalogue(
         warn_about_different_ids(ITEM, str(table.path), column.unique(), "other tables", known_ids)
     user_ids = _unique_ids([held_out_items.user_ids])
     item_ids = _unique_ids(columns)
-    seen_by_users = seen_items.restrict_to(user_ids, item_ids)
-    held_out_items = held_out_items.restrict_to(user_ids, item_ids)
+    users = Units(user_ids)
+    seen_by_users = seen_items.restrict_to(users, item_ids)
+    held_out_items = held_out_items.restrict_to(users, item_ids)
     is_both = held_out_items.has(seen_by_users.user, seen_by_users.item)
     if is_both.any():
         user, item = seen_by_users.pair(int(np.argmax(is_both)))
@@ -92,14 +95,15 @@ def read_catalogue(
             )
     is_other_user = positions(seen_items.user_ids, user_ids) < 0
     other_user_ids = to_arrow(seen_items.user_ids).filter(pa.array(is_other_user))
-    seen_by_others = seen_items.restrict_to(other_user_ids, item_ids)
+    seen_by_others = seen_items.restrict_to(Units(other_user_ids), item_ids)
     return Catalogue(user_ids, item_ids, held_out_items, seen_by_users, seen_by_others)
 
 
 def _no_items_like(items: Items) -> Items:
     """Return no items, with ids of the same types."""
     no_items = np.zeros(0, np.int64)
-    return Items(np.zeros(1, np.int64), no_items, 0, items.user_ids[:0], items.item_ids[:0])
+    no_users = items.units.take(no_items)
+    return Items(np.zeros(1, np.int64), no_items, 0, no_users, items.item_ids[:0])
 
 
 def item_ids_of(items: Any) -> pa.Array:

@@ -20,18 +20,11 @@ from numpy.typing import NDArray
 from sampled_metrics import InputError
 from sampled_metrics._base.array_types import Codes, Float, Int
 from sampled_metrics._base.arrays import select_rows
+from sampled_metrics._base.arrow import arrow_to_numpy, can_cast, decode_categories, is_text
 from sampled_metrics._base.errors import format_names
 from sampled_metrics._base.text import join_names
 from sampled_metrics.inputs.roles import TYPE_SUFFIX
-from sampled_metrics.inputs.tables import (
-    HeaderError,
-    Table,
-    arrow_to_numpy,
-    can_cast,
-    decode_categories,
-    is_text,
-    read_table,
-)
+from sampled_metrics.inputs.tables import HeaderError, Table, read_table
 from sampled_metrics_study.data.movielens import ML_1M, MovieLens
 from sampled_metrics_study.data.settings import Columns, DatasetSettings
 

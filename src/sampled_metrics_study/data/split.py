@@ -34,10 +34,10 @@ from scipy.sparse import csr_array
 from sampled_metrics import InputError
 from sampled_metrics._base.array_types import Ids, Int
 from sampled_metrics._base.arrays import first_duplicate
+from sampled_metrics._base.arrow import arrow_to_numpy, encode
 from sampled_metrics._base.files import read_npz, replace_file
 from sampled_metrics._base.random_streams import generator
 from sampled_metrics._base.text import join_names
-from sampled_metrics.inputs.tables import arrow_to_numpy, encode
 from sampled_metrics_study.data.events import Interactions, as_int32, published_ids, read_dataset
 from sampled_metrics_study.data.filters import apply_filters
 from sampled_metrics_study.data.settings import (

@@ -15,6 +15,7 @@ from scipy.sparse import csr_array
 from sampled_metrics import InputError, rank
 from sampled_metrics._base.array_types import Float, Ids, Int
 from sampled_metrics._base.arrays import first_duplicate
+from sampled_metrics._base.arrow import positions
 from sampled_metrics._base.columns import id_column, require_unique
 from sampled_metrics._base.errors import format_names, reading
 from sampled_metrics._base.files import read_npz
@@ -22,7 +23,7 @@ from sampled_metrics._base.text import join_names
 from sampled_metrics.inputs.counting import BLOCK_SIZE
 from sampled_metrics.inputs.products import ScoreFunction
 from sampled_metrics.inputs.roles import ITEM, USER
-from sampled_metrics.inputs.tables import HeaderError, Table, positions, read_table
+from sampled_metrics.inputs.tables import HeaderError, Table, read_table
 from sampled_metrics.ranks import Ranks
 from sampled_metrics.ranks.data import as_ranks
 from sampled_metrics.ranks.rank_tables import COUNT_COLUMNS, RANK_RECORDS, read_counts
