@@ -12,7 +12,7 @@ from scipy.sparse import csr_array
 import sampled_metrics as sm
 from sampled_metrics.evaluation import compare, evaluate
 from sampled_metrics.inputs import comparisons, counting, pair_scores, products
-from sampled_metrics.ranks import data
+from sampled_metrics.inputs import options as reading_options
 from tests.helpers.caught_warnings import warns_about, with_warnings
 from tests.helpers.relevance import ALL_KINDS, metric_by_definition, orders_with_ties
 
@@ -233,8 +233,8 @@ def values_by_policy(names, scores, relevant, seen):
 @pytest.mark.parametrize("relevant", ["one", "several", "grades"])
 def test_metrics_of_cut_ranks_match_every_order(relevant, monkeypatch):
     """Includes few items, cut-offs above their number, and users without a relevant item."""
-    monkeypatch.setattr(data, "_USERS_RANKED_IN_FULL", 1)
-    monkeypatch.setattr(data, "_may_end", lambda *_: True)
+    monkeypatch.setattr(reading_options, "_USERS_RANKED_IN_FULL", 1)
+    monkeypatch.setattr(reading_options, "_may_end", lambda *_: True)
     rng = np.random.default_rng(["one", "several", "grades"].index(relevant))
     kinds = [kind for kind in KINDS_OF_METRICS if relevant != "grades" or "ndcg-by" not in kind]
     for n_items in (2, 3, 6, 7):
@@ -285,13 +285,13 @@ def decisions(monkeypatch):
     answers = []
 
     def record(name):
-        decide = getattr(data, name)
+        decide = getattr(reading_options, name)
 
         def recorded(*arguments):
             answers.append(bool(decide(*arguments)))
             return answers[-1]
 
-        monkeypatch.setattr(data, name, recorded)
+        monkeypatch.setattr(reading_options, name, recorded)
 
     record("_may_end")
     record("_cut_is_enough")

@@ -20,7 +20,7 @@ from cosmic_ray.mutating import mutate_code
 from cosmic_ray.plugins import get_operator, operator_names
 
 # Flags that forbid what no code does.
-FLAGS = re.compile(r"(frozen|kw_only|slots|strict|is_checked)=$")
+FLAGS = re.compile(r"(frozen|kw_only|slots|strict)=$")
 CACHE = re.compile(r"\s*@(lru_)?cache\b|maxsize=$")  # it only saves time
 IDENTITY = re.compile(r"_(Eq_Is|NotEq_IsNot|Is_Eq|IsNot_NotEq)$")
 LINES_OF_HEADER = 2

@@ -10,8 +10,8 @@ import pyarrow.parquet as pq
 import pytest
 
 from sampled_metrics._base.errors import InputError
+from sampled_metrics.inputs.options import as_ranks
 from sampled_metrics.ranks import Ranks, SampledRanks
-from sampled_metrics.ranks.data import as_ranks
 from sampled_metrics_study.experiment import read_single_item_ranks
 from tests.helpers.relevance import ranks_at_places
 
@@ -249,7 +249,7 @@ def test_ranks_compare_by_identity_and_are_frozen():
             ranks.users = np.array([7])
 
 
-def test_ranks_from_counts_have_no_matrix_rows():
+def test_ranks_without_a_matrix_have_no_rows_of_it():
     single = Ranks([9, 9], [1, 0], [0, 0])
     assert (single.n_rows, single.min_relevance) == (0, 0.0)
     assert SampledRanks([1], 9, 3).n_rows == 0

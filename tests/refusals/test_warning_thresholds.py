@@ -5,9 +5,9 @@ import pandas as pd
 import pytest
 
 import sampled_metrics as sm
+from sampled_metrics.inputs.options import as_sampled_ranks
 from sampled_metrics.inputs.warnings import warn_about_unused_grades
 from sampled_metrics.ranks import Ranks, SampledRanks
-from sampled_metrics.ranks.data import as_sampled_ranks
 from sampled_metrics.ranks.warnings import (
     signs_in_ranks,
     signs_in_sampled_ranks,

@@ -29,3 +29,4 @@ MAX_ITEMS = 10**9  # candidates of a user
 MAX_NEGATIVES = 10**7  # drawn for a user
 MAX_REPETITIONS = 10**5
 MAX_ROWS = 10**8  # in a file of draws
+BLOCK_SIZE = 512  # users in one call of a score function: few calls, and not much memory

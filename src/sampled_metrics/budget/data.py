@@ -33,10 +33,10 @@ from sampled_metrics.inputs.items import (
     read_item_table,
     require_positions,
 )
+from sampled_metrics.inputs.options import ItemsByUser
 from sampled_metrics.inputs.roles import ITEM
 from sampled_metrics.inputs.scores import ScoreSource, read_scores, scores_from_vectors
 from sampled_metrics.inputs.warnings import warn_about_unused_grades
-from sampled_metrics.ranks.data import ItemsByUser
 from sampled_metrics.sampling.catalogue import read_catalogue
 
 CANDIDATES = "candidates"

@@ -55,9 +55,9 @@ from sampled_metrics.budget.result import (
 )
 from sampled_metrics.budget.strata import Strata, make_proxy
 from sampled_metrics.evaluation.evaluate import are_most_tied
+from sampled_metrics.inputs.options import ItemsByUser
 from sampled_metrics.inputs.roles import NamesByRole, naming
 from sampled_metrics.metrics import Measure
-from sampled_metrics.ranks.data import ItemsByUser
 
 # Steps of expectation maximisation after the first round, later rounds and the last one. Further
 # steps hardly change the metrics, and rounds start from the last fit.

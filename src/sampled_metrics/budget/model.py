@@ -102,7 +102,7 @@ def average_over_ties(measures: Sequence[Measure], better: Int, tied: Int) -> Fl
     # None of the metrics of `parse_metrics` depends on the number of candidates. So one number will
     # do for all rows: the better and tied ones, the held-out item and one more.
     most = int((better + tied).max(initial=0))
-    ranks = Ranks(np.full(better.size, most + 2), better, tied, is_checked=True)
+    ranks = Ranks(np.full(better.size, most + 2), better, tied)
     return np.stack([metrics.values(measure, ranks) for measure in measures])
 
 

@@ -63,8 +63,8 @@ def sample(
 
     from sampled_metrics._base.arrays import concatenate_ranges
     from sampled_metrics._base.random_streams import generator
+    from sampled_metrics.inputs.options import as_ranks
     from sampled_metrics.inputs.roles import USER, VISIT
-    from sampled_metrics.ranks.data import as_ranks
     from sampled_metrics.sampling import draw_sampled_ranks
 
     ranks = as_ranks(
@@ -113,9 +113,7 @@ def _by_item(ranks: "Ranks") -> "Ranks":
     if ranks.is_single:
         return ranks
     n_candidates = ranks.n_candidates.repeat(ranks.n_found)
-    return type(ranks)(
-        n_candidates, ranks.n_better, ranks.n_tied, source=ranks.source, is_checked=True
-    )
+    return type(ranks)(n_candidates, ranks.n_better, ranks.n_tied, source=ranks.source)
 
 
 @draws_app.command(

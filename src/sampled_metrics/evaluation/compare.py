@@ -55,6 +55,7 @@ from sampled_metrics.evaluation.results import (
     keep_warnings,
     missing_notes,
 )
+from sampled_metrics.inputs.options import Data, ItemsByUser, Reading
 from sampled_metrics.inputs.roles import NamesByRole, naming
 from sampled_metrics.intervals import ranges
 from sampled_metrics.intervals.means import (
@@ -68,7 +69,6 @@ from sampled_metrics.intervals.quoting import Quoted, quote_difference
 from sampled_metrics.intervals.ranges import Range
 from sampled_metrics.metrics.measures import Measure, parse_measure, parse_measures
 from sampled_metrics.ranks import Ranks, SampledRanks
-from sampled_metrics.ranks.data import Data, ItemsByUser, Reading
 
 _SAME_VALUE = 1e-13  # smaller differences of a user's values are rounding errors
 _LEAST_RATIO = 1e-5  # of difference to standard error; keeps the users needed below 2^63

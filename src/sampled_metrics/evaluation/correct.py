@@ -51,6 +51,7 @@ from sampled_metrics.evaluation.results import (
     quantity,
 )
 from sampled_metrics.evaluation.several import each_recommender, join_results
+from sampled_metrics.inputs.options import Data, ItemsByUser, Reading
 from sampled_metrics.inputs.roles import NamesByRole
 from sampled_metrics.intervals.means import MeanInterval, Moments, collapse_visits, mean_interval
 from sampled_metrics.intervals.population import Population
@@ -59,7 +60,6 @@ from sampled_metrics.intervals.ranges import Range, UserBrackets, checked_ranges
 from sampled_metrics.intervals.shapes import describe_caveat, describe_shape, shape_name
 from sampled_metrics.metrics.measures import Measure, parse_measure, parse_measures
 from sampled_metrics.ranks import SampledRanks, Sampling
-from sampled_metrics.ranks.data import Data, ItemsByUser, Reading
 from sampled_metrics.sampling.negatives import check_pairs
 
 _MOST_BY_DEFAULT = 1500  # negatives; for more, cls takes over 2 s and bv nearly as long

@@ -36,14 +36,14 @@ from sampled_metrics.evaluation.results import (
     quantity,
 )
 from sampled_metrics.evaluation.several import each_recommender, join_frames, join_results
+from sampled_metrics.inputs.large_files import LargeRankFile
+from sampled_metrics.inputs.options import Cut, Data, ItemsByUser, Reading
 from sampled_metrics.inputs.roles import USER, VISIT, NamesByRole
 from sampled_metrics.intervals.means import Moments, collapse_visits, mean_interval, prior_moments
 from sampled_metrics.metrics import Measure, parse_measure, parse_measures
 from sampled_metrics.metrics import values as exact_values
 from sampled_metrics.metrics.measures import DepthError
 from sampled_metrics.ranks import Ranks
-from sampled_metrics.ranks.data import Cut, Data, ItemsByUser, Reading
-from sampled_metrics.ranks.large_files import LargeRankFile
 from sampled_metrics.ranks.warnings import signs_in_ranks, signs_of_sampled_candidates
 
 _SAMPLE_ROWS = 131_072  # rows of a large file that are checked for warnings

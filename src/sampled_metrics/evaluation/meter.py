@@ -37,7 +37,7 @@ from sampled_metrics.inputs.row_counts import (
     note_rows_without_target,
     positive_by_row,
 )
-from sampled_metrics.inputs.samples import SampledCounts
+from sampled_metrics.inputs.samples import Draw, sampled_from_rows
 from sampled_metrics.inputs.scores import refuse_id_column
 from sampled_metrics.inputs.warnings import describe_batches, signs_of_sample_columns
 from sampled_metrics.metrics import parse_measures
@@ -269,14 +269,14 @@ class RankMeter:
             )
             warn_all(signs_in_ranks(full))
             return full
-        sampled = SampledRanks.from_counts(
-            SampledCounts.from_rows(counts, units),
+        draw = Draw(
             n_items=self.n_items,
             n_negatives=self.n_negatives,
             sampling=self.sampling,
             ties="random" if self.ties is None else self.ties,
             seed=self.seed,
         )
+        sampled = sampled_from_rows(counts, units, draw)
         warn_all(signs_in_sampled_ranks(sampled))
         return sampled
 

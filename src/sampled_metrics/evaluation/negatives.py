@@ -12,8 +12,8 @@ from sampled_metrics._base.errors import InputError, reading
 from sampled_metrics._base.text import Parts, RightAligned
 from sampled_metrics.evaluation.results import Results, explained_table, keep_warnings
 from sampled_metrics.inputs.items import negative_rows, read_item_table
+from sampled_metrics.inputs.options import ItemsByUser
 from sampled_metrics.inputs.roles import ITEM, USER, NamesByRole, naming
-from sampled_metrics.ranks.data import ItemsByUser
 from sampled_metrics.sampling import negatives as uniform
 from sampled_metrics.sampling.catalogue import read_catalogue
 

@@ -11,10 +11,10 @@ from sampled_metrics._base.array_types import Int
 from sampled_metrics._base.errors import InputError, format_value, reading, warn_input
 from sampled_metrics._base.units import Units
 from sampled_metrics.inputs.items import RELEVANT, SEEN, has_seen_items, read_item_table
+from sampled_metrics.inputs.options import Reading
 from sampled_metrics.inputs.tables import Table, as_table, ranks_by_user
 from sampled_metrics.intervals.groups import common_users
 from sampled_metrics.ranks import Ranks, SampledRanks
-from sampled_metrics.ranks.data import Reading
 
 Evaluation = TypeVar("Evaluation", Ranks, SampledRanks)
 # For each pair of names, the rows of their common users in both evaluations; None without any.

@@ -34,12 +34,12 @@ from sampled_metrics.evaluation.results import (
     quantity,
 )
 from sampled_metrics.evaluation.several import split_recommenders
+from sampled_metrics.inputs.options import Data, as_ranks, refuse_vectors
 from sampled_metrics.inputs.roles import NamesByRole, naming
 from sampled_metrics.intervals.population import Population, power_law_with
 from sampled_metrics.intervals.shapes import describe_shape
 from sampled_metrics.metrics.measures import Measure, parse_measures
 from sampled_metrics.ranks import Ranks, Sampling
-from sampled_metrics.ranks.data import Data, as_ranks, refuse_vectors
 
 SIZES = (1, 2, 5, 10, 20, 50, 100, 200, 500, 1000, 2000, 5000)
 _SMALLEST = 0.001  # smaller probabilities are printed as less than this

@@ -17,8 +17,8 @@ from sampled_metrics._base.text import Parts
 from sampled_metrics._base.threads import Parameters, Result
 from sampled_metrics.evaluation.pairing import with_text_names
 from sampled_metrics.evaluation.results import Results
+from sampled_metrics.inputs.options import Data
 from sampled_metrics.ranks import Ranks, SampledRanks
-from sampled_metrics.ranks.data import Data
 
 
 def split_recommenders(data: Data) -> dict[str, Data] | None:

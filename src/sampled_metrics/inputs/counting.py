@@ -13,10 +13,11 @@ from typing import Any, NamedTuple, TypeAlias
 import numpy as np
 
 from sampled_metrics._base.arguments import ALL_CORES, n_threads
-from sampled_metrics._base.array_types import Array, Bool, Float, Floats, Int
+from sampled_metrics._base.array_types import Array, Bool, Floats, Int
 from sampled_metrics._base.arrays import blocks, concatenate_ranges, pair_codes, sorted_unique
 from sampled_metrics._base.columns import require_all
 from sampled_metrics._base.conversion import keeps_own_library, to_array, to_numpy
+from sampled_metrics._base.defaults import BLOCK_SIZE
 from sampled_metrics._base.errors import InputError
 from sampled_metrics._base.progress import progress_bar
 from sampled_metrics._base.threads import map_in_threads, one_thread
@@ -37,29 +38,13 @@ from sampled_metrics.inputs.items import (
 )
 from sampled_metrics.inputs.pair_scores import PairScores
 from sampled_metrics.inputs.products import USERS_AT_A_TIME, InnerProducts, ScoreFunction
+from sampled_metrics.ranks import Ranks
 
-BLOCK_SIZE = 512  # users in one call of a score function: few calls, and not much memory
 _MIN_USERS_PER_THREAD = 512  # with fewer, threads wait for each other between tiles
 _ROWS_AT_A_TIME = 32  # users whose scores stay in the processor's cache
 
 # Candidates of each user, and better and tied candidates of each relevant item.
 _BlockCounts: TypeAlias = tuple[Int, Int, Int]
-
-
-class RankCounts(NamedTuple):
-    """Fields of `Ranks` that need no further checks, each user's items best first."""
-
-    n_candidates: Int
-    n_better: Int
-    n_tied: Int
-    n_found: Int | None = None
-    n_relevant: Int | None = None
-    depth: Int | None = None
-    relevance: Float | None = None
-    units: Units | None = None
-    n_rows: int = 0
-    n_columns: int = 0
-    n_missing: int = 0
 
 
 class EarlyStop(NamedTuple):
@@ -79,8 +64,8 @@ class EarlyStop(NamedTuple):
 
     up_to: int
     n_whole: int
-    may_end: Callable[[RankCounts], bool]
-    is_enough: Callable[[RankCounts], bool]
+    may_end: Callable[[Ranks], bool]
+    is_enough: Callable[[Ranks], bool]
 
 
 def rank_items(
@@ -97,7 +82,7 @@ def rank_items(
     block_size: int = BLOCK_SIZE,
     n_jobs: int = ALL_CORES,
     progress: bool | None = None,
-) -> RankCounts:
+) -> Ranks:
     """Count better and tied candidates of relevant items among all items the user has not seen.
 
     Parameters
@@ -126,10 +111,6 @@ def rank_items(
         no_item = np.zeros(0, np.int64)
         seen = Items(np.zeros(1, np.int64), no_item, relevant.n_items, name=SEEN)
     seen = seen.append_users(n_users - seen.n_users)
-    n_rows = 0
-    if units is None:
-        units = Units(np.arange(n_users))
-        n_rows = n_users
     rows = np.flatnonzero(relevant.sizes)
     with progress_bar(rows.size, "users", progress) as update:
         counter = _Counter(
@@ -149,10 +130,10 @@ def rank_items(
             _count_with_early_stop(counter, rows, early)
     if missing == "refuse":
         counter.refuse_missing()
-    counts = counter.counts(rows)
+    ranks = counter.ranks(rows)
     if relevant.name == HELD_OUT:
-        require_all("n_candidates", counts.n_candidates, counts.n_candidates >= 2, "at least 2")
-    return counts._replace(n_rows=n_rows)
+        require_all("n_candidates", ranks.n_candidates, ranks.n_candidates >= 2, "at least 2")
+    return ranks
 
 
 def _count_with_early_stop(counter: _Counter, users: Int, early: EarlyStop) -> None:
@@ -166,9 +147,9 @@ def _count_with_early_stop(counter: _Counter, users: Int, early: EarlyStop) -> N
     except InputError:
         counter.count(users, n_items)  # so that the error names the first user
         raise
-    if others.size and early.may_end(counter.counts(whole)):
+    if others.size and early.may_end(counter.ranks(whole)):
         counter.count(others, early.up_to)
-        if early.is_enough(counter.counts(users)):
+        if early.is_enough(counter.ranks(users)):
             return
         others = counter.users_with_cut_items(others)
     counter.count(others, n_items)
@@ -184,7 +165,7 @@ class _Counter:
         shape: Size,
         relevant: Items,
         seen: Items,
-        units: Units,
+        units: Units | None,
         item_ids: Array | None,
         block_size: int,
         threads: int,
@@ -194,7 +175,8 @@ class _Counter:
         self.n_rows, self.n_columns = shape
         self.relevant = relevant
         self.seen = seen
-        self.units = units
+        self.n_unnamed = relevant.n_users if units is None else 0  # users without ids
+        self.units = units or Units(np.arange(relevant.n_users))
         self.item_ids = item_ids
         self.block_size = block_size
         self.threads = threads
@@ -269,8 +251,8 @@ class _Counter:
         n_better = self.n_better[self._positions_of_items(users)]
         return np.unique(owner[n_better >= self.depth[owner]])
 
-    def counts(self, users: Int) -> RankCounts:
-        """Return the counts of some users, each user's items best first.
+    def ranks(self, users: Int) -> Ranks:
+        """Return the ranks of some users, each user's items best first.
 
         Items that the depth of their user cuts off are dropped from `n_better` and `n_tied`. They
         still count in `n_relevant`, and their grades come last in `relevance`, because the ideal
@@ -278,10 +260,9 @@ class _Counter:
 
         Returns
         -------
-        RankCounts
+        Ranks
             Its `depth` is the depth of the user if it cuts off an item, and else `n_candidates`,
-            because the ranking is then known as a whole. One held-out item per user, counted in
-            full, needs `n_candidates`, `n_better`, `n_tied` and `units` only.
+            because the ranking is then known as a whole.
         """
         relevant = self.relevant
         sizes = self.sizes[users]
@@ -294,34 +275,38 @@ class _Counter:
         is_missing = n_better == self.n_candidates[users][owner]
         n_missing = np.bincount(owner[is_missing], minlength=users.size)
         n_tied[is_missing] = n_missing[owner[is_missing]] - 1
-        counts = RankCounts(
-            self.n_candidates[users] + n_missing,
-            n_better,
-            n_tied,
-            units=self.units.take(users),
+        n_candidates = self.n_candidates[users] + n_missing
+        user_ids, visit_ids = self.units.take(users).users_and_visits()
+        make_ranks = partial(
+            Ranks,
+            n_candidates,
+            users=user_ids,
+            visits=visit_ids,
+            n_rows=self.n_unnamed,
+            n_columns=self.n_columns,
             n_missing=int(np.count_nonzero(n_missing)),
         )
         # Items of this name are one per user, so there is nothing to sort; and in full rankings
         # nothing is cut off.
         if relevant.name == HELD_OUT and (depth == relevant.n_items).all():
-            return counts
+            return make_ranks(n_better, n_tied)
         item_depth = depth[owner]
         # Some scores are counted only down to the depth. Items beyond it therefore count as equal:
         # they come last among the items of their user, in the order of `relevant`.
-        n_better = np.minimum(counts.n_better, item_depth)
+        n_better = np.minimum(n_better, item_depth)
         order = np.argsort(pair_codes(owner, n_better, relevant.n_items + 1), kind="stable")
         found_items = order[(n_better < item_depth)[order]]
         n_found = np.bincount(owner[found_items], minlength=users.size)
-        is_cut = (depth < counts.n_candidates) & (n_found < sizes)
+        is_cut = (depth < n_candidates) & (n_found < sizes)
         relevance = None
         if relevant.relevance is not None:
             relevance = relevant.relevance[items][order]
-        return counts._replace(
-            n_better=n_better[found_items],
-            n_tied=counts.n_tied[found_items],
+        return make_ranks(
+            n_better[found_items],
+            n_tied[found_items],
             n_found=n_found,
             n_relevant=sizes,
-            depth=np.where(is_cut, depth, counts.n_candidates),
+            depth=np.where(is_cut, depth, n_candidates),
             relevance=relevance,
         )
 

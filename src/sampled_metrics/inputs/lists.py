@@ -9,7 +9,7 @@ import pandas as pd
 import pyarrow as pa
 from numpy.typing import ArrayLike
 
-from sampled_metrics._base.arguments import check_arguments
+from sampled_metrics._base.arguments import check_arguments, check_n_items
 from sampled_metrics._base.array_types import Array, Bool, Codes, Floats, Int
 from sampled_metrics._base.arrays import (
     count_by_score,
@@ -36,7 +36,6 @@ from sampled_metrics._base.errors import (
     warn_input,
 )
 from sampled_metrics._base.units import Units
-from sampled_metrics.inputs.counting import RankCounts
 from sampled_metrics.inputs.items import (
     INTEGER_REMEDY,
     RELEVANT,
@@ -58,13 +57,14 @@ from sampled_metrics.inputs.list_order import (
     warn_if_scores_are_ranks,
     warn_if_scores_contradict_order,
 )
-from sampled_metrics.inputs.roles import ITEM, USER, VISIT
+from sampled_metrics.inputs.roles import ITEM, USER, VISIT, NamesByRole, naming
 from sampled_metrics.inputs.tables import ColumnNames, Table, as_table, read_table
 from sampled_metrics.inputs.warnings import (
     note_missing_seen,
     warn_about_common_item,
     warn_about_different_ids,
 )
+from sampled_metrics.ranks import Ranks
 
 _PADDING_PROBLEM = "-1, -100 or None, which end a list; give unknown items ids of their own"
 _FILLER_SCORE = np.finfo(np.float32).min  # of items with which implicit fills short lists
@@ -287,12 +287,20 @@ def _find_items(items: Array) -> Bool:
     return is_item
 
 
-def count_labelled_pairs(data: Any) -> RankCounts:
-    """Count candidates above items of a label above 0, in a table with all candidates of each user.
+def ranks_from_pairs(
+    data: Any, *, min_relevance: float = 0.0, columns: NamesByRole = None
+) -> Ranks:
+    """Rank items of a label above 0 in a table with all candidates; see `Ranks.from_pairs`.
 
     Rows of one user, or of one visit of a user, belong together.
     """
-    table = read_table(data, "pairs (user_id, item_id, score, label)")
+    with naming(columns):
+        table = read_table(data, "pairs (user_id, item_id, score, label)")
+    return _rank_labelled(table).at_least(min_relevance)
+
+
+def _rank_labelled(table: Table) -> Ranks:
+    """Rank the items of a label above 0 among all rows of their user or visit."""
     table.require("score", "label")
     table = candidate_rows(table)
     codes, units = table.units()
@@ -313,18 +321,20 @@ def count_labelled_pairs(data: Any) -> RankCounts:
     relevant = relevant[np.lexsort((n_better[relevant], user[relevant]))]
     n_found = np.bincount(user[relevant], minlength=len(units))
     has_relevant = n_found > 0
-    return RankCounts(
+    users, visits = units.take(has_relevant).users_and_visits()
+    return Ranks(
         np.bincount(user)[has_relevant],
         n_better[relevant],
         n_tied[relevant],
         n_found=n_found[has_relevant],
         relevance=nontrivial_grades(label[relevant]),
-        units=units.take(has_relevant),
+        users=users,
+        visits=visits,
     )
 
 
-def count_lists(
-    lists: Lists,
+def ranks_from_lists(
+    recommended: Any,
     relevant: Any,
     seen: Any = None,
     *,
@@ -332,7 +342,34 @@ def count_lists(
     complete: bool = False,
     missing: str = "refuse",
     min_relevance: float = 0.0,
-) -> RankCounts:
+    columns: NamesByRole = None,
+) -> Ranks:
+    """Find relevant items in the users' lists; see `Ranks.from_lists`."""
+    check_arguments(complete=complete, min_relevance=min_relevance, missing=missing)
+    n_items = check_n_items(n_items)
+    with naming(columns):
+        ranks = _rank_in_lists(
+            read_lists(recommended),
+            relevant,
+            seen,
+            n_items=n_items,
+            complete=complete,
+            missing=missing,
+            min_relevance=min_relevance,
+        )
+    return ranks.at_least(min_relevance)
+
+
+def _rank_in_lists(
+    lists: Lists,
+    relevant: Any,
+    seen: Any,
+    *,
+    n_items: int | None,
+    complete: bool,
+    missing: str,
+    min_relevance: float,
+) -> Ranks:
     """Count better and tied items for the relevant items in the users' lists.
 
     Users are in the order in which they first appear among the relevant items. Equal scores are
@@ -353,7 +390,6 @@ def count_lists(
     min_relevance
         Grades below it are not relevant for metrics other than NDCG.
     """
-    check_arguments(missing=missing)
     if relevant is None:
         raise NoRelevantItemsError("lists need the relevant items; give relevant (--relevant)")
     if complete and n_items is not None:
@@ -423,8 +459,8 @@ def _count_relevant(
     complete: bool,
     missing: str,
     min_relevance: float,
-) -> RankCounts:
-    """Return the counts of each user's relevant items, best first."""
+) -> Ranks:
+    """Return the ranks of each user's relevant items, best first."""
     list_number = _find_lists(relevant, lists, missing)
     lengths = lists.lengths()
     if n_items is not None and lengths.max() > n_items:
@@ -480,7 +516,8 @@ def _count_relevant(
             depth = np.full_like(depth, MAX_ITEMS)
         else:
             depth = np.maximum(n_items - n_lost, depth)
-    return RankCounts(
+    users, visits = relevant.units.users_and_visits()
+    return Ranks(
         n_candidates,
         n_better[order][is_counted],
         n_tied[order][is_counted],
@@ -488,7 +525,8 @@ def _count_relevant(
         n_relevant=n_relevant,
         depth=depth,
         relevance=select_rows(relevant.relevance, order),
-        units=relevant.units,
+        users=users,
+        visits=visits,
         n_missing=int(n_missing),
     )
 

@@ -2,15 +2,20 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
+from numpy.typing import ArrayLike
 
-from sampled_metrics._base.arguments import check_arguments
-from sampled_metrics._base.array_types import Bool, Floats, Ids, Int
+from sampled_metrics._base.arguments import check_arguments, require_same
+from sampled_metrics._base.array_types import Bool, Floats, Int
 from sampled_metrics._base.arrays import count_by_score
 from sampled_metrics._base.arrow import arrow_to_numpy
+from sampled_metrics._base.columns import NO_ITEM_NAMES
 from sampled_metrics._base.errors import InputError, reading, warn_input
+from sampled_metrics._base.random_streams import generator
 from sampled_metrics._base.units import Units
 from sampled_metrics.inputs.items import (
     Items,
@@ -19,91 +24,75 @@ from sampled_metrics.inputs.items import (
     relevant_by_unit,
 )
 from sampled_metrics.inputs.list_order import warn_if_scores_are_ranks
-from sampled_metrics.inputs.roles import ITEM, USER, VISIT
-from sampled_metrics.inputs.row_counts import RowCounts
+from sampled_metrics.inputs.roles import ITEM, USER, VISIT, NamesByRole, naming
+from sampled_metrics.inputs.row_counts import (
+    RowCounts,
+    count_in_rows,
+    note_rows_without_target,
+    pad_rows,
+    positive_by_row,
+)
+from sampled_metrics.inputs.scores import read_scores
 from sampled_metrics.inputs.tables import ColumnNames, Table, as_table
 from sampled_metrics.inputs.warnings import warn_about_common_item, warn_about_unused_grades
+from sampled_metrics.ranks import SampledRanks
+from sampled_metrics.ranks.sampled import ScoredPairs
+from sampled_metrics.ranks.sampling import Sampling
 
+# Share of the negatives that rows may lack. A few may be missing, for example because duplicates or
+# seen items were dropped; if more are, the data probably mixes two ways of sampling.
+_MAX_MISSING = 0.1
 _MIN_EVEN_USERS = 10  # fewer may have even numbers of negatives by chance
 
 
-class ScoredPairs(NamedTuple):
-    """Users and items that were scored, by number, and which of them are held out."""
-
-    user: Int
-    item: Int
-    held_out: Bool
-    item_ids: Ids
-
-
-class SampledCounts(NamedTuple):
-    """Negatives above each held-out item, and level with it.
+class Draw(NamedTuple):
+    """What options say about the negatives, and about their order.
 
     Attributes
     ----------
-    better, tied
-        Negatives that score higher than each held-out item, and the same.
+    n_items
+        n: candidates of a full ranking; None if a table has to tell.
     n_negatives
-        Negatives of each held-out item.
-    units
-        Users, or visits of users.
-    pairs
-        All scored pairs, if they have ids.
-    n_missing
-        Held-out items that were not scored and are ranked last.
+        m, if duplicates among m draws were dropped (sampling `distinct`), or as a check.
+    sampling
+        How negatives were drawn, see `SampledRanks`; None without the option.
+    ties, seed
+        Place among negatives with the same score: `random`, `optimistic` or `pessimistic`.
     """
 
-    better: Int
-    tied: Int
-    n_negatives: Int
-    units: Units | None = None
-    pairs: ScoredPairs | None = None
-    n_missing: int = 0
-
-    @classmethod
-    def from_rows(cls, counts: RowCounts, units: Units | None) -> SampledCounts:
-        """Take the held-out items of rows; all items of a row belong to one user."""
-        rows = counts.rows
-        if units is None and rows.size > counts.n_found.size:
-            units = Units(np.arange(counts.n_found.size))
-        return cls(
-            counts.better,
-            counts.tied,
-            counts.candidates[rows] - 1,
-            None if units is None else units.take(rows),
-            n_missing=int(np.count_nonzero(counts.lost)),
-        )
+    n_items: ArrayLike | None
+    n_negatives: int | None = None
+    sampling: str | None = None
+    ties: str = "random"
+    seed: int = 0
 
 
-def count_pairs(
+def sampled_from_pairs(
     data: Any,
-    relevant: Any = None,
-    missing: str = "refuse",
+    relevant: Any,
+    draw: Draw,
     *,
     candidates: Any = None,
-    n_drawn: int | None = None,
-) -> SampledCounts:
-    """Rank held-out items among the other rows of the same user, or of the same visit.
+    missing: str = "refuse",
+    columns: NamesByRole = None,
+) -> SampledRanks:
+    """Rank held-out items among the other rows of their user or visit.
 
-    Other held-out items of the user, or of the visit, are not negatives.
-
-    Parameters
-    ----------
-    relevant
-        Held-out items; by default the rows of `label` 1.
-    missing
-        With "last", held-out items that are not among the rows of their users are ranked behind all
-        negatives; with "refuse" they are left out.
-    candidates
-        Items that count, for each user or visit; other rows are left out.
-    n_drawn
-        Number of negatives behind which missing items are ranked; by default as many as the longest
-        list has.
+    Other held-out items of the user, or of the visit, are not negatives. See
+    `SampledRanks.from_pairs`.
     """
-    check_arguments(missing=missing, n_negatives=n_drawn)
-    table = as_table(data, "sampled ranks")
-    if table is None:
-        raise InputError(f"found {type(data).__name__}; expected a table of candidates")
+    check_arguments(missing=missing, n_negatives=draw.n_negatives)
+    with naming(columns):
+        table = as_table(data, "sampled ranks")
+        if table is None:
+            raise InputError(f"found {type(data).__name__}; expected a table of candidates")
+        return _rank_in_table(table, relevant, draw, candidates=candidates, missing=missing)
+
+
+def _rank_in_table(
+    table: Table, relevant: Any, draw: Draw, *, candidates: Any, missing: str
+) -> SampledRanks:
+    """Rank held-out items among the other rows of a table."""
     _require_columns(table, relevant)
     table = candidate_rows(table)
     columns = table.unit_columns()
@@ -132,18 +121,178 @@ def count_pairs(
         _require_held_out_and_negatives(n_held_out, n_negatives, units)
     better, tied = _count_negatives(row_unit, score, is_held_out)
     held_out_unit = row_unit[is_held_out]
-    counts = SampledCounts(better, tied, n_negatives[held_out_unit], units.take(held_out_unit))
+    ranked_units = units.take(held_out_unit)
     if missing == "last" and held_out_items is not None:
-        return _append_missing(
-            counts, units.take(held_out_unit), held_out_items, n_negatives, n_drawn
+        m = _largest_number_of_negatives(n_negatives, draw.n_negatives)
+        unit = ranked_units.positions_in(held_out_items.units)
+        n_listed = np.bincount(unit, minlength=held_out_items.n_users)
+        missing_unit = np.repeat(np.arange(held_out_items.n_users), held_out_items.sizes - n_listed)
+        n_missing = missing_unit.size
+        return rank_among_negatives(
+            np.append(better, np.full(n_missing, m)),
+            np.append(tied, np.zeros(n_missing, np.int64)),
+            np.full(held_out_items.item.size, m),
+            draw,
+            units=held_out_items.units.take(np.append(unit, missing_unit)),
+            n_missing=n_missing,
         )
     if VISIT not in columns:
         _warn_if_rows_are_joined(n_held_out, n_negatives)
-    if ITEM not in table.columns or candidates is not None:
-        return counts
-    codes, item_ids = table.codes(ITEM)
-    pairs = ScoredPairs(row_unit, codes.astype(np.int64), is_held_out, arrow_to_numpy(item_ids))
-    return counts._replace(pairs=pairs)
+    pairs = None
+    if ITEM in table.columns and candidates is None:
+        codes, item_ids = table.codes(ITEM)
+        pairs = ScoredPairs(row_unit, codes.astype(np.int64), is_held_out, arrow_to_numpy(item_ids))
+    return rank_among_negatives(
+        better, tied, n_negatives[held_out_unit], draw, units=ranked_units, pairs=pairs
+    )
+
+
+def _largest_number_of_negatives(n_negatives: Int, n_drawn: int | None) -> int:
+    """Return the number of negatives below which missing held-out items rank."""
+    m = int(n_negatives.max())
+    if n_drawn is None and n_negatives.min() < m:
+        warn_input(
+            "n_negatives",
+            f"some lists end before {m} negatives, the number in the longest, and held-out items "
+            f"that they lack count as behind {m}; give n_negatives (--n-negatives) if there were "
+            "more",
+        )
+    return max(m, n_drawn or 0)
+
+
+def sampled_from_scores(
+    scores: Any,
+    positive: ArrayLike | None,
+    draw: Draw,
+    *,
+    users: ArrayLike | None = None,
+    visits: ArrayLike | None = None,
+    missing: str = "refuse",
+) -> SampledRanks:
+    """Rank a held-out item among its negatives in the same row; see `SampledRanks.from_scores`."""
+    rows = pad_rows(scores)
+    if rows is not scores and missing == "last":
+        raise InputError("rows differ in length; leave missing (--missing) out")
+    table = read_scores(rows)
+    if positive is None:
+        raise InputError("found scores; give positive (--positive), the column of held-out items")
+    column_ids = table.item_ids
+    if isinstance(positive, str) and column_ids is not None:
+        names = list(column_ids)
+        if positive in names:
+            positive = names.index(positive)
+            column_ids = None
+    row_ids = table.user_ids if users is None else users
+    positive = positive_by_row(positive, row_ids)
+    counts = count_in_rows(table.matrix(), positive, column_ids=column_ids, missing=missing)
+    # Rows of a file are named by ids; the index of a DataFrame may be arbitrary.
+    if users is None and isinstance(scores, str | Path):
+        users = table.user_ids
+    units = Units.of_rows(users, visits, counts.n_found.size)
+    is_kept = counts.has_target
+    if not is_kept.any():
+        raise InputError(f"positive is {NO_ITEM_NAMES} in all rows; expected some columns")
+    note_rows_without_target(int(np.count_nonzero(~is_kept)))
+    if units is not None:
+        units = units.take(is_kept)
+    return sampled_from_rows(counts.with_target(), units, draw)
+
+
+def sampled_from_rows(counts: RowCounts, units: Units | None, draw: Draw) -> SampledRanks:
+    """Return the sampled ranks of held-out items in rows; all items of a row are of one user."""
+    rows = counts.rows
+    if units is None and rows.size > counts.n_found.size:
+        units = Units(np.arange(counts.n_found.size))
+    return rank_among_negatives(
+        counts.better,
+        counts.tied,
+        counts.candidates[rows] - 1,
+        draw,
+        units=None if units is None else units.take(rows),
+        n_missing=int(np.count_nonzero(counts.lost)),
+    )
+
+
+def rank_among_negatives(
+    better: Int,
+    tied: Int,
+    n_negatives: Int,
+    draw: Draw,
+    *,
+    units: Units | None,
+    pairs: ScoredPairs | None = None,
+    n_missing: int = 0,
+) -> SampledRanks:
+    """Return sampled ranks from the numbers of better, of tied and of all negatives of each row."""
+    check_arguments(
+        tie_policy=draw.ties,
+        seed=draw.seed,
+        sampling=draw.sampling,
+        n_negatives=draw.n_negatives,
+    )
+    above = better
+    if draw.ties == "random":
+        above = better + generator(draw.seed, "ties").integers(0, tied + 1)
+    elif draw.ties == "pessimistic":
+        above = better + tied
+    m: Any = n_negatives
+    # Fewer negatives than draws remain if duplicates are dropped.
+    if draw.sampling == Sampling.DISTINCT and m.max() <= (draw.n_negatives or 0):
+        m = draw.n_negatives
+    require_same("n_negatives", draw.n_negatives, "n_negatives", m)
+    if draw.n_items is None:
+        raise InputError(
+            "n_items is not known; give n_items (--n-items), the number of candidates of a "
+            "full ranking"
+        )
+    sampled = with_equal_negatives(
+        above + 1,
+        m,
+        draw,
+        units=units,
+        several_items=units is not None and units.first_duplicate() is not None,
+    )
+    return replace(sampled, tied=tied, pairs=pairs, n_missing=n_missing)
+
+
+def with_equal_negatives(
+    ranks: Int, n_negatives: Any, draw: Draw, *, units: Units | None, several_items: bool
+) -> SampledRanks:
+    """Return sampled ranks from rows that may differ in the number of negatives."""
+    sampling = Sampling(draw.sampling or Sampling.WITHOUT_REPLACEMENT)
+    ranks, m = _equalise_negatives(ranks, n_negatives, sampling, draw.seed)
+    users, visits = (None, None) if units is None else units.users_and_visits()
+    n_items: Any = draw.n_items
+    return SampledRanks(ranks, n_items, m, sampling, users, several_items, visits=visits)
+
+
+def _equalise_negatives(
+    ranks: Int, n_negatives: Any, sampling: Sampling, seed: int
+) -> tuple[Int, int]:
+    """Return ranks among the same number of negatives in all rows, and that number.
+
+    That number is the smallest of all rows. Rows with more negatives use a random choice of them;
+    how many of these are above the held-out item follows a hypergeometric distribution.
+    """
+    fewest = int(np.min(n_negatives))
+    most = int(np.max(n_negatives))
+    if fewest == most:
+        return ranks, fewest
+    if sampling is Sampling.DISTINCT or fewest < (1.0 - _MAX_MISSING) * most:
+        raise InputError(
+            f"found {fewest} to {most} negatives per user; expected as many for all, at most a "
+            "tenth fewer, or, if duplicates were dropped, sampling='distinct' (--sampling "
+            "distinct) with n_negatives (--n-negatives)"
+        )
+    n_larger = (n_negatives > fewest).sum()
+    warn_input(
+        "n_negatives",
+        f"{n_larger:,} of {n_negatives.size:,} rows have more than {fewest} negatives, up to "
+        f"{most}: {fewest} of them are used, chosen at random (seed {seed})",
+    )
+    better = ranks - 1
+    rng = generator(seed, "thinned")
+    return 1 + rng.hypergeometric(better, n_negatives - better, fewest), fewest
 
 
 def _require_columns(table: Table, relevant: Any) -> None:
@@ -206,33 +355,6 @@ def _count_negatives(row_unit: Int, score: Floats, is_held_out: Bool) -> tuple[I
     _, held_out_unit = np.unique(row_unit[is_held_out], return_inverse=True)
     held_out_better, held_out_tied = count_by_score(held_out_unit, score[is_held_out])
     return better[is_held_out] - held_out_better, tied[is_held_out] - held_out_tied
-
-
-def _append_missing(
-    counts: SampledCounts, listed: Units, held_out: Items, n_negatives: Int, n_drawn: int | None
-) -> SampledCounts:
-    """Append held-out items that are not in the lists, ranked behind all negatives."""
-    m = n_negatives.max()
-    if n_drawn is None and n_negatives.min() < m:
-        warn_input(
-            "n_negatives",
-            f"some lists end before {m} negatives, the number in the longest, and held-out items "
-            f"that they lack count as behind {m}; give n_negatives (--n-negatives) if there were "
-            "more",
-        )
-    m = max(m, n_drawn or 0)
-    units = held_out.units
-    unit = listed.positions_in(units)  # of each listed item
-    n_listed = np.bincount(unit, minlength=len(units))
-    missing_unit = np.repeat(np.arange(len(units)), held_out.sizes - n_listed)
-    n_missing = missing_unit.size
-    return SampledCounts(
-        np.append(counts.better, np.full(n_missing, m)),
-        np.append(counts.tied, np.zeros(n_missing, np.int64)),
-        np.full(held_out.item.size, m),
-        units.take(np.append(unit, missing_unit)),
-        n_missing=n_missing,
-    )
 
 
 def _warn_if_rows_are_joined(n_held_out: Int, n_negatives: Int) -> None:

@@ -14,8 +14,9 @@ import pyarrow as pa
 from numpy.typing import ArrayLike
 from scipy import sparse
 
-from sampled_metrics._base.arguments import is_function, whole_number
+from sampled_metrics._base.arguments import ALL_CORES, check_arguments, is_function, whole_number
 from sampled_metrics._base.array_types import Array, Ids
+from sampled_metrics._base.arrow import arrow_to_numpy
 from sampled_metrics._base.columns import (
     NO_ITEM_NAMES,
     column_ids,
@@ -31,13 +32,13 @@ from sampled_metrics._base.conversion import (
     to_array,
     to_numpy,
 )
-from sampled_metrics._base.defaults import MAX_ITEMS
+from sampled_metrics._base.defaults import BLOCK_SIZE, MAX_ITEMS
 from sampled_metrics._base.errors import InputError, NoRelevantItemsError, reading, warn_all
 from sampled_metrics._base.files import read_npy, read_npz, require_file
 from sampled_metrics._base.sparse import check_sparse, to_scipy_dtype
 from sampled_metrics._base.units import Units
 from sampled_metrics.inputs.comparisons import take_rows
-from sampled_metrics.inputs.counting import RankCounts, rank_items
+from sampled_metrics.inputs.counting import EarlyStop, rank_items
 from sampled_metrics.inputs.items import (
     RELEVANT,
     SEEN,
@@ -49,7 +50,7 @@ from sampled_metrics.inputs.items import (
 )
 from sampled_metrics.inputs.pair_scores import PairScores, takes_pairs
 from sampled_metrics.inputs.products import InnerProducts, ScoreFunction
-from sampled_metrics.inputs.roles import ITEM, USER, VISIT, find_roles
+from sampled_metrics.inputs.roles import ITEM, USER, VISIT, NamesByRole, find_roles, naming
 from sampled_metrics.inputs.tables import ColumnNames, is_by_user
 from sampled_metrics.inputs.warnings import (
     signs_of_equal_columns,
@@ -59,6 +60,7 @@ from sampled_metrics.inputs.warnings import (
     warn_about_different_ids,
     warn_about_first_column,
 )
+from sampled_metrics.ranks import Ranks
 
 _CHECKED_ROWS = 1000  # rows, evenly spaced, in which the first columns are checked
 _COMPARED_ROWS = 16  # rows, evenly spaced, in which all columns are compared
@@ -266,8 +268,8 @@ def scores_from_function(
     return ScoreSource(score, (n_users, shape[1]))
 
 
-def count_scores(
-    scores: ScoreSource,
+def ranks_from_scores(
+    scores: Any,
     relevant: Any = None,
     seen: Any = None,
     *,
@@ -276,28 +278,69 @@ def count_scores(
     items: ArrayLike | None = None,
     missing: str = "refuse",
     min_relevance: float = 0.0,
-    **options: Any,
-) -> RankCounts:
+    up_to: int | None = None,
+    early: EarlyStop | None = None,
+    block_size: int = BLOCK_SIZE,
+    n_jobs: int = ALL_CORES,
+    progress: bool | None = None,
+    columns: NamesByRole = None,
+) -> Ranks:
     """Rank relevant items among all items that their users have not seen.
 
-    Parameters
-    ----------
-    relevant, seen
-        Items by the rows and columns of the scores, or by their ids.
-    users, visits, items
-        Ids of rows and columns, if the scores do not have them.
-    missing
-        With "last", relevant items of ids that the scores lack, or with scores of -inf, rank below
-        all candidates.
-    options
-        See `rank_items`.
+    `early` lets rankings end at a cut-off where this changes no result. Other parameters are those
+    of `Ranks.from_scores`.
     """
-    n_users, n_items = scores.shape
+    check_arguments(
+        missing=missing, min_relevance=min_relevance, up_to=up_to, block_size=block_size
+    )
+    scores = read_scores(scores)
+    with naming(columns):
+        ranks = _rank_by_scores(
+            scores,
+            relevant,
+            seen,
+            units=_units_of_rows(scores, users, visits),
+            items=items,
+            missing=missing,
+            min_relevance=min_relevance,
+            up_to=up_to,
+            early=early,
+            block_size=block_size,
+            n_jobs=n_jobs,
+            progress=progress,
+        )
+    return ranks.at_least(min_relevance)
+
+
+def _units_of_rows(
+    scores: ScoreSource, users: ArrayLike | None, visits: ArrayLike | None
+) -> Units | None:
+    """Return the users of the rows of scores, or their visits; None without ids."""
+    n_rows = scores.shape[0]
     if visits is None:
-        user_ids = _axis_ids("users", users, scores.user_ids, n_users)
-        units = None if user_ids is None else Units(user_ids)
-    else:
-        units = Units.of_rows(users, visits, n_users)
+        user_ids = _axis_ids("users", users, scores.user_ids, n_rows)
+        return None if user_ids is None else Units(user_ids)
+    units = Units.of_rows(users, visits, n_rows)
+    if units is not None:
+        units.require_unique()
+        if scores.user_ids is not None:
+            _require_same_ids("users", scores.user_ids, arrow_to_numpy(units.users))
+    return units
+
+
+def _rank_by_scores(
+    scores: ScoreSource,
+    relevant: Any,
+    seen: Any,
+    *,
+    units: Units | None,
+    items: ArrayLike | None,
+    missing: str,
+    min_relevance: float,
+    **options: Any,
+) -> Ranks:
+    """Match relevant and seen items with rows and columns of scores, and rank; see `rank_items`."""
+    n_users, n_items = scores.shape
     item_ids = _axis_ids("items", items, scores.item_ids, n_items)
     if item_ids is not None and is_no_item(item_ids).any():
         raise InputError(f"a column of the scores has the id {NO_ITEM_NAMES}, no item; drop it")
@@ -332,7 +375,7 @@ def count_scores(
     for name, (ids, size) in ids_by_name.items():
         if ids is not None and len(ids) != size:
             raise InputError(f"{name} has shape {(len(ids),)}; expected {(size,)}")
-    counts = rank_items(
+    ranks = rank_items(
         scores.rows,
         relevant_items,
         seen_items,
@@ -342,12 +385,12 @@ def count_scores(
         items=item_ids,
         **options,
     )
-    has_all_columns = bool((counts.n_candidates == n_items).all())
+    has_all_columns = bool((ranks.n_candidates == n_items).all())
     has_one_item = relevant_items.sizes.max(initial=0) == 1
     if has_all_columns and has_one_item and not isinstance(scores.rows, InnerProducts):
         is_catalogue = item_ids is not None or isinstance(scores.rows, PairScores)
         warn_all(signs_of_sample_columns(relevant_items.item, n_items, is_catalogue))
-    return counts._replace(n_columns=n_items)
+    return ranks
 
 
 def _signs_of_copies(scores: ScoreSource) -> Iterator[tuple[str, str]]:
@@ -415,9 +458,15 @@ def _axis_ids(name: str, option: ArrayLike | None, score_ids: Any, size: int) ->
         return ids
     column = to_array(name, option)
     option_ids = unique_ids(name, column, column.size)
-    if ids is not None and not np.array_equal(ids, option_ids):
+    if ids is not None:
+        _require_same_ids(name, ids, option_ids)
+    return option_ids
+
+
+def _require_same_ids(name: str, ids: Ids, option_ids: Ids) -> None:
+    """Raise InputError if an option differs from the ids that the scores have."""
+    if not np.array_equal(ids, option_ids):
         raise InputError(
             f"{name} differ from the ids that the scores have, such as {option_ids[0]} and "
             f"{ids[0]}; leave {name} out, or give the scores as an array"
         )
-    return option_ids

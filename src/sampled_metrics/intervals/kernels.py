@@ -16,9 +16,9 @@ A kernel tabulates the distribution of the sampled rank under the uniform and th
 (points, bins). Sampled ranks beyond the first twenty are summed up in bins.
 """
 
+from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from functools import lru_cache
-from typing import Any
 
 import numpy as np
 
@@ -29,7 +29,7 @@ from sampled_metrics.intervals.shapes import shape_factor
 from sampled_metrics.metrics.measures import Measure
 from sampled_metrics.ranks import Ranks
 from sampled_metrics.ranks.sampling import Sampling
-from sampled_metrics.sampling.probability import likely_blocks
+from sampled_metrics.sampling.probability import likely_blocks, likely_blocks_at
 
 ALL_POINTS = 20_000  # up to this n every k is a point: a table of 20,000 x 100 bins is 16 MB
 _MOST_SAMPLED = 100_000  # negatives; more take some GB
@@ -224,15 +224,15 @@ def _tabulate(n: int, m: int, sampling: Sampling, last_shaped: int, cutoff: int 
     shaped = points[points <= last_shaped]
     single = points[points > last_shaped]
 
-    def probabilities_at(ranks: Any, tied: Any = 0) -> Float:
-        """Return bins of the sampled rank of an item that is tied with `tied` better places."""
-        tied = tied + np.zeros(ranks.shape, np.int64)
-        records = Ranks(np.full(ranks.shape, n), ranks - 1 - tied, tied, is_checked=True)
-        return bin_probabilities(records, m, sampling)
+    def probabilities_at(ranks: Int | Float) -> Float:
+        """Return the distribution of the sampled rank, in bins, at true ranks."""
+        sizes = np.full(ranks.shape, n)
+        return _sum_in_bins(likely_blocks_at(ranks, sizes, m, sampling), ranks.size, m)
 
     if is_grid and sampling is not Sampling.WITH_REPLACEMENT:
         # A uniform rank on 1 ... k is the rank of an item that is tied with k - 1 others.
-        uniform = probabilities_at(shaped, shaped - 1)
+        tied = Ranks(np.full(shaped.shape, n), np.zeros_like(shaped), shaped - 1)
+        uniform = bin_probabilities(tied, m, sampling)
     else:
         uniform = sums_up_to(shaped, probabilities_at) / shaped[:, None]
     starts = bin_starts(m)
@@ -264,13 +264,15 @@ def bin_starts(m: int) -> Int:
 
 
 def bin_probabilities(ranks: Ranks, m: int, sampling: Sampling) -> Float:
-    """Return the distribution of each user's sampled rank, in bins; shape (users, bins).
+    """Return the distribution of each user's sampled rank, in bins; shape (users, bins)."""
+    return _sum_in_bins(likely_blocks(ranks, m, sampling), len(ranks), m)
 
-    True ranks without ties need not be whole numbers.
-    """
+
+def _sum_in_bins(distributions: Iterable[tuple[Int, int, Float]], n_users: int, m: int) -> Float:
+    """Sum the distributions of users, from `likely_blocks`, in bins."""
     starts = bin_starts(m)
-    probabilities = np.zeros((len(ranks), starts.size))
-    for users, first, block in likely_blocks(ranks, m, sampling):
+    probabilities = np.zeros((n_users, starts.size))
+    for users, first, block in distributions:
         begin = int(np.searchsorted(starts, first, "right")) - 1
         end = int(np.searchsorted(starts, first + block.shape[1]))
         edges = np.maximum(starts[begin:end] - first, 0)

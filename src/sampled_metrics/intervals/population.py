@@ -69,7 +69,7 @@ class Population:
         """Describe the users of an evaluation."""
         rows = np.column_stack([ranks.n_candidates, ranks.n_better, ranks.n_tied])
         kinds, kind, count = np.unique(rows, axis=0, return_inverse=True, return_counts=True)
-        return cls(Ranks(*kinds.T, is_checked=True), count / len(ranks), kind.ravel())
+        return cls(Ranks(*kinds.T), count / len(ranks), kind.ravel())
 
     @classmethod
     def from_counts(
@@ -168,7 +168,7 @@ def rank_blocks(n: int) -> Ranks:
     later = np.floor(_SINGLE_RANK_BLOCKS * np.exp(steps / _BLOCKS_PER_E_FOLD)).astype(np.int64)
     starts = np.unique(np.concatenate([np.arange(_SINGLE_RANK_BLOCKS), later]))
     starts = starts[starts < n]
-    return Ranks(np.full(starts.size, n), starts, np.diff(starts, append=n) - 1, is_checked=True)
+    return Ranks(np.full(starts.size, n), starts, np.diff(starts, append=n) - 1)
 
 
 def power_law(n: int, exponent: float) -> Population:

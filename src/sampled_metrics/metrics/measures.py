@@ -191,8 +191,8 @@ class Measure:
         ones = zeros + 1
         user = np.arange(rank.size)
         levels = Levels(user=user, above=above, size=ones, hits=ones, hits_above=zeros)
-        ranks = Ranks(n.ravel(), above, zeros, is_checked=True)
-        values = self.metric.formula(levels, ranks, self)
+        users = Ranks(n.ravel(), zeros, zeros, n_found=ones)  # formulas take ranks from levels
+        values = self.metric.formula(levels, users, self)
         return values.reshape(rank.shape)
 
     def sampled_values(self, n_negatives: int) -> Float:

@@ -67,7 +67,7 @@ def group_near_users(ranks: Ranks) -> Population:
     n, n_better, n_tied = means
     n_better = np.minimum(n_better, n - 1)  # rounded halves may exceed it
     n_tied = np.minimum(n_tied, n - 1 - n_better)
-    return Population(Ranks(n, n_better, n_tied, is_checked=True), share)
+    return Population(Ranks(n, n_better, n_tied), share)
 
 
 def _size_group(n_candidates: Int) -> Float:

@@ -16,6 +16,7 @@ from sampled_metrics._base.errors import InputError
 if TYPE_CHECKING:
     from sampled_metrics.ranks.ranks import Ranks
 
+COUNT_COLUMNS = ("n_candidates", "n_better", "n_tied")
 USER_FIELDS = ("n_candidates", "n_found", "n_relevant", "depth")
 
 

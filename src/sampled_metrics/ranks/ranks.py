@@ -6,8 +6,8 @@ without a model or scores.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, fields
 from functools import cached_property
 from pathlib import Path
 from typing import Any, Self
@@ -19,16 +19,12 @@ from numpy.typing import ArrayLike
 from sampled_metrics._base.arguments import (
     ALL_CORES,
     check_arguments,
-    check_n_items,
-    require_same,
     to_path,
-    whole_number,
     wrong_type,
 )
 from sampled_metrics._base.array_types import Float, Ids, Int, RowSelection
 from sampled_metrics._base.arrays import (
     concatenate_ranges,
-    nontrivial_grades,
     run_starts,
     select_rows,
     sorted_unique,
@@ -40,32 +36,19 @@ from sampled_metrics._base.columns import (
     require_all,
 )
 from sampled_metrics._base.conversion import (
-    arrow_column_to_array,
-    is_arrow_table,
-    rows_to_frame,
     to_array,
 )
-from sampled_metrics._base.errors import InputError, one_line, reading
+from sampled_metrics._base.defaults import BLOCK_SIZE
+from sampled_metrics._base.errors import InputError, reading
 from sampled_metrics._base.files import SEPARATORS, write_columns
 from sampled_metrics._base.records import set_fields, short_repr
 from sampled_metrics._base.units import Units, check_ids
-from sampled_metrics.inputs import lists
-from sampled_metrics.inputs import scores as scores_module
-from sampled_metrics.inputs.counting import BLOCK_SIZE, RankCounts
-from sampled_metrics.inputs.items import relevant_rows
-from sampled_metrics.inputs.roles import ITEM, USER, VISIT, NamesByRole, naming
-from sampled_metrics.inputs.tables import read_table, users_of_ranks
 from sampled_metrics.ranks.checks import (
+    COUNT_COLUMNS,
     USER_FIELDS,
     check_levels,
     order_of_items,
     ordered_grades,
-)
-from sampled_metrics.ranks.rank_tables import (
-    COUNT_COLUMNS,
-    RANK_RECORDS,
-    group_by_user,
-    read_counts,
 )
 
 
@@ -115,8 +98,6 @@ class Ranks:
     n_missing
         Number of users with relevant items that are missing from their lists or scores and count
         as not found, see `from_lists` and `from_scores`.
-    is_checked
-        Whether counts are valid by construction and need no check.
 
     See Also
     --------
@@ -172,7 +153,6 @@ class Ranks:
         n_columns: int = 0,
         min_relevance: float = 0.0,
         n_missing: int = 0,
-        is_checked: bool = False,
     ) -> None:
         is_plain = n_found is None and n_relevant is None and depth is None
         if n_found is None:
@@ -187,8 +167,7 @@ class Ranks:
         set_fields(self, min_relevance=min_relevance)
         set_fields(self, source=source, n_missing=n_missing)
         set_fields(self, n_rows=n_rows, n_columns=n_columns)
-        if not is_checked:
-            self._check(is_plain)
+        self._check(is_plain)
 
     def _check(self, is_plain: bool) -> None:
         """Raise InputError unless counts are possible; put each user's items best first.
@@ -216,15 +195,6 @@ class Ranks:
         set_fields(self, users=users, visits=visits)
 
     @classmethod
-    def from_counts(cls, counts: RankCounts, min_relevance: float) -> Self:
-        """Return ranks from counts that are valid by construction."""
-        fields = counts._asdict()
-        units = fields.pop("units")
-        if units is not None:
-            fields["users"], fields["visits"] = units.users_and_visits()
-        return cls(**fields, is_checked=True).at_least(min_relevance)
-
-    @classmethod
     def from_scores(
         cls,
         scores: Any,
@@ -240,8 +210,8 @@ class Ranks:
         block_size: int = BLOCK_SIZE,
         n_jobs: int = ALL_CORES,
         progress: bool | None = None,
-        columns: NamesByRole = None,
-    ) -> Self:
+        columns: Mapping[str, str] | None = None,
+    ) -> Ranks:
         """Rank relevant items by scores of all items.
 
         Parameters
@@ -287,44 +257,42 @@ class Ranks:
         >>> Ranks.from_scores([[0.3, 0.9, 0.5]], relevant=[2])
         Ranks(n_candidates=array([3]), n_better=array([1]), n_tied=array([0]))
         """
-        check_arguments(
-            missing=missing, min_relevance=min_relevance, up_to=up_to, block_size=block_size
+        from sampled_metrics.inputs.scores import ranks_from_scores
+
+        return ranks_from_scores(
+            scores,
+            relevant,
+            seen,
+            users=users,
+            visits=visits,
+            items=items,
+            missing=missing,
+            min_relevance=min_relevance,
+            up_to=up_to,
+            block_size=block_size,
+            n_jobs=n_jobs,
+            progress=progress,
+            columns=columns,
         )
-        rows = scores_module.read_scores(scores)
-        with naming(columns):
-            counts = scores_module.count_scores(
-                rows,
-                relevant,
-                seen,
-                users=users,
-                visits=visits,
-                items=items,
-                missing=missing,
-                min_relevance=min_relevance,
-                up_to=up_to,
-                block_size=block_size,
-                n_jobs=n_jobs,
-                progress=progress,
-            )
-        return cls.from_counts(counts, min_relevance)
 
     @classmethod
     def from_factors(
         cls, user_vectors: ArrayLike, item_vectors: ArrayLike, relevant: Any, **options: Any
-    ) -> Self:
+    ) -> Ranks:
         """Rank by inner products of vectors of users and items, in blocks of users.
 
         The index of a DataFrame of vectors holds ids, unless it numbers rows from 0 (an unnamed
         `RangeIndex(0, n)`). Options are those of `from_scores`.
         """
-        return cls.from_scores(
-            scores_module.scores_from_vectors(user_vectors, item_vectors), relevant, **options
-        )
+        from sampled_metrics.inputs.scores import scores_from_vectors
+
+        vectors = scores_from_vectors(user_vectors, item_vectors)
+        return cls.from_scores(vectors, relevant, **options)
 
     @classmethod
     def from_function(
         cls, score: Any, relevant: Any, *, n_items: int | None = None, **options: Any
-    ) -> Self:
+    ) -> Ranks:
         """Rank by a function from row numbers of users, int64, to the scores of all items.
 
         It is first called for one user, to find the number of items. Relevant items are given by
@@ -341,8 +309,9 @@ class Ranks:
         >>> Ranks.from_function(pairs, [2, 1], n_items=5, up_to=2).n_found
         array([0, 1])
         """
-        users = options.get("users")
-        scores = scores_module.scores_from_function(score, relevant, n_items, users)
+        from sampled_metrics.inputs.scores import scores_from_function
+
+        scores = scores_from_function(score, relevant, n_items, options.get("users"))
         return cls.from_scores(scores, relevant, **options)
 
     @classmethod
@@ -356,8 +325,8 @@ class Ranks:
         complete: bool = False,
         missing: str = "refuse",
         min_relevance: float = 0.0,
-        columns: NamesByRole = None,
-    ) -> Self:
+        columns: Mapping[str, str] | None = None,
+    ) -> Ranks:
         """Find relevant items in recommended lists.
 
         Parameters
@@ -385,19 +354,18 @@ class Ranks:
         >>> Ranks.from_lists({"anna": [7, 9]}, {"anna": [9]}).best_rank
         array([2])
         """
-        check_arguments(complete=complete, min_relevance=min_relevance)
-        n_items = check_n_items(n_items)
-        with naming(columns):
-            counts = lists.count_lists(
-                lists.read_lists(recommended),
-                relevant,
-                seen,
-                n_items=n_items,
-                complete=complete,
-                missing=missing,
-                min_relevance=min_relevance,
-            )
-        return cls.from_counts(counts, min_relevance)
+        from sampled_metrics.inputs.lists import ranks_from_lists
+
+        return ranks_from_lists(
+            recommended,
+            relevant,
+            seen,
+            n_items=n_items,
+            complete=complete,
+            missing=missing,
+            min_relevance=min_relevance,
+            columns=columns,
+        )
 
     @classmethod
     def from_top_k(
@@ -408,7 +376,7 @@ class Ranks:
         users: ArrayLike | None = None,
         visits: ArrayLike | None = None,
         **options: Any,
-    ) -> Self:
+    ) -> Ranks:
         """Find relevant items in the arrays of a retriever, shape (users, K).
 
         Ids are best first unless there are scores; -1 and -100 end a list. Items with score -inf,
@@ -421,13 +389,15 @@ class Ranks:
         >>> Ranks.from_top_k([[7, 9, 2]], [9], scores=[[0.1, 0.8, 0.3]]).best_rank
         array([1])
         """
-        recommended = lists.lists_from_arrays(ids, scores, users, visits)
+        from sampled_metrics.inputs.lists import lists_from_arrays
+
+        recommended = lists_from_arrays(ids, scores, users, visits)
         return cls.from_lists(recommended, relevant, **options)
 
     @classmethod
     def from_pairs(
-        cls, pairs: Any, *, min_relevance: float = 0.0, columns: NamesByRole = None
-    ) -> Self:
+        cls, pairs: Any, *, min_relevance: float = 0.0, columns: Mapping[str, str] | None = None
+    ) -> Ranks:
         """Rank a table of user, item, score and label that holds all candidates of each user.
 
         Parameters
@@ -440,9 +410,9 @@ class Ranks:
         columns
             Names of columns of tables by role, see `evaluate`.
         """
-        with naming(columns):
-            counts = lists.count_labelled_pairs(pairs)
-        return cls.from_counts(counts, min_relevance)
+        from sampled_metrics.inputs.lists import ranks_from_pairs
+
+        return ranks_from_pairs(pairs, min_relevance=min_relevance, columns=columns)
 
     @classmethod
     def from_ranks(
@@ -452,8 +422,8 @@ class Ranks:
         *,
         users: ArrayLike | None = None,
         visits: ArrayLike | None = None,
-        columns: NamesByRole = None,
-    ) -> Self:
+        columns: Mapping[str, str] | None = None,
+    ) -> Ranks:
         """Return ranks from exact ranks, which count from 1 and have no ties.
 
         Parameters
@@ -468,35 +438,12 @@ class Ranks:
         columns
             Names of columns of tables by role, see `evaluate`.
         """
-        ranks = rows_to_frame(ranks)
-        if is_arrow_table(ranks):
-            if users is not None or visits is not None:
-                raise InputError(
-                    "users and visits do not go with a table; give columns user_id and visit_id"
-                )
-            number: Any = n_items
-            return cls.from_table(
-                ranks,
-                None if number is None else whole_number("n_items", number),
-                columns=columns,
-            )
-        ranks = arrow_column_to_array(ranks)
-        if users is None:
-            users = users_of_ranks(ranks)
-        table: dict[str, Any] = {"rank": ranks}
-        size: Any = n_items
-        if users is not None:
-            table[USER] = users
-        if visits is not None:
-            check_ids(users, visits, to_array("ranks", ranks).size)  # visits need users
-            table[VISIT] = visits
-        if size is not None and to_array("n_items", size).ndim:
-            table["n_candidates"] = size
-            size = None
-        return cls.from_table(table, size)
+        from sampled_metrics.inputs.rank_tables import ranks_from_column
+
+        return ranks_from_column(ranks, n_items, users=users, visits=visits, columns=columns)
 
     @classmethod
-    def read(cls, path: Path | str, *, columns: NamesByRole = None) -> Self:
+    def read(cls, path: Path | str, *, columns: Mapping[str, str] | None = None) -> Ranks:
         """Read a file written by `write`, or a table with the same columns."""
         file = to_path(path)
         with reading(file):
@@ -504,34 +451,17 @@ class Ranks:
 
     @classmethod
     def from_table(
-        cls, table: Any, n_items: int | None = None, *, columns: NamesByRole = None
-    ) -> Self:
+        cls, table: Any, n_items: int | None = None, *, columns: Mapping[str, str] | None = None
+    ) -> Ranks:
         """Return ranks from a table of counts (n_candidates, n_better, n_tied), or of `rank`.
 
         Rows with the same `user_id` and `visit_id` are relevant items of one ranking; rows with
         `label` 0 are not relevant. A column `rank` has no ties; it needs `n_items`, the number of
         candidates, or a column `n_candidates`.
         """
-        n_items = check_n_items(n_items)
-        with naming(columns):
-            table = read_table(table, RANK_RECORDS)
-        counts = read_counts(table, n_items)
-        rows, grades = relevant_rows(table)
-        if "relevance" in table.columns:
-            relevance = table.finite_numbers("relevance")
-            is_not_positive = np.zeros(relevance.size, bool)
-            is_not_positive[rows] = relevance[rows] <= 0.0
-            table.refuse("relevance", is_not_positive, relevance, "numbers above 0")
-            grades = nontrivial_grades(relevance[rows])
-        source = one_line(table.metadata.get(b"source", b"unknown").decode(errors="replace"))
-        if table.unit_columns()[0] in table.columns:
-            ranks = cls(**group_by_user(table, counts, rows, grades), source=source)
-        else:
-            counts_of_rows = [count[rows] for count in counts]
-            ranks = cls(*counts_of_rows, relevance=grades, source=source, is_checked=True)
-        require_same("n_items", n_items, "n_candidates", ranks.n_candidates)
-        least = float(table.metadata.get(b"min_relevance", b"0"))
-        return ranks.at_least(least) if least > 0.0 else ranks
+        from sampled_metrics.inputs.rank_tables import ranks_from_table
+
+        return ranks_from_table(table, n_items, columns=columns)
 
     @classmethod
     def concatenate(cls, parts: Iterable[Self]) -> Self:
@@ -591,8 +521,10 @@ class Ranks:
 
     def _copy_with(self, **changes: Any) -> Self:
         """Return a copy with other fields, which are valid by construction."""
-        changes["is_checked"] = True
-        return replace(self, **changes)
+        ranks = object.__new__(type(self))
+        set_fields(ranks, **{field.name: getattr(self, field.name) for field in fields(self)})
+        set_fields(ranks, **changes)
+        return ranks
 
     def __repr__(self) -> str:
         return short_repr(self, *COUNT_COLUMNS)
@@ -748,9 +680,9 @@ class Ranks:
             items = id_column("items", items, self.n_better.size)
         user = np.repeat(np.arange(len(self)), self.n_found)
         columns = {
-            USER: select_rows(self.users, user),
-            VISIT: select_rows(self.visits, user),
-            ITEM: items,
+            "user_id": select_rows(self.users, user),
+            "visit_id": select_rows(self.visits, user),
+            "item_id": items,
             "n_candidates": self.n_candidates[user],
             "n_better": self.n_better,
             "n_tied": self.n_tied,

@@ -2,44 +2,36 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
-from typing import Any, ClassVar, Self
+from typing import Any, ClassVar, NamedTuple, Self
 
 import numpy as np
 import pandas as pd
 from numpy.typing import ArrayLike
 
-from sampled_metrics._base.arguments import check_arguments, require_same, to_path, whole_number
-from sampled_metrics._base.array_types import Ids, Int, RowSelection
-from sampled_metrics._base.arrays import first_duplicate, select_rows
+from sampled_metrics._base.arguments import check_arguments, to_path, whole_number
+from sampled_metrics._base.array_types import Bool, Ids, Int, RowSelection
+from sampled_metrics._base.arrays import select_rows
 from sampled_metrics._base.arrow import arrow_to_numpy
-from sampled_metrics._base.columns import NO_ITEM_NAMES, integer_array, require_all
+from sampled_metrics._base.columns import integer_array, require_all
 from sampled_metrics._base.defaults import MAX_ITEMS
-from sampled_metrics._base.errors import InputError, reading, warn_all, warn_input
+from sampled_metrics._base.errors import InputError, reading
 from sampled_metrics._base.files import write_columns
-from sampled_metrics._base.random_streams import generator
 from sampled_metrics._base.records import set_fields, short_repr
 from sampled_metrics._base.units import Units, check_ids
-from sampled_metrics.inputs import samples
-from sampled_metrics.inputs.items import relevant_rows
-from sampled_metrics.inputs.roles import ITEM, USER, VISIT, NamesByRole, naming
-from sampled_metrics.inputs.row_counts import (
-    count_in_rows,
-    note_rows_without_target,
-    pad_rows,
-    positive_by_row,
-)
-from sampled_metrics.inputs.samples import SampledCounts, ScoredPairs
-from sampled_metrics.inputs.scores import read_scores
-from sampled_metrics.inputs.tables import Table, read_table
 from sampled_metrics.ranks.sampling import Sampling
-from sampled_metrics.ranks.warnings import signs_of_duplicates
 
-# Share of the negatives that rows may lack. A few may be missing, for example because duplicates or
-# seen items were dropped; if more are, the data probably mixes two ways of sampling.
-_MAX_MISSING = 0.1
+
+class ScoredPairs(NamedTuple):
+    """Users and items that were scored, by number, and which of them are held out."""
+
+    user: Int
+    item: Int
+    held_out: Bool
+    item_ids: Ids
 
 
 @dataclass(frozen=True, eq=False, repr=False, init=False)
@@ -150,7 +142,7 @@ class SampledRanks:
         visits: ArrayLike | None = None,
         missing: str = "refuse",
         **options: Any,
-    ) -> Self:
+    ) -> SampledRanks:
         """Rank a held-out item by its score among its negatives in the same row.
 
         Parameters
@@ -170,7 +162,9 @@ class SampledRanks:
             What to do with held-out items of score -inf, which the recommender has not scored:
             `refuse` them, or rank them behind all others (`last`).
         **options
-            `n_negatives`, `sampling`, `ties` and `seed`, as for `from_counts`.
+            `n_negatives`, the number of draws if duplicates among them were dropped (`sampling` is
+            then `distinct`); `sampling`, see `SampledRanks`; and `ties` (`random`, `optimistic` or
+            `pessimistic`) and `seed`: the place among negatives with the same score.
 
         Returns
         -------
@@ -182,35 +176,12 @@ class SampledRanks:
         >>> SampledRanks.from_scores([[0.9, 0.1, 0.4], [0.2, 0.1, 0.4]], n_items=5).sampled_ranks
         array([1, 2])
         """
-        rows = pad_rows(scores)
-        if rows is not scores and missing == "last":
-            raise InputError("rows differ in length; leave missing (--missing) out")
-        table = read_scores(rows)
-        if positive is None:
-            raise InputError(
-                "found scores; give positive (--positive), the column of held-out items"
-            )
-        column_ids = table.item_ids
-        if isinstance(positive, str) and column_ids is not None:
-            names = list(column_ids)
-            if positive in names:
-                positive = names.index(positive)
-                column_ids = None
-        row_ids = table.user_ids if users is None else users
-        positive = positive_by_row(positive, row_ids)
-        counts = count_in_rows(table.matrix(), positive, column_ids=column_ids, missing=missing)
-        # Rows of a file are named by ids; the index of a DataFrame may be arbitrary.
-        if users is None and isinstance(scores, str | Path):
-            users = table.user_ids
-        units = Units.of_rows(users, visits, counts.n_found.size)
-        is_kept = counts.has_target
-        if not is_kept.any():
-            raise InputError(f"positive is {NO_ITEM_NAMES} in all rows; expected some columns")
-        note_rows_without_target(int(np.count_nonzero(~is_kept)))
-        if units is not None:
-            units = units.take(is_kept)
-        sampled = SampledCounts.from_rows(counts.with_target(), units)
-        return cls.from_counts(sampled, n_items=n_items, **options)
+        from sampled_metrics.inputs.samples import Draw, sampled_from_scores
+
+        draw = Draw(n_items, **options)
+        return sampled_from_scores(
+            scores, positive, draw, users=users, visits=visits, missing=missing
+        )
 
     @classmethod
     def from_pairs(
@@ -221,9 +192,9 @@ class SampledRanks:
         n_items: ArrayLike | None,
         candidates: Any = None,
         missing: str = "refuse",
-        columns: NamesByRole = None,
+        columns: Mapping[str, str] | None = None,
         **options: Any,
-    ) -> Self:
+    ) -> SampledRanks:
         """Rank held-out items among the candidates of their users.
 
         Parameters
@@ -248,7 +219,9 @@ class SampledRanks:
         columns
             Names of columns of tables by role, see `evaluate`.
         **options
-            `n_negatives`, `sampling`, `ties` and `seed`, as for `from_counts`.
+            `n_negatives`, the number of draws if duplicates among them were dropped (`sampling` is
+            then `distinct`); `sampling`, see `SampledRanks`; and `ties` (`random`, `optimistic` or
+            `pessimistic`) and `seed`: the place among negatives with the same score.
 
         Returns
         -------
@@ -265,86 +238,15 @@ class SampledRanks:
         >>> SampledRanks.from_pairs(pairs, n_items=9).sampled_ranks
         array([1, 3])
         """
-        n_drawn = options.get("n_negatives")
-        with naming(columns):
-            counts = samples.count_pairs(
-                pairs, relevant, missing, candidates=candidates, n_drawn=n_drawn
-            )
-        return cls.from_counts(counts, n_items=n_items, **options)
+        from sampled_metrics.inputs.samples import Draw, sampled_from_pairs
 
-    @classmethod
-    def from_counts(
-        cls,
-        counts: SampledCounts,
-        *,
-        n_items: ArrayLike | None,
-        n_negatives: int | None = None,
-        sampling: str | None = None,
-        ties: str = "random",
-        seed: int = 0,
-    ) -> Self:
-        """Return sampled ranks from counts of better and tied negatives.
-
-        Parameters
-        ----------
-        counts
-            Number of negatives above each held-out item, and tied with it.
-        n_items, sampling
-            See `SampledRanks`.
-        n_negatives
-            m, if duplicates among m draws were dropped (sampling `distinct`).
-        ties, seed
-            Place among negatives with the same score: `random`, `optimistic` or `pessimistic`.
-        """
-        check_arguments(tie_policy=ties, seed=seed, sampling=sampling, n_negatives=n_negatives)
-        above = counts.better
-        if ties == "random":
-            above = above + generator(seed, "ties").integers(0, counts.tied + 1)
-        elif ties == "pessimistic":
-            above = above + counts.tied
-        m: Any = counts.n_negatives
-        # Fewer negatives than draws remain if duplicates are dropped.
-        if sampling == Sampling.DISTINCT and m.max() <= (n_negatives or 0):
-            m = n_negatives
-        require_same("n_negatives", n_negatives, "n_negatives", m)
-        if n_items is None:
-            raise InputError(
-                "n_items is not known; give n_items (--n-items), the number of candidates of a "
-                "full ranking"
-            )
-        units = counts.units
-        has_duplicates = units is not None and units.first_duplicate() is not None
-        sampled = cls._from_rows(
-            above + 1,
-            m,
-            n_items=n_items,
-            sampling=sampling,
-            units=units,
-            several_items=has_duplicates,
-            seed=seed,
+        draw = Draw(n_items, **options)
+        return sampled_from_pairs(
+            pairs, relevant, draw, candidates=candidates, missing=missing, columns=columns
         )
-        return replace(sampled, tied=counts.tied, pairs=counts.pairs, n_missing=counts.n_missing)
 
     @classmethod
-    def _from_rows(
-        cls,
-        ranks: Int,
-        n_negatives: Any,
-        *,
-        n_items: ArrayLike,
-        sampling: str | None,
-        units: Units | None,
-        several_items: bool,
-        seed: int,
-    ) -> Self:
-        """Return sampled ranks from rows that may differ in the number of negatives."""
-        kind = Sampling(sampling or Sampling.WITHOUT_REPLACEMENT)
-        ranks, m = _equalise_negatives(ranks, n_negatives, kind, seed)
-        users, visits = (None, None) if units is None else units.users_and_visits()
-        return cls(ranks, n_items, m, kind, users, several_items, visits=visits)
-
-    @classmethod
-    def read(cls, path: Path | str, *, columns: NamesByRole = None) -> Self:
+    def read(cls, path: Path | str, *, columns: Mapping[str, str] | None = None) -> SampledRanks:
         """Read a file written by `write`, or a table with the same columns."""
         file = to_path(path)
         with reading(file):
@@ -359,53 +261,19 @@ class SampledRanks:
         sampling: str | None = None,
         seed: int = 0,
         *,
-        columns: NamesByRole = None,
-    ) -> Self:
+        columns: Mapping[str, str] | None = None,
+    ) -> SampledRanks:
         """Return sampled ranks from a table with a column `sampled_rank`.
 
         Other columns are those of `write`; options replace missing columns. Several rows of a user,
         or of a visit, are repeated draws, or different held-out items in a column `item_id`. Rows
         with `label` 0 are not held-out items.
         """
-        with naming(columns):
-            table = read_table(table, "sampled ranks")
-        names = table.columns.keys()
-        m = _read_n_negatives(table, n_negatives)
-        sizes: Any = n_items
-        if "sampling" in names:
-            sampling = _read_sampling(table, sampling)
-        largest_rank = None if m is None else m + 1
-        smallest_size = 2 if m is None else int(np.max(m)) + 1
-        ranks = table.whole_numbers("sampled_rank", 1, largest_rank)
-        if "n_candidates" in names:
-            sizes = table.whole_numbers("n_candidates", smallest_size, MAX_ITEMS)
-            require_same("n_items", n_items, "n_candidates", sizes)
-        if "repetition" in names:
-            _require_different_repetitions(table)
-        rows, _ = relevant_rows(table)
-        units = _read_units(table, rows)
-        if m is None:
-            raise InputError(
-                "the number of negatives is not known; give n_negatives (--n-negatives)"
-            )
-        if sizes is None:
-            raise InputError(
-                "no column n_candidates; give n_items (--n-items), the number of candidates of a "
-                "full ranking"
-            )
-        if isinstance(rows, np.ndarray):
-            sizes = np.asarray(sizes)
-            sizes = sizes[rows] if sizes.shape == ranks.shape else sizes
-            m = m[rows] if np.ndim(m) else m
-        return cls._from_rows(
-            ranks[rows],
-            m,
-            n_items=sizes,
-            sampling=sampling,
-            units=units,
-            several_items={USER, ITEM} <= names,
-            seed=seed,
-        )
+        from sampled_metrics.inputs.sample_tables import sampled_from_table
+        from sampled_metrics.inputs.samples import Draw
+
+        draw = Draw(n_items, n_negatives, sampling, seed=seed)
+        return sampled_from_table(table, draw, columns=columns)
 
     def __repr__(self) -> str:
         return short_repr(self, "sampled_ranks", "n_items", "n_negatives", "sampling", "users")
@@ -458,87 +326,11 @@ class SampledRanks:
         The suffix of the path decides between parquet and CSV.
         """
         columns = {
-            USER: self.users,
-            VISIT: self.visits,
+            "user_id": self.users,
+            "visit_id": self.visits,
             "n_candidates": np.broadcast_to(self.n_items, len(self)),
             "n_negatives": np.full(len(self), self.n_negatives),
             "sampling": np.full(len(self), str(self.sampling)),
             "sampled_rank": self.sampled_ranks,
         }
         write_columns(to_path(path), columns)
-
-
-def _equalise_negatives(
-    ranks: Int, n_negatives: Any, sampling: Sampling, seed: int
-) -> tuple[Int, int]:
-    """Return ranks among the same number of negatives in all rows, and that number.
-
-    That number is the smallest of all rows. Rows with more negatives use a random choice of them;
-    how many of these are above the held-out item follows a hypergeometric distribution.
-    """
-    fewest = int(np.min(n_negatives))
-    most = int(np.max(n_negatives))
-    if fewest == most:
-        return ranks, fewest
-    if sampling is Sampling.DISTINCT or fewest < (1.0 - _MAX_MISSING) * most:
-        raise InputError(
-            f"found {fewest} to {most} negatives per user; expected as many for all, at most a "
-            "tenth fewer, or, if duplicates were dropped, sampling='distinct' (--sampling "
-            "distinct) with n_negatives (--n-negatives)"
-        )
-    n_larger = (n_negatives > fewest).sum()
-    warn_input(
-        "n_negatives",
-        f"{n_larger:,} of {n_negatives.size:,} rows have more than {fewest} negatives, up to "
-        f"{most}: {fewest} of them are used, chosen at random (seed {seed})",
-    )
-    better = ranks - 1
-    rng = generator(seed, "thinned")
-    return 1 + rng.hypergeometric(better, n_negatives - better, fewest), fewest
-
-
-def _read_units(table: Table, rows: RowSelection) -> Units | None:
-    """Read the users, or visits of users, of some rows.
-
-    Several rows of one user warn unless a column says why there are several.
-    """
-    if not table.columns.keys() & {USER, VISIT}:
-        return None
-    unit, different_units = table.units()
-    units = different_units.take(unit[rows])
-    if not table.columns.keys() & {"repetition", ITEM}:
-        warn_all(signs_of_duplicates(units.codes))
-    return units
-
-
-def _read_n_negatives(table: Table, option: int | None) -> Any:
-    """Return the number of negatives from the column or, without one, from the option.
-
-    They must agree if both are given.
-    """
-    if option is not None:
-        option = whole_number("n_negatives", option, 1, MAX_ITEMS)
-    if "n_negatives" not in table.columns:
-        return option
-    n_negatives = table.whole_numbers("n_negatives", 1, MAX_ITEMS)
-    require_same("n_negatives", option, "n_negatives", n_negatives)
-    return n_negatives
-
-
-def _read_sampling(table: Table, option: str | None) -> str:
-    """Read how negatives were drawn, which must be the same in all rows and in the option."""
-    code, names = table.codes("sampling")
-    sampling = str(names[0])
-    table.refuse("sampling", code > 0, table.ids("sampling"), f"{sampling}, as in row 1")
-    require_same("sampling", option, "sampling", sampling)
-    return sampling
-
-
-def _require_different_repetitions(table: Table) -> None:
-    """Raise InputError for the first row with the repetition of an earlier one of its user."""
-    repetition = table.whole_numbers("repetition", 0)
-    item_codes = [table.codes(ITEM)[0]] if ITEM in table.columns else []
-    row = first_duplicate(repetition, table.units()[0], *item_codes)
-    if row is not None:
-        user = table.columns[table.unit_columns()[0]][row]
-        raise table.error_at(row, f"a repetition of user {user} that is in an earlier row")

@@ -13,7 +13,7 @@ from sampled_metrics._base.errors import InputError, adapt_to_caller
 from sampled_metrics._base.random_streams import generator
 from sampled_metrics._base.records import Record
 from sampled_metrics._base.sparse import canonical_csr, indicator_matrix
-from sampled_metrics.inputs.samples import ScoredPairs
+from sampled_metrics.ranks.sampled import ScoredPairs
 
 # Probability that sound negatives fail the test of uniformity, and are then not corrected. Slightly
 # uneven negatives pass.

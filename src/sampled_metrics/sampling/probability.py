@@ -265,21 +265,29 @@ def likely_blocks(
 
     Each block is (users, first, distribution): the rows of its users, the first likely sampled rank
     minus 1, and the probabilities from there on, shape (users, likely ranks). Users with about the
-    same rank share a block, and negligible probabilities are left out. Ranks that are not tied need
-    not be whole.
+    same rank share a block, and negligible probabilities are left out.
     """
     tied = np.flatnonzero(ranks.n_tied)
     for rows in blocks(tied.size, m + 1, MEMORY_ENTRIES):
         users = tied[rows]
         yield users, 0, sampled_rank_distribution(ranks.take(users), m, sampling, ties)
-    better = ranks.n_better / (ranks.n_candidates - 1)  # share of the other candidates
+    untied = np.flatnonzero(ranks.n_tied == 0)
+    rank = ranks.n_better[untied] + 1
+    n = ranks.n_candidates[untied]
+    for users, first, distribution in likely_blocks_at(rank, n, m, sampling):
+        yield untied[users], first, distribution
+
+
+def likely_blocks_at(
+    rank: Int | Float, n: Int, m: int, sampling: Sampling | str
+) -> Iterator[tuple[Int, int, Float]]:
+    """Yield blocks as `likely_blocks` does for ranks without ties, which need not be whole."""
+    better = (rank - 1) / (n - 1)  # share of the other candidates
     order = np.argsort(better, kind="stable")
-    untied = order[ranks.n_tied[order] == 0]
-    for rows in blocks(untied.size, m + 1, CACHE_ENTRIES):
-        users = untied[rows]
+    for rows in blocks(order.size, m + 1, CACHE_ENTRIES):
+        users = order[rows]
         columns = likely_columns(better[users[0]], better[users[-1]], m, sampling)
-        rank = ranks.n_better[users] + 1
-        distribution = pmf_at(rank, ranks.n_candidates[users], m, sampling, columns)
+        distribution = pmf_at(rank[users], n[users], m, sampling, columns)
         yield users, columns.start, distribution
 
 

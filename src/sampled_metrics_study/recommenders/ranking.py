@@ -17,16 +17,17 @@ from sampled_metrics._base.array_types import Float, Ids, Int
 from sampled_metrics._base.arrays import first_duplicate
 from sampled_metrics._base.arrow import positions
 from sampled_metrics._base.columns import id_column, require_unique
+from sampled_metrics._base.defaults import BLOCK_SIZE
 from sampled_metrics._base.errors import format_names, reading
 from sampled_metrics._base.files import read_npz
 from sampled_metrics._base.text import join_names
-from sampled_metrics.inputs.counting import BLOCK_SIZE
+from sampled_metrics.inputs.options import as_ranks
 from sampled_metrics.inputs.products import ScoreFunction
+from sampled_metrics.inputs.rank_tables import RANK_RECORDS, read_counts
 from sampled_metrics.inputs.roles import ITEM, USER
 from sampled_metrics.inputs.tables import HeaderError, Table, read_table
 from sampled_metrics.ranks import Ranks
-from sampled_metrics.ranks.data import as_ranks
-from sampled_metrics.ranks.rank_tables import COUNT_COLUMNS, RANK_RECORDS, read_counts
+from sampled_metrics.ranks.checks import COUNT_COLUMNS
 from sampled_metrics_study.data.split import Split
 from sampled_metrics_study.recommenders.base import Scorer
 from sampled_metrics_study.recommenders.neighbours import Tiles
@@ -107,7 +108,7 @@ def rank_by_tiles(tiles: Tiles, split: Split, users: Int) -> Ranks:
         n_better += np.count_nonzero(scores > own_scores, axis=1)
         n_tied += np.count_nonzero(scores == own_scores, axis=1)
     n_candidates = split.n_candidates[users]
-    return Ranks(n_candidates, n_better, n_tied, users=split.evaluated_ids[users], is_checked=True)
+    return Ranks(n_candidates, n_better, n_tied, users=split.evaluated_ids[users])
 
 
 def _scores_of_held_out(tiles: Tiles, histories: csr_array, held_out: Int) -> Float:
@@ -176,7 +177,7 @@ def read_ranks(path: Path, split: Split) -> Ranks:
         ids = table.ids(ITEM)
         is_same = positions(ids, split.item_ids) == split.held_out[owner]
         refuse(ITEM, is_same, ids, split.held_out_ids)
-    return Ranks(*(column[rows] for column in counts), users=split.evaluated_ids, is_checked=True)
+    return Ranks(*(column[rows] for column in counts), users=split.evaluated_ids)
 
 
 def _read_external_table(

@@ -18,7 +18,7 @@ from sampled_metrics._base.errors import InputError, reading, watch_columns
 from sampled_metrics._base.files import PARQUET_SUFFIXES
 from sampled_metrics.inputs.roles import ITEM, USER, VISIT, find_roles
 from sampled_metrics.inputs.tables import Table
-from sampled_metrics.ranks.rank_tables import COUNT_COLUMNS
+from sampled_metrics.ranks.checks import COUNT_COLUMNS
 from sampled_metrics.ranks.ranks import Ranks
 
 ROWS_AT_A_TIME = 65_536  # of a block; few enough that its arrays stay in the processor's cache

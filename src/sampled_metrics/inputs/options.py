@@ -19,6 +19,7 @@ from sampled_metrics._base.arguments import (
 from sampled_metrics._base.array_types import Array
 from sampled_metrics._base.columns import is_no_item
 from sampled_metrics._base.conversion import numeric_array, to_numpy
+from sampled_metrics._base.defaults import BLOCK_SIZE
 from sampled_metrics._base.errors import (
     InputError,
     NoRelevantItemsError,
@@ -27,7 +28,7 @@ from sampled_metrics._base.errors import (
     suppress_warnings,
     warn_all,
 )
-from sampled_metrics.inputs.counting import BLOCK_SIZE, EarlyStop
+from sampled_metrics.inputs.counting import EarlyStop
 from sampled_metrics.inputs.items import RELEVANT, items_for_scores
 from sampled_metrics.inputs.lists import Lists, lists_from_arrays
 from sampled_metrics.inputs.pair_scores import PairScores
@@ -36,14 +37,14 @@ from sampled_metrics.inputs.roles import ITEM, USER, VISIT, NamesByRole, naming
 from sampled_metrics.inputs.row_counts import pad_rows
 from sampled_metrics.inputs.scores import (
     ScoreSource,
-    count_scores,
+    ranks_from_scores,
     read_array,
     scores_from_function,
     scores_from_vectors,
 )
 from sampled_metrics.inputs.tables import Table, as_table, ranks_by_user, read_table
 from sampled_metrics.inputs.warnings import note_missing_seen
-from sampled_metrics.ranks.rank_tables import COUNT_COLUMNS
+from sampled_metrics.ranks.checks import COUNT_COLUMNS
 from sampled_metrics.ranks.ranks import Ranks
 from sampled_metrics.ranks.sampled import SampledRanks
 from sampled_metrics.ranks.warnings import (
@@ -205,10 +206,10 @@ class Reading:
             early = EarlyStop(
                 up_to=cut.up_to,
                 n_whole=_USERS_RANKED_IN_FULL,
-                may_end=lambda counts: _may_end(Ranks.from_counts(counts, least), cut),
-                is_enough=lambda counts: _cut_is_enough(Ranks.from_counts(counts, least), cut),
+                may_end=lambda ranks: _may_end(ranks.at_least(least), cut),
+                is_enough=lambda ranks: _cut_is_enough(ranks.at_least(least), cut),
             )
-        counts = count_scores(
+        ranks = ranks_from_scores(
             scores,
             self.relevant,
             self.seen,
@@ -218,7 +219,6 @@ class Reading:
             progress=self.progress,
             early=early,
         )
-        ranks = Ranks.from_counts(counts, self.min_relevance)
         n_items = scores.shape[1]
         if self.seen is None and (ranks.n_candidates == n_items).all():
             note_missing_seen(len(ranks), n_items)

@@ -6,20 +6,88 @@ from typing import Any
 
 import numpy as np
 import pyarrow as pa
+from numpy.typing import ArrayLike
 
+from sampled_metrics._base.arguments import check_n_items, require_same, whole_number
 from sampled_metrics._base.array_types import Codes, Float, Int, RowSelection
-from sampled_metrics._base.arrays import first_duplicate, run_starts, select_rows
+from sampled_metrics._base.arrays import first_duplicate, nontrivial_grades, run_starts, select_rows
 from sampled_metrics._base.arrow import value_type
+from sampled_metrics._base.conversion import (
+    arrow_column_to_array,
+    is_arrow_table,
+    rows_to_frame,
+    to_array,
+)
 from sampled_metrics._base.defaults import MAX_ITEMS
-from sampled_metrics._base.errors import InputError, format_names, warn_input
+from sampled_metrics._base.errors import InputError, format_names, one_line, warn_input
+from sampled_metrics._base.units import check_ids
+from sampled_metrics.inputs.items import relevant_rows
 from sampled_metrics.inputs.list_order import naming_user, refuse_lists, refuse_steps
-from sampled_metrics.inputs.roles import ITEM, USER, VISIT, normalise_name
-from sampled_metrics.inputs.tables import Table
+from sampled_metrics.inputs.roles import ITEM, USER, VISIT, NamesByRole, naming, normalise_name
+from sampled_metrics.inputs.tables import Table, read_table, users_of_ranks
+from sampled_metrics.ranks import Ranks
+from sampled_metrics.ranks.checks import COUNT_COLUMNS
 
 _SESSION_NAMES = ("session", "sessionid")
-COUNT_COLUMNS = ("n_candidates", "n_better", "n_tied")
 _MIN_COLUMNS_OF_ROWS = 3  # beside users; fewer are a misspelt table, not places or items
 RANK_RECORDS = f"rank records ({', '.join((USER, *COUNT_COLUMNS))})"
+
+
+def ranks_from_column(
+    ranks: ArrayLike,
+    n_items: ArrayLike | None,
+    *,
+    users: ArrayLike | None = None,
+    visits: ArrayLike | None = None,
+    columns: NamesByRole = None,
+) -> Ranks:
+    """Return ranks from an array or a Series of them, or from a table; see `Ranks.from_ranks`."""
+    ranks = rows_to_frame(ranks)
+    if is_arrow_table(ranks):
+        if users is not None or visits is not None:
+            raise InputError(
+                "users and visits do not go with a table; give columns user_id and visit_id"
+            )
+        number: Any = n_items
+        size = None if number is None else whole_number("n_items", number)
+        return ranks_from_table(ranks, size, columns=columns)
+    ranks = arrow_column_to_array(ranks)
+    if users is None:
+        users = users_of_ranks(ranks)
+    table: dict[str, Any] = {"rank": ranks}
+    if users is not None:
+        table[USER] = users
+    if visits is not None:
+        check_ids(users, visits, to_array("ranks", ranks).size)  # visits need users
+        table[VISIT] = visits
+    if n_items is not None and to_array("n_items", n_items).ndim:
+        table["n_candidates"] = n_items
+        n_items = None
+    return ranks_from_table(table, n_items)
+
+
+def ranks_from_table(table: Any, n_items: Any = None, *, columns: NamesByRole = None) -> Ranks:
+    """Return ranks from a table of counts or of ranks; see `Ranks.from_table`."""
+    n_items = check_n_items(n_items)
+    with naming(columns):
+        table = read_table(table, RANK_RECORDS)
+    counts = read_counts(table, n_items)
+    rows, grades = relevant_rows(table)
+    if "relevance" in table.columns:
+        relevance = table.finite_numbers("relevance")
+        is_not_positive = np.zeros(relevance.size, bool)
+        is_not_positive[rows] = relevance[rows] <= 0.0
+        table.refuse("relevance", is_not_positive, relevance, "numbers above 0")
+        grades = nontrivial_grades(relevance[rows])
+    source = one_line(table.metadata.get(b"source", b"unknown").decode(errors="replace"))
+    if table.unit_columns()[0] in table.columns:
+        ranks = Ranks(**group_by_user(table, counts, rows, grades), source=source)
+    else:
+        counts_of_rows = [count[rows] for count in counts]
+        ranks = Ranks(*counts_of_rows, relevance=grades, source=source)
+    require_same("n_items", n_items, "n_candidates", ranks.n_candidates)
+    least = float(table.metadata.get(b"min_relevance", b"0"))
+    return ranks.at_least(least) if least > 0.0 else ranks
 
 
 def read_counts(table: Table, n_items: int | None = None) -> tuple[Int, Int, Int]:

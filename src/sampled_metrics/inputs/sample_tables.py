@@ -1,0 +1,106 @@
+"""Tables of sampled ranks: a row for each held-out item, and how its negatives were drawn."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from sampled_metrics._base.arguments import require_same, whole_number
+from sampled_metrics._base.array_types import RowSelection
+from sampled_metrics._base.arrays import first_duplicate
+from sampled_metrics._base.defaults import MAX_ITEMS
+from sampled_metrics._base.errors import InputError, warn_all
+from sampled_metrics._base.units import Units
+from sampled_metrics.inputs.items import relevant_rows
+from sampled_metrics.inputs.roles import ITEM, USER, VISIT, NamesByRole, naming
+from sampled_metrics.inputs.samples import Draw, with_equal_negatives
+from sampled_metrics.inputs.tables import Table, read_table
+from sampled_metrics.ranks import SampledRanks
+from sampled_metrics.ranks.warnings import signs_of_duplicates
+
+
+def sampled_from_table(table: Any, draw: Draw, *, columns: NamesByRole = None) -> SampledRanks:
+    """Return sampled ranks from a column `sampled_rank`; see `SampledRanks.from_table`."""
+    with naming(columns):
+        table = read_table(table, "sampled ranks")
+    names = table.columns.keys()
+    m = _read_n_negatives(table, draw.n_negatives)
+    sizes: Any = draw.n_items
+    if "sampling" in names:
+        draw = draw._replace(sampling=_read_sampling(table, draw.sampling))
+    largest_rank = None if m is None else m + 1
+    smallest_size = 2 if m is None else int(np.max(m)) + 1
+    ranks = table.whole_numbers("sampled_rank", 1, largest_rank)
+    if "n_candidates" in names:
+        sizes = table.whole_numbers("n_candidates", smallest_size, MAX_ITEMS)
+        require_same("n_items", draw.n_items, "n_candidates", sizes)
+    if "repetition" in names:
+        _require_different_repetitions(table)
+    rows, _ = relevant_rows(table)
+    units = _read_units(table, rows)
+    if m is None:
+        raise InputError("the number of negatives is not known; give n_negatives (--n-negatives)")
+    if sizes is None:
+        raise InputError(
+            "no column n_candidates; give n_items (--n-items), the number of candidates of a "
+            "full ranking"
+        )
+    if isinstance(rows, np.ndarray):
+        sizes = np.asarray(sizes)
+        sizes = sizes[rows] if sizes.shape == ranks.shape else sizes
+        m = m[rows] if np.ndim(m) else m
+    return with_equal_negatives(
+        ranks[rows],
+        m,
+        draw._replace(n_items=sizes),
+        units=units,
+        several_items={USER, ITEM} <= names,
+    )
+
+
+def _read_units(table: Table, rows: RowSelection) -> Units | None:
+    """Read the users, or visits of users, of some rows.
+
+    Several rows of one user warn unless a column says why there are several.
+    """
+    if not table.columns.keys() & {USER, VISIT}:
+        return None
+    unit, different_units = table.units()
+    units = different_units.take(unit[rows])
+    if not table.columns.keys() & {"repetition", ITEM}:
+        warn_all(signs_of_duplicates(units.codes))
+    return units
+
+
+def _read_n_negatives(table: Table, option: int | None) -> Any:
+    """Return the number of negatives from the column or, without one, from the option.
+
+    They must agree if both are given.
+    """
+    if option is not None:
+        option = whole_number("n_negatives", option, 1, MAX_ITEMS)
+    if "n_negatives" not in table.columns:
+        return option
+    n_negatives = table.whole_numbers("n_negatives", 1, MAX_ITEMS)
+    require_same("n_negatives", option, "n_negatives", n_negatives)
+    return n_negatives
+
+
+def _read_sampling(table: Table, option: str | None) -> str:
+    """Read how negatives were drawn, which must be the same in all rows and in the option."""
+    code, names = table.codes("sampling")
+    sampling = str(names[0])
+    table.refuse("sampling", code > 0, table.ids("sampling"), f"{sampling}, as in row 1")
+    require_same("sampling", option, "sampling", sampling)
+    return sampling
+
+
+def _require_different_repetitions(table: Table) -> None:
+    """Raise InputError for the first row with the repetition of an earlier one of its user."""
+    repetition = table.whole_numbers("repetition", 0)
+    item_codes = [table.codes(ITEM)[0]] if ITEM in table.columns else []
+    row = first_duplicate(repetition, table.units()[0], *item_codes)
+    if row is not None:
+        user = table.columns[table.unit_columns()[0]][row]
+        raise table.error_at(row, f"a repetition of user {user} that is in an earlier row")
