@@ -66,12 +66,6 @@ CANDIDATES = make_table(
 RANKS = make_table(user_id=np.arange(USERS), rank=RANK)
 COUNTS = make_table(user_id=np.arange(USERS), n_candidates=ITEMS, n_better=RANK - 1, n_tied=0)
 SAMPLES = make_table(user_id=np.arange(USERS), sampled_rank=SAMPLED_RANK)
-RATINGS = make_table(
-    user_id=np.repeat(np.arange(USERS), 2),
-    item_id=np.tile([3, 7], USERS),
-    rating=RATED,
-)
-PREDICTIONS = RATINGS.drop(columns="rating").assign(prediction=PREDICTED)
 # Two negatives of each user among items 1 to 3; user 0 has a seen item too, user 1 one item twice.
 NEW = [[item for item in (1, 2, 3) if item != held][:2] for held in HELD]
 NEGATIVES = make_table(
@@ -164,7 +158,6 @@ LISTED = {"data": LISTS, "relevant": TEST}
 BOTH = {"relevant": TEST, "seen": TRAIN}
 READ_BOTH = {"relevant": ITEM_ROLES, "seen": ITEM_ROLES}
 READ_LISTED = {"data": LIST_ROLES, "relevant": ITEM_ROLES}
-READ_RATINGS = {"true": ITEM_ROLES, "predicted": ITEM_ROLES}
 ERRORS = RATED - PREDICTED
 RMSE, MAE = float(np.sqrt(np.mean(ERRORS**2))), float(np.mean(np.abs(ERRORS)))
 KINDS = {
@@ -283,8 +276,6 @@ KINDS = {
         2,
         {"data": ITEM_ROLES, **READ_BOTH},
     ),
-    "rmse": Kind({"true": RATINGS, "predicted": PREDICTIONS}, sm.rmse, RMSE, READ_RATINGS),
-    "mae": Kind({"true": RATINGS, "predicted": PREDICTIONS}, sm.mae, MAE, READ_RATINGS),
     "command evaluate": Kind(LISTED, command("evaluate", "--metric", "rr"), RR, READ_LISTED),
     "command correct": Kind(
         {"data": CANDIDATES},

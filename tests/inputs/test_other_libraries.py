@@ -334,9 +334,6 @@ def test_array_of_records_is_a_table(kind: str) -> None:
     held_out = np.array([(1, 2), (2, 4)], [("user_id", "i4"), ("rank", "i4")])
     assert sm.evaluate(held_out, "rr", n_items=9)[0].value == (1 / 2 + 1 / 4) / 2
     assert sm.Ranks.from_ranks(held_out, 9).best_rank.tolist() == [2, 4]
-    rated = np.array([(1, 5, 3.0), (1, 6, 4.0)], [(x, "f8") for x in ("u", "i", "r")])
-    rated.dtype.names = ("user_id", "item_id", "rating")
-    assert sm.mae(rated, rated[::-1]) == 0.0
 
 
 class Collection(dict[Any, Any]):

@@ -41,8 +41,6 @@ SAMPLE_COLUMNS = {
     "n_negatives": "draws",
     "n_candidates": "all",
 }
-RATED = pd.DataFrame({"who": [1, 2], "code": [7, 8], "stars": [5.0, 3.0]})
-PREDICTED = pd.DataFrame({"who": [2, 1], "code": [8, 7], "guess": [2.0, 3.0]})
 
 
 def reciprocal_rank(data, **options):
@@ -53,7 +51,6 @@ def mean_reciprocal(ranks):
     return (1 / ranks.sampled_ranks).mean()
 
 
-RATING_COLUMNS = {**ID_COLUMNS, "rating": "stars", "prediction": "guess"}
 ARRAY = np.array([[3.0, 2.0, 1.0], [3.0, 4.0, 5.0]])
 CALLS = {
     "evaluate lists": lambda: reciprocal_rank(LISTS, relevant=TEST, columns=LIST_COLUMNS),
@@ -88,9 +85,6 @@ CALLS = {
         "rr", relevant=TEST, columns=LIST_COLUMNS)[0].value_a,
     "plan": lambda: 0.25 + sm.plan(
         RANKS, RANKS, "hr@1", n_items=9, sizes=[5], columns=RANK_COLUMNS)[0].exact_a,
-    # errors of 2 and 1
-    "rmse": lambda: sm.rmse(RATED, PREDICTED, columns=RATING_COLUMNS) ** 2 * 0.3,
-    "mae": lambda: sm.mae(RATED, PREDICTED, columns=RATING_COLUMNS) / 2,
 }  # fmt: skip
 
 

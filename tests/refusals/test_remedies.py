@@ -69,7 +69,6 @@ WITHOUT_RELEVANT_SCORE = np.where(SCORES == 0.5, -np.inf, SCORES)
 RATED_CANDIDATES = pd.DataFrame(
     {"user_id": 1, "item_id": [5, 6, 7], "rating": [3, 4, 1], "score": [0.9, 0.5, 0.1]}
 )
-RATED = pd.DataFrame({"user_id": [1, 1], "item_id": [5, 6], "rating": [5.0, 3.0]})
 SAMPLED = pd.DataFrame({"user_id": [1, 2], "sampled_rank": [1, 2]})
 REPEATED = pd.DataFrame({"user": "a", "item": ["y", "x", "x"], "score": [1.0, 3.0, 2.0]})
 TEST_PAIRS = pd.DataFrame({"user_id": ["a", "b"], "item_id": ["y", "z"]})
@@ -86,7 +85,6 @@ RECORDS_IN_CELLS = pd.DataFrame(
     {"user": ["a"], "recs": [[{"item": "y", "rating": 1.0}, {"item": "x", "rating": 2.0}]]}
 )
 PAIRS_IN_CELLS = pd.DataFrame({"user": ["a"], "recs": [[("y", 1.0), ("x", 2.0)]]})
-RATED_BY_KUNDE = pd.DataFrame({"kunde": [1, 2], "item_id": 5, "rating": [5.0, 3.0]})
 PREDICT_RANK = sparse.csr_array(np.eye(12, 15) * np.arange(12)[:, None] + np.eye(12, 15))
 
 
@@ -247,12 +245,6 @@ DATA_REMEDIES = {
         evaluation(LABELLED.assign(label=np.array(["Yes", "No", "No"] * 2) == "Yes"),
             complete=True),
         3 / 4),
-    "ratings by unknown users": Remedy(
-        lambda: sm.rmse(RATED_BY_KUNDE, RATED_BY_KUNDE.assign(rating=4.0)),
-        r"not read: kunde.*columns=\{'user': NAME\}",
-        lambda: sm.rmse(RATED_BY_KUNDE, RATED_BY_KUNDE.assign(rating=4.0),
-            columns={"user": "kunde"}),
-        1.0),
     "relevance in lists": Remedy(
         evaluation(FRAME.rename(columns={"score": "relevance"}), "rr@3", relevant=TEST),
         "call the scores score",
@@ -480,10 +472,6 @@ DATA_REMEDIES = {
     "rows without an item in a meter": Remedy(
         meter_evaluation({"scores": SCORES, "positive": [[0, 0, 1], [0, 0, 0]]}), "leave out rows",
         meter_evaluation({"scores": SCORES[:1], "positive": [[0, 0, 1]]}), 1 / 2),
-    "ratings without ids": Remedy(
-        lambda: sm.rmse(RATED.assign(prediction=4.0), RATED.assign(est=4.0, prediction=4.0)),
-        "expected one",
-        lambda: sm.rmse(RATED["rating"], RATED.assign(est=4.0)["est"]), 1.0),
     "metric of ratings": Remedy(
         evaluation(SCORES, "rmse", relevant=HELD), r"sampled_metrics.rmse\(true, predicted\)",
         lambda: sm.rmse([5.0, 3.0], [4.0, 4.0]), 1.0),

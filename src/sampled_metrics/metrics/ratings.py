@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
@@ -9,13 +10,17 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from sampled_metrics._base.array_types import Float
-from sampled_metrics._base.conversion import to_array
+from sampled_metrics._base.conversion import is_arrow_table, refuse_unconverted, to_array
 from sampled_metrics._base.errors import InputError
-from sampled_metrics.inputs.ratings import align_ratings
-from sampled_metrics.inputs.roles import NamesByRole, naming
+
+# A rating without a prediction is left as nan, which is refused, and no pair is counted twice.
+_MERGE = (
+    "match tables by merged = pandas.merge(true, predicted, how='left', on=['user_id', 'item_id'], "
+    "validate='1:1'), and pass merged['rating'], merged['prediction']"
+)
 
 
-def rmse(true: ArrayLike, predicted: ArrayLike, *, columns: NamesByRole = None) -> float:
+def rmse(true: ArrayLike, predicted: ArrayLike) -> float:
     """Calculate the root mean squared error of predicted ratings.
 
     The square root of the mean of (r - p)^2 over all pairs of a user and an item that have a
@@ -24,10 +29,8 @@ def rmse(true: ArrayLike, predicted: ArrayLike, *, columns: NamesByRole = None) 
     Parameters
     ----------
     true, predicted
-        Ratings and their predictions in the same order: finite numbers of the same shape. Tables
-        of user_id, item_id and a number, or nested dictionaries, are matched by ids.
-    columns
-        Names of columns of tables by role, such as {"rating": "stars"}; see `evaluate`.
+        Ratings and their predictions in the same order: finite numbers of the same shape, as an
+        array or a Series. Two Series must have the same index.
 
     Returns
     -------
@@ -47,8 +50,19 @@ def rmse(true: ArrayLike, predicted: ArrayLike, *, columns: NamesByRole = None) 
     --------
     >>> rmse([3, 5], [3, 1])  # sqrt((0 + 16) / 2)
     2.8284271247461903
+
+    Rows of tables are matched by ids first:
+
+    >>> import pandas
+    >>> true = pandas.DataFrame({"user_id": [1, 2], "item_id": [7, 7], "rating": [3, 5]})
+    >>> predicted = pandas.DataFrame({"user_id": [2, 1], "item_id": 7, "prediction": [1, 3]})
+    >>> merged = pandas.merge(
+    ...     true, predicted, how="left", on=["user_id", "item_id"], validate="1:1"
+    ... )
+    >>> rmse(merged["rating"], merged["prediction"])
+    2.8284271247461903
     """
-    errors = _errors(true, predicted, columns)
+    errors = _errors(true, predicted)
     largest = float(np.abs(errors).max())
     if largest == 0.0:
         return 0.0
@@ -56,7 +70,7 @@ def rmse(true: ArrayLike, predicted: ArrayLike, *, columns: NamesByRole = None) 
     return largest * float(np.sqrt(np.mean(scaled * scaled)))
 
 
-def mae(true: ArrayLike, predicted: ArrayLike, *, columns: NamesByRole = None) -> float:
+def mae(true: ArrayLike, predicted: ArrayLike) -> float:
     """Calculate the mean absolute error of predicted ratings.
 
     The mean of abs(r - p) over all pairs of a user and an item that have a rating r and a
@@ -64,7 +78,7 @@ def mae(true: ArrayLike, predicted: ArrayLike, *, columns: NamesByRole = None) -
 
     Parameters
     ----------
-    true, predicted, columns
+    true, predicted
         As for `rmse`.
 
     Returns
@@ -86,14 +100,12 @@ def mae(true: ArrayLike, predicted: ArrayLike, *, columns: NamesByRole = None) -
     >>> mae([3, 5], [3, 1])  # (0 + 4) / 2
     2.0
     """
-    return float(np.mean(np.abs(_errors(true, predicted, columns))))
+    return float(np.mean(np.abs(_errors(true, predicted))))
 
 
-def _errors(true: ArrayLike, predicted: ArrayLike, columns: NamesByRole) -> Float:
-    with naming(columns):
-        true_values, predicted_values, is_matched = align_ratings(true, predicted)
-    ratings = _finite_numbers("true", true_values)
-    predictions = _finite_numbers("predicted", predicted_values)
+def _errors(true: ArrayLike, predicted: ArrayLike) -> Float:
+    ratings = _finite_numbers("true", true)
+    predictions = _finite_numbers("predicted", predicted)
     if ratings.shape != predictions.shape:
         raise InputError(
             f"true has shape {ratings.shape}, predicted {predictions.shape}; "
@@ -101,10 +113,11 @@ def _errors(true: ArrayLike, predicted: ArrayLike, columns: NamesByRole) -> Floa
         )
     if not ratings.size:
         raise InputError("true is empty; expected at least one rating")
+    _refuse_rows_of_ids(ratings, predictions)
     true_index: Any = getattr(true, "index", None)
     predicted_index: Any = getattr(predicted, "index", None)
     have_index = hasattr(true_index, "equals") and hasattr(predicted_index, "equals")
-    if have_index and not is_matched and not true_index.equals(predicted_index):
+    if have_index and not true_index.equals(predicted_index):
         raise InputError(
             "true and predicted have different indexes; sort both alike, or give arrays "
             "(to_numpy()) if rows belong together by position"
@@ -113,10 +126,7 @@ def _errors(true: ArrayLike, predicted: ArrayLike, columns: NamesByRole) -> Floa
 
 
 def _finite_numbers(name: str, values: ArrayLike) -> Float:
-    if isinstance(values, str | Path):
-        raise InputError(
-            f"{name} is a path; give the table, such as pandas.read_csv({str(values)!r})"
-        )
+    _refuse_table(name, values)
     array = to_array(name, values)
     if array.size and array.dtype.kind not in "iuf":
         raise InputError(f"{name} has dtype {array.dtype}; expected numbers")
@@ -129,3 +139,39 @@ def _finite_numbers(name: str, values: ArrayLike) -> Float:
             "expected finite numbers, without pairs that have no rating"
         )
     return numbers
+
+
+def _refuse_table(name: str, data: Any) -> None:
+    """Raise InputError for rows with ids, whose order may differ from that of the other rows."""
+    refuse_unconverted(data, name)
+    table = ""
+    if isinstance(data, str | Path):
+        table = f", whose table is pandas.read_csv({str(data)!r})"
+    elif _is_records(data):
+        table = f", whose table is pandas.DataFrame({name})"
+    elif not (is_arrow_table(data) or isinstance(data, Mapping)):
+        return
+    raise InputError(
+        f"{name}: found {type(data).__name__}{table}; expected an array of numbers, such as "
+        f"to_numpy() of a matrix; {_MERGE}"
+    )
+
+
+def _is_records(data: Any) -> bool:
+    """Return whether data are records, named tuples such as predictions of Surprise, or similar."""
+    if isinstance(data, list):
+        return bool(data) and all(isinstance(row, tuple | Mapping) for row in data)
+    return isinstance(data, np.ndarray) and data.dtype.names is not None
+
+
+def _refuse_rows_of_ids(true: Float, predicted: Float) -> None:
+    """Raise InputError for rows of user, item and rating: their first two numbers are the same."""
+    n_columns = true.shape[-1] if true.ndim == 2 else 0
+    if not 3 <= n_columns <= 4 or len(true) < 3:
+        return
+    left, right = (each[np.lexsort(each[:, 1::-1].T)] for each in (true, predicted))
+    if (left[:, :2] == right[:, :2]).all() and (left != right).any():
+        raise InputError(
+            f"true and predicted are rows of {n_columns} numbers, the first two alike; if these "
+            f"are ids, make a DataFrame of each and {_MERGE}"
+        )
