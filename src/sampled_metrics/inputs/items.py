@@ -68,8 +68,6 @@ from sampled_metrics.inputs.tables import (
     Table,
     as_table,
     is_by_user,
-    suggest_names_of_columns,
-    suggest_reading,
     to_arrow_table,
 )
 
@@ -276,8 +274,7 @@ def read_item_table(data: object, name: str) -> Table | None:
     if is_arrow_table(data):
         names = to_arrow_table(data, Path(name), name).column_names
         raise InputError(
-            f"{name}: found columns {format_names(names)}; expected user_id and item_id"
-            f"{suggest_names_of_columns(name, names, 'rating')}; "
+            f"{name}: found columns {format_names(names)}; expected user_id and item_id; "
             "other names by columns={'user': NAME, 'item': NAME} (--column user=NAME), and of a "
             "matrix the array"
         )
@@ -427,7 +424,7 @@ def _read_grades(table: Table, name: str, min_relevance: float) -> Float | None:
         if len(others) > (_MAX_ITERATIONS if table.path.suffix == ".qrels" else 0):
             raise InputError(
                 f"found {len(others)} values other than 0 in the second column; expected "
-                f"{QRELS.noun}{suggest_reading(table.path)}",
+                f"{QRELS.noun}, or a header line that names {USER} and {ITEM}",
                 path=table.path,
             )
     candidates = ["relevance", "label"]

@@ -81,8 +81,6 @@ _MIXED_TYPES_MESSAGE = re.compile(
 _INVALID_ID = r"^$|^\s|\s$|[\x00-\x1f\x7f]|^.{201}"
 _LARGEST_INT64 = 2**63 - 1
 _HEADER_BYTES = 1 << 16  # of a text file, in which comments and the header are
-_MAX_LINES = 100  # of a file without a header, which tell what it holds
-_COLUMN_NAMES = ("user_id", "item_id", "rating", "timestamp")
 # How files begin that are no plain text, what they are, and what to do.
 _SIGNATURES = (
     (b"PK\x03\x04", "a zip archive; unpack it"),
@@ -91,9 +89,7 @@ _SIGNATURES = (
     (b"\x1f\x8b", "a file of gzip; end its name in .gz"),
     (b"PAR1", "a parquet file; end its name in .parquet"),
 )
-_SEPARATORS = ("\t", ",", ";", None)  # None for blanks
 _YES = re.compile("yes|true|y|t|like", re.IGNORECASE)  # labels of relevant items
-_WHOLE_NUMBER = re.compile(r"[+-]?\d+")
 
 
 class HeaderError(InputError):
@@ -649,12 +645,8 @@ def read_table(
     expected = f"expected {noun}: some of {', '.join(columns)}"
     if not table.columns and _has_numbers(table.names):
         # The names are values, which are not shown.
-        third = "score" if trec is RUN else "rating"
-        if is_file:
-            suggestion = suggest_reading(path, third)
-        else:
-            suggestion = suggest_names_of_columns(name, table.names, third)
-        problem = f"no header that names the columns; {expected}{suggestion}"
+        remedy = "add a header line" if is_file else "name the columns"
+        problem = f"no header that names the columns; {expected}; {remedy}"
         raise HeaderError(problem, path, table.names, is_missing=True)
     if not table.columns:
         problem = f"found columns {format_names(table.names)}; {expected}"
@@ -905,70 +897,3 @@ def _is_trec(line: str, trec: TrecFormat) -> bool:
         return False
     numbers = [fields[position] for position in trec.numeric]
     return bool(pd.to_numeric(pd.Series(numbers), errors="coerce").notna().all())
-
-
-def suggest_reading(path: Path, third: str = _COLUMN_NAMES[2]) -> str:
-    """Return the end of an error message: Python code that reads a file without a header.
-
-    The file may have columns, or a user and some items in each line. `third` names a third column.
-    The text begins with a semicolon; it is empty if there is nothing to suggest.
-    """
-    try:
-        with pa.input_stream(str(path)) as stream:
-            text = stream.read(_HEADER_BYTES).decode()
-    except (OSError, UnicodeDecodeError, pa.ArrowException):
-        return ""
-    whole_lines = text.splitlines()[:-1] or [text]
-    lines = [*islice(filter(str.strip, whole_lines), _MAX_LINES)]
-    for separator in _SEPARATORS:
-        rows = [line.split(separator) for line in lines]
-        if rows and len(rows[0]) > 1:
-            return _suggest_code(path, third, separator, rows)
-    return ""
-
-
-def suggest_names_of_columns(name: str, names: Sequence[str], third: str) -> str:
-    """Return the end of an error message about a table whose columns have no names.
-
-    They are numbered, as by read_csv(header=None). The text begins with a semicolon; it is empty if
-    columns have names, or if there is nothing to suggest.
-    """
-    width = len(names)
-    if list(names) != [str(place) for place in range(width)] or not 2 <= width <= 3:
-        return ""
-    new_names = [*_COLUMN_NAMES[:2], third][:width]
-    return (
-        f"; columns have no names: if they are {', '.join(new_names)}, give "
-        f"{name}.set_axis({new_names}, axis=1)"
-    )
-
-
-def _suggest_code(path: Path, third: str, separator: str | None, rows: list[list[str]]) -> str:
-    widths = {len(row) for row in rows}
-    are_numbers = all(_WHOLE_NUMBER.fullmatch(field) for row in rows for field in row)
-    suggestion = ""
-    if len(widths) == 1 and max(widths) <= len(_COLUMN_NAMES):
-        if max(widths) == 3 and third == "score" and _hold_ranks(rows):
-            third = "rank"  # as in runs of MS MARCO
-        names = [*_COLUMN_NAMES[:2], third, _COLUMN_NAMES[3]][: max(widths)]
-        sep = r"\s+" if separator is None else separator
-        suggestion += (
-            f"; if columns are {', '.join(names)}, give "
-            f"pandas.read_csv({str(path)!r}, sep={sep!r}, names={names})"
-        )
-    if are_numbers and max(widths) > (2 if separator is None else len(_COLUMN_NAMES)):
-        lines = f"pathlib.Path({str(path)!r}).read_text().splitlines()"
-        fields = f"(line.split({separator!r}) for line in {lines})"
-        if separator is None:
-            fields = f"map(str.split, {lines})"
-        suggestion += (
-            f"; if a line holds a user and items, give {{user: items for user, *items in {fields}}}"
-        )
-    return suggestion
-
-
-def _hold_ranks(rows: list[list[str]]) -> bool:
-    """Return whether a third column is 1, 2, 3 and so on for each value of the first."""
-    frame = pd.DataFrame(rows)
-    places = frame.groupby(0, sort=False).cumcount() + 1
-    return frame[2].tolist() == places.astype(str).tolist()
