@@ -312,28 +312,44 @@ def test_sparse_matrix_by_keys_is_one_recommender(make: Callable[..., Any]) -> N
     assert results.estimates[0][0].value == dense.estimates[0][0].value
 
 
-def array_of_records(kind: str) -> Any:
-    rows = [(1, 5, 0.9), (1, 6, 0.2), (2, 5, 0.8)]
-    types = [("user_id", "<i8"), ("item_id", "<i8"), ("score", "<f8")]
-    if kind == "recarray":
-        return np.rec.fromrecords(rows, names="user_id,item_id,score")
-    if kind == "other byte order":
-        types = [(name, code.replace("<", ">")) for name, code in types]
-    return np.array(rows, types)
+# Items 6 and 5 are at ranks 2 and 1.
+LISTS = pd.DataFrame({"user_id": [1, 1, 2], "item_id": [5, 6, 5], "score": [0.9, 0.2, 0.8]})
+WANTED = pd.DataFrame({"user_id": [1, 2], "item_id": [6, 5]})
+TAKEN = pd.DataFrame({"user_id": [1], "item_id": [9]})
+RANKS = pd.DataFrame({"user_id": [1, 2], "rank": [2, 1]})
+OF_ROWS = {
+    "lists": (LISTS, lambda data: sm.evaluate(data, "rr@2", relevant=WANTED, missing="last")),
+    "from_lists": (LISTS, lambda data: sm.evaluate(sm.Ranks.from_lists(data, WANTED), "rr@2")),
+    "relevant": (WANTED, lambda relevant: sm.evaluate(LISTS, "rr@2", relevant=relevant)),
+    "seen": (TAKEN, lambda seen: sm.evaluate(LISTS, "rr@2", relevant=WANTED, seen=seen)),
+    "from_ranks": (RANKS, lambda ranks: sm.evaluate(sm.Ranks.from_ranks(ranks, 9), "rr")),
+    "from_table": (RANKS, lambda data: sm.evaluate(sm.Ranks.from_table(data, 9), "rr")),
+}
+ROWS = {
+    "recarray": lambda frame: frame.to_records(index=False),
+    "structured": lambda frame: np.asarray(frame.to_records(index=False)).view(np.ndarray),
+    "dictionaries": lambda frame: frame.to_dict("records"),
+    "named tuples": lambda frame: [*frame.itertuples(index=False)],
+}
 
 
-@pytest.mark.parametrize("kind", ["recarray", "structured", "other byte order"])
-def test_array_of_records_is_a_table(kind: str) -> None:
-    """Items 6 and 5 are at ranks 2 and 1."""
-    data = array_of_records(kind)
-    relevant = {1: [6], 2: [5]}
-    results = sm.evaluate(data, "rr@2", relevant=relevant, missing="last")
-    ranks = sm.Ranks.from_lists(data, data[1:], missing="last")
-    for result in (results, sm.evaluate(ranks, "rr@2")):
-        assert result[0].value == (1 / 2 + 1) / 2
-    held_out = np.array([(1, 2), (2, 4)], [("user_id", "i4"), ("rank", "i4")])
-    assert sm.evaluate(held_out, "rr", n_items=9)[0].value == (1 / 2 + 1 / 4) / 2
-    assert sm.Ranks.from_ranks(held_out, 9).best_rank.tolist() == [2, 4]
+@pytest.mark.parametrize("name", OF_ROWS)
+@pytest.mark.parametrize("form", ROWS)
+def test_records_are_refused_and_a_table_of_them_is_read(name: str, form: str) -> None:
+    frame, call = OF_ROWS[name]
+    rows = ROWS[form](frame)
+    with pytest.raises(sm.InputError, match="give pandas"):
+        call(rows)
+    assert call(pd.DataFrame(rows))[0].value == (1 / 2 + 1) / 2
+
+
+@pytest.mark.parametrize("relevant", [[[6], [5]], [{6}, {5}], {1: [6], 2: [5]}, [6, 5]])
+def test_lists_without_names_are_no_records(relevant: Any) -> None:
+    """The items are at ranks 2 and 1."""
+    scores = np.array([[0.0] * 5 + [0.9, 0.8], [0.0] * 5 + [0.7, 0.3]])
+    users = [1, 2] if isinstance(relevant, dict) else None
+    ranks = sm.Ranks.from_scores(scores, relevant, users=users)
+    assert ranks.best_rank.tolist() == [2, 1]
 
 
 class Collection(dict[Any, Any]):

@@ -5,7 +5,6 @@ Each form gives the right values, a warning, or an error; none gives other value
 
 import warnings
 from functools import partial
-from typing import NamedTuple
 
 import numpy as np
 import pandas as pd
@@ -270,15 +269,6 @@ def test_two_item_columns_warn(column):
         sm.evaluate(lists, "rr@3", relevant=HELD_OUT)
 
 
-def test_records():
-    results = sm.evaluate(
-        SHUFFLED.to_dict("records"),
-        ",".join(RIGHT),
-        relevant=[{"user_id": user, "item_id": item} for user, item in HELD_OUT.items()],
-    )
-    assert means(results) == pytest.approx(RIGHT)
-
-
 def test_user_ids_of_array_rows():
     ids = [[5, 7], [7, 5], [9, 7]]
     relevant = {1: [7], 2: [7], 3: [7]}
@@ -412,24 +402,6 @@ def test_ranks_from_0_in_some_lists_are_refused(ranks):
     frame = table(qid=["q1", "q1", "q2", "q2"], docno=list("abcd"), rank=ranks)
     with pytest.raises(sm.InputError, match="rank"):
         sm.evaluate(frame, "rr@2", relevant={"q1": ["b"], "q2": ["x"]})
-
-
-def test_named_tuples_are_rows():
-    class ScoredDoc(NamedTuple):
-        query_id: str
-        doc_id: str
-        score: float
-
-    class Qrel(NamedTuple):
-        query_id: str
-        doc_id: str
-        relevance: int
-
-    rows = [("q1", "a", 0.9), ("q1", "b", 0.6), ("q2", "c", 0.8), ("q2", "d", 0.7)]
-    run = [ScoredDoc(*row) for row in rows]
-    qrels = [Qrel("q1", "b", 1), Qrel("q2", "x", 2), Qrel("q2", "c", 0)]
-    results = sm.evaluate(run, "rr@2", relevant=qrels)
-    assert means(results) == {"rr@2": 1 / 4}
 
 
 @pytest.mark.parametrize("complete", [True, False])

@@ -29,7 +29,9 @@ _CONVERSIONS = (
 
 
 def refuse_unconverted(data: object, name: str) -> None:
-    """Raise InputError for an object that its own library converts to a table or an array."""
+    """Raise InputError for data that a library converts to a table or an array in one call."""
+    if is_records(data):
+        raise InputError(f"{name}: found records; give pandas.DataFrame({name})")
     for attributes, conversion in _CONVERSIONS:
         if all(hasattr(data, attribute) for attribute in attributes):
             raise InputError(f"{name}: found {type(data).__name__}; give {name}.{conversion}")
@@ -107,21 +109,13 @@ def _remedy(data: object, array: Array) -> str:
     return remedy
 
 
-def rows_to_frame(data: Any) -> Any:
-    """Convert records, or a list of dictionaries or named tuples, to a DataFrame.
-
-    Return other data unchanged.
-    """
-    if isinstance(data, list) and data:
-        is_named = all(isinstance(row, Mapping) or hasattr(row, "_fields") for row in data)
-        return pd.DataFrame(data) if is_named else data
-    if not isinstance(data, np.ndarray) or data.dtype.names is None or data.ndim != 1:
-        return data
-    if any(data.dtype[name].kind == "V" for name in data.dtype.names):  # nested records
-        return data
-    return pd.DataFrame(
-        {name: data[name].astype(data.dtype[name].newbyteorder("=")) for name in data.dtype.names}
-    )
+def is_records(data: object) -> bool:
+    """Return whether data is rows with names: records of numpy, dictionaries or named tuples."""
+    if isinstance(data, np.ndarray):
+        return data.dtype.names is not None
+    if not isinstance(data, list) or not data:
+        return False
+    return all(isinstance(row, Mapping) or hasattr(row, "_fields") for row in data)
 
 
 def is_arrow_table(data: object) -> bool:

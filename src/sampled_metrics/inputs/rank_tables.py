@@ -15,7 +15,7 @@ from sampled_metrics._base.arrow import value_type
 from sampled_metrics._base.conversion import (
     arrow_column_to_array,
     is_arrow_table,
-    rows_to_frame,
+    refuse_unconverted,
     to_array,
 )
 from sampled_metrics._base.defaults import MAX_ITEMS
@@ -42,7 +42,7 @@ def ranks_from_column(
     columns: NamesByRole = None,
 ) -> Ranks:
     """Return ranks from an array or a Series of them, or from a table; see `Ranks.from_ranks`."""
-    ranks = rows_to_frame(ranks)
+    refuse_unconverted(ranks, "ranks")
     if is_arrow_table(ranks):
         if users is not None or visits is not None:
             raise InputError(

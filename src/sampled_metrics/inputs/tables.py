@@ -40,7 +40,6 @@ from sampled_metrics._base.columns import NO_LABEL, index_ids, is_no_item
 from sampled_metrics._base.conversion import (
     is_arrow_table,
     refuse_unconverted,
-    rows_to_frame,
     to_numpy,
 )
 from sampled_metrics._base.errors import (
@@ -517,7 +516,6 @@ def as_table(
     if isinstance(data, Table):
         return data
     refuse_unconverted(data, name)
-    data = rows_to_frame(data)
     if is_by_user(data):
         frame = _frame_by_user(data, name, value)
         table = Table.from_arrow(Path(name), to_arrow_table(frame, Path(name), noun))
@@ -640,7 +638,8 @@ def read_table(
             path, noun, columns, trec=trec, ids=ids, separator=separator, header=header
         )
     else:
-        arrow_table = to_arrow_table(rows_to_frame(data), path, noun)
+        refuse_unconverted(data, name)
+        arrow_table = to_arrow_table(data, path, noun)
     table = Table.from_arrow(path, arrow_table, columns)
     expected = f"expected {noun}: some of {', '.join(columns)}"
     if not table.columns and _has_numbers(table.names):

@@ -10,7 +10,12 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from sampled_metrics._base.array_types import Float
-from sampled_metrics._base.conversion import is_arrow_table, refuse_unconverted, to_array
+from sampled_metrics._base.conversion import (
+    is_arrow_table,
+    is_records,
+    refuse_unconverted,
+    to_array,
+)
 from sampled_metrics._base.errors import InputError
 
 # A rating without a prediction is left as nan, which is refused, and no pair is counted twice.
@@ -143,25 +148,23 @@ def _finite_numbers(name: str, values: ArrayLike) -> Float:
 
 def _refuse_table(name: str, data: Any) -> None:
     """Raise InputError for rows with ids, whose order may differ from that of the other rows."""
-    refuse_unconverted(data, name)
     table = ""
     if isinstance(data, str | Path):
         table = f", whose table is pandas.read_csv({str(data)!r})"
-    elif _is_records(data):
+    elif is_records(data) or _is_list_of_tuples(data):
         table = f", whose table is pandas.DataFrame({name})"
-    elif not (is_arrow_table(data) or isinstance(data, Mapping)):
-        return
+    else:
+        refuse_unconverted(data, name)
+        if not (is_arrow_table(data) or isinstance(data, Mapping)):
+            return
     raise InputError(
         f"{name}: found {type(data).__name__}{table}; expected an array of numbers, such as "
         f"to_numpy() of a matrix; {_MERGE}"
     )
 
 
-def _is_records(data: Any) -> bool:
-    """Return whether data are records, named tuples such as predictions of Surprise, or similar."""
-    if isinstance(data, list):
-        return bool(data) and all(isinstance(row, tuple | Mapping) for row in data)
-    return isinstance(data, np.ndarray) and data.dtype.names is not None
+def _is_list_of_tuples(data: Any) -> bool:
+    return isinstance(data, list) and bool(data) and all(isinstance(row, tuple) for row in data)
 
 
 def _refuse_rows_of_ids(true: Float, predicted: Float) -> None:
