@@ -25,7 +25,7 @@ from sampled_metrics._base.columns import (
     require_all,
     require_unique,
 )
-from sampled_metrics._base.conversion import to_array
+from sampled_metrics._base.conversion import as_array
 from sampled_metrics._base.errors import InputError
 from sampled_metrics._base.random_streams import generator
 from sampled_metrics._base.solvers import nonnegative_least_squares
@@ -132,12 +132,12 @@ def test_geometric_sizes_differ():
 
 
 def test_integer_array():
-    assert integer_array("x", np.array([[1, 2]], np.uint8)).dtype == np.int64
-    assert integer_array("x", [], is_column=True).tolist() == []
-    assert integer_array("x", np.array([2**63 - 1], np.uint64)).tolist() == [2**63 - 1]
+    assert integer_array(np.array([[1, 2]], np.uint8), "x").dtype == np.int64
+    assert integer_array([], "x", is_column=True).tolist() == []
+    assert integer_array(np.array([2**63 - 1], np.uint64), "x").tolist() == [2**63 - 1]
     for values in ([[1]], [1.0], [True], np.array([2**63], np.uint64)):
         with pytest.raises(InputError, match=r"^x "):
-            integer_array("x", values, is_column=True)
+            integer_array(values, "x", is_column=True)
 
 
 @pytest.mark.parametrize(
@@ -150,7 +150,7 @@ def test_integer_array():
     ],
 )
 def test_id_column(values, expected):
-    assert id_column("x", values, len(expected)).tolist() == expected
+    assert id_column(values, "x", len(expected)).tolist() == expected
 
 
 @pytest.mark.parametrize(
@@ -164,7 +164,7 @@ def test_id_column(values, expected):
 )
 def test_id_column_of_other_values_is_refused(values, words):
     with pytest.raises(InputError, match=words):
-        id_column("x", values, 2)
+        id_column(values, "x", 2)
 
 
 def test_require_unique_names_first_duplicate():
@@ -183,15 +183,15 @@ def test_require_all_names_first_bad_row():
     ("values", "kind"),
     [([[1, 2], [3]], None), ([10**400], float), ([{}], float), (["a"], float)],
 )
-def test_to_array_of_uneven_rows_is_refused(values, kind):
+def test_as_array_of_uneven_rows_is_refused(values, kind):
     with pytest.raises(InputError, match="differ"):
-        to_array("x", values, kind)
+        as_array(values, "x", kind)
 
 
-def test_to_array_refuses_masks_that_hide_values():
-    assert to_array("x", np.ma.array([1, 2])).tolist() == [1, 2]
+def test_as_array_refuses_masks_that_hide_values():
+    assert as_array(np.ma.array([1, 2]), "x").tolist() == [1, 2]
     with pytest.raises(InputError, match="mask"):
-        to_array("x", np.ma.array([1, 2], mask=[False, True]))
+        as_array(np.ma.array([1, 2], mask=[False, True]), "x")
 
 
 # Sparse matrices

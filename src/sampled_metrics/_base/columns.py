@@ -8,7 +8,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from sampled_metrics._base.array_types import Bool, Float, Ids, Int
 from sampled_metrics._base.arrays import first_duplicate
-from sampled_metrics._base.conversion import to_array
+from sampled_metrics._base.conversion import as_array
 from sampled_metrics._base.errors import InputError, format_value
 
 _LARGEST = np.iinfo(np.int64).max
@@ -19,9 +19,9 @@ NO_LABEL = -100  # grades of -1 and -2 are those of items that are not relevant
 NO_ITEM_NAMES = " or ".join(map(str, NO_ITEM))  # in messages
 
 
-def integer_array(name: str, values: ArrayLike, is_column: bool = False) -> Int:
+def integer_array(values: ArrayLike, name: str, is_column: bool = False) -> Int:
     """Convert whole numbers, but not bool, to int64; a column must have one dimension."""
-    array = to_array(name, values)
+    array = as_array(values, name)
     if is_column and array.ndim != 1:
         raise InputError(f"{name} has shape {array.shape}; expected one dimension")
     if array.size and array.dtype.kind not in "iu":
@@ -44,9 +44,9 @@ def is_no_item(ids: NDArray[Any]) -> Bool:
     return np.logical_or.reduce([ids == number for number in NO_ITEM])
 
 
-def id_column(name: str, values: ArrayLike, rows: int) -> Ids:
+def id_column(values: ArrayLike, name: str, rows: int) -> Ids:
     """Convert ids to an array of integers or of text, shape (rows,)."""
-    array = to_array(name, values)
+    array = as_array(values, name)
     if array.dtype.kind == "O":
         for value in array.flat:
             if not isinstance(value, str | int | np.integer):
@@ -56,12 +56,12 @@ def id_column(name: str, values: ArrayLike, rows: int) -> Ids:
         raise InputError(f"{name} has shape {array.shape}; expected {(rows,)}")
     if array.dtype.kind == "U":
         return array
-    return integer_array(name, array)
+    return integer_array(array, name)
 
 
-def unique_ids(name: str, values: ArrayLike, rows: int) -> Ids:
+def unique_ids(values: ArrayLike, name: str, rows: int) -> Ids:
     """Convert ids as `id_column` does, and require that they differ."""
-    ids = id_column(name, values, rows)
+    ids = id_column(values, name, rows)
     require_unique(name, ids)
     return ids
 

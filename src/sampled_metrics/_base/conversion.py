@@ -7,7 +7,7 @@ import array_api_compat as compat
 import numpy as np
 import pandas as pd
 import pyarrow as pa
-from numpy.typing import ArrayLike, DTypeLike, NDArray
+from numpy.typing import DTypeLike
 
 from sampled_metrics._base.array_types import Array
 from sampled_metrics._base.errors import InputError
@@ -37,16 +37,43 @@ def refuse_unconverted(data: object, name: str) -> None:
             raise InputError(f"{name}: found {type(data).__name__}; give {name}.{conversion}")
 
 
-def to_array(name: str, values: ArrayLike, dtype: DTypeLike | None = None) -> NDArray[Any]:
-    """Convert values to an array, never to a matrix.
+def as_array(values: Any, name: str, dtype: DTypeLike | None = None) -> Array:
+    """Convert values of any library and device to an array of numpy, never to a matrix.
 
-    A masked array is refused, because its mask would be lost.
+    Bytes become text. A masked array is refused, because its mask would be lost.
+
+    Parameters
+    ----------
+    values
+        An array, a tensor, a column, a list or a number.
+    name
+        Name of the values in errors.
+    dtype
+        Type of the array; by default that of the values.
+
+    Raises
+    ------
+    InputError
+        For a mask, rows that differ in length, and objects that numpy cannot convert.
+
+    Examples
+    --------
+    >>> as_array([[1, 2], [3, 4]], "scores").shape
+    (2, 2)
+    >>> as_array([b"a", b"b"], "users")
+    array(['a', 'b'], dtype='<U1')
     """
     if np.ma.is_masked(values):
         raise InputError(
             f"{name} have a mask, which would be lost; give scores.data and seen=scores.mask, or "
             "leave masked rows out"
         )
+    try:
+        values = to_numpy(values, name)
+    except (BufferError, RuntimeError, TypeError) as error:
+        raise InputError(
+            f"{name}: cannot convert {type(values).__name__} to a NumPy array ({error})"
+        ) from error
     try:
         return _with_text(np.asarray(values, dtype), name)
     except (MemoryError, InputError):
@@ -62,7 +89,7 @@ def to_array(name: str, values: ArrayLike, dtype: DTypeLike | None = None) -> ND
         ) from None
 
 
-def _with_text(array: NDArray[Any], name: str) -> NDArray[Any]:
+def _with_text(array: Array, name: str) -> Array:
     """Convert bytes, and NumPy's strings of any length, to text; return other arrays unchanged."""
     if array.dtype.kind == "T":
         return np.array(array.tolist())
@@ -76,13 +103,7 @@ def _with_text(array: NDArray[Any], name: str) -> NDArray[Any]:
 
 def numeric_array(data: Any, name: str = "data") -> Array:
     """Convert numbers of any library to an array of one or two dimensions in native byte order."""
-    try:
-        data = to_numpy(data)
-        array = to_array(name, data)
-    except (BufferError, RuntimeError, TypeError) as error:
-        raise InputError(
-            f"{name}: cannot convert {type(data).__name__} to a NumPy array ({error})"
-        ) from error
+    array = as_array(data, name)
     if array.dtype.kind not in "biuf" or array.ndim not in (1, 2) or not array.size:
         details = f" of {array.dtype}, shape {array.shape}" if array.ndim else ""
         remedy = _remedy(data, array)
@@ -168,14 +189,16 @@ def keeps_own_library(scores: Any) -> bool:
     return not (compat.is_torch_array(scores) and scores.device.type in ("cpu", "meta"))
 
 
-def to_numpy(values: Any) -> Any:
+def to_numpy(values: Any, name: str = "data") -> Any:
     """Convert an array of any library and device to numpy; return other values unchanged.
 
     The memory is shared where the library allows it. Sparse arrays of pydata/sparse count as other
     values.
     """
     if isinstance(values, np.ndarray) and values.dtype.kind != "V":  # the kind of bfloat16
-        return _with_text(values, "data")
+        return _with_text(values, name)
+    if isinstance(values, list | tuple):  # rows of lists are converted one by one, so fast
+        return values
     if hasattr(values, "detach"):  # a tensor of torch
         values = _to_dense(values.detach()).cpu()
     if "bfloat16" in str(getattr(values, "dtype", "")):  # float32 holds all its values

@@ -171,8 +171,8 @@ def check_ids(
         if visits is not None:
             raise InputError("visits need users as well, the ids of the users of these visits")
         return None, None
-    user_ids = id_column("users", users, n_rows)
-    return user_ids, None if visits is None else id_column("visits", visits, n_rows)
+    user_ids = id_column(users, "users", n_rows)
+    return user_ids, None if visits is None else id_column(visits, "visits", n_rows)
 
 
 def _concatenate(columns: Sequence[pa.Array]) -> pa.Array:

@@ -30,7 +30,7 @@ from scipy import linalg, optimize
 
 from sampled_metrics._base.array_types import Float, Int
 from sampled_metrics._base.arrays import blocks
-from sampled_metrics._base.conversion import to_array
+from sampled_metrics._base.conversion import as_array
 from sampled_metrics._base.errors import InputError
 from sampled_metrics.metrics.measures import Measure
 from sampled_metrics.ranks import Sampling
@@ -126,7 +126,7 @@ def reduce_system(
 
 def _scale_prior(prior: ArrayLike, n: int) -> Float:
     """Check the weights of all true ranks, and scale them to a sum of 1."""
-    weights = to_array("prior", prior)
+    weights = as_array(prior, "prior")
     if weights.shape != (n,) or weights.dtype.kind not in "iuf":
         raise InputError(
             f"prior is {weights.dtype} of shape {weights.shape}; "

@@ -166,14 +166,14 @@ class RankMeter:
         if _is_empty(scores) or _is_empty(ranks):
             return  # an empty batch
         if scores is None:
-            batch = self._count_ranks(to_numpy(ranks))
+            batch = self._count_ranks(ranks)
         else:
             row_ids: Any = users
             if users is None and isinstance(scores, pd.DataFrame):
                 row_ids = index_ids(scores)
             columns = positive_by_row(positive, row_ids)
             batch = self._count_scores(scores, to_numpy(columns))
-        units = Units.of_rows(to_numpy(users), to_numpy(visits), batch.n_rows)
+        units = Units.of_rows(users, visits, batch.n_rows)
         is_kept = batch.counts.has_target
         self._n_dropped += int(np.count_nonzero(~is_kept))
         if is_kept.any():
@@ -360,9 +360,9 @@ class RankMeter:
                 warn_input("positive", in_batch)
         return _Batch(counts, None, None, column, width)
 
-    def _count_ranks(self, ranks: ArrayLike) -> _Batch:
+    def _count_ranks(self, ranks: Any) -> _Batch:
         """Convert ranks without ties to counts; the batch has no users yet."""
-        values: Int = integer_array("ranks", ranks, is_column=True)
+        values: Int = integer_array(ranks, "ranks", is_column=True)
         m = self.n_negatives
         most = self.n_items if m is None else m + 1
         if most is None:

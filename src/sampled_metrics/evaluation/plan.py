@@ -171,7 +171,7 @@ def plan(
     check_arguments(effect=effect, value=value)
     if n_users is not None:
         n_users = int(n_users)
-    sizes = integer_array("sizes", sizes, is_column=True).tolist()
+    sizes = integer_array(sizes, "sizes", is_column=True).tolist()
     sampling = Sampling(sampling)
     measures = parse_measures(metrics)
     rankings = _name_rankings(a, b)

@@ -16,7 +16,7 @@ from sampled_metrics._base.arguments import ALL_CORES, n_threads
 from sampled_metrics._base.array_types import Array, Bool, Floats, Int
 from sampled_metrics._base.arrays import blocks, concatenate_ranges, pair_codes, sorted_unique
 from sampled_metrics._base.columns import require_all
-from sampled_metrics._base.conversion import keeps_own_library, to_array, to_numpy
+from sampled_metrics._base.conversion import as_array, keeps_own_library, to_numpy
 from sampled_metrics._base.defaults import BLOCK_SIZE
 from sampled_metrics._base.errors import InputError
 from sampled_metrics._base.progress import progress_bar
@@ -338,7 +338,7 @@ class _Counter:
         scores = self.score(users)
         keeps_library = keeps_own_library(scores)
         if not keeps_library:
-            scores = to_array("scores", scores)
+            scores = as_array(scores, "scores")
         shape = users.size, self.n_columns
         if tuple(scores.shape) != shape:
             raise InputError(f"scores have shape {scores.shape}, expected {shape}")

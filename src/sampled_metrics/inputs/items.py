@@ -46,10 +46,9 @@ from sampled_metrics._base.columns import (
 )
 from sampled_metrics._base.conversion import (
     arrow_column_to_array,
+    as_array,
     is_arrow_table,
     numeric_array,
-    to_array,
-    to_numpy,
 )
 from sampled_metrics._base.errors import (
     InputError,
@@ -564,7 +563,7 @@ def items_by_position(
     if rows.dtype.kind == "f":
         raise InputError(f"{name} has dtype {rows.dtype}; expected integers; {INTEGER_REMEDY}")
     require_positions(name, item_ids, _POSITIONS_REMEDY)
-    item = integer_array(name, rows)
+    item = integer_array(rows, name)
     is_none = is_no_item(item)
     user = np.flatnonzero(~is_none)
     _note_users_without_item(int(np.count_nonzero(is_none)))
@@ -575,7 +574,7 @@ def items_by_position(
 
 def _refuse_text_ids(values: Any, name: str) -> None:
     """Raise InputError for texts without users."""
-    if to_array(name, to_numpy(values)).dtype.kind in "UT":
+    if as_array(values, name).dtype.kind in "UT":
         raise InputError(f"{name} has ids that are text, without users; {BY_USER_REMEDY}")
 
 
@@ -609,7 +608,7 @@ def _items_of_lists(lists: Sequence[Any], name: str, size: Size | None) -> Items
         raise InputError(f"{name}: found lists of {len(lists)} users; expected {size[0]}")
     user, values = _explode(lists)
     _refuse_text_ids(values, name)
-    item = integer_array(name, values, is_column=True)
+    item = integer_array(values, name, is_column=True)
     is_item = ~is_no_item(item)
     if name == RELEVANT:
         n_users = np.unique(user).size - np.unique(user[is_item]).size
@@ -658,11 +657,11 @@ def _ids_by_row(data: Any, name: str) -> tuple[Int, Ids, int]:
         if name in UNGRADED and not any(isinstance(row, _COLLECTIONS) for row in rows):
             raise InputError(f"{name}: found one id for each user; expected lists of ids")
         row, values = _explode(rows)
-        ids = to_array(name, values)
+        ids = as_array(values, name)
         is_matrix = _have_equal_lengths(rows) and ids.size % len(rows) == 0
         matrix = ids.reshape(len(rows), -1) if is_matrix else None
     else:
-        matrix = to_array(name, to_numpy(rows))
+        matrix = as_array(rows, name)
         if matrix.ndim not in ((2,) if name in UNGRADED else (1, 2)):
             raise InputError(
                 f"{name} items are {matrix.dtype} of shape {matrix.shape}; expected ids beside "
@@ -684,7 +683,7 @@ def _ids_by_row(data: Any, name: str) -> tuple[Int, Ids, int]:
             f"{name} items are {ids.dtype}; expected ids beside lists, whole numbers or text, "
             f"users x G; {remedy}{MATRIX_REMEDY}"
         )
-    ids = integer_array(name, ids)
+    ids = integer_array(ids, name)
     is_item = ~is_no_item(ids)
     is_bad = is_item & (ids < 0)
     if is_bad.any():
@@ -713,7 +712,7 @@ def _have_equal_lengths(rows: Sequence[Any]) -> bool:
 
 def _refuse_columns_or_grades(rows: Sequence[Any], name: str) -> None:
     """Refuse lists as long as there are items that may be columns as well as grades."""
-    values = to_array(name, rows)
+    values = as_array(rows, name)
     if values.dtype.kind not in "iu" or values.shape[1] < _MIN_COLUMNS:
         return
     ascending = np.sort(values, axis=1)

@@ -27,7 +27,7 @@ from sampled_metrics._base.columns import (
     is_no_item,
     require_all,
 )
-from sampled_metrics._base.conversion import numeric_array, to_array, to_numpy
+from sampled_metrics._base.conversion import as_array, numeric_array
 from sampled_metrics._base.defaults import MAX_ITEMS
 from sampled_metrics._base.errors import (
     InputError,
@@ -231,7 +231,7 @@ def _users_of_rows(ids: Any, scores: Any, users: ArrayLike | None) -> Any:
     for index in indexes:
         if users is None:
             users = index
-        elif index is not None and not np.array_equal(index, to_array("users", users)):
+        elif index is not None and not np.array_equal(index, as_array(users, "users")):
             raise InputError(
                 "ids, scores and users name different rows; expected the same users in the same "
                 "order, or arrays (to_numpy())"
@@ -258,11 +258,11 @@ def _warn_if_ids_are_sorted(lists: Lists) -> None:
 def _pad_lists(rows: Any, filler: Any) -> Array:
     """Convert rows to an array; shorter lists are filled at their ends."""
     if isinstance(rows, list | tuple):
-        lengths = [to_array("rows", row).size for row in rows]
+        lengths = [as_array(row, "rows").size for row in rows]
         if len(set(lengths)) > 1:
             width = max(lengths)
             rows = [[*row, *[filler] * (width - len(row))] for row in rows]
-    return to_array("rows", to_numpy(rows))
+    return as_array(rows, "rows")
 
 
 def _find_items(items: Array) -> Bool:

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from sampled_metrics._base.array_types import Float, Int
-from sampled_metrics._base.conversion import to_array, to_numpy
+from sampled_metrics._base.conversion import as_array
 from sampled_metrics._base.errors import InputError
 from sampled_metrics.inputs.comparisons import CountPair, Positions, count_true
 
@@ -79,7 +79,7 @@ class PairScores:
         """Return the scores of some pairs, checked."""
         if not users.size:
             return np.empty(0)
-        scores = to_array("scores", to_numpy(self.score(users, items)))
+        scores = as_array(self.score(users, items), "scores")
         if scores.shape != users.shape or scores.dtype.kind not in "fiu":
             raise InputError(
                 f"scores are {scores.dtype} of shape {scores.shape}; expected numbers of shape "

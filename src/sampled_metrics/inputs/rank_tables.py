@@ -14,9 +14,9 @@ from sampled_metrics._base.arrays import first_duplicate, nontrivial_grades, run
 from sampled_metrics._base.arrow import value_type
 from sampled_metrics._base.conversion import (
     arrow_column_to_array,
+    as_array,
     is_arrow_table,
     refuse_unconverted,
-    to_array,
 )
 from sampled_metrics._base.defaults import MAX_ITEMS
 from sampled_metrics._base.errors import InputError, format_names, one_line, warn_input
@@ -58,9 +58,9 @@ def ranks_from_column(
     if users is not None:
         table[USER] = users
     if visits is not None:
-        check_ids(users, visits, to_array("ranks", ranks).size)  # visits need users
+        check_ids(users, visits, as_array(ranks, "ranks").size)  # visits need users
         table[VISIT] = visits
-    if n_items is not None and to_array("n_items", n_items).ndim:
+    if n_items is not None and as_array(n_items, "n_items").ndim:
         table["n_candidates"] = n_items
         n_items = None
     return ranks_from_table(table, n_items)

@@ -21,8 +21,8 @@ from sampled_metrics._base.columns import (
 )
 from sampled_metrics._base.conversion import (
     arrow_column_to_array,
+    as_array,
     numeric_array,
-    to_array,
     to_numpy,
 )
 from sampled_metrics._base.errors import InputError, note_meaning
@@ -256,7 +256,7 @@ def held_out_positions(
     """Return rows and columns of held-out items, which are given by columns or by labels."""
     if sparse.issparse(positive):
         check_sparse(positive, "positive")
-    array = to_array("positive", arrow_column_to_array(to_numpy(positive)))
+    array = as_array(arrow_column_to_array(positive), "positive")
     n_rows, width = shape
     if array.shape == (n_rows, 1) and array.dtype.kind in "iu":
         array = array[:, 0]

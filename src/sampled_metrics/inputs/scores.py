@@ -26,10 +26,10 @@ from sampled_metrics._base.columns import (
 )
 from sampled_metrics._base.conversion import (
     arrow_column_to_array,
+    as_array,
     is_arrow_table,
     keeps_own_library,
     numeric_array,
-    to_array,
     to_numpy,
 )
 from sampled_metrics._base.defaults import BLOCK_SIZE, MAX_ITEMS
@@ -96,7 +96,7 @@ class ScoreSource(NamedTuple):
 
     def matrix(self) -> Array:
         """Return all scores at once."""
-        return to_array("scores", self.rows(np.arange(self.shape[0])))
+        return as_array(self.rows(np.arange(self.shape[0])), "scores")
 
 
 def read_scores(data: Any) -> ScoreSource:
@@ -238,7 +238,7 @@ def _count_users(relevant: Any, users: ArrayLike | None = None) -> int:
     if _n_dimensions(relevant) > 0 and has_rows:
         return int(relevant.shape[0])
     if users is not None:
-        return to_array("users", users).size
+        return as_array(users, "users").size
     error_type = NoRelevantItemsError if relevant is None else InputError
     raise error_type("a function of users needs relevant by position, or users, their ids")
 
@@ -453,11 +453,11 @@ def _require_other_scores(matrix: sparse.csr_array, relevant: Items) -> None:
 
 def _axis_ids(name: str, option: ArrayLike | None, score_ids: Any, size: int) -> Ids | None:
     """Return the ids of rows or columns, from an option or from the scores."""
-    ids = None if score_ids is None else unique_ids(f"{name[:-1]}_ids", score_ids, size)
+    ids = None if score_ids is None else unique_ids(score_ids, f"{name[:-1]}_ids", size)
     if option is None:
         return ids
-    column = to_array(name, option)
-    option_ids = unique_ids(name, column, column.size)
+    column = as_array(option, name)
+    option_ids = unique_ids(column, name, column.size)
     if ids is not None:
         _require_same_ids(name, ids, option_ids)
     return option_ids

@@ -11,10 +11,10 @@ from numpy.typing import ArrayLike
 
 from sampled_metrics._base.array_types import Float
 from sampled_metrics._base.conversion import (
+    as_array,
     is_arrow_table,
     is_records,
     refuse_unconverted,
-    to_array,
 )
 from sampled_metrics._base.errors import InputError
 
@@ -132,7 +132,7 @@ def _errors(true: ArrayLike, predicted: ArrayLike) -> Float:
 
 def _finite_numbers(name: str, values: ArrayLike) -> Float:
     _refuse_table(name, values)
-    array = to_array(name, values)
+    array = as_array(values, name)
     if array.size and array.dtype.kind not in "iuf":
         raise InputError(f"{name} has dtype {array.dtype}; expected numbers")
     numbers = array.astype(np.float64)

@@ -10,7 +10,7 @@ from numpy.typing import ArrayLike
 from sampled_metrics._base.array_types import Float, Int
 from sampled_metrics._base.arrays import concatenate_ranges, run_starts
 from sampled_metrics._base.columns import require_all
-from sampled_metrics._base.conversion import to_array
+from sampled_metrics._base.conversion import as_array
 from sampled_metrics._base.errors import InputError
 
 if TYPE_CHECKING:
@@ -60,7 +60,7 @@ def order_of_items(ranks: Ranks) -> Int:
 
 def ordered_grades(ranks: Ranks, relevance: ArrayLike, order: Int) -> Float:
     """Check the grades of relevant items, and put those of the items found in order."""
-    grades = to_array("relevance", relevance, np.float64).copy()
+    grades = as_array(relevance, "relevance", np.float64).copy()
     shape = (ranks.n_relevant.sum(),)
     if grades.shape != shape:
         raise InputError(f"relevance has shape {grades.shape}; expected {shape}")

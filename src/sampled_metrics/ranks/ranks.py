@@ -36,7 +36,7 @@ from sampled_metrics._base.columns import (
     require_all,
 )
 from sampled_metrics._base.conversion import (
-    to_array,
+    as_array,
 )
 from sampled_metrics._base.defaults import BLOCK_SIZE
 from sampled_metrics._base.errors import InputError, reading
@@ -156,7 +156,7 @@ class Ranks:
     ) -> None:
         is_plain = n_found is None and n_relevant is None and depth is None
         if n_found is None:
-            n_found = np.ones_like(to_array("n_candidates", n_candidates))
+            n_found = np.ones_like(as_array(n_candidates, "n_candidates"))
         if n_relevant is None:
             n_relevant = n_found
         if depth is None:
@@ -176,7 +176,7 @@ class Ranks:
         """
         check_arguments(source=self.source)
         for name in (*COUNT_COLUMNS, *USER_FIELDS[1:]):
-            values = integer_array(name, getattr(self, name), is_column=True)
+            values = integer_array(getattr(self, name), name, is_column=True)
             set_fields(self, **{name: values})
         n = self.n_candidates
         if is_plain:
@@ -661,7 +661,7 @@ class Ranks:
         check_arguments(source=source)
         if users is None:
             return self._copy_with(source=source)
-        ids = id_column("users", users, len(self))
+        ids = id_column(users, "users", len(self))
         return self._copy_with(source=source, users=ids, visits=None, n_rows=0)
 
     def write(self, path: Path | str, *, items: Ids | None = None) -> None:
@@ -677,7 +677,7 @@ class Ranks:
         if self.min_relevance > 0.0 and file.suffix.lower() in SEPARATORS:
             raise InputError("only parquet can store min_relevance; give a path with .parquet")
         if items is not None:
-            items = id_column("items", items, self.n_better.size)
+            items = id_column(items, "items", self.n_better.size)
         user = np.repeat(np.arange(len(self)), self.n_found)
         columns = {
             "user_id": select_rows(self.users, user),

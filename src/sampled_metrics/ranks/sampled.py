@@ -104,10 +104,10 @@ class SampledRanks:
     ) -> None:
         check_arguments(sampling=sampling, several_items=several_items)
         m = n_negatives
-        ranks = integer_array("sampled_ranks", sampled_ranks, is_column=True)
+        ranks = integer_array(sampled_ranks, "sampled_ranks", is_column=True)
         if not ranks.size:
             raise InputError("no sampled ranks; expected at least one")
-        sizes = integer_array("n_items", n_items)
+        sizes = integer_array(n_items, "n_items")
         if sizes.shape not in {(), ranks.shape}:
             raise InputError(f"n_items has shape {sizes.shape}; expected () or {ranks.shape}")
         if int(sizes.min()) <= whole_number("n_negatives", m, 1):

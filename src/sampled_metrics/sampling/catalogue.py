@@ -11,7 +11,7 @@ from sampled_metrics._base.arguments import whole_number
 from sampled_metrics._base.array_types import Ids
 from sampled_metrics._base.arrow import arrow_to_numpy, positions, to_arrow
 from sampled_metrics._base.columns import id_column, is_no_item
-from sampled_metrics._base.conversion import is_arrow_table, to_array
+from sampled_metrics._base.conversion import as_array, is_arrow_table
 from sampled_metrics._base.defaults import MAX_ITEMS
 from sampled_metrics._base.errors import InputError, reading
 from sampled_metrics._base.units import Units
@@ -117,12 +117,12 @@ def item_ids_of(items: Any) -> pa.Array:
     if isinstance(items, str | Path | Mapping | Table) or is_arrow_table(items):
         table = read_table(items, "items (item_id)", name="items")
         return table.take(table.has_item()).ids(ITEM)
-    column = to_array("items", items)
+    column = as_array(items, "items")
     if column.ndim == 0:
         return pa.array(np.arange(whole_number("items", items, 1, MAX_ITEMS)))
     if column.ndim != 1:
         raise InputError(f"items has shape {column.shape}; expected one id for each item")
-    ids = id_column("items", column, column.size)
+    ids = id_column(column, "items", column.size)
     return pa.array(ids[~is_no_item(ids)])
 
 

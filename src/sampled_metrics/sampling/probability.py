@@ -351,8 +351,8 @@ def require_ranks(
     rank: ArrayLike, n: ArrayLike, m: int, sampling: Sampling | str
 ) -> tuple[Int, Int]:
     """Return ranks and numbers of candidates as int64, shape (ranks,); refuse impossible ones."""
-    ranks = np.atleast_1d(integer_array("rank", rank))
-    ranks, n_candidates = np.broadcast_arrays(ranks, integer_array("n", n))
+    ranks = np.atleast_1d(integer_array(rank, "rank"))
+    ranks, n_candidates = np.broadcast_arrays(ranks, integer_array(n, "n"))
     if ranks.ndim != 1:
         raise InputError(f"rank has shape {ranks.shape}; expected a number or one dimension")
     if m < 1:

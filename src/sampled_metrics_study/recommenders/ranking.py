@@ -238,7 +238,7 @@ def _read_score_matrix(path: Path, split: Split) -> ScoreFunction:
     scores, user_ids, item_ids = (arrays[name] for name in names)
     with reading(path):
         for name, ids in (("user_ids", user_ids), ("item_ids", item_ids)):
-            require_unique(name, id_column(name, ids, ids.size))
+            require_unique(name, id_column(ids, name, ids.size))
     kind = scores.dtype
     shape = (user_ids.size, item_ids.size)
     if kind.kind != "f" or kind.itemsize not in (4, 8) or scores.shape != shape:
