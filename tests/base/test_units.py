@@ -51,15 +51,17 @@ def test_visits_and_users_are_never_equal():
     assert users.positions_in(visits).tolist() == visits.positions_in(users).tolist() == [-1, -1]
 
 
-def test_ascending_order_is_that_of_users_and_then_of_visits():
+def test_visits_are_in_the_order_of_texts_and_users_in_that_of_numbers():
     units = Units(np.array([10, 2, 10, 2]), np.array(["a", "b", "a", "a"]))
     different, number = units.ascending()
     assert list(zip(different.users.to_pylist(), different.visits.to_pylist(), strict=True)) == [
+        (10, "a"),
         (2, "a"),
         (2, "b"),
-        (10, "a"),
     ]
-    assert number.tolist() == [2, 1, 2, 0]
+    assert number.tolist() == [0, 2, 0, 1]
+    users, number = Units(np.array([10, 2, 10])).ascending()
+    assert (users.users.to_pylist(), number.tolist()) == ([2, 10], [1, 0, 1])
 
 
 def test_ids_of_visits_are_kept_only_if_some_user_has_several():

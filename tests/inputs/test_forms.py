@@ -229,7 +229,7 @@ def test_dictionary_of_series_is_refused():
     relevant = {1: [30], 2: [10]}
     assert metric_value(scores, "ap", relevant=relevant) == 0.5
     series = {user: pd.Series(user_scores) for user, user_scores in scores.items()}
-    assert "item_id" in refusal_message(sm.evaluate, series)
+    assert "item_id" in refusal_message(sm.evaluate, series, relevant=relevant)
     by_item = {user: user_scores.to_dict() for user, user_scores in series.items()}
     assert metric_value(by_item, "ap", relevant=relevant) == 0.5
 

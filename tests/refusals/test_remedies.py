@@ -291,7 +291,7 @@ DATA_REMEDIES = {
         evaluation({"a": ["x"], "b": ["z"]}, "rr@3", relevant=TEST), "missing='last'",
         evaluation({"a": ["x"], "b": ["z"]}, "rr@3", relevant=TEST, missing="last"), 1 / 2),
     "lists without relevant items": Remedy(
-        evaluation(LISTS), "give relevant", evaluation(LISTS, "rr@3", relevant=TEST), RR),
+        evaluation(LISTS), "needs relevant", evaluation(LISTS, "rr@3", relevant=TEST), RR),
     "scores without relevant items": Remedy(
         evaluation(SCORES), "give relevant", evaluation(SCORES, relevant=HELD), RR),
     "scores of a sample": Remedy(

@@ -334,9 +334,9 @@ PLAN_REMEDIES = {
         planned(), "effect and value", planned_effect(), (0.2, 0.3)),
     "rankings of one recommender": Remedy(
         planned(FIRST, n_items=3), "the other as b", planned(FIRST, SECOND, n_items=3), HITS),
-    "ranks of both in a dictionary": Remedy(
-        planned({"x": np.array(FIRST), "y": np.array(SECOND)}, n_items=3), "those of one as a",
-        planned(np.array(FIRST), np.array(SECOND), n_items=3), HITS),
+    "dictionaries of columns": Remedy(
+        planned({"rank": FIRST}, {"rank": SECOND}, n_items=3), "dictionary of both",
+        planned({"x": {"rank": FIRST}, "y": {"rank": SECOND}}, n_items=3), HITS),
     "users beside visits": Remedy(
         planned(VISITS_A, VISITS_B, n_items=3, n_users=4), "leave it out",
         planned(VISITS_A, VISITS_B, n_items=3), (1 / 2, 0.0)),
@@ -367,7 +367,8 @@ PLAN_REMEDIES = {
         planned(sm.Ranks.from_scores(SCORES, HELD), sm.Ranks.from_scores(-SCORES, HELD)),
         (0.0, 1 / 2)),
     "lists": Remedy(
-        planned(LISTS, OTHER_LISTS), r"Ranks.from_lists\(lists, relevant, complete=True\)",
+        planned({"x": LISTS, "y": OTHER_LISTS}),
+        r"Ranks.from_lists\(lists, relevant, complete=True\)",
         planned(sm.Ranks.from_lists(LISTS, LISTS_TEST, complete=True),
             sm.Ranks.from_lists(OTHER_LISTS, LISTS_TEST, complete=True)),
         (1 / 2, 1 / 2)),

@@ -114,14 +114,20 @@ class Units:
         return _pairs(self, user_ids, self.visits.unique())
 
     def ascending(self) -> tuple[Units, Int]:
-        """Return the different units in ascending order, and the number of each of these units."""
+        """Return the different units in ascending order, and the number of each of these units.
+
+        Visits are in the order of their users and then of their own ids, both as text.
+        """
         user_ids = arrow_to_numpy(self.users)
         if self.visits is None and (user_ids[1:] > user_ids[:-1]).all():
             return self, np.arange(len(self))
-        code = np.unique(user_ids, return_inverse=True)[1]
-        if self.visits is not None:
-            visit_ids, visit = np.unique(arrow_to_numpy(self.visits), return_inverse=True)
-            code = pair_codes(code, visit, visit_ids.size)
+        if self.visits is None:
+            code = np.unique(user_ids, return_inverse=True)[1]
+        else:
+            user = np.unique(user_ids.astype(np.str_), return_inverse=True)[1]
+            visit_texts = arrow_to_numpy(self.visits).astype(np.str_)
+            different_visits, visit = np.unique(visit_texts, return_inverse=True)
+            code = pair_codes(user, visit, different_visits.size)
         _, first, number = np.unique(code, return_index=True, return_inverse=True)
         return self.take(first), number
 

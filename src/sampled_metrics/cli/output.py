@@ -126,6 +126,25 @@ def emit_parts(parts: Parts, output: Path | None, explain: bool = False) -> None
     emit_text(format_text(parts, instead=instead, bold=bold), output)
 
 
+def join_tables(column: str, parts_by_name: Mapping[str, Parts]) -> Parts:
+    """Join tables with the same columns, adding a column of names.
+
+    Lines that several tables share are printed once, after the names they apply to if not all.
+    """
+    table: list[Row] = []
+    names_by_text: dict[Any, list[str]] = {}
+    for name, (rows, *texts) in parts_by_name.items():
+        table += [{column: name, **row} for row in rows]  # type: ignore[dict-item]
+        for text in texts:
+            names_by_text.setdefault(text, []).append(name)
+    lines = []
+    for text, names in names_by_text.items():
+        if len(names) < len(parts_by_name):
+            text = type(text)(f"{', '.join(names)}: {text}")
+        lines.append(text)
+    return [table, *lines]
+
+
 def emit_results(
     results: Results[Any], form: Format, output: Path | None, explain: bool, **options: Any
 ) -> None:

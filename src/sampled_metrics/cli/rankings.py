@@ -8,7 +8,14 @@ import typer
 from sampled_metrics._base import defaults
 from sampled_metrics._base.errors import reading
 from sampled_metrics.cli import options
-from sampled_metrics.cli.output import Format, emit, emit_parts, emit_results, report_written
+from sampled_metrics.cli.output import (
+    Format,
+    emit,
+    emit_parts,
+    emit_results,
+    join_tables,
+    report_written,
+)
 from sampled_metrics.ranks import Sampling
 
 FLAGGED = 1  # exit status of `check`
@@ -43,7 +50,6 @@ def evaluate(
     """
     from sampled_metrics._base.records import record_to_row
     from sampled_metrics.evaluation.evaluate import evaluate
-    from sampled_metrics.evaluation.several import join_tables
 
     names = options.short_names(files)
     rows = []

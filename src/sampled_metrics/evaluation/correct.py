@@ -50,7 +50,6 @@ from sampled_metrics.evaluation.results import (
     missing_notes,
     quantity,
 )
-from sampled_metrics.evaluation.several import each_recommender, join_results
 from sampled_metrics.inputs.options import Data, ItemsByUser, Reading
 from sampled_metrics.inputs.roles import NamesByRole
 from sampled_metrics.intervals.means import MeanInterval, Moments, collapse_visits, mean_interval
@@ -106,8 +105,6 @@ class Corrected(Record):
         Number of visits averaged over, if users have several; otherwise None.
     n_negatives, sampling
         m, the negatives drawn for each user without the held-out item, and how they were drawn.
-    recommender
-        Name of the recommender, if data is read as several recommenders.
     """
 
     metric: str
@@ -127,11 +124,9 @@ class Corrected(Record):
     n_negatives: int
     sampling: str
     n_visits: int | None = field(default=None, metadata=OMIT_IF_NONE)
-    recommender: str | None = field(default=None, metadata=OMIT_IF_NONE)
 
 
 @keep_warnings
-@each_recommender(join_results)
 @one_thread()
 def correct(
     data: Data,
@@ -163,10 +158,8 @@ def correct(
     ----------
     data
         Sampled ranks, or scores of held-out items and their negatives, as an array, a DataFrame, a
-        file or `SampledRanks`. A dictionary is that of several recommenders by name if each value
-        is `SampledRanks`, an array of two dimensions, a table, a file, or a dictionary by user; any
-        other dictionary has a list, or scores by item, for each user, or columns. Several arrays of
-        ranks are for `compare`.
+        file or `SampledRanks`. A dictionary contains the columns of a table, or a list or scores by
+        item for each user. A dictionary of recommenders by name is for `compare`.
     metrics
         Names, as a list or separated by commas; by default recall@10, ndcg@10, ap and auc.
     estimators

@@ -35,7 +35,6 @@ from sampled_metrics.evaluation.results import (
     missing_notes,
     quantity,
 )
-from sampled_metrics.evaluation.several import each_recommender, join_frames, join_results
 from sampled_metrics.inputs.large_files import LargeRankFile
 from sampled_metrics.inputs.options import Cut, Data, ItemsByUser, Reading
 from sampled_metrics.inputs.roles import USER, VISIT, NamesByRole
@@ -77,8 +76,6 @@ class Evaluated(Record):
     effective_users
         (sum of v)^2 / (sum of v^2) for the values v of users. If few users have most of the total,
         this number is small, and the interval is too narrow.
-    recommender
-        Name of the recommender, if data is read as several recommenders.
     """
 
     metric: str
@@ -91,11 +88,9 @@ class Evaluated(Record):
     n_items: int | None
     effective_users: float
     n_visits: int | None = field(default=None, metadata=OMIT_IF_NONE)
-    recommender: str | None = field(default=None, metadata=OMIT_IF_NONE)
 
 
 @keep_warnings
-@each_recommender(join_results)
 def evaluate(
     data: Data,
     metrics: Names = DEFAULT_METRICS,
@@ -121,9 +116,8 @@ def evaluate(
     ----------
     data
         Ranks of the relevant items, or scores, tables, lists or files from which they follow. A
-        dictionary is that of several recommenders by name if each value is `Ranks`, an array of two
-        dimensions, a table, a file, a function, or a dictionary by user; any other dictionary has a
-        list, or scores by item, for each user. Several arrays of ranks are for `compare`.
+        dictionary contains the columns of a table, or a list or scores by item for each user. A
+        dictionary of recommenders by name is for `compare`.
     metrics
         Names, as a list or separated by commas; by default recall@10, ndcg@10, ap and auc.
     relevant, seen
@@ -350,7 +344,6 @@ def _to_results(averages: _Averages, ties: str, confidence: float) -> Results[Ev
     return Results(results, partial(_evaluated_parts, averages=averages, confidence=confidence))
 
 
-@each_recommender(join_frames)
 def values_by_user(
     data: Data,
     metrics: Names = DEFAULT_METRICS,
@@ -376,8 +369,7 @@ def values_by_user(
     -------
     pandas.DataFrame
         A column for each metric, and a row for each user, or for each visit if users have several.
-        The index holds the ids of users (and visits), or running numbers from 0; it
-        begins with the names of several recommenders.
+        The index contains the ids of users (and visits), or running numbers from 0.
 
     Raises
     ------

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
 
 import numpy as np
+from scipy.sparse import issparse
 
 from sampled_metrics._base.arguments import check_arguments, whole_number
 from sampled_metrics._base.columns import integer_array
@@ -24,7 +25,7 @@ from sampled_metrics._base.errors import InputError, NoRelevantItemsError, cli_o
 from sampled_metrics._base.records import OMIT_IF_NONE, Record
 from sampled_metrics._base.text import Parts, RightAligned
 from sampled_metrics._base.threads import one_thread
-from sampled_metrics.evaluation.pairing import pair_users
+from sampled_metrics.evaluation.pairing import pair_users, with_text_names
 from sampled_metrics.evaluation.plan_simulation import Pair, simulate_decision
 from sampled_metrics.evaluation.results import (
     OTHER_WAYS,
@@ -33,7 +34,6 @@ from sampled_metrics.evaluation.results import (
     keep_warnings,
     quantity,
 )
-from sampled_metrics.evaluation.several import split_recommenders
 from sampled_metrics.inputs.options import Data, as_ranks, refuse_vectors
 from sampled_metrics.inputs.roles import NamesByRole, naming
 from sampled_metrics.intervals.population import Population, power_law_with
@@ -205,14 +205,15 @@ def plan(
 
 def _name_rankings(a: Data, b: Data) -> dict[str, Data]:
     """Return the data of two recommenders by name."""
-    recommenders = split_recommenders(a)
-    if recommenders is None:
+    are_dictionaries = [isinstance(data, Mapping) and not issparse(data) for data in (a, b)]
+    if not any(are_dictionaries):
         return {"a": a, "b": b}
     if b is not None:
         raise InputError(
-            "give either a dictionary of both recommenders or a and b; pass other options by name "
-            "(metrics=)"
+            "give either a dictionary of both recommenders or a and b, which are no dictionaries; "
+            "pass other options by name (metrics=)"
         )
+    recommenders = with_text_names(a)
     if len(recommenders) != 2:
         raise InputError(f"a plan is for two recommenders; found {len(recommenders)}")
     return recommenders

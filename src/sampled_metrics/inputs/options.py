@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any, NamedTuple, TypeAlias
 
 import numpy as np
 from numpy.typing import ArrayLike
+from scipy import sparse
 
 from sampled_metrics._base.arguments import (
     ALL_CORES,
@@ -124,7 +126,9 @@ class Reading:
             complete=self.complete, min_relevance=self.min_relevance, missing=self.missing
         )
         with reading(data), naming(self.columns):
+            _refuse_recommenders(data, "evaluate")
             form = read_data(data, self.relevant, n_items)
+            self._require_relevant(data, form)
             ranks = self._construct_ranks(form)
             if not len(ranks):
                 raise InputError("no user has a relevant item; expected at least one who has")
@@ -132,6 +136,15 @@ class Reading:
                 ranks = ranks.at_least(self.min_relevance)
             warn_all(signs_in_ranks(ranks))
             return ranks
+
+    def _require_relevant(self, data: Data, form: Any) -> None:
+        """Raise InputError for a dictionary of lists, or of ranks by recommender, alone."""
+        is_list = isinstance(form, Table) and form.is_by_user and not form.is_by_item
+        if self.relevant is None and is_list and isinstance(data, Mapping):
+            raise NoRelevantItemsError(
+                "found a dictionary of lists by user, which needs relevant (--relevant); of ranks "
+                "by recommender, use `compare`"
+            )
 
     def _construct_ranks(self, form: Any) -> Ranks:
         """Call the constructor for a form of data, with the options that it takes."""
@@ -234,6 +247,7 @@ class Reading:
             seed=self.seed,
         )
         with reading(data), naming(self.columns):
+            _refuse_recommenders(data, "correct")
             sampled = self._construct_sampled(data)
             warn_all(signs_in_sampled_ranks(sampled))
             return sampled
@@ -252,6 +266,7 @@ class Reading:
         refuse_vectors(data, "`evaluate` takes them")
         data = ranks_by_user(data, "sampled_rank", self.relevant)
         form: Any = as_table(data, "sampled ranks")
+        self._require_relevant(data, form)
         if form is None and _is_pair_of_matrices(data):
             raise InputError(
                 "found two arrays; give the scores of candidates alone, and the columns of "
@@ -312,6 +327,43 @@ def read_data(data: Data, relevant: ItemsByUser | None = None, n_items: int | No
     if isinstance(form, ScoreSource) and form.sparse_matrix is None:
         _refuse_ids(form)
     return form
+
+
+def _refuse_recommenders(data: Data, function: str) -> None:
+    """Raise InputError for a dictionary of recommenders by name.
+
+    Each of its values contains several users. Dictionaries by user (whose values are items, or
+    scores by item) and dictionaries of columns are the data of one recommender.
+    """
+    if not isinstance(data, Mapping) or sparse.issparse(data) or not data:
+        return
+    if all(map(_has_users, data.values())):
+        raise InputError(
+            "found a dictionary of recommenders by name; use `compare`, or "
+            f"{{name: sm.{function}(data, ...) for name, data in recommenders.items()}}"
+        )
+
+
+def _has_users(value: Any) -> bool:
+    """Return whether data contains several users, rather than one user or one column."""
+    if isinstance(value, Ranks | SampledRanks | str | Path) or is_function(value):
+        return True
+    if isinstance(value, Mapping):  # by user, or of columns
+        return len(value) > 0 and all(map(_is_row_or_column, value.values()))
+    if isinstance(value, tuple):  # vectors of users and of items, or ids and scores
+        return len(value) == 2 and all(_n_dimensions(part) == 2 for part in value)
+    return _n_dimensions(value) == 2
+
+
+def _is_row_or_column(value: Any) -> bool:
+    """Return whether a value contains several entries in one dimension."""
+    is_collection = isinstance(value, Mapping | Sequence) and not isinstance(value, str)
+    return is_collection or _n_dimensions(value) == 1
+
+
+def _n_dimensions(value: Any) -> int:
+    """Return the number of dimensions of an array or a table; 0 for other objects."""
+    return len(getattr(value, "shape", ()))
 
 
 def _is_pair_of_matrices(data: Any) -> bool:
