@@ -126,6 +126,31 @@ def test_dictionaries_by_user_and_of_columns_are_one_recommender():
         assert result.value == pytest.approx((1 / exact_rank(GOOD)).mean())
 
 
+def test_text_ids_by_user_are_items():
+    (result,) = sm.evaluate({"ann": "x", "bob": "y"}, "hr@1", relevant={"ann": "x", "bob": "x"})
+    assert result.value == 1 / 2
+
+
+def test_other_functions_refuse_recommenders():
+    for function in (lambda data: sm.rank(data, None, HELD_OUT), sm.RankMeter("rr").update):
+        with pytest.raises(sm.InputError, match="compare"):
+            function(BOTH)
+    ranks = {name: sm.rank(scores, None, HELD_OUT) for name, scores in BOTH.items()}
+    assert sm.compare(ranks, "rr")[0].value_a == pytest.approx((1 / exact_rank(GOOD)).mean())
+
+
+def test_dictionaries_of_ranks_are_refused_or_columns():
+    """Their keys are not ranks."""
+    by_user = {1: 5, 2: 9}
+    with pytest.raises(sm.InputError, match="Series"):
+        sm.Ranks.from_ranks(by_user, 50)
+    expected = sm.Ranks([50, 50], [4, 8], [0, 0], users=[1, 2])
+    for ranks in (pd.Series(by_user), {"user_id": [1, 2], "rank": [5, 9]}):
+        assert sm.evaluate(sm.Ranks.from_ranks(ranks, 50), "rr") == sm.evaluate(expected, "rr")
+    with pytest.raises(sm.InputError, match="compare"):
+        sm.Ranks.from_ranks(RANKS, 50)
+
+
 def test_plan_takes_two_recommenders_by_name():
     ranks = {name: sm.rank(scores, None, HELD_OUT) for name, scores in BOTH.items()}
     expected = sm.plan(ranks["ALS"], ranks["kNN"], "hit@5", sizes=[5])

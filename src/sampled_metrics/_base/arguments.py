@@ -107,11 +107,6 @@ def check_n_items(n_items: SupportsIndex | None) -> int | None:
     return None if n_items is None else whole_number("n_items", n_items, 2, MAX_ITEMS)
 
 
-def is_function(data: object) -> bool:
-    """Return whether data can be called and is not a class."""
-    return callable(data) and not isinstance(data, type)
-
-
 def wrong_type(name: str, value: object, *expected: type) -> InputError:
     """Make the error for a value that has none of the expected types."""
     names = dict.fromkeys(each.__name__.strip("_") for each in expected)

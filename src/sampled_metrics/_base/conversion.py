@@ -28,13 +28,26 @@ _CONVERSIONS = (
 )
 
 
+def needs_conversion(data: object) -> bool:
+    """Return whether data is an object that its own library converts to a table or an array."""
+    return _conversion_of(data) is not None
+
+
 def refuse_unconverted(data: object, name: str) -> None:
     """Raise InputError for data that a library converts to a table or an array in one call."""
     if is_records(data):
         raise InputError(f"{name}: found records; give pandas.DataFrame({name})")
+    conversion = _conversion_of(data)
+    if conversion is not None:
+        raise InputError(f"{name}: found {type(data).__name__}; give {name}.{conversion}")
+
+
+def _conversion_of(data: object) -> str | None:
+    """Return what converts an object of another library, None for other data."""
     for attributes, conversion in _CONVERSIONS:
         if all(hasattr(data, attribute) for attribute in attributes):
-            raise InputError(f"{name}: found {type(data).__name__}; give {name}.{conversion}")
+            return conversion
+    return None
 
 
 def as_array(values: Any, name: str, dtype: DTypeLike | None = None) -> Array:
@@ -119,7 +132,8 @@ def _remedy(data: object, array: Array) -> str:
     for user_vectors, item_vectors in _VECTOR_ATTRIBUTES:
         if hasattr(data, user_vectors) and hasattr(data, item_vectors):
             return f"give the vectors of a model, (model.{user_vectors}, model.{item_vectors})"
-    if hasattr(data, "keys") and not array.ndim:  # such as a Run of ranx
+    is_dictionary = hasattr(data, "keys") and not isinstance(data, Mapping)
+    if is_dictionary and not array.ndim:  # such as a Run of ranx
         return "give a dictionary, dict(...)"
     if any(hasattr(data, name) for name in ("predict", "recommend", "forward")):
         remedy = "give the scores of a model, users x items, or a function of rows of users"
@@ -137,13 +151,6 @@ def is_records(data: object) -> bool:
     if not isinstance(data, list) or not data:
         return False
     return all(isinstance(row, Mapping) or hasattr(row, "_fields") for row in data)
-
-
-def is_arrow_table(data: object) -> bool:
-    """Return whether data is a table of any library that exports its memory to Arrow."""
-    if not hasattr(data, "__arrow_c_stream__") or getattr(data, "ndim", 2) == 1:
-        return False
-    return not is_arrow_column(data)
 
 
 def is_arrow_column(data: object) -> bool:

@@ -14,7 +14,7 @@ import numpy as np
 import pandas as pd
 from scipy.sparse import csr_array
 
-from sampled_metrics._base.arguments import is_function, whole_number
+from sampled_metrics._base.arguments import whole_number
 from sampled_metrics._base.array_types import Bool, Float, Ids, Int
 from sampled_metrics._base.arrays import MAX_EXACT_INTEGER, blocks
 from sampled_metrics._base.conversion import numeric_array
@@ -33,6 +33,7 @@ from sampled_metrics.inputs.items import (
     read_item_table,
     require_positions,
 )
+from sampled_metrics.inputs.kinds import Kind, kind_of
 from sampled_metrics.inputs.options import ItemsByUser
 from sampled_metrics.inputs.roles import ITEM
 from sampled_metrics.inputs.scores import ScoreSource, read_scores, scores_from_vectors
@@ -310,7 +311,7 @@ def read_all_scores(name: str, scores: Any, data: EvaluationData) -> ScoreSource
             raise InputError(f"{name} has an id twice; expected one row a user, one column an item")
         scores = scores.reindex(data.user_ids, columns=data.item_ids)
     size = data.size or data.seen.shape
-    if is_function(scores):
+    if kind_of(scores) is Kind.FUNCTION:
         return ScoreSource(scores, size)
     with reading(name):
         if isinstance(scores, str | Path):
@@ -342,7 +343,7 @@ def _require_two_arguments(name: str, score: Callable[..., Any]) -> None:
 
 def pair_scorer(name: str, scores: Any, data: EvaluationData) -> PairScorer:
     """Return a function of running numbers, from a function of ids or scores of all items."""
-    if is_function(scores):
+    if kind_of(scores) is Kind.FUNCTION:
         _require_two_arguments(name, scores)
         return lambda users, items: scores(data.user_ids[users], data.item_ids[items])
     matrix = read_all_scores(name, scores, data).matrix()

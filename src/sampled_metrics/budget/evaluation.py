@@ -17,9 +17,8 @@ from collections.abc import Mapping, Sequence
 from typing import Any, TypeAlias
 
 import numpy as np
-from scipy.sparse import issparse
 
-from sampled_metrics._base.arguments import check_arguments, is_function
+from sampled_metrics._base.arguments import check_arguments
 from sampled_metrics._base.array_types import Float, Int
 from sampled_metrics._base.defaults import (
     DEFAULT_BUDGET,
@@ -55,6 +54,7 @@ from sampled_metrics.budget.result import (
 )
 from sampled_metrics.budget.strata import Strata, make_proxy
 from sampled_metrics.evaluation.evaluate import are_most_tied
+from sampled_metrics.inputs.kinds import DICTIONARIES, Kind, kind_of
 from sampled_metrics.inputs.options import ItemsByUser
 from sampled_metrics.inputs.roles import NamesByRole, naming
 from sampled_metrics.metrics import Measure
@@ -171,7 +171,7 @@ def evaluate_on_budget(
     True
     """
     check_arguments(budget=budget, confidence=confidence, seed=seed, batch_size=batch_size)
-    is_named = isinstance(recommender, Mapping) and not issparse(recommender)
+    is_named = kind_of(recommender) in DICTIONARIES
     by_name: Mapping[str, Any] = recommender if is_named else {"score": recommender}
     if not by_name:
         raise InputError("recommender is an empty dictionary; expected at least one recommender")
@@ -181,7 +181,7 @@ def evaluate_on_budget(
                 f"found {format_value(name)} as a name of a recommender; expected text"
             )
     scorers = {
-        name: with_current_threads(score) if is_function(score) else score
+        name: with_current_threads(score) if kind_of(score) is Kind.FUNCTION else score
         for name, score in by_name.items()
     }
     # Which pairs are scored next depends on sums to the last digit.

@@ -19,7 +19,6 @@ from sampled_metrics._base.arrays import (
 )
 from sampled_metrics._base.columns import column_ids, index_ids, integer_array, require_all
 from sampled_metrics._base.conversion import (
-    is_arrow_table,
     keeps_own_library,
     numeric_array,
     to_numpy,
@@ -30,6 +29,7 @@ from sampled_metrics._base.units import Units
 from sampled_metrics.evaluation.correct import Corrected, correct
 from sampled_metrics.evaluation.evaluate import Evaluated, evaluate
 from sampled_metrics.evaluation.results import Results, keep_warnings
+from sampled_metrics.inputs.kinds import FRAMES, Kind, kind_of, recommenders_error
 from sampled_metrics.inputs.row_counts import (
     RowCounts,
     count_in_rows,
@@ -326,7 +326,10 @@ class RankMeter:
         """Count the ranks of scores; the batch has no users yet."""
         matrix: Any = scores
         if not keeps_own_library(scores):
-            if is_arrow_table(scores):
+            kind = kind_of(scores)
+            if kind is Kind.RECOMMENDERS:
+                raise recommenders_error("rank")
+            if kind in FRAMES:
                 refuse_id_column(scores, "scores", "users=")
             matrix = numeric_array(scores, "scores")
         width = matrix.shape[-1]

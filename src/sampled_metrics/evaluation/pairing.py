@@ -12,7 +12,7 @@ from sampled_metrics._base.errors import InputError, format_value, reading, warn
 from sampled_metrics._base.units import Units
 from sampled_metrics.inputs.items import RELEVANT, SEEN, has_seen_items, read_item_table
 from sampled_metrics.inputs.options import Reading
-from sampled_metrics.inputs.tables import Table, as_table, ranks_by_user
+from sampled_metrics.inputs.tables import Table, as_table
 from sampled_metrics.intervals.groups import common_users
 from sampled_metrics.ranks import Ranks, SampledRanks
 
@@ -99,7 +99,7 @@ def _read_table(value: Any, options: Reading) -> Any:
     has_kind = options.positive is not None or options.n_negatives is not None
     if has_kind or isinstance(value, Ranks | SampledRanks):
         return value
-    table = as_table(ranks_by_user(value, "rank", options.relevant))
+    table = as_table(value, ranks="rank" if options.relevant is None else None)
     return value if table is None else table
 
 

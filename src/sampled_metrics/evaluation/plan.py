@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
 
 import numpy as np
-from scipy.sparse import issparse
 
 from sampled_metrics._base.arguments import check_arguments, whole_number
 from sampled_metrics._base.columns import integer_array
@@ -34,6 +33,7 @@ from sampled_metrics.evaluation.results import (
     keep_warnings,
     quantity,
 )
+from sampled_metrics.inputs.kinds import DICTIONARIES, kind_of
 from sampled_metrics.inputs.options import Data, as_ranks, refuse_vectors
 from sampled_metrics.inputs.roles import NamesByRole, naming
 from sampled_metrics.intervals.population import Population, power_law_with
@@ -205,7 +205,7 @@ def plan(
 
 def _name_rankings(a: Data, b: Data) -> dict[str, Data]:
     """Return the data of two recommenders by name."""
-    are_dictionaries = [isinstance(data, Mapping) and not issparse(data) for data in (a, b)]
+    are_dictionaries = [kind_of(data) in DICTIONARIES for data in (a, b)]
     if not any(are_dictionaries):
         return {"a": a, "b": b}
     if b is not None:

@@ -47,7 +47,6 @@ from sampled_metrics._base.columns import (
 from sampled_metrics._base.conversion import (
     arrow_column_to_array,
     as_array,
-    is_arrow_table,
     numeric_array,
 )
 from sampled_metrics._base.errors import (
@@ -60,6 +59,7 @@ from sampled_metrics._base.errors import (
 from sampled_metrics._base.files import read_npy, reading_as
 from sampled_metrics._base.sparse import canonical_csr
 from sampled_metrics._base.units import Units
+from sampled_metrics.inputs.kinds import Kind, kind_of
 from sampled_metrics.inputs.roles import ITEM, USER, VISIT
 from sampled_metrics.inputs.tables import (
     QRELS,
@@ -270,7 +270,7 @@ def read_item_table(data: object, name: str) -> Table | None:
     if table is not None:
         table.require(table.unit_columns()[0], ITEM)
         return _drop_padding(table, name)
-    if is_arrow_table(data):
+    if kind_of(data) is Kind.WIDE:
         names = to_arrow_table(data, Path(name), name).column_names
         raise InputError(
             f"{name}: found columns {format_names(names)}; expected user_id and item_id; "

@@ -2,20 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Any, NamedTuple, TypeAlias
 
 import numpy as np
 from numpy.typing import ArrayLike
-from scipy import sparse
 
 from sampled_metrics._base.arguments import (
     ALL_CORES,
     check_arguments,
     check_n_items,
-    is_function,
     require_same,
 )
 from sampled_metrics._base.array_types import Array
@@ -32,6 +29,7 @@ from sampled_metrics._base.errors import (
 )
 from sampled_metrics.inputs.counting import EarlyStop
 from sampled_metrics.inputs.items import RELEVANT, items_for_scores
+from sampled_metrics.inputs.kinds import Kind, kind_of, recommenders_error
 from sampled_metrics.inputs.lists import Lists, lists_from_arrays
 from sampled_metrics.inputs.pair_scores import PairScores
 from sampled_metrics.inputs.products import InnerProducts
@@ -44,7 +42,7 @@ from sampled_metrics.inputs.scores import (
     scores_from_function,
     scores_from_vectors,
 )
-from sampled_metrics.inputs.tables import Table, as_table, ranks_by_user, read_table
+from sampled_metrics.inputs.tables import Table, as_table, read_table
 from sampled_metrics.inputs.warnings import note_missing_seen
 from sampled_metrics.ranks.checks import COUNT_COLUMNS
 from sampled_metrics.ranks.ranks import Ranks
@@ -126,9 +124,7 @@ class Reading:
             complete=self.complete, min_relevance=self.min_relevance, missing=self.missing
         )
         with reading(data), naming(self.columns):
-            _refuse_recommenders(data, "evaluate")
             form = read_data(data, self.relevant, n_items)
-            self._require_relevant(data, form)
             ranks = self._construct_ranks(form)
             if not len(ranks):
                 raise InputError("no user has a relevant item; expected at least one who has")
@@ -136,15 +132,6 @@ class Reading:
                 ranks = ranks.at_least(self.min_relevance)
             warn_all(signs_in_ranks(ranks))
             return ranks
-
-    def _require_relevant(self, data: Data, form: Any) -> None:
-        """Raise InputError for a dictionary of lists, or of ranks by recommender, alone."""
-        is_list = isinstance(form, Table) and form.is_by_user and not form.is_by_item
-        if self.relevant is None and is_list and isinstance(data, Mapping):
-            raise NoRelevantItemsError(
-                "found a dictionary of lists by user, which needs relevant (--relevant); of ranks "
-                "by recommender, use `compare`"
-            )
 
     def _construct_ranks(self, form: Any) -> Ranks:
         """Call the constructor for a form of data, with the options that it takes."""
@@ -247,7 +234,6 @@ class Reading:
             seed=self.seed,
         )
         with reading(data), naming(self.columns):
-            _refuse_recommenders(data, "correct")
             sampled = self._construct_sampled(data)
             warn_all(signs_in_sampled_ranks(sampled))
             return sampled
@@ -263,18 +249,7 @@ class Reading:
             for name, value in draw.items():
                 require_same(name, value, name, getattr(data, name))
             return data
-        refuse_vectors(data, "`evaluate` takes them")
-        data = ranks_by_user(data, "sampled_rank", self.relevant)
-        form: Any = as_table(data, "sampled ranks")
-        self._require_relevant(data, form)
-        if form is None and _is_pair_of_matrices(data):
-            raise InputError(
-                "found two arrays; give the scores of candidates alone, and the columns of "
-                "held-out items by positive, such as 0, or (ids == held_out[:, None]).argmax("
-                "axis=1)"
-            )
-        if form is None:
-            form = read_array(pad_rows(data), "sampled ranks")
+        form = _read_sampled(data, self.relevant)
         if isinstance(form, ScoreSource):
             if self.relevant is not None:
                 raise InputError(
@@ -316,58 +291,49 @@ def read_data(data: Data, relevant: ItemsByUser | None = None, n_items: int | No
     """
     if isinstance(data, Ranks | SampledRanks | Table | Lists | ScoreSource):
         return data
-    table = as_table(ranks_by_user(data, "rank", relevant))
+    kind = kind_of(data)
+    if kind is Kind.RECOMMENDERS:
+        raise recommenders_error("evaluate")
+    if kind is Kind.PAIR:
+        return _read_pair(data, relevant)
+    if kind is Kind.FUNCTION:
+        return scores_from_function(data, relevant, n_items)
+    table = _read_table(data, kind, relevant, "rank", "ranks, lists or scores")
     if table is not None:
         return table
-    if _is_pair_of_matrices(data):
-        return _read_pair(data, relevant)
-    if is_function(data):
-        return scores_from_function(data, relevant, n_items)
-    form = read_array(data)
+    form = read_array(data, kind=kind)
     if isinstance(form, ScoreSource) and form.sparse_matrix is None:
         _refuse_ids(form)
     return form
 
 
-def _refuse_recommenders(data: Data, function: str) -> None:
-    """Raise InputError for a dictionary of recommenders by name.
-
-    Each of its values contains several users. Dictionaries by user (whose values are items, or
-    scores by item) and dictionaries of columns are the data of one recommender.
-    """
-    if not isinstance(data, Mapping) or sparse.issparse(data) or not data:
-        return
-    if all(map(_has_users, data.values())):
+def _read_sampled(data: Data, relevant: ItemsByUser | None) -> Any:
+    """Read sampled ranks, or scores among negatives: a `Table`, a `ScoreSource` or an array."""
+    kind = kind_of(data)
+    if kind is Kind.RECOMMENDERS:
+        raise recommenders_error("correct")
+    if kind is Kind.PAIR:
+        refuse_vectors(data, "`evaluate` takes them")
         raise InputError(
-            "found a dictionary of recommenders by name; use `compare`, or "
-            f"{{name: sm.{function}(data, ...) for name, data in recommenders.items()}}"
+            "found two arrays; give the scores of candidates alone, and the columns of held-out "
+            "items by positive, such as 0, or (ids == held_out[:, None]).argmax(axis=1)"
         )
+    table = _read_table(data, kind, relevant, "sampled_rank", "sampled ranks")
+    return read_array(pad_rows(data), "sampled ranks") if table is None else table
 
 
-def _has_users(value: Any) -> bool:
-    """Return whether data contains several users, rather than one user or one column."""
-    if isinstance(value, Ranks | SampledRanks | str | Path) or is_function(value):
-        return True
-    if isinstance(value, Mapping):  # by user, or of columns
-        return len(value) > 0 and all(map(_is_row_or_column, value.values()))
-    if isinstance(value, tuple):  # vectors of users and of items, or ids and scores
-        return len(value) == 2 and all(_n_dimensions(part) == 2 for part in value)
-    return _n_dimensions(value) == 2
-
-
-def _is_row_or_column(value: Any) -> bool:
-    """Return whether a value contains several entries in one dimension."""
-    is_collection = isinstance(value, Mapping | Sequence) and not isinstance(value, str)
-    return is_collection or _n_dimensions(value) == 1
-
-
-def _n_dimensions(value: Any) -> int:
-    """Return the number of dimensions of an array or a table; 0 for other objects."""
-    return len(getattr(value, "shape", ()))
-
-
-def _is_pair_of_matrices(data: Any) -> bool:
-    return isinstance(data, tuple) and [np.ndim(part) for part in data] == [2, 2]
+def _read_table(
+    data: Data, kind: Kind, relevant: ItemsByUser | None, ranks: str, noun: str
+) -> Table | None:
+    """Read data with ids as a table; numbers of a Series by user are ranks without `relevant`."""
+    table = as_table(data, noun, ranks=ranks if relevant is None else None, kind=kind)
+    is_list = table is not None and not table.is_by_item
+    if kind is Kind.BY_USER and relevant is None and is_list:
+        raise NoRelevantItemsError(
+            "found a dictionary of lists by user, which needs relevant (--relevant); of ranks by "
+            "recommender, use `compare`"
+        )
+    return table
 
 
 def _read_pair(data: tuple[Any, Any], relevant: ItemsByUser | None) -> ScoreSource | Lists:
@@ -433,7 +399,7 @@ def refuse_vectors(data: Data, remedy: str) -> None:
 
     These are two matrices of floats with the same number of columns.
     """
-    if not _is_pair_of_matrices(data):
+    if kind_of(data) is not Kind.PAIR:
         return
     users, items = (numeric_array(part) for part in data)
     if users.shape[1] == items.shape[1] and {users.dtype.kind, items.dtype.kind} == {"f"}:
@@ -520,7 +486,7 @@ def rank(
     """
     if isinstance(score, tuple) and len(score) == 2:
         score = scores_from_vectors(*score)
-    elif is_function(score):
+    elif kind_of(score) is Kind.FUNCTION:
         score = scores_from_function(score, relevant, n_items, users)
     return Ranks.from_scores(
         score,

@@ -15,13 +15,13 @@ from sampled_metrics._base.arrow import value_type
 from sampled_metrics._base.conversion import (
     arrow_column_to_array,
     as_array,
-    is_arrow_table,
     refuse_unconverted,
 )
 from sampled_metrics._base.defaults import MAX_ITEMS
 from sampled_metrics._base.errors import InputError, format_names, one_line, warn_input
 from sampled_metrics._base.units import check_ids
 from sampled_metrics.inputs.items import relevant_rows
+from sampled_metrics.inputs.kinds import FRAMES, Kind, kind_of
 from sampled_metrics.inputs.list_order import naming_user, refuse_lists, refuse_steps
 from sampled_metrics.inputs.roles import ITEM, USER, VISIT, NamesByRole, naming, normalise_name
 from sampled_metrics.inputs.tables import Table, read_table, users_of_ranks
@@ -43,7 +43,13 @@ def ranks_from_column(
 ) -> Ranks:
     """Return ranks from an array or a Series of them, or from a table; see `Ranks.from_ranks`."""
     refuse_unconverted(ranks, "ranks")
-    if is_arrow_table(ranks):
+    kind = kind_of(ranks)
+    if kind in (Kind.BY_USER, Kind.RECOMMENDERS):  # the keys are no ranks
+        raise InputError(
+            "ranks are a dictionary; pass ranks by user as pandas.Series(ranks), and ranks of "
+            "recommenders by name to `compare`"
+        )
+    if kind in (Kind.COLUMNS, *FRAMES):
         if users is not None or visits is not None:
             raise InputError(
                 "users and visits do not go with a table; give columns user_id and visit_id"

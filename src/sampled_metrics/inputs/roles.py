@@ -95,15 +95,15 @@ def find_roles(names: Sequence[str], roles: Sequence[str] = KNOWN_COLUMNS) -> li
     if assigned:
         result = [None if role in assigned.values() else role for role in result]
         result = [assigned.get(name, role) for name, role in zip(names, result, strict=True)]
+    positions_of: dict[str, list[int]] = {}
+    for position, name in enumerate(normalised):
+        positions_of.setdefault(name, []).append(position)
     has_order = not _ORDER_COLUMNS.isdisjoint(normalised)
     for role, description in ROLES.items():
         if role in result or role not in roles or (role == "score" and has_order):
             continue
         positions = [
-            position
-            for alias in description.aliases
-            for position, name in enumerate(normalised)
-            if name == alias
+            position for alias in description.aliases for position in positions_of.get(alias, ())
         ]
         if role not in (USER, ITEM):  # several columns of ids are an error of their own
             positions = positions[:1]

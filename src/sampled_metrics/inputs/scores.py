@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from functools import partial
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -14,7 +14,7 @@ import pyarrow as pa
 from numpy.typing import ArrayLike
 from scipy import sparse
 
-from sampled_metrics._base.arguments import ALL_CORES, check_arguments, is_function, whole_number
+from sampled_metrics._base.arguments import ALL_CORES, check_arguments, whole_number
 from sampled_metrics._base.array_types import Array, Ids
 from sampled_metrics._base.arrow import arrow_to_numpy
 from sampled_metrics._base.columns import (
@@ -27,7 +27,6 @@ from sampled_metrics._base.columns import (
 from sampled_metrics._base.conversion import (
     arrow_column_to_array,
     as_array,
-    is_arrow_table,
     keeps_own_library,
     numeric_array,
     to_numpy,
@@ -48,10 +47,11 @@ from sampled_metrics.inputs.items import (
     items_for_scores,
     read_item_table,
 )
+from sampled_metrics.inputs.kinds import FILES, FRAMES, Kind, kind_of, recommenders_error
 from sampled_metrics.inputs.pair_scores import PairScores, takes_pairs
 from sampled_metrics.inputs.products import InnerProducts, ScoreFunction
 from sampled_metrics.inputs.roles import ITEM, USER, VISIT, NamesByRole, find_roles, naming
-from sampled_metrics.inputs.tables import ColumnNames, is_by_user
+from sampled_metrics.inputs.tables import ColumnNames
 from sampled_metrics.inputs.warnings import (
     signs_of_equal_columns,
     signs_of_equal_vectors,
@@ -107,16 +107,22 @@ def read_scores(data: Any) -> ScoreSource:
     return _scores_from_matrix(source)  # which refuses them
 
 
-def read_array(data: Any, noun: str = "ranks, lists or scores") -> ScoreSource | Array:
+def read_array(
+    data: Any, noun: str = "ranks, lists or scores", kind: Kind | None = None
+) -> ScoreSource | Array:
     """Read numbers of users x items as scores, and numbers of one dimension as an array.
 
     Data is an array of any library, a list, a column, a sparse matrix (what it does not store is
     0), a DataFrame (whose index and columns are ids unless they number rows and columns from 0),
     or a file, which errors call `noun`: `.npy`, or `.npz` with the array `scores` and maybe ids.
+    `kind` is that of the data, if it is known.
     """
     if isinstance(data, ScoreSource):
         return data
-    if isinstance(data, str | Path):
+    kind = kind or kind_of(data)
+    if kind is Kind.RECOMMENDERS:
+        raise recommenders_error("rank")
+    if kind in FILES:
         path = Path(data)
         require_file(path, noun)
         if path.suffix != ".npy":
@@ -124,23 +130,24 @@ def read_array(data: Any, noun: str = "ranks, lists or scores") -> ScoreSource |
             arrays = read_npz(path, "arrays with scores", ("scores",), names)
             return _scores_from_matrix(arrays["scores"], *map(arrays.get, names))
         data = read_npy(path, noun, mmap_mode="r")  # which is read in blocks
-    data = arrow_column_to_array(data)
-    if sparse.issparse(data):
+        kind = kind_of(data)
+    if kind is Kind.ARRAY:
+        data = arrow_column_to_array(data)
+        kind = kind_of(data)
+    if kind is Kind.SPARSE:
         check_sparse(data, "scores")
         matrix = sparse.csr_array(to_scipy_dtype(data))
         if matrix.ndim != 2:
             raise InputError(f"scores have shape {matrix.shape}; expected numbers, users x items")
         return ScoreSource(lambda rows: matrix[rows].toarray(), matrix.shape, sparse_matrix=matrix)
-    if is_arrow_table(data):
+    if kind in FRAMES:
         frame = data if isinstance(data, pd.DataFrame) else pa.table(data).to_pandas()
         refuse_id_column(frame, "scores", "users= or items=")
         matrix = numeric_array(frame, "scores")
         return _scores_from_matrix(matrix, index_ids(frame), column_ids(frame))
-    if keeps_own_library(data) and data.ndim == 2:
+    if kind is Kind.MATRIX and keeps_own_library(data):
         return ScoreSource(partial(take_rows, data), tuple(data.shape))
-    is_column = _n_dimensions(data) == 1
-    if isinstance(data, list | tuple):
-        is_column = not any(hasattr(row, "__len__") for row in data)
+    is_column = kind in (Kind.ARRAY, Kind.SERIES)
     array = numeric_array(data, "data" if is_column else "scores")
     return array if is_column else _scores_from_matrix(array)
 
@@ -198,7 +205,7 @@ def scores_from_vectors(users: ArrayLike, items: ArrayLike) -> ScoreSource:
 
 def _vector_ids(name: str, vectors: Any) -> Any:
     """Return the index of a table if it holds ids; refuse a table with a column of ids."""
-    if not is_arrow_table(vectors):
+    if kind_of(vectors) not in FRAMES:
         return None
     refuse_id_column(vectors, f"vectors of {name}", f"{name}= to Ranks.from_factors")
     return index_ids(vectors)
@@ -216,12 +223,6 @@ def refuse_id_column(table: Any, noun: str, argument: str) -> None:
             )
 
 
-def _n_dimensions(data: Any) -> int:
-    """Return the number of dimensions of an array of any library, 0 for other data."""
-    shape = getattr(data, "shape", ())
-    return len(shape) if isinstance(shape, tuple) else 0
-
-
 def _count_users(relevant: Any, users: ArrayLike | None = None) -> int:
     """Return the number of users.
 
@@ -229,13 +230,10 @@ def _count_users(relevant: Any, users: ArrayLike | None = None) -> int:
     or a sparse matrix has, and else the length of `users`. A table, a dictionary or a Series by
     user does not tell the number, as it may lack users.
     """
-    has_rows = not (is_arrow_table(relevant) or is_by_user(relevant))
-    if isinstance(relevant, Sequence) and not isinstance(relevant, str):
+    kind = kind_of(relevant)
+    if kind in (Kind.ARRAY, Kind.MATRIX, Kind.ROWS, Kind.PAIR, Kind.RECORDS):
         return len(relevant)
-    relevant = arrow_column_to_array(relevant)
-    if isinstance(relevant, list):
-        return len(relevant)
-    if _n_dimensions(relevant) > 0 and has_rows:
+    if kind is Kind.SPARSE:
         return int(relevant.shape[0])
     if users is not None:
         return as_array(users, "users").size
@@ -251,7 +249,7 @@ def scores_from_function(
     Or a function of two arrays, users and items, which returns a score for each pair; it needs
     `n_items`. The number of users follows from `relevant` or `users`.
     """
-    if not is_function(score):
+    if kind_of(score) is not Kind.FUNCTION:
         raise InputError(
             f"score is of type {type(score).__name__}; expected a function of users, or of users "
             "and items"

@@ -20,7 +20,6 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from pyarrow import csv as pyarrow_csv
 from pyarrow import parquet
-from scipy import sparse
 
 from sampled_metrics._base.array_types import Bool, Codes, Float, Floats, Ids, Int
 from sampled_metrics._base.arrays import order_preserving_floats
@@ -38,7 +37,6 @@ from sampled_metrics._base.arrow import (
 )
 from sampled_metrics._base.columns import NO_LABEL, index_ids, is_no_item
 from sampled_metrics._base.conversion import (
-    is_arrow_table,
     refuse_unconverted,
     to_numpy,
 )
@@ -56,6 +54,7 @@ from sampled_metrics._base.files import (
     reading_as,
 )
 from sampled_metrics._base.units import Units
+from sampled_metrics.inputs.kinds import BY_USER, TABLES, Kind, is_arrow_table, kind_of
 from sampled_metrics.inputs.roles import (
     ITEM,
     KNOWN_COLUMNS,
@@ -72,7 +71,6 @@ from sampled_metrics.inputs.roles import (
 ColumnNames: TypeAlias = tuple[str, ...]
 Expected: TypeAlias = str | Callable[[int], str]  # what is expected, maybe depending on the row
 
-ARRAY_SUFFIXES = (".npy", ".npz")
 _ID_TYPES = "whole numbers or text"
 _MIXED_TYPES_MESSAGE = re.compile(
     r"Could not convert (.*?) with type .* failed for column (.*) with type"
@@ -457,26 +455,7 @@ def _warn_about_other_ids(
 
 def is_by_user(data: object) -> bool:
     """Return whether data is a dictionary by user, or a Series with ids as its index."""
-    if isinstance(data, Table):
-        return data.is_by_user
-    if isinstance(data, pd.Series):
-        return index_ids(data) is not None
-    if not isinstance(data, Mapping) or sparse.issparse(data):
-        return False
-    roles = set(find_roles(list(data))) if all(isinstance(key, str) for key in data) else set()
-    is_columns = {USER, ITEM} <= roles or {"score", "label"} <= roles
-    return not (is_columns or roles & {"rank", "n_better", "sampled_rank"})
-
-
-def ranks_by_user(data: Any, name: str, relevant: Any) -> Any:
-    """Return a Series of numbers by user as a table of ranks with the column `name`.
-
-    Return other data unchanged, and items by user, which need the relevant ones.
-    """
-    is_series = isinstance(data, pd.Series) and is_by_user(data)
-    if relevant is not None or not is_series or data.dtype.kind not in "iuf":
-        return data
-    return read_table({USER: users_of_ranks(data), name: data.to_numpy()}, "ranks")
+    return data.is_by_user if isinstance(data, Table) else kind_of(data) in BY_USER
 
 
 def users_of_ranks(data: Any) -> pd.Index | None:
@@ -501,6 +480,9 @@ def as_table(
     name: str = "data",
     value: str = "score",
     trec: TrecFormat = RUN,
+    *,
+    ranks: str | None = None,
+    kind: Kind | None = None,
 ) -> Table | None:
     """Read data with ids as a table; return None for arrays, matrices and files of them.
 
@@ -512,28 +494,23 @@ def as_table(
         Column for the numbers of a dictionary by user that holds numbers by item.
     trec
         Format of a text file without a header.
+    ranks
+        Column for the numbers of a Series by user; by default they are items.
+    kind
+        The kind of the data, if it is known.
     """
     if isinstance(data, Table):
         return data
     refuse_unconverted(data, name)
-    if is_by_user(data):
+    if kind is None:
+        kind = kind_of(data)
+    if kind is Kind.SERIES and ranks is not None and data.dtype.kind in "iuf":
+        return read_table({USER: users_of_ranks(data), ranks: data.to_numpy()}, "ranks")
+    if kind in BY_USER:
         frame = _frame_by_user(data, name, value)
         table = Table.from_arrow(Path(name), to_arrow_table(frame, Path(name), noun))
         return replace(table, is_by_user=True, is_by_item=value in frame)
-    is_columns = isinstance(data, Mapping) and not sparse.issparse(data)
-    is_file = isinstance(data, str | Path) and Path(data).suffix not in ARRAY_SUFFIXES
-    is_frame = is_arrow_table(data) and not is_matrix(data)
-    if is_columns or is_file or is_frame:
-        return read_table(data, noun, trec=trec, name=name)
-    return None
-
-
-def is_matrix(data: Any) -> bool:
-    """Return whether a table is a matrix: numbers only, in columns without a known role."""
-    if not isinstance(data, pd.DataFrame):
-        data = pa.table(data).slice(0, 0).to_pandas()
-    are_numbers = all(dtype.kind in "biuf" for dtype in data.dtypes)
-    return are_numbers and not any(find_roles([str(name) for name in data.columns]))
+    return read_table(data, noun, trec=trec, name=name) if kind in TABLES else None
 
 
 def _frame_by_user(data: Any, name: str, value: str) -> pd.DataFrame:

@@ -12,11 +12,11 @@ from numpy.typing import ArrayLike
 from sampled_metrics._base.array_types import Float
 from sampled_metrics._base.conversion import (
     as_array,
-    is_arrow_table,
     is_records,
     refuse_unconverted,
 )
 from sampled_metrics._base.errors import InputError
+from sampled_metrics.inputs.kinds import is_arrow_table
 
 # A rating without a prediction is left as nan, which is refused, and no pair is counted twice.
 _MERGE = (

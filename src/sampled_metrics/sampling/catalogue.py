@@ -1,7 +1,6 @@
 """The catalogue of a data set: users, items, held-out items and seen items."""
 
-from collections.abc import Mapping, Sequence
-from pathlib import Path
+from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -11,7 +10,7 @@ from sampled_metrics._base.arguments import whole_number
 from sampled_metrics._base.array_types import Ids
 from sampled_metrics._base.arrow import arrow_to_numpy, positions, to_arrow
 from sampled_metrics._base.columns import id_column, is_no_item
-from sampled_metrics._base.conversion import as_array, is_arrow_table
+from sampled_metrics._base.conversion import as_array
 from sampled_metrics._base.defaults import MAX_ITEMS
 from sampled_metrics._base.errors import InputError, reading
 from sampled_metrics._base.units import Units
@@ -23,6 +22,7 @@ from sampled_metrics.inputs.items import (
     has_seen_items,
     items_by_id,
 )
+from sampled_metrics.inputs.kinds import DICTIONARIES, FILES, FRAMES, Kind, kind_of
 from sampled_metrics.inputs.roles import ITEM, USER
 from sampled_metrics.inputs.tables import Table, read_table
 from sampled_metrics.inputs.warnings import warn_about_different_ids, warn_about_unused_grades
@@ -114,7 +114,7 @@ def item_ids_of(items: Any) -> pa.Array:
     >>> item_ids_of(3).to_pylist(), item_ids_of(["a", "b"]).to_pylist()
     ([0, 1, 2], ['a', 'b'])
     """
-    if isinstance(items, str | Path | Mapping | Table) or is_arrow_table(items):
+    if kind_of(items) in (Kind.READ, *FILES, *FRAMES, *DICTIONARIES):
         table = read_table(items, "items (item_id)", name="items")
         return table.take(table.has_item()).ids(ITEM)
     column = as_array(items, "items")
