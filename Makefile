@@ -131,7 +131,6 @@ reference-ncf:
 	snakemake --cores $(CORES) --configfile config/ncf.yaml
 	$(STORE) results/reference/ncf results/ncf/ranks/GMF.parquet results/ncf/ranks/MLP.parquet
 	python -m sampled_metrics_study.published_negatives
-	python -m sampled_metrics_study.reference ncf-ranks src/sampled_metrics_study/gallery results/reference
 
 UV_LOCK = uv pip compile --quiet --universal --fork-strategy fewest --python-version 3.11 \
 	  --generate-hashes --no-emit-index-url --no-annotate --custom-compile-command 'make lock'

@@ -9,28 +9,33 @@
 # He et al. (WWW 2017) rank the held-out item of MovieLens 1M among 99
 # negatives. They published the weights of two of their models, GMF
 # and MLP, and the negatives. `config/ncf.yaml` ranks both among all
-# items, beside X, Y and Z of the paper, on the same split; the
-# package contains the ranks. Their HR@10 is the Recall@10 among the
+# items, beside X, Y and Z of the paper, on the same split. The ranks
+# are in `results/reference` of the repository; run this notebook in
+# the root of a clone. Their HR@10 is the Recall@10 among the
 # published negatives:
 
 # %%
-from importlib.resources import files
+from pathlib import Path
 
 import pandas as pd
 from scipy.stats import hypergeom
 
 import sampled_metrics as sm
 
-FOLDER = files("sampled_metrics_study") / "gallery"
-ranks = pd.read_parquet(FOLDER / "ranks.parquet")
+REFERENCE = Path("results/reference")
+FULL = {
+    "X": "ranks/X.parquet",
+    "Y": "ranks/Y.parquet",
+    "Z": "ranks/Z.parquet",
+    "GMF": "ncf/GMF.parquet",
+    "MLP": "ncf/MLP.parquet",
+}
 
 rows = {}
-for name, users in ranks.groupby("recommender", sort=False):
-    sampled = sm.SampledRanks(
-        users["sampled_rank"], users["n_candidates"], n_negatives=99
-    )
-    full = sm.Ranks(
-        users["n_candidates"], users["n_better"], users["n_tied"]
+for name, path in FULL.items():
+    full = sm.Ranks.read(REFERENCE / path)
+    sampled = sm.SampledRanks.read(
+        REFERENCE / f"ncf/{name}.sampled.parquet"
     )
     (estimate,) = sm.correct(sampled, "recall@10", "sampled")
     (exact,) = sm.evaluate(full, "recall@10")
@@ -50,7 +55,7 @@ table.sort_values("99 negatives", ascending=False).round(4)
 
 # %%
 orders = (
-    pd.read_csv(FOLDER / "orders.csv")
+    pd.read_csv(REFERENCE / "ncf/orders.csv")
     .query("metric == 'recall@10'")
     .set_index(["a", "b"])
 )
@@ -79,9 +84,8 @@ better.set_axis(
 # `sampled-metrics check-negatives` reports on the published ones:
 
 # %%
-pd.read_csv(FOLDER / "checks.csv").drop(columns="remark").set_index(
-    "name"
-).round(4)
+checks = pd.read_csv(REFERENCE / "ncf/checks.csv")
+checks.drop(columns="remark").set_index("name").round(4)
 
 # %% [markdown]
 # They are uniform, distinct and unseen, except that for 156 users the

@@ -3,7 +3,6 @@
 `python -m sampled_metrics_study.reference` with
 
 - `store FOLDER FILE...`: write ranks to a folder, without the ids of MovieLens;
-- `ncf-ranks FOLDER REFERENCE`: write what the notebook on Neural Collaborative Filtering reads;
 - `schema FILE`: write the JSON schema of the configuration;
 - `slope REFERENCE`: draw the slope chart of the README, slope.svg and slope-dark.svg;
 - `verify RUN REFERENCE`: compare the tables and figures of a run with those of the reference;
@@ -13,7 +12,6 @@
 import csv
 import json
 import math
-import shutil
 import sys
 import zipfile
 from collections.abc import Mapping
@@ -24,13 +22,9 @@ import numpy as np
 
 from sampled_metrics._base.array_types import Int
 from sampled_metrics._base.files import write_text
-from sampled_metrics.ranks import Ranks, SampledRanks
 from sampled_metrics_study.program import program
 
 MEMBER = "ml-1m/ratings.dat"
-# Folders of the reference: recommenders of the paper are ranked in its study, those of Neural
-# Collaborative Filtering in a study of their own.
-FOLDERS_OF_FULL_RANKS = {"X": "ranks", "Y": "ranks", "Z": "ranks", "GMF": "ncf", "MLP": "ncf"}
 ACCURACY = 1e-6  # relative or absolute; another processor may round differently
 PARTS = {
     "Tables 1-4": [f"tables/table{number}.csv" for number in range(1, 5)],
@@ -121,34 +115,6 @@ def store(folder: Path, *paths: Path) -> None:
         records.replace(users=np.arange(len(records)), source=source).write(folder / path.name)
 
 
-def write_ncf_ranks(folder: Path, reference: Path) -> None:
-    """Write what the notebook on Neural Collaborative Filtering (NCF) reads.
-
-    `ranks.parquet` has a row for each recommender and user: counts among all candidates, and the
-    rank among the negatives that the authors of NCF published. `orders.csv` and `checks.csv` are
-    copied from the reference.
-    """
-    import pandas as pd
-
-    parts = []
-    for name, folder_of_full in FOLDERS_OF_FULL_RANKS.items():
-        full = Ranks.read(reference / folder_of_full / f"{name}.parquet")
-        sampled = SampledRanks.read(reference / f"ncf/{name}.sampled.parquet")
-        columns = {
-            "n_candidates": full.n_candidates,
-            "n_better": full.n_better,
-            "n_tied": full.n_tied,
-            "sampled_rank": sampled.sampled_ranks,
-        }
-        rows = pd.DataFrame(columns).astype("int16")
-        rows.insert(0, "recommender", name)
-        parts.append(rows)
-    folder.mkdir(exist_ok=True)
-    pd.concat(parts).to_parquet(folder / "ranks.parquet", index=False, compression="zstd")
-    for name in ("orders.csv", "checks.csv"):
-        shutil.copyfile(reference / "ncf" / name, folder / name)
-
-
 def schema(path: Path) -> None:
     """Write the JSON schema of the configuration, with which editors complete and check keys."""
     import yaml
@@ -214,7 +180,6 @@ if __name__ == "__main__":
         else:
             commands: dict[str, Any] = {
                 "store": store,
-                "ncf-ranks": write_ncf_ranks,
                 "schema": schema,
                 "slope": slope,
                 "verify": verify,
