@@ -1,6 +1,6 @@
 """Evaluate printed sampled metrics: the atlas, and a page with its counts.
 
-Reads config/literature.csv and writes docs/atlas.html and docs/measured/literature.md.
+Reads docs/atlas/literature.csv and writes docs/atlas.html and docs/measured/literature.md.
 """
 
 from collections import Counter, defaultdict
@@ -20,17 +20,18 @@ from sampled_metrics.printed.rows import PrintedRow, read_printed
 from sampled_metrics_study.page.atlas import KINDS, METRICS_BY_PREFERENCE, atlas
 
 ROOT = Path(__file__).parents[1]
-TABLE = ROOT / "config/literature.csv"
+TABLE = ROOT / "docs/atlas/literature.csv"
 FEWEST = 2  # printed numbers that the number to quote needs
 START = "s3rec.amazon-beauty-5-core.poprec"  # the atlas opens with a baseline, not a person's model
 HEAD = """# Printed numbers
 
 Sampled metrics printed in papers and repositories, and what they allow over all items
 ([method](../reported.md)). `make measure PAGE=literature` writes this page and the atlas from
-`config/literature.csv`, which has the place of every number, n, m, and how they are known. Only
-numbers seen in a named source are in it; `config/sources.csv` says of each source whether it is a
-paper, a log of a paper's authors, a reproduction or another source, and how that is known. A range
-holds at 95 % and assumes that before the last rank none is likelier than a better one.
+[literature.csv](../atlas/literature.csv), which has the place of every number, n, m, and how they
+are known. Only numbers seen in a named source are in it; [sources.csv](../atlas/sources.csv) says
+of each source whether it is a paper, a log of a paper's authors, a reproduction or another source,
+and how that is known. A range holds at 95 % and assumes that before the last rank none is likelier
+than a better one.
 
 <iframe class="atlas" src="../atlas.html" title="Atlas of printed sampled metrics"
 loading="lazy"></iframe>

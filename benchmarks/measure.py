@@ -88,7 +88,7 @@ PAGES = {
         "docs/measured/literature.md",
         2,
         (("benchmarks.literature",),),
-        also=("config/literature.csv", "config/sources.csv"),
+        also=("docs/atlas/literature.csv", "docs/atlas/sources.csv"),
     ),
     "warnings": Page("docs/measured/warnings.md", 0.3, (("benchmarks.false_alarms",),)),
     "plan": Page("docs/measured/plan.md", 8, archive_step("plans")),

@@ -19,7 +19,7 @@ from sampled_metrics_study.page.atlas import (
 from tests.conftest import ROOT
 
 PAGE = ROOT / "docs/atlas.html"
-TABLE = ROOT / "config/literature.csv"
+TABLE = ROOT / "docs/atlas/literature.csv"
 SIZES = {"n_items": 3416, "n_negatives": 100, "n_users": 6040}
 ABOUT = {**SIZES, "source_id": "s", "data_set": "D 1"}
 
@@ -252,8 +252,8 @@ def test_literature_rows_name_source():
 
 
 def test_source_kinds_match_evidence():
-    """Each source has one kind and a row with its evidence in config/sources.csv."""
-    with (ROOT / "config/sources.csv").open(encoding="utf-8") as file:
+    """Each source has one kind and a row with its evidence in docs/atlas/sources.csv."""
+    with (ROOT / "docs/atlas/sources.csv").open(encoding="utf-8") as file:
         sources = {source["source_id"]: source for source in csv.DictReader(file)}
     rows = read_printed(TABLE)
     assert {row.source for row in rows} == set(sources)

@@ -344,7 +344,7 @@ def test_lens_matches_figure_6(content, document):
 
 
 def test_examples_match_literature(document):
-    rows = pd.read_csv(ROOT / "config/literature.csv", dtype=str, keep_default_na=False)
+    rows = pd.read_csv(ROOT / "docs/atlas/literature.csv", dtype=str, keep_default_na=False)
     keys = ["source_id", "n_negatives", "n_items", "n_users", "sampling"]
     examples = [attrs for _, attrs in document.elements if "data-source" in attrs]
     for example in examples:

@@ -13,8 +13,8 @@ covariance of means over D users under the likely distribution, plus the error o
 What papers say about their evaluations is not exact: items that users have seen are left out or
 not, ties are broken in some way, n is known roughly. Therefore C is that of 1 / (1/D + 1/3000)
 users. Any number from 300 to 10,000 in place of 3,000 gives a root mean square error of the log of
-.250 to .264 on config/literature.csv, and without it .288 (`make measure PAGE=literature` has the
-present numbers).
+.250 to .264 on docs/atlas/literature.csv, and without it .288 (`make measure PAGE=literature` has
+the present numbers).
 
 One number says too little about another metric: of 525 published values, 80 % lay within a factor
 of 3.6.
