@@ -84,6 +84,13 @@ PAGES = {
 }
 
 
+# What every public function says of invalid input.
+RAISES = """
+InputError
+    If the data or an option is invalid; the message says where, why and what to do.
+"""
+
+
 def sections_of(documented):
     text = inspect.getdoc(documented) or ""
     parts = re.split(r"(?m)^(\w[\w ]+)\n-{3,}\n", text)
@@ -109,6 +116,7 @@ def test_function_docstrings_are_complete(name):
     returns = ["Returns"] * (signature.return_annotation not in (None, "None"))
     for section in ("Parameters", *returns, "Raises", "See Also", "Examples"):
         assert section in sections, section
+    assert RAISES.strip() in sections["Raises"]
     heads = re.findall(r"(?m)^(\w[\w, ]*)$", sections["Parameters"])
     named = [word for head in heads for word in head.split(", ")]
     assert set(named) == set(signature.parameters)

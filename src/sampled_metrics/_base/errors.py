@@ -68,7 +68,8 @@ class WatchedTable(NamedTuple):
 class InputError(ValueError):
     """A file, an argument or a setting is invalid; the message is one line: place, problem, remedy.
 
-    Readers and public functions raise it for any invalid input; their docstrings do not list it.
+    Readers and public functions raise it for any invalid input; docstrings of public functions list
+    it.
 
     Parameters
     ----------

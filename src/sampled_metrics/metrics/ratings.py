@@ -45,7 +45,7 @@ def rmse(true: ArrayLike, predicted: ArrayLike) -> float:
     Raises
     ------
     InputError
-        If the data or an option cannot be used; the message says where, why and what to give.
+        If the data or an option is invalid; the message says where, why and what to do.
 
     See Also
     --------
@@ -94,7 +94,7 @@ def mae(true: ArrayLike, predicted: ArrayLike) -> float:
     Raises
     ------
     InputError
-        If the data or an option cannot be used; the message says where, why and what to give.
+        If the data or an option is invalid; the message says where, why and what to do.
 
     See Also
     --------
