@@ -206,3 +206,24 @@ def test_contributing_names_existing_tests():
     assert len(named) >= 35
     for path, name in named:
         assert re.search(rf"(?m)^ *def {name}\(", text_of(path)), f"{path}::{name}"
+
+
+def test_contributing_names_existing_files():
+    """Files are named from the root, from src, or from the library."""
+    folders = [ROOT, ROOT / "src", ROOT / "src/sampled_metrics"]
+    named = re.findall(r"`((?:[\w.-]+/)+[\w.-]*)`", text_of("CONTRIBUTING.md"))
+    assert len(named) >= 35
+    for name in named:
+        assert any((folder / name).exists() for folder in folders), name
+
+
+def test_contributing_names_what_files_define():
+    """Rows of the table below the picture: names, files in the library, and a description."""
+    rows = re.findall(r"(?m)^\| (.*) \| (`[\w/]+\.py`.*) \| .* \|$", text_of("CONTRIBUTING.md"))
+    assert len(rows) >= 20
+    for names, files in rows:
+        code = "".join(
+            text_of(f"src/sampled_metrics/{file}") for file in re.findall(r"`(.*?)`", files)
+        )
+        for name in re.findall(r"`(\w+)`", names):
+            assert re.search(rf"(?m)^(?:class |def )?{name}\b", code), f"{name} in {files}"

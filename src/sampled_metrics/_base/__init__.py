@@ -1,8 +1,9 @@
 """Tools that all packages share.
 
 - `errors` and warnings about input; checks of `arguments` and of `columns`; `defaults`
-- `array_types`; operations on `arrays`; `conversion` from other libraries; `sparse` matrices
-- `random_streams`, `threads`, `solvers`, `progress`
+- `array_types`; operations on `arrays`; `conversion` from other libraries; columns of `arrow`;
+  `sparse` matrices
+- `random_streams`, `threads`, `solvers`, `progress`, `caches`
 - `files`, `standard_output`, `text`, `records`
-- `visits` of users, whose ids are joined
+- `units` of evaluation: users, or their visits
 """
