@@ -42,7 +42,8 @@ from typing import TYPE_CHECKING, Any
 __version__ = "1.0.0"
 
 if TYPE_CHECKING:
-    from sampled_metrics._base.errors import InputError, InputWarning
+    from sampled_metrics._base.calls import InputWarning
+    from sampled_metrics._base.errors import InputError
     from sampled_metrics.budget import evaluate_on_budget
     from sampled_metrics.evaluation.compare import compare
     from sampled_metrics.evaluation.correct import correct
@@ -60,7 +61,7 @@ if TYPE_CHECKING:
 
 _MODULES = {  # of each name whose module has another name
     "InputError": "_base.errors",
-    "InputWarning": "_base.errors",
+    "InputWarning": "_base.calls",
     "RankMeter": "evaluation.meter",
     "Ranks": "ranks",
     "SampledRanks": "ranks",

@@ -19,7 +19,7 @@ from scipy.special import ndtr
 from sampled_metrics import InputError
 from sampled_metrics._base.array_types import Float, Int
 from sampled_metrics._base.arrays import CACHE_ENTRIES, blocks
-from sampled_metrics._base.errors import reading
+from sampled_metrics._base.calls import place_of
 from sampled_metrics._base.random_streams import generator
 from sampled_metrics._base.threads import one_thread
 from sampled_metrics.estimators import estimator_matrix, likely_estimates
@@ -293,7 +293,7 @@ def read_ranks_by_name(paths: Sequence[Path]) -> dict[str, Ranks]:
 def read_single_item_ranks(path: Path) -> Ranks:
     """Read full ranks of one held-out item per user; anything else raises InputError."""
     ranks = as_ranks(path)
-    with reading(path):
+    with place_of(path):
         return ranks.single()
 
 

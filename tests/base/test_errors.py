@@ -6,16 +6,7 @@ import numpy as np
 import pytest
 
 import sampled_metrics as sm
-from sampled_metrics._base.errors import (
-    InputError,
-    InputWarning,
-    adapt_to_caller,
-    cli_option,
-    command_line,
-    one_line,
-    reading,
-    warn_input,
-)
+from sampled_metrics._base.errors import InputError, cli_option, one_line
 
 
 @pytest.mark.parametrize(
@@ -34,25 +25,6 @@ def test_input_error_begins_with_place(place, expected):
     assert str(InputError("wrong", **place)) == expected
 
 
-def test_reading_names_innermost_file():
-    with pytest.raises(InputError) as caught, reading("outer"), reading("inner"):
-        raise InputError("wrong")
-    assert caught.value.path == "inner"
-    with pytest.raises(InputError) as caught, reading("outer"), reading(7):
-        raise InputError("wrong")
-    assert caught.value.path == "outer"
-
-
-def test_reading_names_files_and_recommenders_only():
-    with pytest.raises(InputError) as refused, reading("a.csv"), reading([1, 2]):
-        raise InputError("wrong")
-    assert refused.value.path == "a.csv"
-    with pytest.warns(InputWarning) as caught, reading("A"), reading([1, 2]):
-        warn_input("data", "what is it?")
-    assert [str(each.message).split(",")[0] for each in caught] == ["A"]
-    assert "None" not in str(caught[0].message)
-
-
 @pytest.mark.parametrize(
     ("text", "line"),
     [
@@ -69,27 +41,6 @@ def test_one_line_escapes_what_cannot_be_printed(text, line):
 
 def test_cli_option():
     assert cli_option("n_items") == "--n-items"
-
-
-@pytest.mark.parametrize(
-    ("text", "in_python", "on_the_command_line"),
-    [
-        ("give n_items (--n-items)", "give n_items", "give --n-items"),
-        ("or shape=2 (--shape 2)", "or shape=2", "or --shape 2"),
-        ("missing='last' (--missing last)", "missing='last'", "--missing last"),
-        (
-            "columns={'user': A} (--column user=A)",
-            "columns={'user': A}",
-            "--column user=A",
-        ),
-        ("n (number of items)", "n (number of items)", "n (number of items)"),
-    ],
-)
-def test_adapt_to_caller_names_argument_or_option(text, in_python, on_the_command_line):
-    assert adapt_to_caller(text) == in_python
-    with command_line():
-        assert adapt_to_caller(text) == on_the_command_line
-    assert adapt_to_caller(text) == in_python
 
 
 def test_messages_in_python_name_no_options():

@@ -10,7 +10,7 @@ from warnings import WarningMessage
 import pytest
 
 import sampled_metrics as sm
-from sampled_metrics._base.errors import warn_all
+from sampled_metrics._base.calls import warn_all
 
 
 def full_messages(caught: Iterable[WarningMessage]) -> list[str]:

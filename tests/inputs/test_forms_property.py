@@ -17,7 +17,7 @@ import pyarrow as pa
 import pytest
 
 import sampled_metrics as sm
-from sampled_metrics._base.errors import collect_warnings
+from sampled_metrics._base.calls import IN_RESULT, open_call
 from sampled_metrics.cli import app
 from sampled_metrics.inputs.roles import ROLES
 from tests.helpers.caught_warnings import full_messages
@@ -426,14 +426,14 @@ def outcome(kind: Kind, arguments: dict[str, Any], added: dict[str, list[str]]) 
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
         try:
-            with collect_warnings() as notes:
+            with open_call(see=IN_RESULT) as call:
                 value = kind.call(**arguments)
         except sm.InputError:
             return "refused"
     messages = [warning for warning in caught if issubclass(warning.category, sm.InputWarning)]
     if not np.isclose(value, kind.right, rtol=1e-5):
         return "warned" if messages else f"{value}, not {kind.right}"
-    texts = [*map(str, notes), *getattr(kind.call, "notes", []), *full_messages(messages)]
+    texts = [*map(str, call.notes), *getattr(kind.call, "notes", []), *full_messages(messages)]
     notes_text = " ".join(texts)
     missing = [name for names in added.values() for name in names if name not in notes_text]
     return f"unnoted {missing}" if missing else "right"

@@ -11,7 +11,7 @@ import pytest
 from scipy.optimize import minimize
 
 import sampled_metrics as sm
-from sampled_metrics._base.errors import InputWarning
+from sampled_metrics._base.calls import InputWarning
 from sampled_metrics.estimators import (
     estimator_matrix,
     likely_log_errors,

@@ -10,7 +10,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy.sparse import csr_array
 
-from sampled_metrics._base.errors import InputError, reading
+from sampled_metrics._base.calls import place_of
+from sampled_metrics._base.errors import InputError
 from sampled_metrics.ranks import Ranks
 from sampled_metrics_study.data.split import Split, leave_last_out, save_split
 from sampled_metrics_study.experiment import join_sources, read_ranks_by_name
@@ -58,7 +59,7 @@ def rows_of(records):
 
 
 def rank_file(path, split):
-    with reading(path):
+    with place_of(path):
         return rows_of(rank_piece(read_scores(path, split), split))
 
 

@@ -2,7 +2,7 @@
 
 from pathlib import Path
 
-from sampled_metrics._base.errors import collect_warnings, reading, warn_all, warnings_among
+from sampled_metrics._base.calls import open_call, place_of, warn_all, warnings_among
 from sampled_metrics.ranks.warnings import signs_in_ranks
 from sampled_metrics_study.data.split import load_split
 from sampled_metrics_study.recommenders import create, load_recommender
@@ -34,15 +34,15 @@ def rank_users(split, users):
     return rank_piece(scorer, split, piece, block_size=snakemake.params.block_size)
 
 
-with step(snakemake) as logger, collect_warnings() as notes:
+with step(snakemake) as logger, open_call() as call:
     split = load_split(Path(snakemake.input.split))
     require_candidates(split, snakemake.input.split)
     users = users_of_piece(piece, split.held_out.size)
-    with reading(path):
+    with place_of(path):
         ranks = rank_users(split, users)
-    with reading(Path(snakemake.output[0])):
+    with place_of(Path(snakemake.output[0])):
         warn_all(signs_in_ranks(ranks))
-    messages = warnings_among(notes)
+    messages = warnings_among(call.all_notes())
     if messages and kind != "random":
         logger.warning("WARNING: %s", "\n".join(messages))
     source = "trained in this run"

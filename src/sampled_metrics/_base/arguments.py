@@ -10,8 +10,9 @@ from typing import Any, NamedTuple, SupportsIndex
 import numpy as np
 from numpy.typing import ArrayLike
 
+from sampled_metrics._base.calls import warn_input
 from sampled_metrics._base.defaults import MAX_ITEMS
-from sampled_metrics._base.errors import InputError, cli_option, format_value, warn_input
+from sampled_metrics._base.errors import InputError, cli_option, format_value
 
 ALL_CORES = -1  # value of `n_jobs`
 

@@ -10,7 +10,8 @@ from typing import Any, TypeAlias
 
 from tabulate import tabulate
 
-from sampled_metrics._base.errors import adapt_to_caller, one_line
+from sampled_metrics._base.calls import adapt_to_caller
+from sampled_metrics._base.errors import one_line
 
 TableRows: TypeAlias = Sequence[Mapping[str, Any]]
 Parts: TypeAlias = Sequence[TableRows | str]  # tables, and lines of text about them

@@ -6,6 +6,7 @@ from collections import deque
 from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import contextmanager
+from contextvars import copy_context
 from functools import cache, wraps
 from typing import Any, ParamSpec, TypeVar
 
@@ -19,7 +20,8 @@ def map_in_threads(
 ) -> Iterator[Result]:
     """Yield function(item) for each item, in order, as `map` does.
 
-    The calling thread iterates over `items`, at most two per thread ahead of what is yielded.
+    The calling thread iterates over `items`, at most two per thread ahead of what is yielded. Other
+    threads see its context variables, so that they warn and name arguments as it does.
     """
     if threads == 1:
         yield from map(function, items)
@@ -28,7 +30,7 @@ def map_in_threads(
     waiting: deque[Future[Result]] = deque()
     try:
         for item in items:
-            waiting.append(pool.submit(function, item))
+            waiting.append(pool.submit(copy_context().run, function, item))
             if len(waiting) > 2 * threads:
                 yield waiting.popleft().result()
         while waiting:

@@ -9,7 +9,7 @@ import numpy as np
 
 from sampled_metrics._base.array_types import Float, Int
 from sampled_metrics._base.arrays import concatenate_ranges
-from sampled_metrics._base.errors import warn_input
+from sampled_metrics._base.calls import warn_input
 from sampled_metrics.budget.strata import Strata
 
 # Ratio of odds from which a model of the proxy's order gives narrower intervals than random users

@@ -17,8 +17,9 @@ from scipy.sparse import csr_array
 from sampled_metrics._base.arguments import whole_number
 from sampled_metrics._base.array_types import Bool, Float, Ids, Int
 from sampled_metrics._base.arrays import MAX_EXACT_INTEGER, blocks
+from sampled_metrics._base.calls import place_of
 from sampled_metrics._base.conversion import numeric_array
-from sampled_metrics._base.errors import InputError, reading
+from sampled_metrics._base.errors import InputError
 from sampled_metrics._base.sparse import canonical_csr, indicator_matrix
 from sampled_metrics._base.units import Units
 from sampled_metrics.inputs.items import (
@@ -313,7 +314,7 @@ def read_all_scores(name: str, scores: Any, data: EvaluationData) -> ScoreSource
     size = data.size or data.seen.shape
     if kind_of(scores) is Kind.FUNCTION:
         return ScoreSource(scores, size)
-    with reading(name):
+    with place_of(name):
         if isinstance(scores, str | Path):
             raise InputError("found the name of a file; expected scores, users x items")
         if isinstance(scores, tuple) and len(scores) == 2:

@@ -20,19 +20,14 @@ import numpy as np
 
 from sampled_metrics._base.arguments import check_arguments
 from sampled_metrics._base.array_types import Float, Int
+from sampled_metrics._base.calls import IN_RESULT, current_call, place_of, public, warn_input
 from sampled_metrics._base.defaults import (
     DEFAULT_BUDGET,
     DEFAULT_BUDGET_METRICS,
     DEFAULT_CONFIDENCE,
     Names,
 )
-from sampled_metrics._base.errors import (
-    InputError,
-    collect_warnings,
-    format_value,
-    reading,
-    warn_input,
-)
+from sampled_metrics._base.errors import InputError, format_value
 from sampled_metrics._base.progress import progress_bar
 from sampled_metrics._base.random_streams import generator
 from sampled_metrics._base.threads import one_thread, with_current_threads
@@ -56,7 +51,7 @@ from sampled_metrics.budget.strata import Strata, make_proxy
 from sampled_metrics.evaluation.evaluate import are_most_tied
 from sampled_metrics.inputs.kinds import DICTIONARIES, Kind, kind_of
 from sampled_metrics.inputs.options import ItemsByUser
-from sampled_metrics.inputs.roles import NamesByRole, naming
+from sampled_metrics.inputs.roles import NamesByRole, check_roles
 from sampled_metrics.metrics import Measure
 
 # Steps of expectation maximisation after the first round, later rounds and the last one. Further
@@ -80,6 +75,7 @@ _log = logging.getLogger("sampled_metrics")
 RecommenderScores: TypeAlias = Any
 
 
+@public(columns=check_roles, see=IN_RESULT)
 def evaluate_on_budget(
     recommender: RecommenderScores | Mapping[str, RecommenderScores],
     metrics: Names = DEFAULT_BUDGET_METRICS,
@@ -170,6 +166,7 @@ def evaluate_on_budget(
     >>> bool(np.isclose(result.estimates[0][0].value, exact))
     True
     """
+    call = current_call()
     check_arguments(budget=budget, confidence=confidence, seed=seed, batch_size=batch_size)
     is_named = kind_of(recommender) in DICTIONARIES
     by_name: Mapping[str, Any] = recommender if is_named else {"score": recommender}
@@ -185,11 +182,11 @@ def evaluate_on_budget(
         for name, score in by_name.items()
     }
     # Which pairs are scored next depends on sums to the last digit.
-    with collect_warnings() as notes, one_thread():
-        with naming(columns):
-            data = read_data(
-                relevant, seen, candidates=candidates, items=items, scores=list(by_name.values())
-            )
+    with one_thread():
+        data = read_data(
+            relevant, seen, candidates=candidates, items=items, scores=list(by_name.values())
+        )
+        call.require_columns()  # before the scores, which are expensive
         recommenders = {
             name: TimedScorer(pair_scorer("recommender", scores, data), data, batch_size)
             for name, scores in scorers.items()
@@ -204,7 +201,7 @@ def evaluate_on_budget(
             n_pairs = limit + strata.user_of_row.size
             with (
                 progress_bar(n_pairs, name, progress) as scorer.report_progress,
-                reading(name * (len(recommenders) > 1)),
+                place_of(name * (len(recommenders) > 1)),
             ):
                 model = Model(StratumCounts(strata, scorer.score), measures)
                 _score_for_model(model, scorer, limit)
@@ -230,7 +227,7 @@ def evaluate_on_budget(
         seconds_per_score=tuple(
             scorer.seconds / scorer.n_scored for scorer in recommenders.values()
         ),
-        note_records=tuple(notes),
+        note_records=tuple(call.all_notes()),
     )
 
 

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from scipy.special import stdtr, stdtrit
 
-from sampled_metrics._base.errors import Note
+from sampled_metrics._base.calls import Note
 from sampled_metrics._base.records import Record
 from sampled_metrics._base.text import Parts, format_range, nan_to_none
 from sampled_metrics.budget.audit import Audit

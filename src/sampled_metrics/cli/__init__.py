@@ -12,14 +12,8 @@ import typer
 from typer.models import ArgumentInfo
 
 import sampled_metrics
-from sampled_metrics._base.errors import (
-    NO_MEMORY,
-    InputError,
-    InputWarning,
-    command_line,
-    format_os_error,
-    one_line,
-)
+from sampled_metrics._base.calls import InputWarning, command_line
+from sampled_metrics._base.errors import NO_MEMORY, InputError, format_os_error, one_line
 from sampled_metrics._base.standard_output import standard_output
 from sampled_metrics.cli.draws import draws_app
 from sampled_metrics.cli.output import check_output_files, prints_table

@@ -6,8 +6,9 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from sampled_metrics._base.calls import place_of
 from sampled_metrics._base.defaults import MAX_REPETITIONS, MAX_ROWS
-from sampled_metrics._base.errors import InputError, reading
+from sampled_metrics._base.errors import InputError
 from sampled_metrics.cli import options
 from sampled_metrics.cli.output import (
     Format,
@@ -87,7 +88,7 @@ def sample(
             f"{MAX_ROWS:,} rows; sample fewer"
         )
     generators = [generator(seed, "sample", repetition) for repetition in range(repetitions)]
-    with reading(file):
+    with place_of(file):
         sampled_ranks = draw_sampled_ranks(items, n_negatives, generators, sampling, ties)
     columns: dict[str, Any] = {"repetition": np.repeat(np.arange(repetitions), len(items))}
     users = ranks.users

@@ -6,7 +6,7 @@ from typing import Annotated, Any, Literal
 import typer
 
 from sampled_metrics._base import defaults
-from sampled_metrics._base.errors import reading
+from sampled_metrics._base.calls import place_of
 from sampled_metrics.cli import options
 from sampled_metrics.cli.output import (
     Format,
@@ -55,7 +55,7 @@ def evaluate(
     rows = []
     parts_by_file: dict[str, Any] = {}
     for path in files:
-        with reading(path):
+        with place_of(path):
             results = evaluate(
                 path,
                 metric or defaults.DEFAULT_METRICS,
@@ -125,7 +125,7 @@ def correct(
     """
     from sampled_metrics.evaluation.correct import correct
 
-    with reading(file):
+    with place_of(file):
         results = correct(
             file,
             metric or defaults.DEFAULT_METRICS,

@@ -16,6 +16,7 @@ from scipy.special import ndtri, stdtr
 from sampled_metrics._base.arguments import check_arguments
 from sampled_metrics._base.array_types import Float, Int
 from sampled_metrics._base.arrays import adjust_p_values
+from sampled_metrics._base.calls import IN_RESULT, current_call, place_of, public
 from sampled_metrics._base.defaults import (
     DEFAULT_CONFIDENCE,
     DEFAULT_ESTIMATORS,
@@ -24,7 +25,7 @@ from sampled_metrics._base.defaults import (
     QUOTED_ESTIMATOR,
     Names,
 )
-from sampled_metrics._base.errors import InputError, reading
+from sampled_metrics._base.errors import InputError
 from sampled_metrics._base.records import OMIT_IF_NONE, Record
 from sampled_metrics._base.text import join_names
 from sampled_metrics._base.threads import one_thread
@@ -52,11 +53,10 @@ from sampled_metrics.evaluation.results import (
     EXACT,
     UNDECIDED,
     Results,
-    keep_warnings,
     missing_notes,
 )
 from sampled_metrics.inputs.options import Data, ItemsByUser, Reading
-from sampled_metrics.inputs.roles import NamesByRole, naming
+from sampled_metrics.inputs.roles import NamesByRole, check_roles
 from sampled_metrics.intervals import ranges
 from sampled_metrics.intervals.means import (
     MeanInterval,
@@ -159,7 +159,7 @@ def order_of(low: float, high: float) -> str:
     return UNDECIDED
 
 
-@keep_warnings
+@public(columns=check_roles, see=IN_RESULT)
 @one_thread()
 def compare(
     data: Mapping[str, Data],
@@ -257,8 +257,7 @@ def compare(
         ties="random" if ties is None else ties,
         seed=seed,
     )
-    with naming(columns):
-        samples, rankings = read_recommenders(data, options)
+    samples, rankings = read_recommenders(data, options)
     estimates: dict[str, SampleEstimates] = {}
     if samples:
         names = DEFAULT_ESTIMATORS if estimators is None else estimators
@@ -301,7 +300,7 @@ def compare(
         shape=shape,
         estimates=estimates,
     )
-    return Results(results, show)
+    return Results(results, show, current_call().notes)
 
 
 class _Sampled(NamedTuple):
@@ -323,7 +322,7 @@ def _estimate_recommenders(
     """Compute ranges and estimates of each recommender; all must be sampled alike."""
     sharing = []
     for name, sample in samples.items():
-        with reading(name):
+        with place_of(name):
             if check_negatives_of(sample):
                 sharing.append(name)
     paired = pair_users(samples)
@@ -341,7 +340,7 @@ def _estimate_recommenders(
     parsed = default_estimators(estimators, next(iter(samples.values())).n_negatives)
     estimates = {}
     for name, sample in samples.items():
-        with reading(name):
+        with place_of(name):
             bracketed, allowed = ranges.checked_ranges(measures, sample, shape, confidence)
         estimates[name] = estimate_from_sample(sample, measures, parsed, bracketed, allowed)
     if sharing:
@@ -400,7 +399,7 @@ def _compare_rankings(
     rankings = paired.evaluations
     values = {name: metric_values(measures, ranks, ties, seed) for name, ranks in rankings.items()}
     for name, ranks in rankings.items():
-        with reading(name):
+        with place_of(name):
             warn_about_ties(ranks, values[name])
     priors = {name: prior_moments(values[name], ranks) for name, ranks in rankings.items()}
     # `rows` are those of the common users in both rankings. Without any they are None, and means of

@@ -12,6 +12,7 @@ from numpy.typing import ArrayLike
 
 from sampled_metrics._base.arguments import check_arguments
 from sampled_metrics._base.array_types import Float
+from sampled_metrics._base.calls import IN_RESULT, current_call, place_of, public, warn_input
 from sampled_metrics._base.defaults import (
     DEFAULT_CONFIDENCE,
     DEFAULT_ESTIMATORS,
@@ -20,7 +21,7 @@ from sampled_metrics._base.defaults import (
     QUOTED_ESTIMATOR,
     Names,
 )
-from sampled_metrics._base.errors import InputError, reading, warn_input
+from sampled_metrics._base.errors import InputError
 from sampled_metrics._base.records import OMIT_IF_NONE, Record
 from sampled_metrics._base.text import (
     Bold,
@@ -46,12 +47,11 @@ from sampled_metrics.evaluation.results import (
     Row,
     describe_rankings,
     explained_table,
-    keep_warnings,
     missing_notes,
     quantity,
 )
 from sampled_metrics.inputs.options import Data, ItemsByUser, Reading
-from sampled_metrics.inputs.roles import NamesByRole
+from sampled_metrics.inputs.roles import NamesByRole, check_roles
 from sampled_metrics.intervals.means import MeanInterval, Moments, collapse_visits, mean_interval
 from sampled_metrics.intervals.population import Population
 from sampled_metrics.intervals.quoting import NOT_QUOTED, TOO_WIDE, Quoted, quote
@@ -126,7 +126,7 @@ class Corrected(Record):
     n_visits: int | None = field(default=None, metadata=OMIT_IF_NONE)
 
 
-@keep_warnings
+@public(columns=check_roles, see=IN_RESULT)
 @one_thread()
 def correct(
     data: Data,
@@ -237,10 +237,9 @@ def correct(
         ties=ties,
         seed=seed,
         missing=missing,
-        columns=columns,
     )
     ranks = options.sampled(data)
-    with reading(data):
+    with place_of(data):
         check_negatives_of(ranks)
     parsed = default_estimators(estimators, ranks.n_negatives)
     bracketed, ranges = checked_ranges(measures, ranks, shape, confidence)
@@ -292,7 +291,7 @@ def correct(
         about_rankings=describe_rankings([ranks]),
         notes=missing_notes([ranks]),
     )
-    return Results(results, show)
+    return Results(results, show, current_call().notes)
 
 
 def check_negatives_of(ranks: SampledRanks) -> bool:

@@ -13,14 +13,17 @@ import pandas as pd
 
 from sampled_metrics._base.arguments import ALL_CORES, check_arguments
 from sampled_metrics._base.array_types import Float
-from sampled_metrics._base.defaults import DEFAULT_CONFIDENCE, DEFAULT_METRICS, Names
-from sampled_metrics._base.errors import (
-    InputError,
+from sampled_metrics._base.calls import (
+    IN_RESULT,
+    current_call,
     note_meaning,
-    reading,
+    place_of,
+    public,
     warn_all,
     warn_input,
 )
+from sampled_metrics._base.defaults import DEFAULT_CONFIDENCE, DEFAULT_METRICS, Names
+from sampled_metrics._base.errors import InputError
 from sampled_metrics._base.progress import iterate_with_bar
 from sampled_metrics._base.random_streams import generator
 from sampled_metrics._base.records import OMIT_IF_NONE, Record
@@ -31,13 +34,12 @@ from sampled_metrics.evaluation.results import (
     Results,
     Row,
     explained_table,
-    keep_warnings,
     missing_notes,
     quantity,
 )
 from sampled_metrics.inputs.large_files import LargeRankFile
 from sampled_metrics.inputs.options import Cut, Data, ItemsByUser, Reading
-from sampled_metrics.inputs.roles import USER, VISIT, NamesByRole
+from sampled_metrics.inputs.roles import USER, VISIT, NamesByRole, check_roles
 from sampled_metrics.intervals.means import Moments, collapse_visits, mean_interval, prior_moments
 from sampled_metrics.metrics import Measure, parse_measure, parse_measures
 from sampled_metrics.metrics import values as exact_values
@@ -90,7 +92,7 @@ class Evaluated(Record):
     n_visits: int | None = field(default=None, metadata=OMIT_IF_NONE)
 
 
-@keep_warnings
+@public(columns=check_roles, see=IN_RESULT)
 def evaluate(
     data: Data,
     metrics: Names = DEFAULT_METRICS,
@@ -214,7 +216,6 @@ def evaluate(
         n_jobs=n_jobs,
         progress=progress,
         cut=cut_of(measures, ties),
-        columns=columns,
     )
     ranks = options.ranks(data)
     return _to_results(_average(ranks, measures, ties, seed), ties, confidence)
@@ -307,7 +308,7 @@ def _average_large_file(
         n_candidates += int(ranks.n_candidates.sum())
     sample = Ranks.concatenate(checked)
     place = f"{file.path}, 1 of {step} rows" if step > 1 else file.path
-    with reading(place):
+    with place_of(place):
         warn_all(signs_in_ranks(sample))
         averages = _average(sample, measures, ties, seed)
     n_items = round(n_candidates / file.n_rows)
@@ -341,9 +342,11 @@ def _to_results(averages: _Averages, ties: str, confidence: float) -> Results[Ev
                 n_visits=averages.n_visits.get(measure),
             )
         )
-    return Results(results, partial(_evaluated_parts, averages=averages, confidence=confidence))
+    show = partial(_evaluated_parts, averages=averages, confidence=confidence)
+    return Results(results, show, current_call().notes)
 
 
+@public(columns=check_roles)
 def values_by_user(
     data: Data,
     metrics: Names = DEFAULT_METRICS,
@@ -396,7 +399,6 @@ def values_by_user(
         min_relevance=min_relevance,
         missing=missing,
         cut=cut_of(measures, ties),
-        columns=columns,
     )
     ranks = options.ranks(data)
     for measure in measures:
@@ -442,7 +444,7 @@ def metric_values(
     if not values_by_measure:
         raise errors[0]
     for depth_error in errors:
-        warn_input("metrics", f"skipped: {depth_error}")
+        warn_input("metrics", f"skipped: {depth_error.text}")
     for measure, values in values_by_measure.items():
         n_undefined = int(np.isnan(values).sum())
         if n_undefined:

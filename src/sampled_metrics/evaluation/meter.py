@@ -17,6 +17,14 @@ from sampled_metrics._base.arrays import (
     concatenate_ranges,
     run_starts,
 )
+from sampled_metrics._base.calls import (
+    IN_RESULT,
+    current_call,
+    note_meaning,
+    public,
+    warn_all,
+    warn_input,
+)
 from sampled_metrics._base.columns import column_ids, index_ids, integer_array, require_all
 from sampled_metrics._base.conversion import (
     keeps_own_library,
@@ -24,11 +32,11 @@ from sampled_metrics._base.conversion import (
     to_numpy,
 )
 from sampled_metrics._base.defaults import DEFAULT_CONFIDENCE, DEFAULT_METRICS, Names
-from sampled_metrics._base.errors import InputError, note_meaning, warn_all, warn_input
+from sampled_metrics._base.errors import InputError
 from sampled_metrics._base.units import Units
 from sampled_metrics.evaluation.correct import Corrected, correct
 from sampled_metrics.evaluation.evaluate import Evaluated, evaluate
-from sampled_metrics.evaluation.results import Results, keep_warnings
+from sampled_metrics.evaluation.results import Results
 from sampled_metrics.inputs.kinds import FRAMES, Kind, kind_of, recommenders_error
 from sampled_metrics.inputs.row_counts import (
     RowCounts,
@@ -132,6 +140,7 @@ class RankMeter:
         self._n_dropped = 0  # rows without a held-out item
         self._is_merged = False  # whether the rows of other processes are included
 
+    @public()
     def update(
         self,
         scores: ArrayLike | None = None,
@@ -244,6 +253,7 @@ class RankMeter:
                 )
         self._batches.append(batch)
 
+    @public()
     def ranks(self) -> Ranks | SampledRanks:
         """Return the ranks of all batches, which are also data for `compare` and `report`."""
         if not self._batches:
@@ -294,7 +304,7 @@ class RankMeter:
                 "mask their scores by -inf, or pass n_items if there are none",
             )
 
-    @keep_warnings
+    @public(see=IN_RESULT)
     def compute(self, *, sync: bool = False) -> Results[Evaluated] | Results[Corrected]:
         """Return the results of `evaluate` or `correct` for all batches together.
 
@@ -313,10 +323,16 @@ class RankMeter:
             )
         ranks = self.ranks()
         note_rows_without_target(self._n_dropped)
+        results: Results[Evaluated] | Results[Corrected]
         if isinstance(ranks, SampledRanks):
-            return correct(ranks, self.metrics, confidence=self.confidence)
-        ties = "expected" if self.ties is None else self.ties
-        return evaluate(ranks, self.metrics, ties=ties, confidence=self.confidence, seed=self.seed)
+            results = correct(ranks, self.metrics, confidence=self.confidence)
+        else:
+            ties = "expected" if self.ties is None else self.ties
+            results = evaluate(
+                ranks, self.metrics, ties=ties, confidence=self.confidence, seed=self.seed
+            )
+        results.note_records = current_call().notes
+        return results
 
     def __len__(self) -> int:
         """Return the number of rows of all batches."""

@@ -8,16 +8,18 @@ from math import isnan
 import numpy as np
 import pandas as pd
 
-from sampled_metrics._base.errors import InputError, reading
+from sampled_metrics._base.calls import IN_RESULT, current_call, place_of, public
+from sampled_metrics._base.errors import InputError
 from sampled_metrics._base.text import Parts, RightAligned
-from sampled_metrics.evaluation.results import Results, explained_table, keep_warnings
+from sampled_metrics.evaluation.results import Results, explained_table
 from sampled_metrics.inputs.items import negative_rows, read_item_table
 from sampled_metrics.inputs.options import ItemsByUser
-from sampled_metrics.inputs.roles import ITEM, USER, NamesByRole, naming
+from sampled_metrics.inputs.roles import ITEM, USER, NamesByRole, check_roles
 from sampled_metrics.sampling import negatives as uniform
 from sampled_metrics.sampling.catalogue import read_catalogue
 
 
+@public(columns=check_roles)
 def negatives(
     relevant: ItemsByUser,
     seen: ItemsByUser,
@@ -70,10 +72,9 @@ def negatives(
     0    anna        4
     1    anna        5
     """
-    with naming(columns):
-        catalogue = read_catalogue(relevant, seen, items)
+    catalogue = read_catalogue(relevant, seen, items)
     excluded = catalogue.seen.matrix() + catalogue.held_out.matrix()
-    with reading(relevant):
+    with place_of(relevant):
         items_by_user = uniform.draw_negatives(
             excluded, n_negatives, seed=seed, users=catalogue.user_ids
         )
@@ -81,7 +82,7 @@ def negatives(
     return pd.DataFrame({USER: users, ITEM: catalogue.item_ids[items_by_user.ravel()]})
 
 
-@keep_warnings
+@public(columns=check_roles, see=IN_RESULT)
 def check_negatives(
     negatives: ItemsByUser,
     relevant: ItemsByUser,
@@ -123,21 +124,19 @@ def check_negatives(
     1     seen items    True    0.0
     2     duplicates   False    1.0
     """
-    with naming(columns):
-        table = read_item_table(negatives, "negatives")
-        if table is None:
-            raise InputError(
-                f"negatives: found {type(negatives).__name__}; expected a table of user_id and "
-                "item_id"
-            )
-        catalogue = read_catalogue(relevant, seen, items, [table])
+    table = read_item_table(negatives, "negatives")
+    if table is None:
+        raise InputError(
+            f"negatives: found {type(negatives).__name__}; expected a table of user_id and item_id"
+        )
+    catalogue = read_catalogue(relevant, seen, items, [table])
     rows = negative_rows(table)
     user = table.positions(USER, catalogue.user_ids, "an id of the relevant items")[rows]
     item = table.positions(ITEM, catalogue.item_ids, "an id of the items")[rows]
     checks = uniform.check_drawn_negatives(
         user, item, catalogue.seen.matrix(), catalogue.held_out.matrix()
     )
-    return Results(checks, check_parts)
+    return Results(checks, check_parts, current_call().notes)
 
 
 def check_parts(checks: Sequence[uniform.Check]) -> Parts:

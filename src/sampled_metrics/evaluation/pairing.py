@@ -8,7 +8,8 @@ from typing import Any, Generic, NamedTuple, TypeAlias, TypeVar
 import numpy as np
 
 from sampled_metrics._base.array_types import Int
-from sampled_metrics._base.errors import InputError, format_value, reading, warn_input
+from sampled_metrics._base.calls import place_of, warn_input
+from sampled_metrics._base.errors import InputError, format_value
 from sampled_metrics._base.units import Units
 from sampled_metrics.inputs.items import RELEVANT, SEEN, has_seen_items, read_item_table
 from sampled_metrics.inputs.options import Reading
@@ -51,7 +52,7 @@ def read_recommenders(
     data = with_text_names(data)
     forms = {}
     for name, value in data.items():
-        with reading(name):
+        with place_of(name):
             forms[name] = _read_table(value, options)
     sampled = [name for name, form in forms.items() if _is_sampled(form, options)]
     full = [name for name in data if name not in sampled]
@@ -76,7 +77,7 @@ def read_recommenders(
     samples = {}
     rankings = {}
     for name, form in forms.items():
-        with reading(name), reading(data[name]):
+        with place_of(name), place_of(data[name]):
             if sampled:
                 samples[name] = options.sampled(form)
             else:
@@ -89,7 +90,7 @@ def _read_items_once(options: Reading) -> dict[str, Any]:
     tables = {}
     for name, items in ((RELEVANT, options.relevant), (SEEN, options.seen)):
         if has_seen_items(items):
-            with reading(items):
+            with place_of(items):
                 tables[name] = read_item_table(items, name)
     return {name: table for name, table in tables.items() if table is not None}
 

@@ -10,6 +10,7 @@ from pathlib import Path
 import numpy as np
 
 from sampled_metrics._base.arguments import check_arguments, whole_number
+from sampled_metrics._base.calls import IN_RESULT, current_call, place_of, public
 from sampled_metrics._base.columns import integer_array
 from sampled_metrics._base.defaults import (
     DECIDED_SHARE,
@@ -20,7 +21,7 @@ from sampled_metrics._base.defaults import (
     Names,
     RankShape,
 )
-from sampled_metrics._base.errors import InputError, NoRelevantItemsError, cli_option, reading
+from sampled_metrics._base.errors import InputError, NoRelevantItemsError, cli_option
 from sampled_metrics._base.records import OMIT_IF_NONE, Record
 from sampled_metrics._base.text import Parts, RightAligned
 from sampled_metrics._base.threads import one_thread
@@ -30,12 +31,11 @@ from sampled_metrics.evaluation.results import (
     OTHER_WAYS,
     Results,
     explained_table,
-    keep_warnings,
     quantity,
 )
 from sampled_metrics.inputs.kinds import DICTIONARIES, kind_of
 from sampled_metrics.inputs.options import Data, as_ranks, refuse_vectors
-from sampled_metrics.inputs.roles import NamesByRole, naming
+from sampled_metrics.inputs.roles import NamesByRole, check_roles
 from sampled_metrics.intervals.population import Population, power_law_with
 from sampled_metrics.intervals.shapes import describe_shape
 from sampled_metrics.metrics.measures import Measure, parse_measures
@@ -88,7 +88,7 @@ class Planned(Record):
     n_visits: int | None = field(default=None, metadata=OMIT_IF_NONE)
 
 
-@keep_warnings
+@public(columns=check_roles, see=IN_RESULT)
 @one_thread()
 def plan(
     a: Data = None,
@@ -176,8 +176,8 @@ def plan(
     measures = parse_measures(metrics)
     rankings = _name_rankings(a, b)
     if effect is None and value is None:
-        with naming(columns):
-            pair, notes = _read_pair(rankings, n_items, n_users, sampling)
+        pair, notes = _read_pair(rankings, n_items, n_users, sampling)
+        current_call().require_columns()  # before the simulation
         about_ranks = "as in these rankings"
     elif a is not None or b is not None:
         raise InputError("effect and value are for a plan without rankings; leave them out")
@@ -200,7 +200,7 @@ def plan(
             pair, measure, [*possible, None], shape=shape, confidence=confidence
         )
     show = partial(_planned_parts, shape=shape, about_ranks=about_ranks, notes=notes)
-    return Results(results, show)
+    return Results(results, show, current_call().notes)
 
 
 def _name_rankings(a: Data, b: Data) -> dict[str, Data]:
@@ -238,7 +238,7 @@ def _read_pair(
         )
     rankings = {}
     for name, data in data_by_name.items():
-        with reading(str(data) if isinstance(data, str | Path) else name):
+        with place_of(str(data) if isinstance(data, str | Path) else name):
             refuse_vectors(data, "`compare` takes them, with relevant")
             rankings[name] = _read_ranks(data, n_items).single()
     paired = pair_users(rankings)

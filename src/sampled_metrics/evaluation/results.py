@@ -2,20 +2,18 @@
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
-from functools import wraps
-from typing import Any, TypeVar
+from typing import Any
 
 import pandas as pd
 
 from sampled_metrics._base.arguments import check_arguments, wrong_type
+from sampled_metrics._base.calls import Note, NoteKind, warnings_among
 from sampled_metrics._base.defaults import DEFAULT_BUDGET
-from sampled_metrics._base.errors import Note, NoteKind, collect_warnings, warnings_among
 from sampled_metrics._base.records import record_to_row
 from sampled_metrics._base.text import Explanation, Parts, TableRows, format_html, format_text
-from sampled_metrics._base.threads import Parameters, Result
+from sampled_metrics._base.threads import Result
 from sampled_metrics.ranks import Ranks, SampledRanks
 
-AnyResults = TypeVar("AnyResults", bound="Results[Any]")
 Row = dict[str, Any]
 EXACT = "exact"  # estimator of values from full rankings
 UNDECIDED = "undecided"
@@ -98,10 +96,12 @@ class Results(Shown, list[Result]):
     recall@10  0.000 to 0.902  cls            0.197    0.121  recall@26
     """
 
-    def __init__(self, results: Iterable[Result], show: Callable[..., Parts]) -> None:
+    def __init__(
+        self, results: Iterable[Result], show: Callable[..., Parts], notes: list[Note] | None = None
+    ) -> None:
         super().__init__(results)
         self.show = show
-        self.note_records: list[Note] = []
+        self.note_records: list[Note] = [] if notes is None else notes
 
     @property
     def notes(self) -> list[str]:
@@ -133,21 +133,6 @@ def note_parts(notes: Sequence[Note]) -> list[str]:
         lines = ["Please check your data:", *lines]
     lines += [f"{note}." for note in notes if note.kind is not NoteKind.WARNING]
     return ["\n".join(lines)]
-
-
-def keep_warnings(
-    function: Callable[Parameters, AnyResults],
-) -> Callable[Parameters, AnyResults]:
-    """Decorate a function so that its results keep the warnings about its input as notes."""
-
-    @wraps(function)
-    def with_notes(*args: Parameters.args, **kwargs: Parameters.kwargs) -> AnyResults:
-        with collect_warnings() as notes:
-            results = function(*args, **kwargs)
-        results.note_records = notes
-        return results
-
-    return with_notes
 
 
 def explained_table(rows: TableRows, lines: Iterable[str], explained: Iterable[str]) -> Parts:

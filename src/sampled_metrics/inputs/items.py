@@ -37,6 +37,7 @@ from sampled_metrics._base.arrow import (
     is_text,
     positions,
 )
+from sampled_metrics._base.calls import note_meaning, place_of, warn_input
 from sampled_metrics._base.columns import (
     NO_ITEM_NAMES,
     NO_LABEL,
@@ -49,13 +50,7 @@ from sampled_metrics._base.conversion import (
     as_array,
     numeric_array,
 )
-from sampled_metrics._base.errors import (
-    InputError,
-    format_names,
-    note_meaning,
-    reading,
-    warn_input,
-)
+from sampled_metrics._base.errors import InputError, format_names
 from sampled_metrics._base.files import read_npy, reading_as
 from sampled_metrics._base.sparse import canonical_csr
 from sampled_metrics._base.units import Units
@@ -807,7 +802,7 @@ def items_for_scores(
     skip_unknown
         Whether to skip pairs of other users and items, which are an error by default.
     """
-    with reading(data):
+    with place_of(data):
         table = read_item_table(data, name)
         if table is None:
             refuse_numbered_series(name, data, None if units is None else units.users)

@@ -14,7 +14,8 @@ from pyarrow import parquet
 
 from sampled_metrics._base.array_types import Array
 from sampled_metrics._base.arrow import is_text
-from sampled_metrics._base.errors import InputError, reading, watch_columns
+from sampled_metrics._base.calls import place_of, watch_columns
+from sampled_metrics._base.errors import InputError
 from sampled_metrics._base.files import PARQUET_SUFFIXES
 from sampled_metrics.inputs.roles import ITEM, USER, VISIT, find_roles
 from sampled_metrics.inputs.tables import Table
@@ -84,7 +85,7 @@ class LargeRankFile(NamedTuple):
         for columns in self._read_blocks(*roles):
             table = Table.from_arrow(self.path, pa.table(columns))
             try:
-                with reading(self.path):
+                with place_of(self.path):
                     yield Ranks.from_table(table, self.n_items)
             except InputError as error:
                 if error.row is not None:

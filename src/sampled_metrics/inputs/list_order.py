@@ -18,7 +18,8 @@ from sampled_metrics._base.arrays import (
     run_starts,
 )
 from sampled_metrics._base.arrow import decode_categories, is_numeric, is_text
-from sampled_metrics._base.errors import InputError, warn_input
+from sampled_metrics._base.calls import warn_input
+from sampled_metrics._base.errors import InputError
 from sampled_metrics._base.units import Units
 from sampled_metrics.inputs.roles import ITEM, USER, VISIT, normalise_name
 from sampled_metrics.inputs.tables import Table

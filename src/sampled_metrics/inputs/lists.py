@@ -20,6 +20,7 @@ from sampled_metrics._base.arrays import (
     sorted_unique,
 )
 from sampled_metrics._base.arrow import arrow_to_numpy, encode, positions
+from sampled_metrics._base.calls import place_of, public, warn_input
 from sampled_metrics._base.columns import (
     NO_ITEM,
     NO_ITEM_NAMES,
@@ -29,12 +30,7 @@ from sampled_metrics._base.columns import (
 )
 from sampled_metrics._base.conversion import as_array, numeric_array
 from sampled_metrics._base.defaults import MAX_ITEMS
-from sampled_metrics._base.errors import (
-    InputError,
-    NoRelevantItemsError,
-    reading,
-    warn_input,
-)
+from sampled_metrics._base.errors import InputError, NoRelevantItemsError
 from sampled_metrics._base.units import Units
 from sampled_metrics.inputs.items import (
     INTEGER_REMEDY,
@@ -57,7 +53,7 @@ from sampled_metrics.inputs.list_order import (
     warn_if_scores_are_ranks,
     warn_if_scores_contradict_order,
 )
-from sampled_metrics.inputs.roles import ITEM, USER, VISIT, NamesByRole, naming
+from sampled_metrics.inputs.roles import ITEM, USER, VISIT, NamesByRole, check_roles
 from sampled_metrics.inputs.tables import ColumnNames, Table, as_table, read_table
 from sampled_metrics.inputs.warnings import (
     note_missing_seen,
@@ -287,6 +283,7 @@ def _find_items(items: Array) -> Bool:
     return is_item
 
 
+@public(columns=check_roles)
 def ranks_from_pairs(
     data: Any, *, min_relevance: float = 0.0, columns: NamesByRole = None
 ) -> Ranks:
@@ -294,8 +291,7 @@ def ranks_from_pairs(
 
     Rows of one user, or of one visit of a user, belong together.
     """
-    with naming(columns):
-        table = read_table(data, "pairs (user_id, item_id, score, label)")
+    table = read_table(data, "pairs (user_id, item_id, score, label)")
     return _rank_labelled(table).at_least(min_relevance)
 
 
@@ -333,6 +329,7 @@ def _rank_labelled(table: Table) -> Ranks:
     )
 
 
+@public(columns=check_roles)
 def ranks_from_lists(
     recommended: Any,
     relevant: Any,
@@ -347,16 +344,15 @@ def ranks_from_lists(
     """Find relevant items in the users' lists; see `Ranks.from_lists`."""
     check_arguments(complete=complete, min_relevance=min_relevance, missing=missing)
     n_items = check_n_items(n_items)
-    with naming(columns):
-        ranks = _rank_in_lists(
-            read_lists(recommended),
-            relevant,
-            seen,
-            n_items=n_items,
-            complete=complete,
-            missing=missing,
-            min_relevance=min_relevance,
-        )
+    ranks = _rank_in_lists(
+        read_lists(recommended),
+        relevant,
+        seen,
+        n_items=n_items,
+        complete=complete,
+        missing=missing,
+        min_relevance=min_relevance,
+    )
     return ranks.at_least(min_relevance)
 
 
@@ -397,7 +393,7 @@ def _rank_in_lists(
             "complete (--complete) lists say how many items are ranked; leave n_items "
             "(--n-items) out"
         )
-    with reading(relevant):
+    with place_of(relevant):
         units, relevant_items = relevant_by_unit(
             relevant, lists.columns, lists.units, lists.by_row, min_relevance
         )
@@ -405,7 +401,7 @@ def _rank_in_lists(
     warn_about_common_item(relevant_items)
     n_listed = len(lists.item_ids)
     if has_seen_items(seen):
-        with reading(seen):
+        with place_of(seen):
             seen_items = items_by_unit(
                 seen,
                 SEEN,

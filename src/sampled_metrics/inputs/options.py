@@ -16,24 +16,18 @@ from sampled_metrics._base.arguments import (
     require_same,
 )
 from sampled_metrics._base.array_types import Array
+from sampled_metrics._base.calls import place_of, public, suppress_warnings, warn_all
 from sampled_metrics._base.columns import is_no_item
 from sampled_metrics._base.conversion import numeric_array, to_numpy
 from sampled_metrics._base.defaults import BLOCK_SIZE
-from sampled_metrics._base.errors import (
-    InputError,
-    NoRelevantItemsError,
-    cli_option,
-    reading,
-    suppress_warnings,
-    warn_all,
-)
+from sampled_metrics._base.errors import InputError, NoRelevantItemsError, cli_option
 from sampled_metrics.inputs.counting import EarlyStop
 from sampled_metrics.inputs.items import RELEVANT, items_for_scores
 from sampled_metrics.inputs.kinds import Kind, kind_of, recommenders_error
 from sampled_metrics.inputs.lists import Lists, lists_from_arrays
 from sampled_metrics.inputs.pair_scores import PairScores
 from sampled_metrics.inputs.products import InnerProducts
-from sampled_metrics.inputs.roles import ITEM, USER, VISIT, NamesByRole, naming
+from sampled_metrics.inputs.roles import ITEM, USER, VISIT, NamesByRole, check_roles
 from sampled_metrics.inputs.row_counts import pad_rows
 from sampled_metrics.inputs.scores import (
     ScoreSource,
@@ -103,7 +97,6 @@ class Reading:
     seed: int = 0
     n_jobs: int = ALL_CORES
     progress: bool | None = None
-    columns: NamesByRole = None
     cut: Cut | None = None  # where rankings by vectors or by a function of pairs may end
 
     def refuse_others(self, kind: str, *allowed: str, among: tuple[str, ...] = _FULL) -> None:
@@ -123,7 +116,7 @@ class Reading:
         check_arguments(
             complete=self.complete, min_relevance=self.min_relevance, missing=self.missing
         )
-        with reading(data), naming(self.columns):
+        with place_of(data):
             form = read_data(data, self.relevant, n_items)
             ranks = self._construct_ranks(form)
             if not len(ranks):
@@ -233,7 +226,7 @@ class Reading:
             sampling=self.sampling,
             seed=self.seed,
         )
-        with reading(data), naming(self.columns):
+        with place_of(data):
             sampled = self._construct_sampled(data)
             warn_all(signs_in_sampled_ranks(sampled))
             return sampled
@@ -272,12 +265,14 @@ class Reading:
         return SampledRanks.from_pairs(form, self.relevant, **order, **draw)
 
 
-def as_ranks(data: Data, **options: Any) -> Ranks:
+@public(columns=check_roles)
+def as_ranks(data: Data, *, columns: NamesByRole = None, **options: Any) -> Ranks:
     """Return the ranks of data; see `Reading`."""
     return Reading(**options).ranks(data)
 
 
-def as_sampled_ranks(data: Data, **options: Any) -> SampledRanks:
+@public(columns=check_roles)
+def as_sampled_ranks(data: Data, *, columns: NamesByRole = None, **options: Any) -> SampledRanks:
     """Return the sampled ranks of data; see `Reading`."""
     return Reading(**options).sampled(data)
 
@@ -429,6 +424,7 @@ def _look_like_ids(rows: Array) -> bool:
     return bool(ordered[:, 0].min() >= -1) and not is_repeated.any()
 
 
+@public()
 def rank(
     score: Any,
     seen: Any,

@@ -12,18 +12,19 @@ from sampled_metrics._base.arguments import check_n_items, require_same, whole_n
 from sampled_metrics._base.array_types import Codes, Float, Int, RowSelection
 from sampled_metrics._base.arrays import first_duplicate, nontrivial_grades, run_starts, select_rows
 from sampled_metrics._base.arrow import value_type
+from sampled_metrics._base.calls import public, warn_input
 from sampled_metrics._base.conversion import (
     arrow_column_to_array,
     as_array,
     refuse_unconverted,
 )
 from sampled_metrics._base.defaults import MAX_ITEMS
-from sampled_metrics._base.errors import InputError, format_names, one_line, warn_input
+from sampled_metrics._base.errors import InputError, format_names, one_line
 from sampled_metrics._base.units import check_ids
 from sampled_metrics.inputs.items import relevant_rows
 from sampled_metrics.inputs.kinds import FRAMES, Kind, kind_of
 from sampled_metrics.inputs.list_order import naming_user, refuse_lists, refuse_steps
-from sampled_metrics.inputs.roles import ITEM, USER, VISIT, NamesByRole, naming, normalise_name
+from sampled_metrics.inputs.roles import ITEM, USER, VISIT, NamesByRole, check_roles, normalise_name
 from sampled_metrics.inputs.tables import Table, read_table, users_of_ranks
 from sampled_metrics.ranks import Ranks
 from sampled_metrics.ranks.checks import COUNT_COLUMNS
@@ -72,11 +73,11 @@ def ranks_from_column(
     return ranks_from_table(table, n_items)
 
 
+@public(columns=check_roles)
 def ranks_from_table(table: Any, n_items: Any = None, *, columns: NamesByRole = None) -> Ranks:
     """Return ranks from a table of counts or of ranks; see `Ranks.from_table`."""
     n_items = check_n_items(n_items)
-    with naming(columns):
-        table = read_table(table, RANK_RECORDS)
+    table = read_table(table, RANK_RECORDS)
     counts = read_counts(table, n_items)
     rows, grades = relevant_rows(table)
     if "relevance" in table.columns:

@@ -1,15 +1,14 @@
 """Roles of the columns of tables, and the names by which each role is recognised.
 
-The argument `columns` of public functions assigns roles to other names, see `naming`.
+The argument `columns` of public functions assigns roles to other names, see `Call.columns`.
 """
 
 import re
-from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
-from contextvars import ContextVar
+from collections.abc import Mapping, Sequence
 from typing import NamedTuple, TypeAlias
 
-from sampled_metrics._base.errors import InputError, format_names, format_value
+from sampled_metrics._base.calls import current_call
+from sampled_metrics._base.errors import InputError, format_value
 
 NamesByRole: TypeAlias = Mapping[str, str] | None
 USER, ITEM, VISIT = "user_id", "item_id", "visit_id"
@@ -80,7 +79,7 @@ def normalise_name(name: str) -> str:
 def find_roles(names: Sequence[str], roles: Sequence[str] = KNOWN_COLUMNS) -> list[str | None]:
     """Return the role of each column, None for an unknown name.
 
-    Names that the caller assigned by `naming` come first, then the names of this package, then
+    Names that the caller assigned by `columns` come first, then the names of this package, then
     their aliases in other libraries.
 
     Examples
@@ -124,54 +123,21 @@ def is_no_id(name: str, names: Sequence[str]) -> bool:
     return not ids.isdisjoint(map(normalise_name, names))
 
 
-class _Assignment:
-    """Roles that the caller assigned to names, and the names of all columns read so far."""
-
-    def __init__(self, role_by_name: Mapping[str, str]) -> None:
-        self.role_by_name = role_by_name
-        self.read_names: dict[str, None] = {}
-
-
-_assignment: ContextVar[_Assignment | None] = ContextVar("assignment", default=None)
+def record_names(names: Sequence[str]) -> None:
+    """Record the names of the columns of a table that is read, which `columns` may assign."""
+    assigned = current_call().columns
+    if assigned is not None:
+        assigned.read_names.update(dict.fromkeys(names))
 
 
-@contextmanager
-def naming(columns: NamesByRole) -> Iterator[None]:
-    """Read tables with the names that the caller gives to the columns of some roles.
-
-    In the end, raise InputError for a name that no table has. None changes nothing.
+def check_roles(columns: object) -> dict[str, str]:
+    """Return the role of each name in the argument `columns` of a public function.
 
     Examples
     --------
-    >>> with naming({"item": "code"}):
-    ...     record_names(["code", "user"])
-    ...     find_roles(["code", "user"])
-    ['item_id', 'user_id']
+    >>> check_roles({"item": "code"})
+    {'code': 'item_id'}
     """
-    if columns is None:
-        yield
-        return
-    assignment = _Assignment(_check_roles(columns))
-    token = _assignment.set(assignment)
-    try:
-        yield
-    finally:
-        _assignment.reset(token)
-    for name in assignment.role_by_name:
-        if name not in assignment.read_names:
-            names = format_names(assignment.read_names) or "no table"
-            raise InputError(f"columns (--column) name {format_value(name)}; found {names}")
-
-
-def record_names(names: Sequence[str]) -> None:
-    """Record the names of the columns of a table that is read, for the check of `naming`."""
-    assignment = _assignment.get()
-    if assignment is not None:
-        assignment.read_names.update(dict.fromkeys(names))
-
-
-def _check_roles(columns: object) -> dict[str, str]:
-    """Return the role of each name that a caller gives."""
     if not isinstance(columns, Mapping):
         raise InputError(
             f"columns are {format_value(columns)}; expected names by role, {{'item': 'docno'}}"
@@ -206,11 +172,11 @@ def assigned_position(names: Sequence[str], role: str) -> int | None:
 
 def _assigned_roles(names: Sequence[str], roles: Sequence[str]) -> dict[str, str]:
     """Return the roles that the caller assigned to some of the columns."""
-    assignment = _assignment.get()
-    if assignment is None:
+    assigned = current_call().columns
+    if assigned is None:
         return {}
     return {
         name: role
-        for name, role in assignment.role_by_name.items()
+        for name, role in assigned.role_by_name.items()
         if name in names and role in roles
     }

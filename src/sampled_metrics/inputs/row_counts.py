@@ -12,6 +12,7 @@ from scipy import sparse
 from sampled_metrics._base.arguments import ALL_CORES, check_arguments, n_threads
 from sampled_metrics._base.array_types import Array, Bool, Int
 from sampled_metrics._base.arrays import CACHE_ENTRIES, blocks, count_by_score
+from sampled_metrics._base.calls import note_meaning
 from sampled_metrics._base.columns import (
     NO_ITEM_NAMES,
     NO_LABEL,
@@ -25,7 +26,7 @@ from sampled_metrics._base.conversion import (
     numeric_array,
     to_numpy,
 )
-from sampled_metrics._base.errors import InputError, note_meaning
+from sampled_metrics._base.errors import InputError
 from sampled_metrics._base.sparse import check_sparse
 from sampled_metrics.inputs.comparisons import count_above, take_rows
 from sampled_metrics.inputs.items import require_positions

@@ -9,21 +9,22 @@ import numpy as np
 from sampled_metrics._base.arguments import require_same, whole_number
 from sampled_metrics._base.array_types import RowSelection
 from sampled_metrics._base.arrays import first_duplicate
+from sampled_metrics._base.calls import public, warn_all
 from sampled_metrics._base.defaults import MAX_ITEMS
-from sampled_metrics._base.errors import InputError, warn_all
+from sampled_metrics._base.errors import InputError
 from sampled_metrics._base.units import Units
 from sampled_metrics.inputs.items import relevant_rows
-from sampled_metrics.inputs.roles import ITEM, USER, VISIT, NamesByRole, naming
+from sampled_metrics.inputs.roles import ITEM, USER, VISIT, NamesByRole, check_roles
 from sampled_metrics.inputs.samples import Draw, with_equal_negatives
 from sampled_metrics.inputs.tables import Table, read_table
 from sampled_metrics.ranks import SampledRanks
 from sampled_metrics.ranks.warnings import signs_of_duplicates
 
 
+@public(columns=check_roles)
 def sampled_from_table(table: Any, draw: Draw, *, columns: NamesByRole = None) -> SampledRanks:
     """Return sampled ranks from a column `sampled_rank`; see `SampledRanks.from_table`."""
-    with naming(columns):
-        table = read_table(table, "sampled ranks")
+    table = read_table(table, "sampled ranks")
     names = table.columns.keys()
     m = _read_n_negatives(table, draw.n_negatives)
     sizes: Any = draw.n_items

@@ -13,8 +13,9 @@ from sampled_metrics._base.arguments import check_arguments, require_same
 from sampled_metrics._base.array_types import Bool, Floats, Int
 from sampled_metrics._base.arrays import count_by_score
 from sampled_metrics._base.arrow import arrow_to_numpy
+from sampled_metrics._base.calls import place_of, public, warn_input
 from sampled_metrics._base.columns import NO_ITEM_NAMES
-from sampled_metrics._base.errors import InputError, reading, warn_input
+from sampled_metrics._base.errors import InputError
 from sampled_metrics._base.random_streams import generator
 from sampled_metrics._base.units import Units
 from sampled_metrics.inputs.items import (
@@ -24,7 +25,7 @@ from sampled_metrics.inputs.items import (
     relevant_by_unit,
 )
 from sampled_metrics.inputs.list_order import warn_if_scores_are_ranks
-from sampled_metrics.inputs.roles import ITEM, USER, VISIT, NamesByRole, naming
+from sampled_metrics.inputs.roles import ITEM, USER, VISIT, NamesByRole, check_roles
 from sampled_metrics.inputs.row_counts import (
     RowCounts,
     count_in_rows,
@@ -67,6 +68,7 @@ class Draw(NamedTuple):
     seed: int = 0
 
 
+@public(columns=check_roles)
 def sampled_from_pairs(
     data: Any,
     relevant: Any,
@@ -82,11 +84,10 @@ def sampled_from_pairs(
     `SampledRanks.from_pairs`.
     """
     check_arguments(missing=missing, n_negatives=draw.n_negatives)
-    with naming(columns):
-        table = as_table(data, "sampled ranks")
-        if table is None:
-            raise InputError(f"found {type(data).__name__}; expected a table of candidates")
-        return _rank_in_table(table, relevant, draw, candidates=candidates, missing=missing)
+    table = as_table(data, "sampled ranks")
+    if table is None:
+        raise InputError(f"found {type(data).__name__}; expected a table of candidates")
+    return _rank_in_table(table, relevant, draw, candidates=candidates, missing=missing)
 
 
 def _rank_in_table(
@@ -316,7 +317,7 @@ def _require_columns(table: Table, relevant: Any) -> None:
 
 def _read_held_out(relevant: Any, table: Table, units: Units) -> tuple[Units, Items]:
     """Return users or visits, and their held-out items."""
-    with reading(relevant):
+    with place_of(relevant):
         units, items = relevant_by_unit(relevant, table.unit_columns(), units)
     if not items.item.size:
         raise InputError("relevant: no items; expected at least one")
@@ -327,7 +328,7 @@ def _read_held_out(relevant: Any, table: Table, units: Units) -> tuple[Units, It
 
 def _read_candidates(candidates: Any, columns: ColumnNames, units: Units) -> Items:
     """Return the items that were shown to users, or in visits."""
-    with reading(candidates):
+    with place_of(candidates):
         return items_by_unit(candidates, "candidates", columns, units)
 
 

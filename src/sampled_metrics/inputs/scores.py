@@ -17,6 +17,7 @@ from scipy import sparse
 from sampled_metrics._base.arguments import ALL_CORES, check_arguments, whole_number
 from sampled_metrics._base.array_types import Array, Ids
 from sampled_metrics._base.arrow import arrow_to_numpy
+from sampled_metrics._base.calls import place_of, public, warn_all
 from sampled_metrics._base.columns import (
     NO_ITEM_NAMES,
     column_ids,
@@ -32,7 +33,7 @@ from sampled_metrics._base.conversion import (
     to_numpy,
 )
 from sampled_metrics._base.defaults import BLOCK_SIZE, MAX_ITEMS
-from sampled_metrics._base.errors import InputError, NoRelevantItemsError, reading, warn_all
+from sampled_metrics._base.errors import InputError, NoRelevantItemsError
 from sampled_metrics._base.files import read_npy, read_npz, require_file
 from sampled_metrics._base.sparse import check_sparse, to_scipy_dtype
 from sampled_metrics._base.units import Units
@@ -50,7 +51,14 @@ from sampled_metrics.inputs.items import (
 from sampled_metrics.inputs.kinds import FILES, FRAMES, Kind, kind_of, recommenders_error
 from sampled_metrics.inputs.pair_scores import PairScores, takes_pairs
 from sampled_metrics.inputs.products import InnerProducts, ScoreFunction
-from sampled_metrics.inputs.roles import ITEM, USER, VISIT, NamesByRole, find_roles, naming
+from sampled_metrics.inputs.roles import (
+    ITEM,
+    USER,
+    VISIT,
+    NamesByRole,
+    check_roles,
+    find_roles,
+)
 from sampled_metrics.inputs.tables import ColumnNames
 from sampled_metrics.inputs.warnings import (
     signs_of_equal_columns,
@@ -266,6 +274,7 @@ def scores_from_function(
     return ScoreSource(score, (n_users, shape[1]))
 
 
+@public(columns=check_roles)
 def ranks_from_scores(
     scores: Any,
     relevant: Any = None,
@@ -292,21 +301,20 @@ def ranks_from_scores(
         missing=missing, min_relevance=min_relevance, up_to=up_to, block_size=block_size
     )
     scores = read_scores(scores)
-    with naming(columns):
-        ranks = _rank_by_scores(
-            scores,
-            relevant,
-            seen,
-            units=_units_of_rows(scores, users, visits),
-            items=items,
-            missing=missing,
-            min_relevance=min_relevance,
-            up_to=up_to,
-            early=early,
-            block_size=block_size,
-            n_jobs=n_jobs,
-            progress=progress,
-        )
+    ranks = _rank_by_scores(
+        scores,
+        relevant,
+        seen,
+        units=_units_of_rows(scores, users, visits),
+        items=items,
+        missing=missing,
+        min_relevance=min_relevance,
+        up_to=up_to,
+        early=early,
+        block_size=block_size,
+        n_jobs=n_jobs,
+        progress=progress,
+    )
     return ranks.at_least(min_relevance)
 
 
@@ -411,7 +419,7 @@ def _append_missing_ids(
     units, item_ids
         Ids of rows and columns, followed by the missing ones; None for axes without ids.
     """
-    with reading(relevant):
+    with place_of(relevant):
         table = read_item_table(relevant, RELEVANT)
         if table is None:
             return relevant, units, item_ids

@@ -35,18 +35,13 @@ from sampled_metrics._base.arrow import (
     positions,
     value_type,
 )
+from sampled_metrics._base.calls import warn_input, watch_columns
 from sampled_metrics._base.columns import NO_LABEL, index_ids, is_no_item
 from sampled_metrics._base.conversion import (
     refuse_unconverted,
     to_numpy,
 )
-from sampled_metrics._base.errors import (
-    InputError,
-    format_names,
-    format_value,
-    warn_input,
-    watch_columns,
-)
+from sampled_metrics._base.errors import InputError, format_names, format_value
 from sampled_metrics._base.files import (
     PARQUET_SUFFIXES,
     find_line_break,

@@ -16,7 +16,8 @@ import pyarrow.compute as pc
 from sampled_metrics._base.array_types import Array, Float, Floats, Int
 from sampled_metrics._base.arrays import count_copies
 from sampled_metrics._base.arrow import positions
-from sampled_metrics._base.errors import InputError, note_meaning, warn_input
+from sampled_metrics._base.calls import note_meaning, warn_input
+from sampled_metrics._base.errors import InputError
 from sampled_metrics.inputs.items import RELEVANT, SEEN, Items
 from sampled_metrics.inputs.roles import ITEM, USER
 

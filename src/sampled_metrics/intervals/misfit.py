@@ -27,7 +27,8 @@ from scipy.special import chdtrc, ndtr, xlogy
 
 from sampled_metrics._base.array_types import Float
 from sampled_metrics._base.caches import cache_with_owner
-from sampled_metrics._base.errors import InputError, warn_input
+from sampled_metrics._base.calls import warn_input
+from sampled_metrics._base.errors import InputError
 from sampled_metrics._base.random_streams import generator
 from sampled_metrics._base.solvers import nonnegative_least_squares
 from sampled_metrics.intervals.brackets import likely_mixture

@@ -10,6 +10,7 @@ from typing import Any, cast
 import numpy as np
 
 from sampled_metrics._base.arguments import check_arguments, to_path
+from sampled_metrics._base.calls import NoteKind, current_call, place_of, public, warnings_among
 from sampled_metrics._base.defaults import (
     DEFAULT_CONFIDENCE,
     DEFAULT_ESTIMATORS,
@@ -19,13 +20,7 @@ from sampled_metrics._base.defaults import (
     Names,
     RankShape,
 )
-from sampled_metrics._base.errors import (
-    InputError,
-    NoteKind,
-    collect_warnings,
-    reading,
-    warnings_among,
-)
+from sampled_metrics._base.errors import InputError
 from sampled_metrics._base.files import check_output_path, write_text
 from sampled_metrics._base.text import Explanation, TableRows, format_number, join_names
 from sampled_metrics.estimators import REGISTERED_ESTIMATORS, parse_estimators
@@ -36,7 +31,7 @@ from sampled_metrics.evaluation.evaluate import evaluate
 from sampled_metrics.evaluation.pairing import read_recommenders
 from sampled_metrics.evaluation.results import UNDECIDED, Results
 from sampled_metrics.inputs.options import ItemsByUser, Reading
-from sampled_metrics.inputs.roles import NamesByRole, naming
+from sampled_metrics.inputs.roles import NamesByRole, check_roles
 from sampled_metrics.metrics import Measure, parse_measures
 from sampled_metrics.pages import render
 from sampled_metrics.pages.bars import range_bars
@@ -49,6 +44,7 @@ _FIRST_SIZE = 100  # negatives with which the lens of full rankings starts, if t
 _MOST_IN_HEADLINE = 4  # recommenders in the headline
 
 
+@public(columns=check_roles, see="the page has them")
 def report(
     data: Mapping[str, Any],
     path: Path | str,
@@ -115,17 +111,16 @@ def report(
         sampling=sampling,
         positive=positive,
     )
-    with collect_warnings(see="the page has them") as notes:
-        with naming(columns):
-            samples, rankings = read_recommenders(data, options)
-        for name, ranks in rankings.items():
-            with reading(name):
-                ranks.single()
-        if rankings:
-            content = full_content(rankings, measures, ties=ties, confidence=confidence)
-        else:
-            names = [str(estimator) for estimator in parse_estimators(estimators)]
-            content = sampled_content(samples, measures, names, shape=shape, confidence=confidence)
+    samples, rankings = read_recommenders(data, options)
+    for name, ranks in rankings.items():
+        with place_of(name):
+            ranks.single()
+    if rankings:
+        content = full_content(rankings, measures, ties=ties, confidence=confidence)
+    else:
+        names = [str(estimator) for estimator in parse_estimators(estimators)]
+        content = sampled_content(samples, measures, names, shape=shape, confidence=confidence)
+    notes = current_call().all_notes()
     content["warnings"] = warnings_among(notes)
     content["notes"] = [str(note) for note in notes if note.kind is not NoteKind.WARNING]
     write_text(file, render(content))
@@ -151,7 +146,7 @@ def sampled_content(
     chosen = list(dict.fromkeys([QUOTED_ESTIMATOR, "sampled", *estimators]))
     corrected = {}
     for name, sample in samples.items():
-        with reading(name):
+        with place_of(name):
             corrected[name] = correct(sample, metrics, chosen, shape=shape, confidence=confidence)
     compared = []
     if len(names) > 1:
@@ -198,7 +193,7 @@ def full_content(
     """
     evaluated = {}
     for name, ranks in rankings.items():
-        with reading(name):
+        with place_of(name):
             evaluated[name] = evaluate(ranks, metrics, ties=ties, confidence=confidence)
     compared = []
     if len(rankings) > 1:

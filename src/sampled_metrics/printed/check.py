@@ -12,6 +12,7 @@ from itertools import combinations
 from typing import Any, NamedTuple
 
 from sampled_metrics._base.arguments import check_arguments
+from sampled_metrics._base.calls import public
 from sampled_metrics._base.defaults import (
     CHECKED_METRIC,
     DEFAULT_CONFIDENCE,
@@ -184,6 +185,7 @@ class _Options(NamedTuple):
         return state_means(row.printed, setting)
 
 
+@public()
 @one_thread()
 def check(
     table: Any,

@@ -9,8 +9,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from functools import partial
 
+from sampled_metrics._base.calls import public, warn_input
 from sampled_metrics._base.defaults import DEFAULT_CONFIDENCE, DEFAULT_SHAPE, MAX_UNSCORED, Names
-from sampled_metrics._base.errors import warn_input
 from sampled_metrics._base.records import Record
 from sampled_metrics._base.text import BoldNumber, Explanation, Parts, format_interval, format_range
 from sampled_metrics._base.threads import one_thread
@@ -72,6 +72,7 @@ class Reported(Record):
     printed: str
 
 
+@public()
 @one_thread()
 def reported(
     printed: Statement,

@@ -17,7 +17,8 @@ import pandas as pd
 import pyarrow as pa
 
 from sampled_metrics._base.arguments import whole_number
-from sampled_metrics._base.errors import InputError, cli_option, format_value, reading
+from sampled_metrics._base.calls import place_of
+from sampled_metrics._base.errors import InputError, cli_option, format_value
 from sampled_metrics._base.files import find_line_break, line_break_error, require_file
 from sampled_metrics._base.records import Record
 from sampled_metrics.metrics.measures import Measure, parse_measure
@@ -100,7 +101,7 @@ def read_printed(
         if number is not None:
             defaults[name] = str(whole_number(name, number, 1))
     rows = []
-    with reading(table):
+    with place_of(table):
         for number, (line, record) in enumerate(_records(table), start=1):
             try:
                 rows.append(_parse_row(number, record, defaults))

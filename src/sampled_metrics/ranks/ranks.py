@@ -29,6 +29,7 @@ from sampled_metrics._base.arrays import (
     select_rows,
     sorted_unique,
 )
+from sampled_metrics._base.calls import place_of, public
 from sampled_metrics._base.columns import (
     id_column,
     id_kind,
@@ -39,7 +40,7 @@ from sampled_metrics._base.conversion import (
     as_array,
 )
 from sampled_metrics._base.defaults import BLOCK_SIZE
-from sampled_metrics._base.errors import InputError, reading
+from sampled_metrics._base.errors import InputError
 from sampled_metrics._base.files import SEPARATORS, write_columns
 from sampled_metrics._base.records import set_fields, short_repr
 from sampled_metrics._base.units import Units, check_ids
@@ -276,6 +277,7 @@ class Ranks:
         )
 
     @classmethod
+    @public()
     def from_factors(
         cls, user_vectors: ArrayLike, item_vectors: ArrayLike, relevant: Any, **options: Any
     ) -> Ranks:
@@ -290,6 +292,7 @@ class Ranks:
         return cls.from_scores(vectors, relevant, **options)
 
     @classmethod
+    @public()
     def from_function(
         cls, score: Any, relevant: Any, *, n_items: int | None = None, **options: Any
     ) -> Ranks:
@@ -368,6 +371,7 @@ class Ranks:
         )
 
     @classmethod
+    @public()
     def from_top_k(
         cls,
         ids: ArrayLike,
@@ -446,7 +450,7 @@ class Ranks:
     def read(cls, path: Path | str, *, columns: Mapping[str, str] | None = None) -> Ranks:
         """Read a file written by `write`, or a table with the same columns."""
         file = to_path(path)
-        with reading(file):
+        with place_of(file):
             return cls.from_table(file, columns=columns)
 
     @classmethod

@@ -16,9 +16,10 @@ from sampled_metrics._base.arguments import check_arguments, to_path, whole_numb
 from sampled_metrics._base.array_types import Bool, Ids, Int, RowSelection
 from sampled_metrics._base.arrays import select_rows
 from sampled_metrics._base.arrow import arrow_to_numpy
+from sampled_metrics._base.calls import place_of, public
 from sampled_metrics._base.columns import integer_array, require_all
 from sampled_metrics._base.defaults import MAX_ITEMS
-from sampled_metrics._base.errors import InputError, reading
+from sampled_metrics._base.errors import InputError
 from sampled_metrics._base.files import write_columns
 from sampled_metrics._base.records import set_fields, short_repr
 from sampled_metrics._base.units import Units, check_ids
@@ -132,6 +133,7 @@ class SampledRanks:
         )
 
     @classmethod
+    @public()
     def from_scores(
         cls,
         scores: Any,
@@ -249,7 +251,7 @@ class SampledRanks:
     def read(cls, path: Path | str, *, columns: Mapping[str, str] | None = None) -> SampledRanks:
         """Read a file written by `write`, or a table with the same columns."""
         file = to_path(path)
-        with reading(file):
+        with place_of(file):
             return cls.from_table(file, columns=columns)
 
     @classmethod

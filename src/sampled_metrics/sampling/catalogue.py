@@ -9,10 +9,11 @@ import pyarrow as pa
 from sampled_metrics._base.arguments import whole_number
 from sampled_metrics._base.array_types import Ids
 from sampled_metrics._base.arrow import arrow_to_numpy, positions, to_arrow
+from sampled_metrics._base.calls import place_of
 from sampled_metrics._base.columns import id_column, is_no_item
 from sampled_metrics._base.conversion import as_array
 from sampled_metrics._base.defaults import MAX_ITEMS
-from sampled_metrics._base.errors import InputError, reading
+from sampled_metrics._base.errors import InputError
 from sampled_metrics._base.units import Units
 from sampled_metrics.inputs.items import (
     RELEVANT,
@@ -66,7 +67,7 @@ def read_catalogue(
     seen_items = _no_items_like(held_out_items)
     if has_seen_items(seen):
         seen_items = items_by_id(seen, SEEN)
-        with reading(seen):
+        with place_of(seen):
             for role, seen_ids, held_out_ids in (
                 (USER, seen_items.user_ids, held_out_items.user_ids),
                 (ITEM, seen_items.item_ids, held_out_items.item_ids),
@@ -88,7 +89,7 @@ def read_catalogue(
     is_both = held_out_items.has(seen_by_users.user, seen_by_users.item)
     if is_both.any():
         user, item = seen_by_users.pair(int(np.argmax(is_both)))
-        with reading(seen):
+        with place_of(seen):
             raise InputError(
                 f"user {user}, item {item} is both seen and held out"
                 f"{describe_seen_relevant(seen_by_users.user[is_both])}"

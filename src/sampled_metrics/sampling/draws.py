@@ -13,6 +13,7 @@ import numpy as np
 from sampled_metrics._base.arguments import check_arguments, require_known, whole_number, wrong_type
 from sampled_metrics._base.array_types import Float, Int
 from sampled_metrics._base.arrays import blocks
+from sampled_metrics._base.calls import public
 from sampled_metrics._base.defaults import MAX_NEGATIVES
 from sampled_metrics._base.errors import InputError
 from sampled_metrics._base.random_streams import generator
@@ -20,6 +21,7 @@ from sampled_metrics.ranks import Ranks, Sampling
 from sampled_metrics.sampling.probability import SAMPLED_TIE_POLICIES, likely_blocks, require_ranks
 
 
+@public()
 def draw_sampled_ranks(
     ranks: Ranks,
     m: int,

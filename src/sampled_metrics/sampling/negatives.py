@@ -9,7 +9,8 @@ from scipy.special import bdtrc, chdtrc
 from sampled_metrics._base.arguments import whole_number
 from sampled_metrics._base.array_types import Bool, Float, Ids, Int
 from sampled_metrics._base.arrays import sorted_unique
-from sampled_metrics._base.errors import InputError, adapt_to_caller
+from sampled_metrics._base.calls import adapt_to_caller
+from sampled_metrics._base.errors import InputError
 from sampled_metrics._base.random_streams import generator
 from sampled_metrics._base.records import Record
 from sampled_metrics._base.sparse import canonical_csr, indicator_matrix

@@ -16,9 +16,10 @@ from sampled_metrics import InputError, rank
 from sampled_metrics._base.array_types import Float, Ids, Int
 from sampled_metrics._base.arrays import first_duplicate
 from sampled_metrics._base.arrow import positions
+from sampled_metrics._base.calls import place_of
 from sampled_metrics._base.columns import id_column, require_unique
 from sampled_metrics._base.defaults import BLOCK_SIZE
-from sampled_metrics._base.errors import format_names, reading
+from sampled_metrics._base.errors import format_names
 from sampled_metrics._base.files import read_npz
 from sampled_metrics._base.text import join_names
 from sampled_metrics.inputs.options import as_ranks
@@ -134,7 +135,7 @@ def gather_ranks(paths: Sequence[Path], split: Split) -> Ranks:
         if users_of_piece(
             f"{number}-of-{len(paths)}", n_users
         ).size:  # a piece without users has no rows
-            with reading(path):
+            with place_of(path):
                 pieces.append(as_ranks(path).single())
     ranks = Ranks.concatenate(pieces)
     users: Any = ranks.users
@@ -236,7 +237,7 @@ def _read_score_matrix(path: Path, split: Split) -> ScoreFunction:
     names = ("scores", "user_ids", "item_ids")
     arrays = read_npz(path, SCORES_DESCRIBED, names)
     scores, user_ids, item_ids = (arrays[name] for name in names)
-    with reading(path):
+    with place_of(path):
         for name, ids in (("user_ids", user_ids), ("item_ids", item_ids)):
             require_unique(name, id_column(ids, name, ids.size))
     kind = scores.dtype
