@@ -5,13 +5,11 @@ import pandas as pd
 import pytest
 
 import sampled_metrics as sm
+from sampled_metrics.checks.ranks import signs_in_ranks
+from sampled_metrics.checks.samples import signs_in_sampled_ranks
 from sampled_metrics.inputs.options import as_sampled_ranks
 from sampled_metrics.inputs.warnings import warn_about_unused_grades
 from sampled_metrics.ranks import Ranks, SampledRanks
-from sampled_metrics.ranks.warnings import (
-    signs_in_ranks,
-    signs_in_sampled_ranks,
-)
 from tests.helpers.caught_warnings import (
     warnings_of,
     warns_about,

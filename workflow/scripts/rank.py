@@ -3,7 +3,7 @@
 from pathlib import Path
 
 from sampled_metrics._base.calls import open_call, place_of, warn_all, warnings_among
-from sampled_metrics.ranks.warnings import signs_in_ranks
+from sampled_metrics.checks.ranks import signs_in_ranks
 from sampled_metrics_study.data.split import load_split
 from sampled_metrics_study.recommenders import create, load_recommender
 from sampled_metrics_study.recommenders.ranking import (

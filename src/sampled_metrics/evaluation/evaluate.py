@@ -29,6 +29,7 @@ from sampled_metrics._base.random_streams import generator
 from sampled_metrics._base.records import OMIT_IF_NONE, Record
 from sampled_metrics._base.text import Parts, format_range
 from sampled_metrics._base.threads import one_thread
+from sampled_metrics.checks.ranks import signs_in_ranks, signs_of_sampled_candidates
 from sampled_metrics.evaluation.acts_like import FLAT
 from sampled_metrics.evaluation.results import (
     Results,
@@ -45,7 +46,6 @@ from sampled_metrics.metrics import Measure, parse_measure, parse_measures
 from sampled_metrics.metrics import values as exact_values
 from sampled_metrics.metrics.measures import DepthError
 from sampled_metrics.ranks import Ranks
-from sampled_metrics.ranks.warnings import signs_in_ranks, signs_of_sampled_candidates
 
 _SAMPLE_ROWS = 131_072  # rows of a large file that are checked for warnings
 _EXAMPLE_SIZE = 10  # users; data with fewer is an example, which gets fewer warnings

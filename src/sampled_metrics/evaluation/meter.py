@@ -34,6 +34,9 @@ from sampled_metrics._base.conversion import (
 from sampled_metrics._base.defaults import DEFAULT_CONFIDENCE, DEFAULT_METRICS, Names
 from sampled_metrics._base.errors import InputError
 from sampled_metrics._base.units import Units
+from sampled_metrics.checks.ranks import signs_in_ranks
+from sampled_metrics.checks.samples import signs_in_sampled_ranks
+from sampled_metrics.checks.scores import signs_of_sample_columns
 from sampled_metrics.evaluation.correct import Corrected, correct
 from sampled_metrics.evaluation.evaluate import Evaluated, evaluate
 from sampled_metrics.evaluation.results import Results
@@ -47,10 +50,9 @@ from sampled_metrics.inputs.row_counts import (
 )
 from sampled_metrics.inputs.samples import Draw, sampled_from_rows
 from sampled_metrics.inputs.scores import refuse_id_column
-from sampled_metrics.inputs.warnings import describe_batches, signs_of_sample_columns
+from sampled_metrics.inputs.warnings import describe_batches
 from sampled_metrics.metrics import parse_measures
 from sampled_metrics.ranks import Ranks, SampledRanks
-from sampled_metrics.ranks.warnings import signs_in_ranks, signs_in_sampled_ranks
 
 _METER_OPTIONS = ("n_items", "n_negatives", "sampling", "missing", "ties", "seed", "confidence")
 

@@ -21,6 +21,14 @@ from sampled_metrics._base.columns import is_no_item
 from sampled_metrics._base.conversion import numeric_array, to_numpy
 from sampled_metrics._base.defaults import BLOCK_SIZE
 from sampled_metrics._base.errors import InputError, NoRelevantItemsError, cli_option
+from sampled_metrics.checks.ranks import (
+    LEAST_SHARE_BELOW,
+    irrelevant_counts,
+    share_below,
+    signs_in_ranks,
+    signs_of_equal_scores,
+)
+from sampled_metrics.checks.samples import signs_in_sampled_ranks
 from sampled_metrics.inputs.counting import EarlyStop
 from sampled_metrics.inputs.items import RELEVANT, items_for_scores
 from sampled_metrics.inputs.kinds import Kind, kind_of, recommenders_error
@@ -41,14 +49,6 @@ from sampled_metrics.inputs.warnings import note_missing_seen
 from sampled_metrics.ranks.checks import COUNT_COLUMNS
 from sampled_metrics.ranks.ranks import Ranks
 from sampled_metrics.ranks.sampled import SampledRanks
-from sampled_metrics.ranks.warnings import (
-    LEAST_SHARE_BELOW,
-    irrelevant_counts,
-    share_below,
-    signs_in_ranks,
-    signs_in_sampled_ranks,
-    signs_of_equal_scores,
-)
 
 # Items by user: a table, a file, a dictionary, an array or a sparse matrix.
 ItemsByUser: TypeAlias = Any

@@ -37,6 +37,7 @@ from sampled_metrics._base.errors import InputError, NoRelevantItemsError
 from sampled_metrics._base.files import read_npy, read_npz, require_file
 from sampled_metrics._base.sparse import check_sparse, to_scipy_dtype
 from sampled_metrics._base.units import Units
+from sampled_metrics.checks.scores import signs_of_sample_columns
 from sampled_metrics.inputs.comparisons import take_rows
 from sampled_metrics.inputs.counting import EarlyStop, rank_items
 from sampled_metrics.inputs.items import (
@@ -63,7 +64,6 @@ from sampled_metrics.inputs.tables import ColumnNames
 from sampled_metrics.inputs.warnings import (
     signs_of_equal_columns,
     signs_of_equal_vectors,
-    signs_of_sample_columns,
     warn_about_common_item,
     warn_about_different_ids,
     warn_about_first_column,

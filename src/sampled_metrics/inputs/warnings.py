@@ -1,6 +1,6 @@
 """Warnings about scores, ids and items that look like a mistake while they are read.
 
-Warnings about rankings, whatever they were read from, are in `ranks.warnings`.
+Warnings about rankings, whatever they were read from, are in `checks.ranks`.
 """
 
 from __future__ import annotations
@@ -25,13 +25,6 @@ from sampled_metrics.inputs.roles import ITEM, USER
 _MIN_IDS = {USER: 1, ITEM: 10}  # fewer ids may be disjoint
 _MIN_SIZE = 10  # fewer users, items or rows may be alike, or complete
 _MIN_ROWS_OF_COLUMN = 50  # fewer rows may share a score
-# Usual numbers of negatives, and the held-out item.
-SAMPLE_SIZES = frozenset(m + 1 for m in (20, 50, 99, 100, 200, 500, 999, 1000))
-_ROUND_SIZES = {100, 1000}  # catalogues have these numbers of items too
-SAMPLE_REMEDY = (
-    "and metrics among them are not exact; `correct` takes the scores of a held-out item and its "
-    "negatives (--positive), or sampled ranks"
-)
 _NEARLY_ALL = 0.9  # share of users
 _CHECKED_IDS = 1000
 # Share of the items. In an ALS of MovieLens 1M, up to 1 % of the vectors are nearly equal: those of
@@ -122,34 +115,6 @@ def note_missing_seen(n_users: int, n_items: int) -> None:
             f"none, so items seen in training are among the {n_items:,} candidates of each user; "
             "pass them as seen (--seen), or seen='none' (--seen none) if there are none",
         )
-
-
-def signs_of_sample_columns(
-    column: Int, n_columns: int, is_catalogue: bool
-) -> Iterator[tuple[str, str]]:
-    """Look for columns of scores that are a held-out item and its negatives, not all items.
-
-    Parameters
-    ----------
-    column
-        Column of each user's held-out item. That of all users is a sign.
-    n_columns
-        Number of columns, all of which are candidates. One that is usual for samples is a sign.
-    is_catalogue
-        Whether columns are said to be all items, by ids or their number. Then one sign is not
-        enough.
-    """
-    if column.size < _MIN_SIZE or n_columns < min(SAMPLE_SIZES):
-        return
-    is_one_column = (column == column[0]).all()
-    is_usual = n_columns in SAMPLE_SIZES
-    sign = None
-    if is_one_column and (is_usual or not is_catalogue):
-        sign = f"column {column[0]} is the held-out item of all {column.size:,} users"
-    elif is_usual and not is_catalogue and n_columns not in _ROUND_SIZES:
-        sign = f"scores have {n_columns:,} columns without ids"
-    if sign is not None:
-        yield "data", f"{sign}: these look like sampled candidates, {SAMPLE_REMEDY}"
 
 
 def warn_about_first_column(

@@ -1,34 +1,23 @@
-"""Signs of a mistake in ranks, whatever they were read from: pure functions of ranks and counts.
-
-Each yields an argument and what is suspicious about it; `warn_all` warns of them.
-
-Thresholds balance warnings about sound data, which tests/refusals/test_warning_thresholds.py
-bounds, against mistakes that raise no warning.
-"""
+"""Signs of a mistake in full rankings, whatever they were read from."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from typing import TYPE_CHECKING, TypeAlias
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from sampled_metrics._base.array_types import Float, Int
 from sampled_metrics._base.arrays import run_starts
-from sampled_metrics.inputs.roles import USER
-from sampled_metrics.inputs.warnings import SAMPLE_REMEDY, SAMPLE_SIZES
-from sampled_metrics.ranks.sampling import Sampling
+from sampled_metrics.checks import Signs
+from sampled_metrics.checks.scores import SAMPLE_REMEDY, SAMPLE_SIZES
 
 if TYPE_CHECKING:
     from sampled_metrics.ranks.ranks import Ranks
-    from sampled_metrics.ranks.sampled import SampledRanks
-
-Signs: TypeAlias = Iterator[tuple[str, str]]
 
 # Share of the other candidates below the held-out item, on average. A lower one may be a random
 # order, which has 0.5.
 LEAST_SHARE_BELOW = 0.55
-_ROWS_OF_MEAN = 50  # fewer rows do not distinguish a random order from a poor one
+ROWS_OF_MEAN = 50  # fewer rows do not distinguish a random order from a poor one
 _ROWS_OF_PATTERN = 10  # fewer rows may agree by chance
 _LEAST_LAST_RANK = 8  # a smaller largest rank shows no cut-off: ranks near 1 are frequent anyway
 _LEAST_CANDIDATES = 8  # scores of fewer candidates may all be equal by chance
@@ -42,8 +31,6 @@ _SOME_BEYOND_LAST = 5
 _SHORT_TAIL = 0.01
 _TAIL_START = 5  # ranks up to it are too coarse
 _EQUAL_SCORES = 0.01  # share of rows with equal scores that changes a metric noticeably
-_LARGE_TIE = 0.1  # share of the negatives that have the score of the held-out item
-_EXPECTED_TIES = 5.0  # fewer expected rows with several ties may be missing by chance
 
 
 def signs_in_ranks(ranks: Ranks) -> Signs:
@@ -61,11 +48,11 @@ def signs_in_ranks(ranks: Ranks) -> Signs:
         yield from _signs_of_relevant_pool(len(ranks))
         return
     share = share_below(above, tied, n_irrelevant)
-    yield from _signs_in_order(share, n_irrelevant, "relevant", "other candidates")
+    yield from signs_in_order(share, n_irrelevant, "relevant", "other candidates")
     not_below = above + tied
-    yield from _signs_of_perfection(not_below, "other candidates")
+    yield from signs_of_perfection(not_below, "other candidates")
     yield from _signs_of_scored_items(above, tied, n_irrelevant)
-    yield from _signs_in_last_rank(not_below + 1, int(n_irrelevant.min()) + 1, "data")
+    yield from signs_in_last_rank(not_below + 1, int(n_irrelevant.min()) + 1, "data")
 
 
 def irrelevant_counts(ranks: Ranks) -> tuple[Int, Int, Int]:
@@ -112,37 +99,6 @@ def signs_of_sampled_candidates(ranks: Ranks) -> Signs:
         )
 
 
-def signs_of_duplicates(users: Int) -> Signs:
-    """Look for users with several rows, if no column says why they have several."""
-    _, n_rows = np.unique(users, return_counts=True)
-    if n_rows.max() > 1:
-        yield (
-            USER,
-            f"{(n_rows > 1).sum():,} of {n_rows.size:,} users have several rows, which are "
-            "averaged: are they duplicates? If not, add a column repetition, or item_id",
-        )
-
-
-def signs_in_sampled_ranks(sampled: SampledRanks) -> Signs:
-    """Look for sampled ranks in random or perfect order, of all items, or decided by ties."""
-    ranks = sampled.sampled_ranks
-    m = sampled.n_negatives
-    n_others = np.full(ranks.size, m)
-    yield from _signs_in_order(1.0 - (ranks - 1) / m, n_others, "positive", "negatives")
-    yield from _signs_of_perfection(ranks - 1, "negatives")
-    if (sampled.n_items == m + 1).all():
-        yield (
-            "n_items",
-            f"n_items (--n-items) is {m + 1}, the held-out item and its {m} negatives: is it the "
-            "number of candidates of a full ranking?",
-        )
-    if sampled.sampling is not Sampling.DISTINCT:
-        yield from _signs_in_last_rank(ranks, m + 1, "n_negatives")
-    if sampled.tied is not None:
-        yield from signs_of_equal_scores(sampled.tied, n_others, n_others.size)
-        yield from _signs_in_ties(sampled.tied, m)
-
-
 def signs_of_equal_scores(tied: Int, n_others: Int, n_rows: int) -> Signs:
     """Look for rows in which all scores are equal, such as those that fill up a batch.
 
@@ -158,7 +114,7 @@ def signs_of_equal_scores(tied: Int, n_others: Int, n_rows: int) -> Signs:
         Number of all rows, also of those whose relevant item was not found.
     """
     n_equal = np.count_nonzero((tied == n_others) & (n_others >= _LEAST_CANDIDATES))
-    if n_rows >= _ROWS_OF_MEAN and n_equal >= _EQUAL_SCORES * n_rows:
+    if n_rows >= ROWS_OF_MEAN and n_equal >= _EQUAL_SCORES * n_rows:
         yield (
             "data",
             f"all scores of {n_equal:,} of {n_rows:,} rows are equal: are these scores, or rows "
@@ -166,30 +122,7 @@ def signs_of_equal_scores(tied: Int, n_others: Int, n_rows: int) -> Signs:
         )
 
 
-def _signs_in_ties(tied: Int, m: int) -> Signs:
-    """Look for ties that decide ranks, and for held-out items among their own negatives."""
-    n_rows = tied.size
-    n_large = np.count_nonzero(tied >= max(_LARGE_TIE * m, 1.0))
-    if n_rows >= _ROWS_OF_MEAN and 2 * n_large > n_rows:
-        yield (
-            "ties",
-            f"{n_large:,} of {n_rows:,} held-out items have the score of a tenth of their "
-            "negatives or more, so ties (--ties) decide: were scores rounded, or have they too few "
-            "bits?",
-        )
-    n_one = np.count_nonzero(tied == 1)
-    n_more = np.count_nonzero(tied > 1)
-    expected_more = n_one**2 / (2.0 * n_rows)  # rows with several ties if ties are independent
-    is_frequent = m >= 5 and 10 * n_one >= n_rows and expected_more >= _EXPECTED_TIES
-    if is_frequent and 2.0 * n_more < expected_more:
-        yield (
-            "data",
-            f"{n_one:,} of {n_rows:,} held-out items have the score of one of their negatives: is "
-            "it the held-out item itself? Leave it out of them (`check-negatives`)",
-        )
-
-
-def _signs_in_order(share_below: Float, n_others: Int, argument: str, noun: str) -> Signs:
+def signs_in_order(share_below: Float, n_others: Int, argument: str, noun: str) -> Signs:
     """Look for items that are as far down as in random order, and as rarely near the top.
 
     Parameters
@@ -201,7 +134,7 @@ def _signs_in_order(share_below: Float, n_others: Int, argument: str, noun: str)
     argument
         Argument that the warning names.
     """
-    if share_below.size < _ROWS_OF_MEAN or share_below.mean() >= LEAST_SHARE_BELOW:
+    if share_below.size < ROWS_OF_MEAN or share_below.mean() >= LEAST_SHARE_BELOW:
         return
     random_top_share = ((n_others // 10 + 1) / (n_others + 1)).mean()
     if (share_below >= 0.9).mean() <= 2.0 * random_top_share:
@@ -224,9 +157,9 @@ def _signs_of_relevant_pool(n_users: int) -> Signs:
         )
 
 
-def _signs_of_perfection(better: Int, noun: str) -> Signs:
+def signs_of_perfection(better: Int, noun: str) -> Signs:
     """Look whether each held-out item is above all of its negatives."""
-    if better.size >= _ROWS_OF_MEAN and not better.any():
+    if better.size >= ROWS_OF_MEAN and not better.any():
         yield (
             "data",
             f"all {better.size:,} held-out items are above all of their {noun}: were rows sorted "
@@ -239,7 +172,7 @@ def _signs_of_scored_items(above: Int, tied: Int, n_irrelevant: Int) -> Signs:
     ties_all = (tied == n_irrelevant) & (n_irrelevant >= _LEAST_CANDIDATES)
     is_extreme = (above == 0) & (ties_all | (tied == 0))
     has_both = 0 < 2 * np.count_nonzero(ties_all) < above.size
-    if above.size >= _ROWS_OF_MEAN and is_extreme.all() and has_both:
+    if above.size >= ROWS_OF_MEAN and is_extreme.all() and has_both:
         yield (
             "data",
             f"all {above.size:,} relevant items are above all of their other candidates, or tied "
@@ -247,7 +180,7 @@ def _signs_of_scored_items(above: Int, tied: Int, n_irrelevant: Int) -> Signs:
         )
 
 
-def _signs_in_last_rank(ranks: Int, n: int, argument: str) -> Signs:
+def signs_in_last_rank(ranks: Int, n: int, argument: str) -> Signs:
     """Look for ranks, of 1 to n, that end where more would be expected.
 
     The ranks in the last tenth up to the largest, and in the tenth before, are counted. Beyond the
@@ -262,7 +195,7 @@ def _signs_in_last_rank(ranks: Int, n: int, argument: str) -> Signs:
     n_before = int(np.count_nonzero(ranks > largest - 2 * width)) - n_near
     n_expected = n_near * min(1.0, n_near / max(n_before, 1))
     is_full = argument == "data"
-    is_far = is_full and ranks.size >= _ROWS_OF_MEAN and _FAR_FROM_END * largest <= n
+    is_far = is_full and ranks.size >= ROWS_OF_MEAN and _FAR_FROM_END * largest <= n
     ends_early = is_far and (n_expected >= _SOME_BEYOND_LAST or _has_short_tail(ranks))
     if n_expected >= _MANY_BEYOND_LAST or ends_early:
         yield (

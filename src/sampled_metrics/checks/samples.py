@@ -1,0 +1,77 @@
+"""Signs of a mistake in sampled ranks, and in the rows that they were read from."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from sampled_metrics._base.array_types import Int
+from sampled_metrics.checks import Signs
+from sampled_metrics.checks.ranks import (
+    ROWS_OF_MEAN,
+    signs_in_last_rank,
+    signs_in_order,
+    signs_of_equal_scores,
+    signs_of_perfection,
+)
+
+if TYPE_CHECKING:
+    from sampled_metrics.ranks.sampled import SampledRanks
+
+_LARGE_TIE = 0.1  # share of the negatives that have the score of the held-out item
+_EXPECTED_TIES = 5.0  # fewer expected rows with several ties may be missing by chance
+
+
+def signs_in_sampled_ranks(sampled: SampledRanks) -> Signs:
+    """Look for sampled ranks in random or perfect order, of all items, or decided by ties."""
+    ranks = sampled.sampled_ranks
+    m = sampled.n_negatives
+    n_others = np.full(ranks.size, m)
+    yield from signs_in_order(1.0 - (ranks - 1) / m, n_others, "positive", "negatives")
+    yield from signs_of_perfection(ranks - 1, "negatives")
+    if (sampled.n_items == m + 1).all():
+        yield (
+            "n_items",
+            f"n_items (--n-items) is {m + 1}, the held-out item and its {m} negatives: is it the "
+            "number of candidates of a full ranking?",
+        )
+    if sampled.sampling != "distinct":
+        yield from signs_in_last_rank(ranks, m + 1, "n_negatives")
+    if sampled.tied is not None:
+        yield from signs_of_equal_scores(sampled.tied, n_others, n_others.size)
+        yield from _signs_in_ties(sampled.tied, m)
+
+
+def _signs_in_ties(tied: Int, m: int) -> Signs:
+    """Look for ties that decide ranks, and for held-out items among their own negatives."""
+    n_rows = tied.size
+    n_large = np.count_nonzero(tied >= max(_LARGE_TIE * m, 1.0))
+    if n_rows >= ROWS_OF_MEAN and 2 * n_large > n_rows:
+        yield (
+            "ties",
+            f"{n_large:,} of {n_rows:,} held-out items have the score of a tenth of their "
+            "negatives or more, so ties (--ties) decide: were scores rounded, or have they too few "
+            "bits?",
+        )
+    n_one = np.count_nonzero(tied == 1)
+    n_more = np.count_nonzero(tied > 1)
+    expected_more = n_one**2 / (2.0 * n_rows)  # rows with several ties if ties are independent
+    is_frequent = m >= 5 and 10 * n_one >= n_rows and expected_more >= _EXPECTED_TIES
+    if is_frequent and 2.0 * n_more < expected_more:
+        yield (
+            "data",
+            f"{n_one:,} of {n_rows:,} held-out items have the score of one of their negatives: is "
+            "it the held-out item itself? Leave it out of them (`check-negatives`)",
+        )
+
+
+def signs_of_duplicates(users: Int) -> Signs:
+    """Look for users with several rows, if no column says why they have several."""
+    _, n_rows = np.unique(users, return_counts=True)
+    if n_rows.max() > 1:
+        yield (
+            "user_id",
+            f"{(n_rows > 1).sum():,} of {n_rows.size:,} users have several rows, which are "
+            "averaged: are they duplicates? If not, add a column repetition, or item_id",
+        )
