@@ -5,10 +5,10 @@ import pandas as pd
 import pytest
 
 import sampled_metrics as sm
+from sampled_metrics.checks.items import signs_of_unused_grades
 from sampled_metrics.checks.ranks import signs_in_ranks
 from sampled_metrics.checks.samples import signs_in_sampled_ranks
 from sampled_metrics.inputs.options import as_sampled_ranks
-from sampled_metrics.inputs.warnings import warn_about_unused_grades
 from sampled_metrics.ranks import Ranks, SampledRanks
 from tests.helpers.caught_warnings import (
     warnings_of,
@@ -162,7 +162,7 @@ def test_ties_by_chance_do_not_warn(share, m):
 
 @pytest.mark.parametrize(("grades", "warns"), [(np.ones(1), True), (None, False)])
 def test_unused_grades_warn(grades, warns):
-    assert len(warnings_of(warn_about_unused_grades, grades)) == warns
+    assert len(warnings_of(signs_of_unused_grades, grades)) == warns
 
 
 @pytest.mark.parametrize(("users", "items", "noted"), [(10, 10, 1), (9, 10, 0), (10, 9, 0)])

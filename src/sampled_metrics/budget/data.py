@@ -17,11 +17,12 @@ from scipy.sparse import csr_array
 from sampled_metrics._base.arguments import whole_number
 from sampled_metrics._base.array_types import Bool, Float, Ids, Int
 from sampled_metrics._base.arrays import MAX_EXACT_INTEGER, blocks
-from sampled_metrics._base.calls import place_of
+from sampled_metrics._base.calls import place_of, warn_all
 from sampled_metrics._base.conversion import numeric_array
 from sampled_metrics._base.errors import InputError
 from sampled_metrics._base.sparse import canonical_csr, indicator_matrix
 from sampled_metrics._base.units import Units
+from sampled_metrics.checks.items import signs_of_unused_grades
 from sampled_metrics.inputs.items import (
     BY_USER_REMEDY,
     RELEVANT,
@@ -38,7 +39,6 @@ from sampled_metrics.inputs.kinds import Kind, kind_of
 from sampled_metrics.inputs.options import ItemsByUser
 from sampled_metrics.inputs.roles import ITEM
 from sampled_metrics.inputs.scores import ScoreSource, read_scores, scores_from_vectors
-from sampled_metrics.inputs.warnings import warn_about_unused_grades
 from sampled_metrics.sampling.catalogue import read_catalogue
 
 CANDIDATES = "candidates"
@@ -199,7 +199,7 @@ def _data_from_positions(
     """
     size = _infer_size(arguments, items, scores)
     by_name = {name: items_by_position(value, name, size) for name, value in arguments.items()}
-    warn_about_unused_grades(by_name[RELEVANT].relevance)
+    warn_all(signs_of_unused_grades(by_name[RELEVANT].relevance))
     users = np.flatnonzero(by_name[RELEVANT].sizes)
     if not users.size:
         raise InputError("relevant has no items; expected at least one")

@@ -36,7 +36,7 @@ from sampled_metrics._base.errors import InputError
 from sampled_metrics._base.units import Units
 from sampled_metrics.checks.ranks import signs_in_ranks
 from sampled_metrics.checks.samples import signs_in_sampled_ranks
-from sampled_metrics.checks.scores import signs_of_sample_columns
+from sampled_metrics.checks.scores import signs_of_batches, signs_of_sample_columns
 from sampled_metrics.evaluation.correct import Corrected, correct
 from sampled_metrics.evaluation.evaluate import Evaluated, evaluate
 from sampled_metrics.evaluation.results import Results
@@ -50,7 +50,6 @@ from sampled_metrics.inputs.row_counts import (
 )
 from sampled_metrics.inputs.samples import Draw, sampled_from_rows
 from sampled_metrics.inputs.scores import refuse_id_column
-from sampled_metrics.inputs.warnings import describe_batches
 from sampled_metrics.metrics import parse_measures
 from sampled_metrics.ranks import Ranks, SampledRanks
 
@@ -376,9 +375,7 @@ class RankMeter:
             return _Batch(counts, None, m)
         row, column = held_out_positions(positive, matrix.shape)
         if self._batches:
-            in_batch = describe_batches(row, column, width)
-            if in_batch:
-                warn_input("positive", in_batch)
+            warn_all(signs_of_batches(row, column, width))
         return _Batch(counts, None, None, column, width)
 
     def _count_ranks(self, ranks: Any) -> _Batch:

@@ -6,5 +6,5 @@
   `products` of vectors, with `comparisons` on any device
 - `lists` of the best items, and their `list_order`
 - `row_counts` of held-out items in rows of scores, and `samples`: held-out items among negatives
-- `warnings` that these share
+- `common_ids` of users and items in two of these
 """

@@ -20,7 +20,7 @@ from sampled_metrics._base.arrays import (
     sorted_unique,
 )
 from sampled_metrics._base.arrow import arrow_to_numpy, encode, positions
-from sampled_metrics._base.calls import place_of, public, warn_input
+from sampled_metrics._base.calls import place_of, public, warn_all, warn_input
 from sampled_metrics._base.columns import (
     NO_ITEM,
     NO_ITEM_NAMES,
@@ -32,6 +32,8 @@ from sampled_metrics._base.conversion import as_array, numeric_array
 from sampled_metrics._base.defaults import MAX_ITEMS
 from sampled_metrics._base.errors import InputError, NoRelevantItemsError
 from sampled_metrics._base.units import Units
+from sampled_metrics.checks.items import signs_of_common_item
+from sampled_metrics.inputs.common_ids import compare_ids
 from sampled_metrics.inputs.items import (
     INTEGER_REMEDY,
     RELEVANT,
@@ -54,12 +56,8 @@ from sampled_metrics.inputs.list_order import (
     warn_if_scores_contradict_order,
 )
 from sampled_metrics.inputs.roles import ITEM, USER, VISIT, NamesByRole, check_roles
+from sampled_metrics.inputs.scores import note_missing_seen
 from sampled_metrics.inputs.tables import ColumnNames, Table, as_table, read_table
-from sampled_metrics.inputs.warnings import (
-    note_missing_seen,
-    warn_about_common_item,
-    warn_about_different_ids,
-)
 from sampled_metrics.ranks import Ranks
 
 _PADDING_PROBLEM = "-1, -100 or None, which end a list; give unknown items ids of their own"
@@ -398,7 +396,7 @@ def _rank_in_lists(
             relevant, lists.columns, lists.units, lists.by_row, min_relevance
         )
         lists = lists._replace(units=units)
-    warn_about_common_item(relevant_items)
+    warn_all(signs_of_common_item(relevant_items))
     n_listed = len(lists.item_ids)
     if has_seen_items(seen):
         with place_of(seen):
@@ -413,7 +411,7 @@ def _rank_in_lists(
             lists = _remove_seen(lists, relevant_items, seen_items)
     elif seen is None and lists.has_scores and (lists.lengths() == n_listed).all():
         note_missing_seen(len(lists.units), n_listed)
-    warn_about_different_ids(ITEM, RELEVANT, relevant_items.item_ids, "the lists", lists.item_ids)
+    compare_ids(ITEM, RELEVANT, relevant_items.item_ids, "the lists", lists.item_ids)
     return _count_relevant(
         relevant_items,
         lists,
@@ -427,8 +425,8 @@ def _rank_in_lists(
 def _remove_seen(lists: Lists, relevant: Items, seen: Items) -> Lists:
     """Return the lists without seen items, none of which may be relevant."""
     seen_names, names = seen.units.names(), lists.units.names()
-    warn_about_different_ids(USER, SEEN, seen_names, "the lists", names)
-    warn_about_different_ids(ITEM, SEEN, seen.item_ids, "the lists", lists.item_ids)
+    compare_ids(USER, SEEN, seen_names, "the lists", names)
+    compare_ids(ITEM, SEEN, seen.item_ids, "the lists", lists.item_ids)
     seen_among_relevant = seen.restrict_to(relevant.units, relevant.item_ids)
     is_seen = seen_among_relevant.has(relevant.user, relevant.item)
     if is_seen.any():

@@ -39,13 +39,13 @@ from sampled_metrics.inputs.roles import ITEM, USER, VISIT, NamesByRole, check_r
 from sampled_metrics.inputs.row_counts import pad_rows
 from sampled_metrics.inputs.scores import (
     ScoreSource,
+    note_missing_seen,
     ranks_from_scores,
     read_array,
     scores_from_function,
     scores_from_vectors,
 )
 from sampled_metrics.inputs.tables import Table, as_table, read_table
-from sampled_metrics.inputs.warnings import note_missing_seen
 from sampled_metrics.ranks.checks import COUNT_COLUMNS
 from sampled_metrics.ranks.ranks import Ranks
 from sampled_metrics.ranks.sampled import SampledRanks

@@ -12,7 +12,7 @@ from scipy import sparse
 from sampled_metrics._base.arguments import ALL_CORES, check_arguments, n_threads
 from sampled_metrics._base.array_types import Array, Bool, Int
 from sampled_metrics._base.arrays import CACHE_ENTRIES, blocks, count_by_score
-from sampled_metrics._base.calls import note_meaning
+from sampled_metrics._base.calls import note_meaning, warn_all
 from sampled_metrics._base.columns import (
     NO_ITEM_NAMES,
     NO_LABEL,
@@ -28,11 +28,9 @@ from sampled_metrics._base.conversion import (
 )
 from sampled_metrics._base.errors import InputError
 from sampled_metrics._base.sparse import check_sparse
+from sampled_metrics.checks.scores import signs_of_batches, signs_of_padding
 from sampled_metrics.inputs.comparisons import count_above, take_rows
 from sampled_metrics.inputs.items import require_positions
-from sampled_metrics.inputs.warnings import describe_batches, warn_about_padding
-
-_MIN_ROWS = 10  # fewer rows may all end with padding by chance
 
 
 class RowCounts(NamedTuple):
@@ -119,8 +117,8 @@ def count_in_rows(
     n_refused = counts.n_invalid
     if missing == "refuse":
         n_refused = counts.n_invalid + (lost if is_full else counts.n_missing - n_padded)
-    elif np.count_nonzero(n_padded) >= _MIN_ROWS and (n_padded == counts.n_missing).all():
-        warn_about_padding(n_padded)
+    else:
+        warn_all(signs_of_padding(n_padded, counts.n_missing))
     n_found = np.bincount(row, minlength=n_rows)
     n_refused = np.where(n_found > 0, n_refused, 0)
     if n_refused.any():
@@ -133,9 +131,8 @@ def count_in_rows(
     if is_full:
         candidates = width - counts.n_missing + lost
         return RowCounts(candidates, better, tied, n_found, lost)
-    in_batch = describe_batches(row, column, width)
-    if in_batch:
-        raise InputError(f"positive: {in_batch}")
+    for argument, problem in signs_of_batches(row, column, width):
+        raise InputError(f"{argument}: {problem}")
     candidates = width - n_found + 1
     if missing == "refuse":
         candidates -= n_padded

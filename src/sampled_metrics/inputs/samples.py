@@ -13,11 +13,12 @@ from sampled_metrics._base.arguments import check_arguments, require_same
 from sampled_metrics._base.array_types import Bool, Floats, Int
 from sampled_metrics._base.arrays import count_by_score
 from sampled_metrics._base.arrow import arrow_to_numpy
-from sampled_metrics._base.calls import place_of, public, warn_input
+from sampled_metrics._base.calls import place_of, public, warn_all, warn_input
 from sampled_metrics._base.columns import NO_ITEM_NAMES
 from sampled_metrics._base.errors import InputError
 from sampled_metrics._base.random_streams import generator
 from sampled_metrics._base.units import Units
+from sampled_metrics.checks.items import signs_of_common_item, signs_of_unused_grades
 from sampled_metrics.inputs.items import (
     Items,
     candidate_rows,
@@ -35,7 +36,6 @@ from sampled_metrics.inputs.row_counts import (
 )
 from sampled_metrics.inputs.scores import read_scores
 from sampled_metrics.inputs.tables import ColumnNames, Table, as_table
-from sampled_metrics.inputs.warnings import warn_about_common_item, warn_about_unused_grades
 from sampled_metrics.ranks import SampledRanks
 from sampled_metrics.ranks.sampled import ScoredPairs
 from sampled_metrics.ranks.sampling import Sampling
@@ -321,8 +321,8 @@ def _read_held_out(relevant: Any, table: Table, units: Units) -> tuple[Units, It
         units, items = relevant_by_unit(relevant, table.unit_columns(), units)
     if not items.item.size:
         raise InputError("relevant: no items; expected at least one")
-    warn_about_unused_grades(items.relevance)
-    warn_about_common_item(items)
+    warn_all(signs_of_unused_grades(items.relevance))
+    warn_all(signs_of_common_item(items))
     return units, items
 
 

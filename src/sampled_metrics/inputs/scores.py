@@ -17,7 +17,7 @@ from scipy import sparse
 from sampled_metrics._base.arguments import ALL_CORES, check_arguments, whole_number
 from sampled_metrics._base.array_types import Array, Ids
 from sampled_metrics._base.arrow import arrow_to_numpy
-from sampled_metrics._base.calls import place_of, public, warn_all
+from sampled_metrics._base.calls import note_meaning, place_of, public, warn_all
 from sampled_metrics._base.columns import (
     NO_ITEM_NAMES,
     column_ids,
@@ -37,7 +37,14 @@ from sampled_metrics._base.errors import InputError, NoRelevantItemsError
 from sampled_metrics._base.files import read_npy, read_npz, require_file
 from sampled_metrics._base.sparse import check_sparse, to_scipy_dtype
 from sampled_metrics._base.units import Units
-from sampled_metrics.checks.scores import signs_of_sample_columns
+from sampled_metrics.checks.items import signs_of_common_item
+from sampled_metrics.checks.scores import (
+    signs_of_equal_columns,
+    signs_of_equal_vectors,
+    signs_of_first_column,
+    signs_of_sample_columns,
+)
+from sampled_metrics.inputs.common_ids import compare_ids
 from sampled_metrics.inputs.comparisons import take_rows
 from sampled_metrics.inputs.counting import EarlyStop, rank_items
 from sampled_metrics.inputs.items import (
@@ -61,17 +68,11 @@ from sampled_metrics.inputs.roles import (
     find_roles,
 )
 from sampled_metrics.inputs.tables import ColumnNames
-from sampled_metrics.inputs.warnings import (
-    signs_of_equal_columns,
-    signs_of_equal_vectors,
-    warn_about_common_item,
-    warn_about_different_ids,
-    warn_about_first_column,
-)
 from sampled_metrics.ranks import Ranks
 
 _CHECKED_ROWS = 1000  # rows, evenly spaced, in which the first columns are checked
 _COMPARED_ROWS = 16  # rows, evenly spaced, in which all columns are compared
+_FEWEST_WITH_SEEN = 10  # fewer users or items are an example
 _MIN_ROWS = 10  # fewer rows may score relevant items only by chance
 
 
@@ -370,12 +371,15 @@ def _rank_by_scores(
     relevant_items = read(relevant, RELEVANT)
     if relevant_items.n_users and not relevant_items.item.size:
         raise InputError("no user has a relevant item; expected at least one who has")
-    warn_about_common_item(relevant_items)
+    warn_all(signs_of_common_item(relevant_items))
     if scores.sparse_matrix is not None:
         _require_other_scores(scores.sparse_matrix, relevant_items)
     seen_items = read(seen, SEEN) if has_seen_items(seen) else None
-    warn_about_first_column(
-        scores.first_columns, scores.item_ids, relevant=relevant_items, seen=seen_items
+    first_columns = scores.first_columns
+    warn_all(
+        signs_of_first_column(
+            first_columns, scores.item_ids, relevant=relevant_items, seen=seen_items
+        )
     )
     warn_all(_signs_of_copies(scores))
     for name, (ids, size) in ids_by_name.items():
@@ -405,6 +409,16 @@ def _signs_of_copies(scores: ScoreSource) -> Iterator[tuple[str, str]]:
         yield from signs_of_equal_vectors(to_numpy(scores.rows.items))
     elif scores.some_rows is not None:
         yield from signs_of_equal_columns(scores.some_rows)
+
+
+def note_missing_seen(n_users: int, n_items: int) -> None:
+    """Note that seen items may be candidates, as all users have a score for every item."""
+    if min(n_users, n_items) >= _FEWEST_WITH_SEEN:
+        note_meaning(
+            SEEN,
+            f"none, so items seen in training are among the {n_items:,} candidates of each user; "
+            "pass them as seen (--seen), or seen='none' (--seen none) if there are none",
+        )
 
 
 def _append_missing_ids(
@@ -437,7 +451,7 @@ def _append_missing_ids(
                     path=table.path,
                     column=column,
                 )
-            warn_about_different_ids(column, RELEVANT, found.names(), "the scores", ids.names())
+            compare_ids(column, RELEVANT, found.names(), "the scores", ids.names())
             ids_by_column[column] = ids.union(found)
     items = ids_by_column[ITEM]
     return table, ids_by_column[USER], None if items is None else items.users_and_visits()[0]

@@ -9,12 +9,14 @@ import pyarrow as pa
 from sampled_metrics._base.arguments import whole_number
 from sampled_metrics._base.array_types import Ids
 from sampled_metrics._base.arrow import arrow_to_numpy, positions, to_arrow
-from sampled_metrics._base.calls import place_of
+from sampled_metrics._base.calls import place_of, warn_all
 from sampled_metrics._base.columns import id_column, is_no_item
 from sampled_metrics._base.conversion import as_array
 from sampled_metrics._base.defaults import MAX_ITEMS
 from sampled_metrics._base.errors import InputError
 from sampled_metrics._base.units import Units
+from sampled_metrics.checks.items import signs_of_unused_grades
+from sampled_metrics.inputs.common_ids import compare_ids
 from sampled_metrics.inputs.items import (
     RELEVANT,
     SEEN,
@@ -26,7 +28,6 @@ from sampled_metrics.inputs.items import (
 from sampled_metrics.inputs.kinds import DICTIONARIES, FILES, FRAMES, Kind, kind_of
 from sampled_metrics.inputs.roles import ITEM, USER
 from sampled_metrics.inputs.tables import Table, read_table
-from sampled_metrics.inputs.warnings import warn_about_different_ids, warn_about_unused_grades
 
 
 class Catalogue(NamedTuple):
@@ -63,7 +64,7 @@ def read_catalogue(
         and items are numbered by their positions among these ids.
     """
     held_out_items = items_by_id(held_out, RELEVANT)
-    warn_about_unused_grades(held_out_items.relevance)
+    warn_all(signs_of_unused_grades(held_out_items.relevance))
     seen_items = _no_items_like(held_out_items)
     if has_seen_items(seen):
         seen_items = items_by_id(seen, SEEN)
@@ -72,7 +73,7 @@ def read_catalogue(
                 (USER, seen_items.user_ids, held_out_items.user_ids),
                 (ITEM, seen_items.item_ids, held_out_items.item_ids),
             ):
-                warn_about_different_ids(role, SEEN, seen_ids, RELEVANT, held_out_ids)
+                compare_ids(role, SEEN, seen_ids, RELEVANT, held_out_ids)
     columns = [held_out_items.item_ids, seen_items.item_ids]
     if items is not None:
         columns.append(item_ids_of(items))
@@ -80,7 +81,7 @@ def read_catalogue(
     for table in others:
         column = table.ids(ITEM)
         columns.append(column)
-        warn_about_different_ids(ITEM, str(table.path), column.unique(), "other tables", known_ids)
+        compare_ids(ITEM, str(table.path), column.unique(), "other tables", known_ids)
     user_ids = _unique_ids([held_out_items.user_ids])
     item_ids = _unique_ids(columns)
     users = Units(user_ids)
