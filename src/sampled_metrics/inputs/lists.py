@@ -33,6 +33,12 @@ from sampled_metrics._base.defaults import MAX_ITEMS
 from sampled_metrics._base.errors import InputError, NoRelevantItemsError
 from sampled_metrics._base.units import Units
 from sampled_metrics.checks.items import signs_of_common_item
+from sampled_metrics.checks.lists import (
+    MIN_LISTS,
+    signs_of_contradiction,
+    signs_of_ranks_as_scores,
+    steps_to_next,
+)
 from sampled_metrics.inputs.common_ids import compare_ids
 from sampled_metrics.inputs.items import (
     INTEGER_REMEDY,
@@ -47,13 +53,10 @@ from sampled_metrics.inputs.items import (
     require_distinct_pairs,
 )
 from sampled_metrics.inputs.list_order import (
-    MIN_LISTS,
+    is_named_score,
     read_order,
     refuse_numbered_rows,
     refuse_several_lists,
-    steps_to_next,
-    warn_if_scores_are_ranks,
-    warn_if_scores_contradict_order,
 )
 from sampled_metrics.inputs.roles import ITEM, USER, VISIT, NamesByRole, check_roles
 from sampled_metrics.inputs.scores import note_missing_seen
@@ -191,7 +194,7 @@ def lists_from_arrays(
     score: Array = -place
     if scores is not None:
         score = values[is_item]
-        warn_if_scores_contradict_order(user, place, score)
+        warn_all(signs_of_contradiction(user, place, score, distances_are_sound=False))
     item_column = items[is_item]
     item, item_ids = encode(item_column)
     units = Units.of_rows(users, visits, len(items))
@@ -309,7 +312,7 @@ def _rank_labelled(table: Table) -> Ranks:
     user = codes.astype(np.int64)
     label = table.finite_numbers("label")
     score = table.ordered_numbers("score")
-    warn_if_scores_are_ranks(table, user, score)
+    warn_all(signs_of_ranks_as_scores(user, score, is_named_score=is_named_score(table)))
     n_better, n_tied = count_by_score(user, score)
     relevant = np.flatnonzero(label > 0.0)
     relevant = relevant[np.lexsort((n_better[relevant], user[relevant]))]

@@ -19,13 +19,14 @@ from sampled_metrics._base.errors import InputError
 from sampled_metrics._base.random_streams import generator
 from sampled_metrics._base.units import Units
 from sampled_metrics.checks.items import signs_of_common_item, signs_of_unused_grades
+from sampled_metrics.checks.lists import signs_of_ranks_as_scores
 from sampled_metrics.inputs.items import (
     Items,
     candidate_rows,
     items_by_unit,
     relevant_by_unit,
 )
-from sampled_metrics.inputs.list_order import warn_if_scores_are_ranks
+from sampled_metrics.inputs.list_order import is_named_score
 from sampled_metrics.inputs.roles import ITEM, USER, VISIT, NamesByRole, check_roles
 from sampled_metrics.inputs.row_counts import (
     RowCounts,
@@ -101,7 +102,9 @@ def _rank_in_table(
     row_unit = codes.astype(np.int64)
     has_score = "score" in table.columns
     score = table.ordered_numbers("score") if has_score else -table.ordered_numbers("rank")
-    warn_if_scores_are_ranks(table, row_unit, score)
+    if has_score:
+        is_named = is_named_score(table)
+        warn_all(signs_of_ranks_as_scores(row_unit, score, is_named_score=is_named))
     held_out_items = None
     if relevant is None:
         is_held_out = table.zeros_and_ones("label")

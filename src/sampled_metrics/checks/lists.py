@@ -1,0 +1,121 @@
+"""Signs of a mistake in lists, and in their order by rank, score or row.
+
+Functions take a user for each row of a table, numbered from 0. A list is all rows of a user.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+import numpy as np
+
+from sampled_metrics._base.array_types import Array, Codes, Floats, Int
+from sampled_metrics._base.arrays import best_first_order, concatenate_ranges
+from sampled_metrics.checks import Signs
+
+MIN_LISTS = 10  # fewer lists may be in some order by chance
+_MIN_STEPS = 2  # in all lists together; a single one may rise
+_MAX_RISING = 0.1  # share of steps in which scores may rise although the order says they fall
+_DISTANCES_RISE = 0.9  # scores that rise in more steps beside ranks are distances, and no mistake
+
+
+def steps_to_next(user: Codes | Int, order_score: Array, values: Array) -> Array:
+    """Return how values change from each row of a user to the next best one by `order_score`."""
+    order = best_first_order(user, order_score)
+    ordered_values = values[order]
+    ordered_user = user[order]
+    is_same_user = ordered_user[1:] == ordered_user[:-1]
+    return (ordered_values[1:] - ordered_values[:-1])[is_same_user]
+
+
+def are_ranks(user: Codes | Int, values: Array, starts: tuple[int, ...] = (0, 1)) -> bool:
+    """Return whether the numbers of each user are 1 to K, or 0 to K - 1, in any order."""
+    lowest = values.min()
+    if lowest not in starts:
+        return False
+    ascending = values[np.lexsort((values, user))] - lowest
+    return np.array_equal(ascending, concatenate_ranges(0, np.bincount(user)))
+
+
+def signs_of_unread_scores(names: Iterable[str]) -> Signs:
+    """Say that columns of numbers in no order are not read, beside rows that are in order."""
+    for name in names:
+        yield "data", f"rows are read best first, without {name}; if it holds scores, name it score"
+
+
+def signs_of_mixed_rows(user: Codes | Int) -> Signs:
+    """Look for rows that are ordered neither by user nor by position in the lists.
+
+    Call it only if the rows are not grouped by user: rows grouped by user are in order, but would
+    be a sign. The position of a row is its place among the rows of its user, from 0; if all first
+    rows come first, then all second rows and so on, it never falls from a row to the next.
+    """
+    order = np.argsort(user, kind="stable")
+    position = np.empty(user.size, np.int64)
+    position[order] = concatenate_ranges(0, np.bincount(user))
+    if user.max() + 1 >= MIN_LISTS and (np.diff(position) < 0).any():
+        yield (
+            "data",
+            "rows of users are mixed, although the order of rows counts, best first; if they were "
+            "shuffled, add a column rank or score",
+        )
+
+
+def signs_of_contradiction(
+    user: Codes | Int, rank: Int, score: Array, *, distances_are_sound: bool
+) -> Signs:
+    """Look for scores that rise from a rank to the next in more than a tenth of all steps.
+
+    Distances rise in nearly all of them, which is no sign if `distances_are_sound`.
+    """
+    steps = steps_to_next(user, -rank, score)
+    rising = np.count_nonzero(steps > 0) / max(steps.size, 1)
+    min_steps = MIN_LISTS if rising < 1.0 else _MIN_STEPS
+    most = _DISTANCES_RISE if distances_are_sound else 1.0
+    if steps.size >= min_steps and _MAX_RISING < rising <= most:
+        yield (
+            "data",
+            f"scores rise from one rank to the next in {rising:.0%} of rows, so they contradict "
+            "the order; leave one of the two out (a column rank is used, or else scores)",
+        )
+
+
+def signs_of_ranks_as_scores(user: Codes | Int, score: Floats, *, is_named_score: bool) -> Signs:
+    """Look for scores that are 1, 2, 3 and so on for each user, or from 0, as ranks are.
+
+    With few users, only scores from 1 in a column that is not surely one of scores are a sign.
+    """
+    if not are_ranks(user, score):
+        return
+    is_from_1 = score.min() == 1 and np.bincount(user).min() >= 2
+    if user.max() + 1 >= MIN_LISTS or (is_from_1 and not is_named_score):
+        yield (
+            "data",
+            "scores are 1, 2, 3 and so on for each user; if they are ranks, name them rank",
+        )
+
+
+def signs_of_distances(user: Codes | Int, score: Floats, *, is_by_item: bool) -> Signs:
+    """Look for scores that rise from row to row in all lists, as distances do.
+
+    In dictionaries by item the order of items means nothing, so that scores of few users may rise
+    by chance.
+    """
+    if is_by_item and user.max() + 1 < MIN_LISTS:
+        return
+    steps = steps_to_next(user, -np.arange(user.size), score)
+    if steps.size >= _MIN_STEPS and (steps > 0).all():
+        yield (
+            "data",
+            "scores rise from row to row in all lists; if they are distances, where the smallest "
+            "is best, give them with the opposite sign",
+        )
+
+
+def signs_of_lists_as_ranks(n_users: int) -> Signs:
+    """Say that the ranks of relevant items are 1, 2, 3 and so on for each user, as in lists."""
+    if n_users >= MIN_LISTS:
+        yield (
+            "data",
+            "ranks are 1, 2, 3 and so on for each user: are all of these items relevant?",
+        )
