@@ -8,9 +8,10 @@ from typing import Any, Generic, NamedTuple, TypeAlias, TypeVar
 import numpy as np
 
 from sampled_metrics._base.array_types import Int
-from sampled_metrics._base.calls import place_of, warn_input
+from sampled_metrics._base.calls import place_of, warn_all
 from sampled_metrics._base.errors import InputError, format_value
 from sampled_metrics._base.units import Units
+from sampled_metrics.checks.recommenders import EvaluatedData, signs_in_pair
 from sampled_metrics.inputs.items import RELEVANT, SEEN, has_seen_items, read_item_table
 from sampled_metrics.inputs.options import Reading
 from sampled_metrics.inputs.tables import Table, as_table
@@ -20,8 +21,6 @@ from sampled_metrics.ranks import Ranks, SampledRanks
 Evaluation = TypeVar("Evaluation", Ranks, SampledRanks)
 # For each pair of names, the rows of their common users in both evaluations; None without any.
 CommonRows: TypeAlias = dict[tuple[str, str], tuple[Int, Int] | None]
-_FEWEST_USERS = 10  # fewer users may have the same ranks by chance
-_SAME_DATA = ": are these evaluations on the same data?"
 
 
 class Paired(NamedTuple, Generic[Evaluation]):
@@ -186,55 +185,21 @@ def _units(ranks: Ranks | SampledRanks) -> Units:
 
 
 def warn_about_pairs(paired: Paired[Evaluation]) -> None:
-    """Warn about pairs that are probably not evaluated on the same data.
-
-    Such pairs differ in the number of candidates of the same users, or have few common users. Equal
-    ranks suggest that one recommender was given twice.
-    """
+    """Warn about pairs that are probably not evaluated on the same data."""
+    evaluated = {name: _data_of(name, ranks) for name, ranks in paired.evaluations.items()}
     for (a, b), rows in paired.common.items():
-        ranks_a, ranks_b = (paired.evaluations[name] for name in (a, b))
-        _warn_about_candidates((a, b), (ranks_a, ranks_b), rows)
-        is_same = all(map(np.array_equal, _rank_columns(ranks_a), _rank_columns(ranks_b)))
-        if is_same and min(len(ranks_a), len(ranks_b)) >= _FEWEST_USERS:
-            warn_input("data", f"{a} and {b} have the same ranks: is one of them given twice?")
-        n_common = 0 if rows is None else rows[0].size
-        n_smaller = min(len(_units(ranks_a)), len(_units(ranks_b)))
-        if 2 * n_common < n_smaller:
-            warn_input(
-                "data",
-                f"{a} and {b} have {n_common:,} of {n_smaller:,} users in common{_SAME_DATA}",
-            )
+        warn_all(signs_in_pair(evaluated[a], evaluated[b], rows))
 
 
-def _warn_about_candidates(
-    names: tuple[str, str],
-    pair: tuple[Ranks | SampledRanks, Ranks | SampledRanks],
-    rows: tuple[Int, Int] | None,
-) -> None:
-    """Warn if a tenth of the common users, or the means by 1 %, differ in candidates.
-
-    The means alone do not show seen items that differ by one item per user, which can decide an
-    order.
-    """
-    a, b = names
-    counts_a, counts_b = (_candidates_by_user(ranks) for ranks in pair)
-    if rows is not None and counts_a is not None and counts_b is not None:
-        n_a, n_b = counts_a[rows[0]], counts_b[rows[1]]
-        differs = (n_a != n_b) & (n_a > 0) & (n_b > 0)  # 0 where not known
-        n_different = int(np.count_nonzero(differs))
-        if n_different and 10 * n_different >= differs.size:
-            first = int(np.argmax(differs))
-            user = _units(pair[0]).name(rows[0][first])
-            warn_input(
-                "data",
-                f"{n_different:,} of {differs.size:,} users have different numbers of candidates "
-                f"in {a} and {b}, for example user {user} with {n_a[first]:,} and "
-                f"{n_b[first]:,}: rank both with the same seen items (seen=) and catalogue",
-            )
-            return
-    mean_a, mean_b = (ranks.mean_candidates for ranks in pair)
-    if mean_a and mean_b and abs(mean_a - mean_b) > 0.01 * max(mean_a, mean_b):
-        warn_input("data", f"{a} has {mean_a:,} candidates and {b} has {mean_b:,}{_SAME_DATA}")
+def _data_of(name: str, ranks: Ranks | SampledRanks) -> EvaluatedData:
+    """Return what is compared of two evaluations."""
+    return EvaluatedData(
+        name=name,
+        units=_units(ranks),
+        n_candidates=_candidates_by_user(ranks),
+        mean_candidates=ranks.mean_candidates,
+        ranks=_rank_columns(ranks),
+    )
 
 
 def _candidates_by_user(ranks: Ranks | SampledRanks) -> Int | None:
