@@ -217,3 +217,12 @@ def _has_short_tail(ranks: Int) -> bool:
         return False
     t = tail.max() / tail.mean()
     return bool((1.0 - np.exp(-t)) ** tail.size <= _SHORT_TAIL)
+
+
+def signs_of_other_processes(n_rows: int, n_processes: int) -> Signs:
+    """Say that a meter has the rows of one process only, of several of torch.distributed."""
+    yield (
+        "update",
+        f"this result covers the {n_rows:,} rows of this process, one of {n_processes} of "
+        "torch.distributed; to include the others, call compute(sync=True) in each process",
+    )

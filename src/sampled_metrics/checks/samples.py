@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -19,6 +20,9 @@ from sampled_metrics.checks.ranks import (
 if TYPE_CHECKING:
     from sampled_metrics.ranks.sampled import SampledRanks
 
+_MISTAKES = (
+    "are many held-out items not scored, or are negatives hard or popular ones and not uniform?"
+)
 _LARGE_TIE = 0.1  # share of the negatives that have the score of the held-out item
 _EXPECTED_TIES = 5.0  # fewer expected rows with several ties may be missing by chance
 
@@ -64,6 +68,22 @@ def _signs_in_ties(tied: Int, m: int) -> Signs:
             f"{n_one:,} of {n_rows:,} held-out items have the score of one of their negatives: is "
             "it the held-out item itself? Leave it out of them (`check-negatives`)",
         )
+
+
+def signs_of_failed_checks(remark_by_check: Mapping[str, str]) -> Signs:
+    """Say which checks of negatives failed that need not refuse them, with their remarks."""
+    for name, remark in remark_by_check.items():
+        yield "data", f"negatives fail the check {name!r}: {remark}"
+
+
+def signs_of_unlikely_ranks(evidence: str) -> Signs:
+    """Say that sampled ranks are explained only by true ranks some of which are out of order."""
+    yield "data", f"some ranks are likelier than others before them ({evidence}): {_MISTAKES}"
+
+
+def signs_of_implausible_ranks(evidence: str) -> Signs:
+    """Say that sampled ranks are explained by true ranks of some kind, but by no plausible ones."""
+    yield "data", f"no plausible true ranks explain these sampled ranks ({evidence}): {_MISTAKES}"
 
 
 def signs_of_duplicates(users: Int) -> Signs:

@@ -12,7 +12,13 @@ from numpy.typing import ArrayLike
 
 from sampled_metrics._base.arguments import check_arguments
 from sampled_metrics._base.array_types import Float
-from sampled_metrics._base.calls import IN_RESULT, current_call, place_of, public, warn_input
+from sampled_metrics._base.calls import (
+    IN_RESULT,
+    current_call,
+    place_of,
+    public,
+    warn_all,
+)
 from sampled_metrics._base.defaults import (
     DEFAULT_CONFIDENCE,
     DEFAULT_ESTIMATORS,
@@ -33,6 +39,8 @@ from sampled_metrics._base.text import (
     format_range,
 )
 from sampled_metrics._base.threads import one_thread
+from sampled_metrics.checks.metrics import signs_of_slow_estimators
+from sampled_metrics.checks.samples import signs_of_failed_checks
 from sampled_metrics.estimators import (
     REGISTERED_ESTIMATORS,
     Estimator,
@@ -302,16 +310,16 @@ def check_negatives_of(ranks: SampledRanks) -> bool:
     if ranks.pairs is None:
         return False
     with_replacement = ranks.sampling is Sampling.WITH_REPLACEMENT
-    is_shared = False
-    for check in check_pairs(ranks.pairs, int(ranks.n_items.min())):
-        if check.passed or (check.name == "duplicates" and with_replacement):
-            continue
-        problem = f"negatives fail the check {check.name!r}: {check.remark}"
-        if check.name == _UNIFORMITY:
-            raise InputError(problem)
-        is_shared = is_shared or check.name == _SHARED
-        warn_input("data", problem)
-    return is_shared
+    failed = {
+        check.name: check.remark
+        for check in check_pairs(ranks.pairs, int(ranks.n_items.min()))
+        if not (check.passed or (check.name == "duplicates" and with_replacement))
+    }
+    not_uniform = failed.pop(_UNIFORMITY, None)
+    warn_all(signs_of_failed_checks(failed))
+    if not_uniform is not None:
+        raise InputError(f"negatives fail the check {_UNIFORMITY!r}: {not_uniform}")
+    return _SHARED in failed
 
 
 def _replace_value(mean: MeanInterval, value: float) -> MeanInterval:
@@ -329,12 +337,7 @@ def _replace_value(mean: MeanInterval, value: float) -> MeanInterval:
 def default_estimators(names: Names, m: int) -> list[Estimator]:
     """Parse names of estimators; leave slow ones out of the default for many negatives."""
     if names is DEFAULT_ESTIMATORS and m > _MOST_BY_DEFAULT:
-        slow = ", ".join(DEFAULT_ESTIMATORS[_N_FAST:])
-        warn_input(
-            "estimators",
-            f"skipped estimators that are slow for {m:,} negatives ({slow}); request them by name "
-            "to compute them",
-        )
+        warn_all(signs_of_slow_estimators(DEFAULT_ESTIMATORS[_N_FAST:], m))
         names = DEFAULT_ESTIMATORS[:_N_FAST]
     return parse_estimators(names)
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection
+from collections.abc import Collection, Iterator
 from dataclasses import dataclass, field
 from functools import partial
 from math import isnan
@@ -20,7 +20,6 @@ from sampled_metrics._base.calls import (
     place_of,
     public,
     warn_all,
-    warn_input,
 )
 from sampled_metrics._base.defaults import DEFAULT_CONFIDENCE, DEFAULT_METRICS, Names
 from sampled_metrics._base.errors import InputError
@@ -29,6 +28,14 @@ from sampled_metrics._base.random_streams import generator
 from sampled_metrics._base.records import OMIT_IF_NONE, Record
 from sampled_metrics._base.text import Parts, format_range
 from sampled_metrics._base.threads import one_thread
+from sampled_metrics.checks.metrics import (
+    Ends,
+    are_most_tied,
+    signs_of_flat_metrics,
+    signs_of_skipped_metrics,
+    signs_of_ties,
+    signs_of_undefined_values,
+)
 from sampled_metrics.checks.ranks import signs_in_ranks, signs_of_sampled_candidates
 from sampled_metrics.evaluation.acts_like import FLAT
 from sampled_metrics.evaluation.results import (
@@ -49,7 +56,6 @@ from sampled_metrics.ranks import Ranks
 
 _SAMPLE_ROWS = 131_072  # rows of a large file that are checked for warnings
 _EXAMPLE_SIZE = 10  # users; data with fewer is an example, which gets fewer warnings
-_FEWEST_WITH_TIES = 50  # users; with fewer, most items may be tied by chance
 _TIES_IN_WORDS = {
     "expected": "Values are fractions; tied items count in random order.",
     "random": "Values are fractions; ties are random: their order is drawn.",
@@ -239,7 +245,7 @@ def _is_cut_enough(measures: list[Measure], ties: str, ranks: Ranks) -> bool:
     if n_tied == 0 or not are_most_tied(n_tied + n_cut, n_items):
         return True
     values = {measure: exact_values(measure, ranks, ties) for measure in measures}
-    return not _metrics_changed_by_ties(ranks, values)
+    return not any(each.differ for each in _ends_of_ties(ranks, values))
 
 
 class _Averages(NamedTuple):
@@ -427,15 +433,11 @@ def metric_values(
     """
     _note_graded_metrics(measures, ranks)
     most = int(ranks.n_candidates.max())
+    flat = [str(m) for m in measures if m.kind in FLAT and 0 < most <= (m.cutoff or 0)]
+    warn_all(signs_of_flat_metrics(flat, most, len(ranks)))
     values_by_measure: dict[Measure, Float] = {}
     errors = []
     for measure in measures:
-        covers_all = 0 < most <= (measure.cutoff or 0)
-        if covers_all and measure.kind in FLAT and len(ranks) >= _EXAMPLE_SIZE:
-            warn_input(
-                "metrics",
-                f"{measure} covers all {most} candidates, so every ranking scores the same",
-            )
         rng = generator(seed, "ties") if ties == "random" else None
         try:
             values_by_measure[measure] = exact_values(measure, ranks, ties, rng)
@@ -443,16 +445,9 @@ def metric_values(
             errors.append(error)
     if not values_by_measure:
         raise errors[0]
-    for depth_error in errors:
-        warn_input("metrics", f"skipped: {depth_error.text}")
-    for measure, values in values_by_measure.items():
-        n_undefined = int(np.isnan(values).sum())
-        if n_undefined:
-            warn_input(
-                "metrics",
-                f"{measure} skips {n_undefined:,} of {values.size:,} users, because all of their "
-                "candidates are relevant",
-            )
+    warn_all(signs_of_skipped_metrics(error.text for error in errors))
+    values_by_name = {str(measure): values for measure, values in values_by_measure.items()}
+    warn_all(signs_of_undefined_values(values_by_name))
     return values_by_measure
 
 
@@ -470,35 +465,19 @@ def _note_graded_metrics(measures: list[Measure], ranks: Ranks) -> None:
 def warn_about_ties(ranks: Ranks, values_by_measure: dict[Measure, Float]) -> None:
     """Warn if most items are tied, and the order of ties changes metrics."""
     n_tied = int(np.count_nonzero(ranks.n_tied))
-    n_items = ranks.n_tied.size
-    if len(ranks) < _FEWEST_WITH_TIES or not are_most_tied(n_tied, n_items):
-        return
-    ends = _metrics_changed_by_ties(ranks, values_by_measure)
-    if ends:
-        warn_input(
-            "ties",
-            f"{n_tied:,} of {n_items:,} relevant items have the same score as others, and metrics "
-            f"depend on the order of ties (--ties): {', '.join(ends)}; were scores rounded, or "
-            "stored with few bits?",
-        )
+    ends = _ends_of_ties(ranks, values_by_measure)
+    warn_all(signs_of_ties(n_tied, ranks.n_tied.size, len(ranks), ends))
 
 
-def are_most_tied(n_tied: int, n_items: int) -> bool:
-    """Return whether more than half of the items are tied, by more than chance explains."""
-    return n_tied > n_items / 2.0 + np.sqrt(n_items)
-
-
-def _metrics_changed_by_ties(ranks: Ranks, values_by_measure: dict[Measure, Float]) -> list[str]:
-    """Write the worst and best value of metrics that differ by more than about an interval."""
-    ends = []
+def _ends_of_ties(ranks: Ranks, values_by_measure: dict[Measure, Float]) -> Iterator[Ends]:
+    """Compute the means of metrics with all ties lost and won, one metric after the other."""
     for measure, values in values_by_measure.items():
         low, high = sorted(
             float(_defined(exact_values(measure, ranks, order)).mean())
             for order in ("pessimistic", "optimistic")
         )
-        if high - low > 4.0 * _defined(values).std() / np.sqrt(values.size):
-            ends.append(f"{measure} {format_range(low, high)}")
-    return ends
+        std_error = float(_defined(values).std() / np.sqrt(values.size))
+        yield Ends(str(measure), low, high, std_error)
 
 
 def _defined(values: Float) -> Float:

@@ -23,7 +23,6 @@ from sampled_metrics._base.calls import (
     note_meaning,
     public,
     warn_all,
-    warn_input,
 )
 from sampled_metrics._base.columns import column_ids, index_ids, integer_array, require_all
 from sampled_metrics._base.conversion import (
@@ -34,7 +33,7 @@ from sampled_metrics._base.conversion import (
 from sampled_metrics._base.defaults import DEFAULT_CONFIDENCE, DEFAULT_METRICS, Names
 from sampled_metrics._base.errors import InputError
 from sampled_metrics._base.units import Units
-from sampled_metrics.checks.ranks import signs_in_ranks
+from sampled_metrics.checks.ranks import signs_in_ranks, signs_of_other_processes
 from sampled_metrics.checks.samples import signs_in_sampled_ranks
 from sampled_metrics.checks.scores import signs_of_batches, signs_of_sample_columns
 from sampled_metrics.evaluation.correct import Corrected, correct
@@ -316,12 +315,7 @@ class RankMeter:
             return self.sync().compute()
         distributed = _distributed()
         if distributed is not None and not self._is_merged:
-            warn_input(
-                "update",
-                f"this result covers the {len(self):,} rows of this process, one of "
-                f"{distributed.get_world_size()} of torch.distributed; to include the others, call "
-                "compute(sync=True) in each process",
-            )
+            warn_all(signs_of_other_processes(len(self), distributed.get_world_size()))
         ranks = self.ranks()
         note_rows_without_target(self._n_dropped)
         results: Results[Evaluated] | Results[Corrected]

@@ -27,10 +27,11 @@ from scipy.special import chdtrc, ndtr, xlogy
 
 from sampled_metrics._base.array_types import Float
 from sampled_metrics._base.caches import cache_with_owner
-from sampled_metrics._base.calls import warn_input
+from sampled_metrics._base.calls import warn_all
 from sampled_metrics._base.errors import InputError
 from sampled_metrics._base.random_streams import generator
 from sampled_metrics._base.solvers import nonnegative_least_squares
+from sampled_metrics.checks.samples import signs_of_implausible_ranks, signs_of_unlikely_ranks
 from sampled_metrics.intervals.brackets import likely_mixture
 from sampled_metrics.intervals.kernels import Kernel, kernel
 from sampled_metrics.intervals.shapes import MOST_FACTOR, NON_INCREASING, NONE, shape_factor
@@ -39,9 +40,6 @@ from sampled_metrics.ranks import SampledRanks
 CAUSES = (
     "negatives are hard or popular ones and not uniform, or the same for all users, or not "
     "distinct, ranks do not start at 1, or the number of negatives or items is wrong"
-)
-_MISTAKES = (
-    "are many held-out items not scored, or are negatives hard or popular ones and not uniform?"
 )
 # Few valid samples should be refused (make measure PAGE=coverage counts those with p < 0.01).
 _REFUSED_P = 0.005  # a class does not explain sampled ranks if p is below
@@ -105,7 +103,7 @@ def refuse_unexplained(sample: SampledRanks, shape: str | float) -> None:
             f"(--shape {_PLAUSIBLE_FACTOR:g}), unless {CAUSES}"
         )
     evidence = str(ordered) if ordered.is_refused else f"p = {rising_p:.1g}"
-    warn_input("data", f"some ranks are likelier than others before them ({evidence}): {_MISTAKES}")
+    warn_all(signs_of_unlikely_ranks(evidence))
 
 
 def _refuse_without_shape(sample: SampledRanks, plausible: Misfit) -> None:
@@ -116,10 +114,7 @@ def _refuse_without_shape(sample: SampledRanks, plausible: Misfit) -> None:
             f"no distribution of true ranks explains these sampled ranks ({of_any}); {CAUSES}"
         )
     if plausible.is_refused:
-        warn_input(
-            "data",
-            f"no plausible true ranks explain these sampled ranks ({plausible}): {_MISTAKES}",
-        )
+        warn_all(signs_of_implausible_ranks(str(plausible)))
 
 
 def misfit(sample: SampledRanks, shape: str | float = NON_INCREASING, down_to: int = 0) -> Misfit:
