@@ -9,19 +9,12 @@ import numpy as np
 
 from sampled_metrics._base.array_types import Float, Int
 from sampled_metrics._base.arrays import concatenate_ranges
-from sampled_metrics._base.calls import warn_input
 from sampled_metrics.budget.strata import Strata
 
 # Ratio of odds from which a model of the proxy's order gives narrower intervals than random users
 # for the same scores (make measure PAGE=proxies).
 LEAST_ODDS = 3.0
 NORMAL_QUANTILE = 2.326  # one-sided, for an error of 1 %
-MANY_ROWS = 50  # held-out rows: their mean place tells a random order from a poor one
-# A poor or reversed order: few held-out items are near the top, and on average they are hardly
-# above half of their candidates (0.5 is a random order).
-RANDOM_SHARE_BELOW = 0.55
-TOP_SHARE_BELOW = 0.9
-LEAST_ROWS_AT_TOP = 0.3
 
 
 class StratumCounts:
@@ -128,29 +121,3 @@ def does_proxy_help(counts: StratumCounts) -> bool:
     error = np.sqrt(np.square(first / n_first - second / n_second).sum())
     distance = abs(np.log(n_first / n_second)) - NORMAL_QUANTILE * error
     return bool(distance > np.log(LEAST_ODDS))
-
-
-def warn_if_scores_look_wrong(counts: StratumCounts) -> None:
-    """Warn about scores that are all equal, or in random or reversed order."""
-    n_scored = counts.n_scored[counts.strata.user_of_row]
-    if len(n_scored) < MANY_ROWS:
-        return
-    n_equal = np.count_nonzero(counts.n_tied == n_scored.sum(axis=1))
-    if 2 * n_equal >= len(n_scored):
-        warn_input(
-            "recommender",
-            f"all scores of {n_equal:,} of {len(n_scored):,} held-out items and their candidates "
-            "are equal: are these scores?",
-        )
-        return
-    candidates = counts.strata.sizes[counts.strata.user_of_row] * (n_scored > 0)
-    share = counts.expected_better / np.maximum(n_scored, 1)
-    n_better = (share * candidates).sum(axis=1)
-    below = 1.0 - n_better / np.maximum(candidates.sum(axis=1), 1)
-    if below.mean() < RANDOM_SHARE_BELOW and (below >= TOP_SHARE_BELOW).mean() < LEAST_ROWS_AT_TOP:
-        warn_input(
-            "recommender",
-            f"held-out items are above about {100.0 * below.mean():.0f} % of their candidates, "
-            "50 % in a random order: are higher scores better, and are its arguments users, then "
-            "items?",
-        )

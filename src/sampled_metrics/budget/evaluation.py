@@ -13,14 +13,20 @@ Then the estimates of all recommenders and of their differences are computed (`e
 from __future__ import annotations
 
 import logging
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, TypeAlias
 
 import numpy as np
 
 from sampled_metrics._base.arguments import check_arguments
 from sampled_metrics._base.array_types import Float, Int
-from sampled_metrics._base.calls import IN_RESULT, current_call, place_of, public, warn_input
+from sampled_metrics._base.calls import (
+    IN_RESULT,
+    current_call,
+    place_of,
+    public,
+    warn_all,
+)
 from sampled_metrics._base.defaults import (
     DEFAULT_BUDGET,
     DEFAULT_BUDGET_METRICS,
@@ -33,10 +39,8 @@ from sampled_metrics._base.random_streams import generator
 from sampled_metrics._base.threads import one_thread, with_current_threads
 from sampled_metrics.budget.audit import Audit
 from sampled_metrics.budget.counts import (
-    MANY_ROWS,
     StratumCounts,
     does_proxy_help,
-    warn_if_scores_look_wrong,
 )
 from sampled_metrics.budget.data import TimedScorer, pair_scorer, read_data
 from sampled_metrics.budget.estimates import estimate_recommenders
@@ -48,7 +52,13 @@ from sampled_metrics.budget.result import (
     count_ranked_users,
 )
 from sampled_metrics.budget.strata import Strata, make_proxy
-from sampled_metrics.evaluation.evaluate import are_most_tied
+from sampled_metrics.checks import Signs
+from sampled_metrics.checks.metrics import Ends
+from sampled_metrics.checks.strata import (
+    signs_in_strata,
+    signs_of_changed_scores,
+    signs_of_ties_in_strata,
+)
 from sampled_metrics.inputs.kinds import DICTIONARIES, Kind, kind_of
 from sampled_metrics.inputs.options import ItemsByUser
 from sampled_metrics.inputs.roles import NamesByRole, check_roles
@@ -206,8 +216,7 @@ def evaluate_on_budget(
                 model = Model(StratumCounts(strata, scorer.score), measures)
                 _score_for_model(model, scorer, limit)
                 audits.append(Audit(model, limit - model.counts.total_scored).run())
-                warn_if_scores_look_wrong(model.counts)
-                warn_if_ties_decide(model.counts, measures)
+                warn_all(_signs_in_counts(model.counts, measures))
     with one_thread():
         by_recommender, by_pair = estimate_recommenders(audits, confidence)
     return BudgetResult(
@@ -231,35 +240,30 @@ def evaluate_on_budget(
     )
 
 
-def warn_if_ties_decide(counts: StratumCounts, measures: Sequence[Measure]) -> None:
-    """Warn about metrics that depend on the order of ties.
+def _signs_in_counts(counts: StratumCounts, measures: Sequence[Measure]) -> Signs:
+    """Look for scores in no order, and for ties that decide metrics."""
+    yield from signs_in_strata(counts)
+    n_tied = int(np.count_nonzero(counts.n_tied))
+    ends = _ends_of_ties(counts, measures)
+    yield from signs_of_ties_in_strata(n_tied, counts.strata.user_of_row.size, ends)
 
-    That is if most held-out items are tied, and the metrics with all ties won and all ties lost are
-    further apart than four standard errors. Unscored candidates are taken to be better or tied as
-    often as those scored in the same stratum.
+
+def _ends_of_ties(counts: StratumCounts, measures: Sequence[Measure]) -> Iterator[Ends]:
+    """Compute metrics with all ties lost and with all ties won, one metric after the other.
+
+    Unscored candidates are taken to be better or tied as often as those scored in the same stratum.
     """
     user_of_row = counts.strata.user_of_row
-    n_tied = int(np.count_nonzero(counts.n_tied))
-    if user_of_row.size < MANY_ROWS or not are_most_tied(n_tied, user_of_row.size):
-        return
     weight = counts.strata.sizes[user_of_row] / np.maximum(counts.n_scored[user_of_row], 1)
     best_rank = 1.0 + counts.above + (weight * counts.better).sum(axis=1)
     tied = (weight * counts.tied).sum(axis=1)
     n = counts.strata.n_candidates[user_of_row] + 1
-    tie_dependent = []
     for measure in measures:
         low, middle, high = (
             measure.value_at(best_rank + share_lost * tied, n) for share_lost in (1.0, 0.5, 0.0)
         )
-        if high.mean() - low.mean() > 4.0 * middle.std() / np.sqrt(user_of_row.size):
-            tie_dependent.append(str(measure))
-    if tie_dependent:
-        warn_input(
-            "recommender",
-            f"{n_tied:,} of {user_of_row.size:,} held-out items have the same score as other "
-            "candidates, and metrics depend on the order of those, which is taken as random: "
-            f"{', '.join(tie_dependent)}; were scores rounded, or are they of too few bits?",
-        )
+        std_error = float(middle.std() / np.sqrt(user_of_row.size))
+        yield Ends(str(measure), float(low.mean()), float(high.mean()), std_error)
 
 
 def _limit_scores(strata: Strata, budget: float) -> int:
@@ -350,13 +354,7 @@ def _warn_if_scores_change(
     some = generator(0, "budget", "again").choice(users.size, min(count, users.size), replace=False)
     again = recommender.score(users[some], items[some])
     n_others = count_changed_scores(scores[some], again, scores)
-    if n_others:
-        warn_input(
-            "recommender",
-            f"{n_others} of {some.size} pairs have another score when scored again with other "
-            "pairs: are scores normalised within a call, sorted, or random (dropout)? Return the "
-            "score of each pair alone, in the order of the arguments",
-        )
+    warn_all(signs_of_changed_scores(n_others, some.size))
 
 
 def count_changed_scores(before: Float, now: Float, scores: Float) -> int:

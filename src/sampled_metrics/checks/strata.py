@@ -1,0 +1,76 @@
+"""Signs of a mistake in scores that were asked for on a budget, and counted by strata."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from sampled_metrics.checks import Signs
+from sampled_metrics.checks.metrics import Ends, are_most_tied
+
+if TYPE_CHECKING:
+    from sampled_metrics.budget.counts import StratumCounts
+
+_MANY_ROWS = 50  # held-out rows: their mean place tells a random order from a poor one
+# A poor or reversed order: few held-out items are near the top, and on average they are hardly
+# above half of their candidates (0.5 is a random order).
+_RANDOM_SHARE_BELOW = 0.55
+_TOP_SHARE_BELOW = 0.9
+_LEAST_ROWS_AT_TOP = 0.3
+
+
+def signs_of_changed_scores(n_changed: int, n_again: int) -> Signs:
+    """Look for scores that changed when `n_again` pairs were scored again."""
+    if n_changed:
+        yield (
+            "recommender",
+            f"{n_changed} of {n_again} pairs have another score when scored again with other "
+            "pairs: are scores normalised within a call, sorted, or random (dropout)? Return the "
+            "score of each pair alone, in the order of the arguments",
+        )
+
+
+def signs_in_strata(counts: StratumCounts) -> Signs:
+    """Look for scores that are all equal, or in random or reversed order."""
+    n_scored = counts.n_scored[counts.strata.user_of_row]
+    if len(n_scored) < _MANY_ROWS:
+        return
+    n_equal = np.count_nonzero(counts.n_tied == n_scored.sum(axis=1))
+    if 2 * n_equal >= len(n_scored):
+        yield (
+            "recommender",
+            f"all scores of {n_equal:,} of {len(n_scored):,} held-out items and their candidates "
+            "are equal: are these scores?",
+        )
+        return
+    candidates = counts.strata.sizes[counts.strata.user_of_row] * (n_scored > 0)
+    share = counts.expected_better / np.maximum(n_scored, 1)
+    n_better = (share * candidates).sum(axis=1)
+    below = 1.0 - n_better / np.maximum(candidates.sum(axis=1), 1)
+    is_near_top = below >= _TOP_SHARE_BELOW
+    if below.mean() < _RANDOM_SHARE_BELOW and is_near_top.mean() < _LEAST_ROWS_AT_TOP:
+        yield (
+            "recommender",
+            f"held-out items are above about {100.0 * below.mean():.0f} % of their candidates, "
+            "50 % in a random order: are higher scores better, and are its arguments users, then "
+            "items?",
+        )
+
+
+def signs_of_ties_in_strata(n_tied: int, n_rows: int, ends: Iterable[Ends]) -> Signs:
+    """Look for ties of most held-out items, whose order changes metrics.
+
+    `ends` of metrics are computed only if most items are tied.
+    """
+    if n_rows < _MANY_ROWS or not are_most_tied(n_tied, n_rows):
+        return
+    changed = [each.name for each in ends if each.differ]
+    if changed:
+        yield (
+            "recommender",
+            f"{n_tied:,} of {n_rows:,} held-out items have the same score as other candidates, and "
+            "metrics depend on the order of those, which is taken as random: "
+            f"{', '.join(changed)}; were scores rounded, or are they of too few bits?",
+        )
