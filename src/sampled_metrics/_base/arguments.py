@@ -10,7 +10,7 @@ from typing import Any, NamedTuple, SupportsIndex
 import numpy as np
 from numpy.typing import ArrayLike
 
-from sampled_metrics._base.calls import warn_input
+from sampled_metrics._base.calls import warn_all
 from sampled_metrics._base.defaults import MAX_ITEMS
 from sampled_metrics._base.errors import InputError, cli_option, format_value
 
@@ -76,10 +76,8 @@ def _check_range(name: str, value: Any) -> None:
                 f"{name} is {format_value(value)}, expected a number above 0 and below 1"
             )
         if value < 0.5:
-            warn_input(
-                name,
-                f"{value} is below 0.5; if it is the probability of an error, give {1 - value:g}",
-            )
+            about_error = f"if it is the probability of an error, give {1 - value:g}"
+            warn_all([(name, f"{value} is below 0.5; {about_error}")])
     if name == "min_relevance" and not 0.0 <= value < np.inf:
         raise InputError(f"{name} is {format_value(value)}, expected a finite number of at least 0")
 

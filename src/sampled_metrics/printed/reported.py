@@ -9,11 +9,12 @@ from __future__ import annotations
 from dataclasses import dataclass
 from functools import partial
 
-from sampled_metrics._base.calls import public, warn_input
+from sampled_metrics._base.calls import public, warn_all
 from sampled_metrics._base.defaults import DEFAULT_CONFIDENCE, DEFAULT_SHAPE, MAX_UNSCORED, Names
 from sampled_metrics._base.records import Record
 from sampled_metrics._base.text import BoldNumber, Explanation, Parts, format_interval, format_range
 from sampled_metrics._base.threads import one_thread
+from sampled_metrics.checks.printed import signs_of_impossible_shares
 from sampled_metrics.evaluation.results import Results, quantity
 from sampled_metrics.intervals.quoting import none_if_nan
 from sampled_metrics.intervals.shapes import (
@@ -157,10 +158,7 @@ def reported(
     shares = find_impossible_shares(numbers.items(), setting.n_users, setting.runs)
     if shares is not None:
         users = quantity(shares.n_users * shares.runs, "user")
-        warn_input(
-            "n_users",
-            f"{', '.join(shares.numbers)} cannot be a share of {users}; is n_users right?",
-        )
+        warn_all(signs_of_impossible_shares(shares.numbers, users))
     low: list[str] = []  # names of numbers that are not above those of a random order
     if not unscored and shape_name(shape) != NONE:
         low = not_above_random(numbers, setting.n_negatives)
