@@ -328,17 +328,12 @@ def adapt_to_caller(text: str) -> str:
 
 def warn_all(signs: Iterable[tuple[str, str]]) -> None:
     """Warn the caller of a public function of signs of a mistake, each of an argument."""
-    for argument, problem in signs:
-        warn_input(argument, problem)
-
-
-def warn_input(argument: str, problem: str) -> None:
-    """Warn the caller of a public function about an argument."""
     call = _call.get()
-    note = Note(NoteKind.WARNING, call.place_of(argument), adapt_to_caller(problem))
-    call.add(note)
-    if not call.is_open:
-        _warn(InputWarning(str(note)))
+    for argument, problem in signs:
+        note = Note(NoteKind.WARNING, call.place_of(argument), adapt_to_caller(problem))
+        call.add(note)
+        if not call.is_open:
+            _warn(InputWarning(str(note)))
 
 
 def note_meaning(argument: str, meaning: str) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
@@ -9,8 +10,9 @@ import pandas as pd
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from sampled_metrics._base.array_types import Float
-from sampled_metrics._base.arrow import positions
+from sampled_metrics._base.array_types import Float, Int
+from sampled_metrics._base.arrays import sorted_unique
+from sampled_metrics._base.arrow import decode_categories, is_numeric, is_text, positions
 from sampled_metrics.checks import Signs
 
 if TYPE_CHECKING:
@@ -18,7 +20,10 @@ if TYPE_CHECKING:
 
 _MIN_IDS = {"user_id": 1, "item_id": 10}  # fewer ids of one type may be disjoint
 _COMMON = 10  # fewer than one of so many ids in common is a sign
-_MIN_USERS = 10  # fewer users may share an item by chance
+MAX_GRADES = 10  # different numbers; a column with more holds no grades
+_MIN_USERS = 10  # fewer users may share an item, or lack row 0, by chance
+_LABEL_ROWS = 1000  # rows of text in which yes and no are looked for
+_YES_NO_WORDS = ({"0", "1"}, {"no", "yes"}, {"false", "true"})
 _NEARLY_ALL = 0.9  # share of users
 _CHECKED_IDS = 1000
 _ID_SEPARATORS = r"[\s,;|/+_:'\"\[\]()-]+"  # between several ids in one cell
@@ -132,4 +137,62 @@ def signs_of_unused_grades(grades: Float | None) -> Signs:
         yield (
             "relevant",
             "grades are not used here; from full rankings `evaluate` takes them as gains",
+        )
+
+
+def signs_of_unread_rating(name: str) -> Signs:
+    """Say that a column of ratings of relevant items is not read as grades."""
+    yield name, "rating is not read; give min_relevance (--min-relevance) to use it as grade"
+
+
+def signs_of_unread_labels(name: str, columns: Mapping[str, pa.ChunkedArray]) -> Signs:
+    """Look for columns that may be labels among those that are not read."""
+    for column, values in columns.items():
+        if _could_be_label(decode_categories(values)):
+            yield (
+                name,
+                f"column {column} may be a label, but is not read; call it label if it is one",
+            )
+
+
+def _could_be_label(values: pa.ChunkedArray) -> bool:
+    """Return whether a column holds yes and no, or few different numbers from 0 or -1 on."""
+    if is_text(values.type):
+        texts = {str(text).lower() for text in values[:_LABEL_ROWS].unique().to_pylist()}
+        return texts in _YES_NO_WORDS
+    distinct = values.unique()
+    # Missing values stand for 0 beside a single other value; beside several they are unknown.
+    has_missing = values.null_count > 0
+    if not is_numeric(values.type) or (has_missing and len(distinct) > 2):
+        return False
+    numbers = np.unique(pc.fill_null(distinct.cast(pa.float64()), 0.0))
+    is_few = numbers.size <= min(MAX_GRADES, len(values) - 1)
+    return is_few and numbers[0] in (-1.0, 0.0) and bool(numbers[-1] > 0.0)
+
+
+def signs_of_unseen_rows(n_rows: int) -> Signs:
+    """Look for rows of seen items with label 0, which are not seen."""
+    if n_rows:
+        yield "seen", "rows of label 0 do not count as seen; leave the column out if they should"
+
+
+def signs_of_users_without_label(n_without: int, n_users: int) -> Signs:
+    """Look for users of a table of ranks who have no row of a label above 0."""
+    if n_without:
+        yield (
+            "label",
+            f"{n_without:,} of {n_users:,} users have no row of a label above 0 and are left out; "
+            "do they have no relevant item, or one below the end of a list?",
+        )
+
+
+def signs_of_ids_from_1(place: str, rows: Int, n_rows: int) -> Signs:
+    """Look for numbers of nearly all `n_rows` rows of scores, none of which is 0."""
+    n_distinct = sorted_unique(rows).size
+    is_nearly_all = n_distinct >= _MIN_USERS and n_rows - n_distinct <= max(1, n_rows // 10)
+    if is_nearly_all and rows.all():
+        yield (
+            place,
+            f"user_id holds numbers of rows, from 0, and none of {n_distinct} is 0: are these "
+            "ids from 1? Ranks.from_scores takes ids of rows and columns, users and items",
         )

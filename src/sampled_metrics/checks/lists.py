@@ -6,14 +6,22 @@ Functions take a user for each row of a table, numbered from 0. A list is all ro
 from __future__ import annotations
 
 from collections.abc import Iterable
+from typing import TYPE_CHECKING
 
 import numpy as np
+import pyarrow as pa
 
 from sampled_metrics._base.array_types import Array, Codes, Floats, Int
 from sampled_metrics._base.arrays import best_first_order, concatenate_ranges
+from sampled_metrics._base.arrow import arrow_to_numpy
 from sampled_metrics.checks import Signs
 
+if TYPE_CHECKING:
+    from sampled_metrics.inputs.lists import Lists
+
 MIN_LISTS = 10  # fewer lists may be in some order by chance
+_MIN_LISTS_OF_CHANCE = 5 * MIN_LISTS  # fewer lists may hold all relevant items, or few
+_MIN_EXPECTED_HITS = 8.0  # if lists and relevant items were independent; fewer vary too much
 _MIN_STEPS = 2  # in all lists together; a single one may rise
 _MAX_RISING = 0.1  # share of steps in which scores may rise although the order says they fall
 _DISTANCES_RISE = 0.9  # scores that rise in more steps beside ranks are distances, and no mistake
@@ -118,4 +126,50 @@ def signs_of_lists_as_ranks(n_users: int) -> Signs:
         yield (
             "data",
             "ranks are 1, 2, 3 and so on for each user: are all of these items relevant?",
+        )
+
+
+def signs_of_sorted_ids(lists: Lists) -> Signs:
+    """Look for lists in which the ids of the items ascend, as after sorting by id."""
+    is_whole = pa.types.is_integer(lists.item_ids.type)
+    if len(lists.units) < MIN_LISTS or not is_whole or lists.lengths().min() < 2:
+        return
+    ids = arrow_to_numpy(lists.item_ids)
+    for rows in (slice(1000), slice(None)):  # all rows only if the first ones ascend
+        steps = steps_to_next(lists.user[rows], lists.score[rows], ids[lists.item[rows]])
+        if (steps <= 0).any():
+            return
+    yield (
+        "data",
+        "the items of all lists ascend; if they were sorted by id, give them best first",
+    )
+
+
+def signs_in_hits(depth: Int, n_relevant: Int, n_found: Int, n_items: int) -> Signs:
+    """Look for lists that hold all relevant items, or no more than by chance.
+
+    Parameters
+    ----------
+    depth, n_relevant, n_found
+        Length of each list, relevant items of its user, and those of them in the list.
+    n_items
+        Number of all items.
+    """
+    has_relevant = n_relevant > 0
+    depth, n_relevant, n_found = (each[has_relevant] for each in (depth, n_relevant, n_found))
+    if depth.size < _MIN_LISTS_OF_CHANCE or 2 * depth.max() >= n_items:
+        return
+    expected = float((depth * n_relevant).sum()) / n_items
+    total = int(n_found.sum())
+    if (n_found == n_relevant).all():
+        yield (
+            "data",
+            f"lists of at most {depth.max()} of {n_items:,} items hold every relevant item; were "
+            "users without a hit left out, or are these sampled candidates, which `correct` takes?",
+        )
+    elif expected >= _MIN_EXPECTED_HITS and total <= expected + 2.0 * np.sqrt(expected):
+        yield (
+            "relevant",
+            f"lists hold {total:,} of {n_relevant.sum():,} relevant items, and would hold "
+            f"{expected:.0f} by chance; are ids of items the same in both?",
         )

@@ -23,6 +23,7 @@ if TYPE_CHECKING:
 _MISTAKES = (
     "are many held-out items not scored, or are negatives hard or popular ones and not uniform?"
 )
+_MIN_EVEN_USERS = 10  # fewer may have even numbers of negatives by chance
 _LARGE_TIE = 0.1  # share of the negatives that have the score of the held-out item
 _EXPECTED_TIES = 5.0  # fewer expected rows with several ties may be missing by chance
 
@@ -67,6 +68,46 @@ def _signs_in_ties(tied: Int, m: int) -> Signs:
             "data",
             f"{n_one:,} of {n_rows:,} held-out items have the score of one of their negatives: is "
             "it the held-out item itself? Leave it out of them (`check-negatives`)",
+        )
+
+
+def signs_of_short_lists(n_negatives: Int) -> Signs:
+    """Look for lists of fewer negatives than the longest, below which missing items rank."""
+    m = int(n_negatives.max())
+    if n_negatives.min() < m:
+        yield (
+            "n_negatives",
+            f"some lists end before {m} negatives, the number in the longest, and held-out items "
+            f"that they lack count as behind {m}; give n_negatives (--n-negatives) if there were "
+            "more",
+        )
+
+
+def signs_of_dropped_negatives(n_negatives: Int, seed: int) -> Signs:
+    """Look for rows of more negatives than the fewest, some of which are not used."""
+    fewest = int(n_negatives.min())
+    n_larger = (n_negatives > fewest).sum()
+    if n_larger:
+        yield (
+            "n_negatives",
+            f"{n_larger:,} of {n_negatives.size:,} rows have more than {fewest} negatives, up to "
+            f"{n_negatives.max()}: {fewest} of them are used, chosen at random (seed {seed})",
+        )
+
+
+def signs_of_joined_rows(n_held_out: Int, n_negatives: Int) -> Signs:
+    """Look whether each of a user's held-out items seems to have negatives of its own.
+
+    Numbers are those of each user, without visits.
+    """
+    most = int(n_held_out.max())
+    is_even = (n_held_out == most).all() and (n_negatives % most == 0).all()
+    if n_held_out.size >= _MIN_EVEN_USERS and most > 1 and is_even:
+        yield (
+            "data",
+            f"users have {most} held-out items and {n_negatives[0]} negatives; if these are "
+            f"{n_negatives[0] // most} of each item, number each item and its negatives in a "
+            "column visit_id",
         )
 
 

@@ -16,7 +16,6 @@ from typing import Any, NamedTuple
 import numpy as np
 import pandas as pd
 import pyarrow as pa
-import pyarrow.compute as pc
 from scipy import sparse
 
 from sampled_metrics._base.array_types import Bool, Codes, Float, Ids, Int, RowSelection
@@ -31,13 +30,10 @@ from sampled_metrics._base.arrays import (
 from sampled_metrics._base.arrow import (
     Values,
     arrow_to_numpy,
-    decode_categories,
     encode,
-    is_numeric,
-    is_text,
     positions,
 )
-from sampled_metrics._base.calls import note_meaning, place_of, warn_input
+from sampled_metrics._base.calls import note_meaning, place_of, warn_all
 from sampled_metrics._base.columns import (
     NO_ITEM_NAMES,
     NO_LABEL,
@@ -54,6 +50,14 @@ from sampled_metrics._base.errors import InputError, format_names
 from sampled_metrics._base.files import read_npy, reading_as
 from sampled_metrics._base.sparse import canonical_csr
 from sampled_metrics._base.units import Units
+from sampled_metrics.checks.items import (
+    MAX_GRADES,
+    signs_of_ids_from_1,
+    signs_of_unread_labels,
+    signs_of_unread_rating,
+    signs_of_unseen_rows,
+    signs_of_users_without_label,
+)
 from sampled_metrics.inputs.kinds import Kind, kind_of
 from sampled_metrics.inputs.roles import ITEM, USER, VISIT
 from sampled_metrics.inputs.tables import (
@@ -83,10 +87,6 @@ _MIN_COLUMNS = 3  # items; with two, a row of 0 and 1 is two marks
 _MIN_PAIRS = 10  # rows; pairs of a user and an item look like this many rows or more,
 _MAX_PAIR_COLUMNS = 5  # with this many columns or fewer
 _MAX_COLUMN = 10_000_000  # a larger number in the place of a column is an id or a time
-_MIN_USERS = 10  # fewer may lack row 0 by chance
-_MAX_GRADES = 10  # different numbers; a column with more holds no grades
-_LABEL_ROWS = 1000  # rows of text in which yes and no are looked for
-_YES_NO_WORDS = ({"0", "1"}, {"no", "yes"}, {"false", "true"})
 _MAX_ITERATIONS = 10  # different values in the second column of qrels; ids have more
 
 
@@ -358,10 +358,8 @@ def _rows_and_grades(
     if relevance is None:
         return np.arange(len(table)), None
     rows = np.flatnonzero(relevance > 0.0)
-    if name == SEEN and rows.size < relevance.size:
-        warn_input(
-            SEEN, "rows of label 0 do not count as seen; leave the column out if they should"
-        )
+    if name == SEEN:
+        warn_all(signs_of_unseen_rows(relevance.size - rows.size))
     if not rows.size:
         raise InputError("no relevance above 0; expected relevant items", path=table.path)
     return rows, None if name == SEEN else nontrivial_grades(relevance[rows])
@@ -387,12 +385,7 @@ def relevant_rows(table: Table) -> tuple[RowSelection, Float | None]:
     if USER in table.columns:
         user, units = table.units()
         n_without = len(units) - sorted_unique(user[rows].astype(np.int64)).size
-        if n_without:
-            warn_input(
-                "label",
-                f"{n_without:,} of {len(units):,} users have no row of a label above 0 and are "
-                "left out; do they have no relevant item, or one below the end of a list?",
-            )
+        warn_all(signs_of_users_without_label(n_without, len(units)))
     return rows, nontrivial_grades(label[rows])
 
 
@@ -427,9 +420,7 @@ def _read_grades(table: Table, name: str, min_relevance: float) -> Float | None:
     column = next((each for each in candidates if each in table.columns), None)
     grades = None if column is None else table.finite_numbers(column)
     if grades is None and name == RELEVANT and table.is_rating:
-        warn_input(
-            name, "rating is not read; give min_relevance (--min-relevance) to use it as grade"
-        )
+        warn_all(signs_of_unread_rating(name))
     if grades is not None:
         is_ignored = grades == NO_LABEL
         table.refuse(
@@ -440,28 +431,8 @@ def _read_grades(table: Table, name: str, min_relevance: float) -> Float | None:
             "these rows, and pass their users and items as seen beside scores of all items",
         )
     if grades is None or (grades > 0.0).all():
-        for other, values in table.unknown_columns.items():
-            if _could_be_label(decode_categories(values)):
-                warn_input(
-                    name,
-                    f"column {other} may be a label, but is not read; call it label if it is one",
-                )
+        warn_all(signs_of_unread_labels(name, table.unknown_columns))
     return grades
-
-
-def _could_be_label(values: pa.ChunkedArray) -> bool:
-    """Return whether a column holds yes and no, or few different numbers from 0 or -1 on."""
-    if is_text(values.type):
-        texts = {str(text).lower() for text in values[:_LABEL_ROWS].unique().to_pylist()}
-        return texts in _YES_NO_WORDS
-    distinct = values.unique()
-    # Missing values stand for 0 beside a single other value; beside several they are unknown.
-    has_missing = values.null_count > 0
-    if not is_numeric(values.type) or (has_missing and len(distinct) > 2):
-        return False
-    numbers = np.unique(pc.fill_null(distinct.cast(pa.float64()), 0.0))
-    is_few = numbers.size <= min(_MAX_GRADES, len(values) - 1)
-    return is_few and numbers[0] in (-1.0, 0.0) and bool(numbers[-1] > 0.0)
 
 
 def require_distinct_pairs(
@@ -578,7 +549,7 @@ def _items_of_matrix(matrix: Any, name: str, size: Size | None) -> Items:
     if matrix.dtype.kind not in "biuf" or (size is not None and matrix.shape != size):
         raise _wrong_array(matrix, name, size)
     is_sparse = sparse.issparse(matrix)
-    if size is None and not is_sparse and np.unique(matrix).size > _MAX_GRADES:
+    if size is None and not is_sparse and np.unique(matrix).size > MAX_GRADES:
         _refuse_pairs(matrix, name)
     table = canonical_csr(matrix, name, keep_zeros=name == SEEN and is_sparse)
     if not np.isfinite(table.data).all():
@@ -611,7 +582,7 @@ def _items_of_lists(lists: Sequence[Any], name: str, size: Size | None) -> Items
     user, item = user[is_item], item[is_item]
     if size is None and _have_equal_lengths(lists):
         first = item[np.diff(user, prepend=-1) > 0]
-        if (first[1:] >= first[:-1]).all() and np.unique(item).size > _MAX_GRADES:
+        if (first[1:] >= first[:-1]).all() and np.unique(item).size > MAX_GRADES:
             _refuse_pairs(lists, name)
     size = size or (len(lists), int(item.max(initial=-1)) + 1)
     items = _items_at(user, item, name, size)
@@ -666,7 +637,7 @@ def _ids_by_row(data: Any, name: str) -> tuple[Int, Ids, int]:
         row = np.repeat(np.arange(len(matrix)), ids.size // max(len(matrix), 1))
     if matrix is not None and matrix.ndim == 2 and matrix.dtype.kind in "iu":
         first = matrix[:, 0]
-        if (first[1:] >= first[:-1]).all() and np.unique(matrix).size > _MAX_GRADES:
+        if (first[1:] >= first[:-1]).all() and np.unique(matrix).size > MAX_GRADES:
             _refuse_pairs(matrix, name)
     if not ids.size:
         ids = np.zeros(0, np.int64)
@@ -875,15 +846,8 @@ def _axis_positions(
     if column == USER and table.is_by_user:
         expected += " (of a Series in the order of rows pass its to_numpy())"
     numbers = table.whole_numbers(column, 0, size - 1, expected)
-    n_distinct = sorted_unique(numbers).size
-    is_nearly_all = n_distinct >= _MIN_USERS and size - n_distinct <= max(1, size // 10)
-    # Numbers of items are not checked: nobody may have the item in column 0.
-    if column == USER and is_nearly_all and numbers.all():
-        warn_input(
-            str(table.path),
-            f"{USER} holds numbers of rows, from 0, and none of {n_distinct} is 0: are these "
-            "ids from 1? Ranks.from_scores takes ids of rows and columns, users and items",
-        )
+    if column == USER:  # nobody may have the item in column 0
+        warn_all(signs_of_ids_from_1(str(table.path), numbers, size))
     return numbers
 
 

@@ -19,8 +19,8 @@ from sampled_metrics._base.arrays import (
     select_rows,
     sorted_unique,
 )
-from sampled_metrics._base.arrow import arrow_to_numpy, encode, positions
-from sampled_metrics._base.calls import place_of, public, warn_all, warn_input
+from sampled_metrics._base.arrow import encode, positions
+from sampled_metrics._base.calls import place_of, public, warn_all
 from sampled_metrics._base.columns import (
     NO_ITEM,
     NO_ITEM_NAMES,
@@ -34,10 +34,10 @@ from sampled_metrics._base.errors import InputError, NoRelevantItemsError
 from sampled_metrics._base.units import Units
 from sampled_metrics.checks.items import signs_of_common_item
 from sampled_metrics.checks.lists import (
-    MIN_LISTS,
+    signs_in_hits,
     signs_of_contradiction,
     signs_of_ranks_as_scores,
-    steps_to_next,
+    signs_of_sorted_ids,
 )
 from sampled_metrics.inputs.common_ids import compare_ids
 from sampled_metrics.inputs.items import (
@@ -65,8 +65,6 @@ from sampled_metrics.ranks import Ranks
 
 _PADDING_PROBLEM = "-1, -100 or None, which end a list; give unknown items ids of their own"
 _FILLER_SCORE = np.finfo(np.float32).min  # of items with which implicit fills short lists
-_MIN_LISTS_OF_CHANCE = 5 * MIN_LISTS  # fewer lists may hold all relevant items, or few
-_MIN_EXPECTED_HITS = 8.0  # if lists and relevant items were independent; fewer vary too much
 
 
 class Lists(NamedTuple):
@@ -139,7 +137,7 @@ def read_lists(data: Any) -> Lists:
         has_ranks="rank" in table.columns,
     )
     if not has_scores:
-        _warn_if_ids_are_sorted(lists)
+        warn_all(signs_of_sorted_ids(lists))
     return lists
 
 
@@ -218,7 +216,7 @@ def lists_from_arrays(
         columns=(USER,) if visits is None else (USER, VISIT),
     )
     if scores is None:
-        _warn_if_ids_are_sorted(lists)
+        warn_all(signs_of_sorted_ids(lists))
     return lists
 
 
@@ -234,22 +232,6 @@ def _users_of_rows(ids: Any, scores: Any, users: ArrayLike | None) -> Any:
                 "order, or arrays (to_numpy())"
             )
     return users
-
-
-def _warn_if_ids_are_sorted(lists: Lists) -> None:
-    """Warn about lists in which the ids of the items ascend, as after sorting by id."""
-    is_whole = pa.types.is_integer(lists.item_ids.type)
-    if not is_whole or lists.lengths().min() < 2:
-        return
-    ids = arrow_to_numpy(lists.item_ids)
-    for rows in (slice(1000), slice(None)):  # all rows only if the first ones ascend
-        steps = steps_to_next(lists.user[rows], lists.score[rows], ids[lists.item[rows]])
-        if (steps <= 0).any():
-            return
-    if len(lists.units) >= MIN_LISTS:
-        warn_input(
-            "data", "the items of all lists ascend; if they were sorted by id, give them best first"
-        )
 
 
 def _pad_lists(rows: Any, filler: Any) -> Array:
@@ -486,7 +468,7 @@ def _count_relevant(
     if not complete:
         n_unlisted = np.count_nonzero(listed_item < 0)
         n_known = max(n_items or 0, len(lists.item_ids) + int(n_unlisted))
-        _warn_if_hits_look_wrong(depth, *_count_hits(relevant, is_found, min_relevance), n_known)
+        warn_all(signs_in_hits(depth, *_count_hits(relevant, is_found, min_relevance), n_known))
 
     # Items that are not found are tied behind the end of the list.
     n_better = depth[owner]
@@ -582,25 +564,3 @@ def _find_rows(lists: Lists, list_number: Int, item: Int) -> Int:
     rows = np.flatnonzero(pair_of_row >= 0)
     row[possible[pair_of_row[rows]]] = rows
     return row
-
-
-def _warn_if_hits_look_wrong(depth: Int, n_relevant: Int, n_found: Int, n_items: int) -> None:
-    """Warn about lists that hold all relevant items, or no more than by chance."""
-    has_relevant = n_relevant > 0
-    depth, n_relevant, n_found = (each[has_relevant] for each in (depth, n_relevant, n_found))
-    if depth.size < _MIN_LISTS_OF_CHANCE or 2 * depth.max() >= n_items:
-        return
-    expected = float((depth * n_relevant).sum()) / n_items
-    total = int(n_found.sum())
-    if (n_found == n_relevant).all():
-        warn_input(
-            "data",
-            f"lists of at most {depth.max()} of {n_items:,} items hold every relevant item; were "
-            "users without a hit left out, or are these sampled candidates, which `correct` takes?",
-        )
-    elif expected >= _MIN_EXPECTED_HITS and total <= expected + 2.0 * np.sqrt(expected):
-        warn_input(
-            RELEVANT,
-            f"lists hold {total:,} of {n_relevant.sum():,} relevant items, and would hold "
-            f"{expected:.0f} by chance; are ids of items the same in both?",
-        )

@@ -12,7 +12,7 @@ from sampled_metrics._base.arguments import check_n_items, require_same, whole_n
 from sampled_metrics._base.array_types import Codes, Float, Int, RowSelection
 from sampled_metrics._base.arrays import first_duplicate, nontrivial_grades, run_starts, select_rows
 from sampled_metrics._base.arrow import value_type
-from sampled_metrics._base.calls import public, warn_input
+from sampled_metrics._base.calls import public, warn_all
 from sampled_metrics._base.conversion import (
     arrow_column_to_array,
     as_array,
@@ -21,6 +21,7 @@ from sampled_metrics._base.conversion import (
 from sampled_metrics._base.defaults import MAX_ITEMS
 from sampled_metrics._base.errors import InputError, format_names, one_line
 from sampled_metrics._base.units import check_ids
+from sampled_metrics.checks.tables import signs_of_sessions
 from sampled_metrics.inputs.items import relevant_rows
 from sampled_metrics.inputs.kinds import FRAMES, Kind, kind_of
 from sampled_metrics.inputs.list_order import naming_user, refuse_lists, refuse_steps
@@ -198,11 +199,7 @@ def _warn_about_sessions(table: Table) -> None:
     name = table.name_of.get(VISIT, "")
     is_session = USER not in table.columns and normalise_name(name) in _SESSION_NAMES
     if is_session and "label" not in table.columns and len(table.units()[1]) < len(table):
-        warn_input(
-            "data",
-            f"rows with the same {name} are read as relevant items of one ranking; if each has a "
-            f"ranking of its own, number them in a column {VISIT}{naming_user(table)}",
-        )
+        warn_all(signs_of_sessions(name, naming_user(table)))
 
 
 def group_by_user(

@@ -13,13 +13,18 @@ from sampled_metrics._base.arguments import check_arguments, require_same
 from sampled_metrics._base.array_types import Bool, Floats, Int
 from sampled_metrics._base.arrays import count_by_score
 from sampled_metrics._base.arrow import arrow_to_numpy
-from sampled_metrics._base.calls import place_of, public, warn_all, warn_input
+from sampled_metrics._base.calls import place_of, public, warn_all
 from sampled_metrics._base.columns import NO_ITEM_NAMES
 from sampled_metrics._base.errors import InputError
 from sampled_metrics._base.random_streams import generator
 from sampled_metrics._base.units import Units
 from sampled_metrics.checks.items import signs_of_common_item, signs_of_unused_grades
 from sampled_metrics.checks.lists import signs_of_ranks_as_scores
+from sampled_metrics.checks.samples import (
+    signs_of_dropped_negatives,
+    signs_of_joined_rows,
+    signs_of_short_lists,
+)
 from sampled_metrics.inputs.items import (
     Items,
     candidate_rows,
@@ -44,7 +49,6 @@ from sampled_metrics.ranks.sampling import Sampling
 # Share of the negatives that rows may lack. A few may be missing, for example because duplicates or
 # seen items were dropped; if more are, the data probably mixes two ways of sampling.
 _MAX_MISSING = 0.1
-_MIN_EVEN_USERS = 10  # fewer may have even numbers of negatives by chance
 
 
 class Draw(NamedTuple):
@@ -141,7 +145,7 @@ def _rank_in_table(
             n_missing=n_missing,
         )
     if VISIT not in columns:
-        _warn_if_rows_are_joined(n_held_out, n_negatives)
+        warn_all(signs_of_joined_rows(n_held_out, n_negatives))
     pairs = None
     if ITEM in table.columns and candidates is None:
         codes, item_ids = table.codes(ITEM)
@@ -154,13 +158,8 @@ def _rank_in_table(
 def _largest_number_of_negatives(n_negatives: Int, n_drawn: int | None) -> int:
     """Return the number of negatives below which missing held-out items rank."""
     m = int(n_negatives.max())
-    if n_drawn is None and n_negatives.min() < m:
-        warn_input(
-            "n_negatives",
-            f"some lists end before {m} negatives, the number in the longest, and held-out items "
-            f"that they lack count as behind {m}; give n_negatives (--n-negatives) if there were "
-            "more",
-        )
+    if n_drawn is None:
+        warn_all(signs_of_short_lists(n_negatives))
     return max(m, n_drawn or 0)
 
 
@@ -288,12 +287,7 @@ def _equalise_negatives(
             "tenth fewer, or, if duplicates were dropped, sampling='distinct' (--sampling "
             "distinct) with n_negatives (--n-negatives)"
         )
-    n_larger = (n_negatives > fewest).sum()
-    warn_input(
-        "n_negatives",
-        f"{n_larger:,} of {n_negatives.size:,} rows have more than {fewest} negatives, up to "
-        f"{most}: {fewest} of them are used, chosen at random (seed {seed})",
-    )
+    warn_all(signs_of_dropped_negatives(n_negatives, seed))
     better = ranks - 1
     rng = generator(seed, "thinned")
     return 1 + rng.hypergeometric(better, n_negatives - better, fewest), fewest
@@ -359,16 +353,3 @@ def _count_negatives(row_unit: Int, score: Floats, is_held_out: Bool) -> tuple[I
     _, held_out_unit = np.unique(row_unit[is_held_out], return_inverse=True)
     held_out_better, held_out_tied = count_by_score(held_out_unit, score[is_held_out])
     return better[is_held_out] - held_out_better, tied[is_held_out] - held_out_tied
-
-
-def _warn_if_rows_are_joined(n_held_out: Int, n_negatives: Int) -> None:
-    """Warn if each of a user's held-out items seems to have negatives of its own."""
-    most = int(n_held_out.max())
-    is_even = (n_held_out == most).all() and (n_negatives % most == 0).all()
-    if n_held_out.size >= _MIN_EVEN_USERS and most > 1 and is_even:
-        warn_input(
-            "data",
-            f"users have {most} held-out items and {n_negatives[0]} negatives; if these are "
-            f"{n_negatives[0] // most} of each item, number each item and its negatives in a "
-            f"column {VISIT}",
-        )

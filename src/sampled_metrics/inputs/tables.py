@@ -35,7 +35,7 @@ from sampled_metrics._base.arrow import (
     positions,
     value_type,
 )
-from sampled_metrics._base.calls import warn_input, watch_columns
+from sampled_metrics._base.calls import warn_all, watch_columns
 from sampled_metrics._base.columns import NO_LABEL, index_ids, is_no_item
 from sampled_metrics._base.conversion import (
     refuse_unconverted,
@@ -49,6 +49,7 @@ from sampled_metrics._base.files import (
     reading_as,
 )
 from sampled_metrics._base.units import Units
+from sampled_metrics.checks.tables import signs_of_other_ids
 from sampled_metrics.inputs.kinds import BY_USER, TABLES, Kind, is_arrow_table, kind_of
 from sampled_metrics.inputs.roles import (
     ITEM,
@@ -176,7 +177,7 @@ class Table:
                 )
             columns[role] = column
             name_of[role] = name
-        _warn_about_other_ids(path, names, columns, unknown)
+        warn_all(signs_of_other_ids(str(path), _find_other_ids(names, columns, unknown)))
         is_rating = normalise_name(name_of.get("score", "")) == "rating"
         unread: set[str] = set()
         if names not in (RUN.columns, QRELS.columns):
@@ -432,10 +433,10 @@ class Table:
         return InputError(f"found {dtype}; expected {expected}", path=self.path, column=name)
 
 
-def _warn_about_other_ids(
-    path: Path, names: Sequence[str], columns: Mapping[str, Any], unknown: Mapping[str, Any]
-) -> None:
-    """Warn about a column that may hold ids as well, beside the column that is read."""
+def _find_other_ids(
+    names: Sequence[str], columns: Mapping[str, Any], unknown: Mapping[str, Any]
+) -> Iterator[tuple[str, str]]:
+    """Find columns that may hold ids as well, beside the columns that are read, by role."""
     roles = {USER, ITEM}
     if USER not in columns:  # then a second column of visits may be that of users
         roles.add(VISIT)
@@ -443,9 +444,7 @@ def _warn_about_other_ids(
         for role in roles & columns.keys():
             is_alias = normalise_name(name) in ROLES[role].aliases
             if is_alias and not is_no_id(name, names) and assigned_position(names, role) is None:
-                warn_input(
-                    str(path), f"{role} is read, and column {name} is not; which holds the ids?"
-                )
+                yield role, name
 
 
 def is_by_user(data: object) -> bool:
