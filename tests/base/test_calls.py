@@ -1,7 +1,5 @@
 """Calls of public functions: whom they warn, how they name places, and what threads see of them."""
 
-import warnings
-
 import numpy as np
 import pandas as pd
 import pytest
@@ -16,7 +14,6 @@ from sampled_metrics._base.calls import (
     open_call,
     place_of,
     public,
-    suppress_warnings,
     warn_all,
 )
 from sampled_metrics._base.errors import InputError
@@ -94,12 +91,6 @@ def test_refusal_issues_warnings_that_may_explain_it():
     with pytest.warns(InputWarning) as caught, pytest.raises(InputError):
         refuse()
     assert [str(each.message) for each in caught] == ["data: odd", "data: even"]
-
-
-def test_suppressed_warnings_reach_no_call():
-    with warnings.catch_warnings(action="error"), open_call() as call, suppress_warnings():
-        warn("odd")
-    assert not call.notes
 
 
 def test_warning_points_at_line_of_caller():

@@ -378,12 +378,13 @@ def test_square_vectors_are_recognised_by_relevant_items():
     for pair, relevant in (
         # could also be columns of a matrix of users x 5
         ((users, items), held_out % 5),
-        ((users, items), np.eye(5)[held_out % 5]),
         # could also be ids in lists
         ((users, np.rint(items)), held_out),
     ):
         with pytest.raises(sm.InputError, match="two arrays of one kind"):
             sm.evaluate(pair, "hr@10", relevant=relevant)
+    with pytest.raises(sm.InputError, match="shape"):  # marks of 5 items for 40 vectors
+        sm.evaluate((users, items), "hr@10", relevant=np.eye(5)[held_out % 5])
 
 
 def test_vectors_need_no_correction_or_plan():

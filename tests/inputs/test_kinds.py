@@ -11,8 +11,8 @@ import scipy
 from scipy import sparse
 
 import sampled_metrics as sm
+from sampled_metrics._base.calls import AssignedColumns, open_call
 from sampled_metrics.inputs.kinds import KINDS, Kind, kind_of
-from sampled_metrics.inputs.roles import naming, record_names
 from tests.helpers.forms import (
     list_forms,
     mark_forms,
@@ -131,8 +131,8 @@ def test_kinds_of_other_data(data: Any, kind: Kind) -> None:
 
 def test_caller_names_the_columns_of_a_dictionary() -> None:
     pairs = {"who": [1], "what": [7]}
-    with naming({"user": "who", "item": "what"}):
-        record_names(["who", "what"])
+    columns = AssignedColumns({"who": "user_id", "what": "item_id"}, {})
+    with open_call(columns=columns):
         assert kind_of(pairs) is Kind.COLUMNS
     assert kind_of(pairs) is Kind.BY_USER
 

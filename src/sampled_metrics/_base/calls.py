@@ -302,16 +302,6 @@ def command_line() -> Iterator[None]:
         _call.reset(token)
 
 
-@contextmanager
-def suppress_warnings() -> Iterator[None]:
-    """Issue no warning in the block, and let no call have its notes."""
-    token = _call.set(replace(_call.get(), is_open=True, outer=None, notes=[], tables=[]))
-    try:
-        yield
-    finally:
-        _call.reset(token)
-
-
 def adapt_to_caller(text: str) -> str:
     """Name an argument as the caller wrote it: in Python or, on the command line, as an option.
 

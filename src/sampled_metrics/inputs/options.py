@@ -16,7 +16,7 @@ from sampled_metrics._base.arguments import (
     require_same,
 )
 from sampled_metrics._base.array_types import Array
-from sampled_metrics._base.calls import place_of, public, suppress_warnings, warn_all
+from sampled_metrics._base.calls import place_of, public, warn_all
 from sampled_metrics._base.columns import is_no_item
 from sampled_metrics._base.conversion import numeric_array, to_numpy
 from sampled_metrics._base.defaults import BLOCK_SIZE
@@ -30,7 +30,6 @@ from sampled_metrics.checks.ranks import (
 )
 from sampled_metrics.checks.samples import signs_in_sampled_ranks
 from sampled_metrics.inputs.counting import EarlyStop
-from sampled_metrics.inputs.items import RELEVANT, items_for_scores
 from sampled_metrics.inputs.kinds import Kind, kind_of, recommenders_error
 from sampled_metrics.inputs.lists import Lists, lists_from_arrays
 from sampled_metrics.inputs.pair_scores import PairScores
@@ -40,6 +39,7 @@ from sampled_metrics.inputs.row_counts import pad_rows
 from sampled_metrics.inputs.scores import (
     ScoreSource,
     note_missing_seen,
+    pair_error,
     ranks_from_scores,
     read_array,
     scores_from_function,
@@ -335,40 +335,28 @@ def _read_pair(data: tuple[Any, Any], relevant: ItemsByUser | None) -> ScoreSour
     """Distinguish the ids and scores of a retriever, in any order, from vectors."""
     arrays = numeric_array(data[0]), numeric_array(data[1])
     are_whole = [array.dtype.kind in "iu" for array in arrays]
-    if not any(are_whole) and _are_vectors(arrays, relevant):
-        return scores_from_vectors(*data)
+    if not any(are_whole) and _may_be_vectors(arrays, relevant):
+        vectors = scores_from_vectors(*data)
+        if arrays[0].shape != arrays[1].shape:
+            return vectors
+        return vectors._replace(pair_width=arrays[0].shape[1])
     if all(are_whole) or not any(are_whole):
-        raise InputError(
-            "found two arrays of one kind; use Ranks.from_top_k(ids, relevant, scores=...) or "
-            "Ranks.from_factors(users, items, ...)"
-        )
+        raise pair_error()
     ids, scores = arrays if are_whole[0] else reversed(arrays)
     return lists_from_arrays(ids, scores)
 
 
-def _are_vectors(arrays: tuple[Array, Array], relevant: ItemsByUser | None) -> bool:
-    """Return whether two arrays of floats are vectors of users and of items.
+def _may_be_vectors(arrays: tuple[Array, Array], relevant: ItemsByUser | None) -> bool:
+    """Return whether two arrays of floats may be vectors of users and of items.
 
-    Otherwise they are the columns and the scores of lists, one list per row. They are vectors if
-
-    1. their shapes differ, because each entry of a list has a score; or
-    2. neither has whole numbers only, as columns are, and some relevant item has the number d or
-       more, where d is the width: so it is not a column of an array of this width.
-
-    In all other cases, also if `relevant` cannot be read, they are not taken for vectors.
+    They are if their shapes differ, because each entry of a list has a score. Otherwise they may be
+    if neither has whole numbers only, as columns of lists are; relevant items then decide, see
+    `ScoreSource.pair_width`.
     """
     if arrays[0].shape != arrays[1].shape:
         return True
-    n, d = arrays[0].shape
     first_rows = [array[:_ROWS_CHECKED] for array in arrays]
-    if relevant is None or any((rows == np.rint(rows)).all() for rows in first_rows):
-        return False
-    try:
-        with suppress_warnings():
-            items = items_for_scores(relevant, RELEVANT, (n, n))
-    except InputError:
-        return False
-    return bool(items.item.max(initial=0) >= d)
+    return relevant is not None and not any((rows == np.rint(rows)).all() for rows in first_rows)
 
 
 def _may_end(full_ranks: Ranks, cut: Cut) -> bool:

@@ -93,6 +93,9 @@ class ScoreSource(NamedTuple):
         First two columns in some rows of a dense matrix; None for other scores.
     some_rows
         A few rows of a dense matrix; None for other scores.
+    pair_width
+        Width d of two arrays of one shape: vectors only if some relevant item has the number d or
+        more, so that it is no column of such an array; 0 for other scores.
     """
 
     rows: ScoreFunction
@@ -102,6 +105,7 @@ class ScoreSource(NamedTuple):
     sparse_matrix: sparse.csr_array | None = None
     first_columns: Array | None = None
     some_rows: Array | None = None
+    pair_width: int = 0
 
     def matrix(self) -> Array:
         """Return all scores at once."""
@@ -114,6 +118,14 @@ def read_scores(data: Any) -> ScoreSource:
     if isinstance(source, ScoreSource):
         return source
     return _scores_from_matrix(source)  # which refuses them
+
+
+def pair_error() -> InputError:
+    """Make the error for two arrays that are neither ids and scores nor clearly vectors."""
+    return InputError(
+        "found two arrays of one kind; use Ranks.from_top_k(ids, relevant, scores=...) or "
+        "Ranks.from_factors(users, items, ...)"
+    )
 
 
 def read_array(
@@ -371,6 +383,8 @@ def _rank_by_scores(
     relevant_items = read(relevant, RELEVANT)
     if relevant_items.n_users and not relevant_items.item.size:
         raise InputError("no user has a relevant item; expected at least one who has")
+    if relevant_items.item.max(initial=0) < scores.pair_width:
+        raise pair_error()
     warn_all(signs_of_common_item(relevant_items))
     if scores.sparse_matrix is not None:
         _require_other_scores(scores.sparse_matrix, relevant_items)
