@@ -16,7 +16,7 @@ import torch
 
 import sampled_metrics as sm
 from sampled_metrics.evaluation import meter
-from sampled_metrics.inputs import comparisons, counting, products, scores
+from sampled_metrics.read import comparisons, counting, products, scores
 
 BATCH = 512
 RUNS = 3

@@ -14,7 +14,7 @@ test-robustness: $(INSTALLED)
 # LIBRARY_TESTS: tests of the library that need neither the study nor the documents. ALONE: those of them that read
 # no other file of the repository.
 OF_THE_STUDY := sampled_metrics_study|(from|import) (benchmarks|tests\.(browser|helpers\.(environments|interactions)|parts|pythons|robustness|study|workflow)|yaml)|def script|CONTRIBUTING
-OF_THE_LIBRARY := base inputs refusals ranks metrics sampling estimators intervals evaluation printed budget pages cli contract project
+OF_THE_LIBRARY := base read refusals ranks metrics sampling estimators intervals evaluation printed budget pages cli contract project
 LIBRARY_FILES = $(OF_THE_LIBRARY:%=tests/%/test_*.py)
 LIBRARY_TESTS = $$(grep -LE '$(OF_THE_STUDY)' $(LIBRARY_FILES))
 ALONE = $$(grep -LE '$(OF_THE_STUDY)|ROOT' $(LIBRARY_FILES))

@@ -23,9 +23,9 @@ from sampled_metrics._base.calls import place_of
 from sampled_metrics._base.random_streams import generator
 from sampled_metrics._base.threads import one_thread
 from sampled_metrics.estimators import estimator_matrix, likely_estimates
-from sampled_metrics.inputs.options import as_ranks
 from sampled_metrics.metrics import values
 from sampled_metrics.ranks import Ranks, Sampling
+from sampled_metrics.read.options import as_ranks
 from sampled_metrics.sampling import histograms, sampled_rank_distribution, shared_histograms
 from sampled_metrics_study.settings import ExperimentSettings
 

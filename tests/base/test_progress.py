@@ -7,7 +7,7 @@ import pandas as pd
 import pytest
 
 import sampled_metrics as sm
-from sampled_metrics.inputs import large_files
+from sampled_metrics.read import large_files
 
 VECTORS = np.eye(3)[[0, 1, 2, 0]], np.eye(3)
 HELD_OUT = [0, 1, 2, 1]

@@ -12,11 +12,11 @@ from threadpoolctl import ThreadpoolController
 import sampled_metrics as sm
 from sampled_metrics._base.threads import one_thread
 from sampled_metrics.budget.model import Model
-from sampled_metrics.inputs import products
-from sampled_metrics.inputs.counting import rank_items
-from sampled_metrics.inputs.items import items_by_position
 from sampled_metrics.metrics import measures
 from sampled_metrics.ranks import Ranks
+from sampled_metrics.read import products
+from sampled_metrics.read.counting import rank_items
+from sampled_metrics.read.items import items_by_position
 from sampled_metrics_study.claims import starts
 from sampled_metrics_study.exact import exact_table
 from sampled_metrics_study.experiment import run_experiment

@@ -11,8 +11,8 @@ from typer import Context
 from typer.main import get_command
 
 from sampled_metrics.cli import app
-from sampled_metrics.inputs.options import Reading
 from sampled_metrics.ranks import Sampling
+from sampled_metrics.read.options import Reading
 
 PROGRAM = get_command(app)
 COMMANDS = PROGRAM.commands
@@ -25,7 +25,7 @@ CALLS = {
     "reported": ("HR@10=0.5 --n-items 50 --n-negatives 9", "printed.reported.reported"),
     "check": ("t.csv", "printed.check.check"),
     "report": ("a.csv --output p.html", "pages.report.report"),
-    "sample": ("r.csv --n-negatives 9", "inputs.options.as_ranks"),
+    "sample": ("r.csv --n-negatives 9", "read.options.as_ranks"),
     "negatives": (
         "--relevant h.csv --seen s.csv --n-negatives 9", "evaluation.negatives.negatives"),
     "check-negatives": (

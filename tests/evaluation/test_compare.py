@@ -20,7 +20,6 @@ from sampled_metrics.evaluation.compare import (
     users_needed,
 )
 from sampled_metrics.evaluation.correct import correct
-from sampled_metrics.inputs.options import as_ranks
 from sampled_metrics.intervals.means import Moments
 from sampled_metrics.intervals.population import Population
 from sampled_metrics.intervals.ranges import (
@@ -29,6 +28,7 @@ from sampled_metrics.intervals.ranges import (
 )
 from sampled_metrics.metrics.measures import parse_measure
 from sampled_metrics.ranks import Ranks, SampledRanks, Sampling
+from sampled_metrics.read.options import as_ranks
 from sampled_metrics.sampling import draw_sampled_ranks, sampled_rank_distribution
 from tests.conftest import ROOT
 from tests.helpers.caught_warnings import warns_about

@@ -7,7 +7,7 @@ from typing import Any
 import pyarrow as pa
 
 import sampled_metrics as sm
-from sampled_metrics.inputs.tables import Table
+from sampled_metrics.read.tables import Table
 
 COUNTS = ("n_found", "n_better", "n_tied", "n_relevant", "n_candidates", "depth")
 

@@ -16,7 +16,7 @@ from typer.testing import CliRunner
 
 import sampled_metrics as sm
 from sampled_metrics.cli import app
-from sampled_metrics.inputs.options import as_ranks
+from sampled_metrics.read.options import as_ranks
 from tests.helpers.caught_warnings import warns_about
 from tests.helpers.relevance import (
     metric_values,

@@ -1,6 +1,6 @@
 """docs/inputs.md shows the table of kinds of data."""
 
-from sampled_metrics.inputs.kinds import KINDS
+from sampled_metrics.read.kinds import KINDS
 from tests.conftest import ROOT
 
 

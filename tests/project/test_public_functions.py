@@ -8,7 +8,7 @@ from enum import StrEnum
 import pytest
 
 import sampled_metrics as sm
-from sampled_metrics.inputs.options import Reading
+from sampled_metrics.read.options import Reading
 from tests.conftest import ROOT
 
 DEFAULTS = {

@@ -10,7 +10,7 @@ import pytest
 import sampled_metrics as sm
 from benchmarks import speed
 from benchmarks.archive import price
-from sampled_metrics.inputs.options import as_ranks
+from sampled_metrics.read.options import as_ranks
 from sampled_metrics_study import audit
 from tests.conftest import ROOT
 from tests.helpers.documents import text_of, words_of

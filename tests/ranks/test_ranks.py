@@ -10,8 +10,8 @@ import pyarrow.parquet as pq
 import pytest
 
 from sampled_metrics._base.errors import InputError
-from sampled_metrics.inputs.options import as_ranks
 from sampled_metrics.ranks import Ranks, SampledRanks
+from sampled_metrics.read.options import as_ranks
 from sampled_metrics_study.experiment import read_single_item_ranks
 from tests.helpers.relevance import ranks_at_places
 

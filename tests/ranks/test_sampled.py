@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 
 from sampled_metrics._base.errors import InputError
-from sampled_metrics.inputs.options import as_sampled_ranks
 from sampled_metrics.ranks import SampledRanks, Sampling
+from sampled_metrics.read.options import as_sampled_ranks
 
 
 def test_from_table_by_hand(tmp_path):

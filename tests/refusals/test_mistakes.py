@@ -1,7 +1,7 @@
 """Mistakes in well-formed data are refused, warned about, or give the right number.
 
 Each mistake is made in a fifth of the forms that its data can have, and by the long tests in all;
-tests/inputs compares all forms. What no program can see is not among the mistakes: lists of two
+tests/read compares all forms. What no program can see is not among the mistakes: lists of two
 models that were joined without duplicates, and a softmax over users in the place of items.
 """
 

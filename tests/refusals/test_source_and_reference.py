@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 import sampled_metrics as sm
-from sampled_metrics.inputs.options import as_ranks
+from sampled_metrics.read.options import as_ranks
 from tests.conftest import ROOT
 
 

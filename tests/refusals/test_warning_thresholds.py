@@ -8,8 +8,8 @@ import sampled_metrics as sm
 from sampled_metrics.checks.items import signs_of_unused_grades
 from sampled_metrics.checks.ranks import signs_in_ranks
 from sampled_metrics.checks.samples import signs_in_sampled_ranks
-from sampled_metrics.inputs.options import as_sampled_ranks
 from sampled_metrics.ranks import Ranks, SampledRanks
+from sampled_metrics.read.options import as_sampled_ranks
 from tests.helpers.caught_warnings import (
     warnings_of,
     warns_about,

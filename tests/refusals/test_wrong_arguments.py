@@ -17,7 +17,7 @@ from scipy.sparse import csr_array, dok_array
 
 import sampled_metrics as sm
 from sampled_metrics._base.errors import InputError, format_value
-from sampled_metrics.inputs.options import as_ranks, as_sampled_ranks
+from sampled_metrics.read.options import as_ranks, as_sampled_ranks
 from tests.helpers.results import refusal_message
 
 warnings.simplefilter("ignore", PendingDeprecationWarning)  # np.matrix

@@ -9,9 +9,9 @@ from scipy.sparse import csr_array
 
 import sampled_metrics as sm
 from sampled_metrics._base.conversion import numeric_array
-from sampled_metrics.inputs.options import as_ranks, as_sampled_ranks
-from sampled_metrics.inputs.row_counts import count_in_rows
-from sampled_metrics.inputs.scores import scores_from_vectors
+from sampled_metrics.read.options import as_ranks, as_sampled_ranks
+from sampled_metrics.read.row_counts import count_in_rows
+from sampled_metrics.read.scores import scores_from_vectors
 from tests.helpers.results import refusal_message
 
 

@@ -12,9 +12,9 @@ from hypothesis import strategies as st
 
 import sampled_metrics as sm
 from sampled_metrics._base.errors import InputError
-from sampled_metrics.inputs import tables
-from sampled_metrics.inputs.items import items_by_id
-from sampled_metrics.inputs.options import as_ranks, as_sampled_ranks
+from sampled_metrics.read import tables
+from sampled_metrics.read.items import items_by_id
+from sampled_metrics.read.options import as_ranks, as_sampled_ranks
 from sampled_metrics.sampling.catalogue import read_catalogue
 from tests.helpers.labelled_lists import SCORED_LISTS
 from tests.helpers.results import refusal, refusal_message

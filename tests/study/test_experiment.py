@@ -15,9 +15,9 @@ from sampled_metrics.estimators import (
     likely_estimates,
     parse_estimators,
 )
-from sampled_metrics.inputs.options import as_ranks
 from sampled_metrics.metrics import parse_measure
 from sampled_metrics.ranks import Ranks, Sampling
+from sampled_metrics.read.options import as_ranks
 from sampled_metrics.sampling import sampled_rank_distribution
 from sampled_metrics_study.config import PAPERS_CHOICES
 from sampled_metrics_study.experiment import (

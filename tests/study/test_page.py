@@ -16,10 +16,10 @@ import pytest
 import yaml
 
 from sampled_metrics.estimators import estimator_matrix, parse_estimators
-from sampled_metrics.inputs.options import as_ranks
 from sampled_metrics.metrics.measures import parse_measure
 from sampled_metrics.pages.lens import compute_settings, group_near_users
 from sampled_metrics.ranks import Ranks
+from sampled_metrics.read.options import as_ranks
 from sampled_metrics.sampling import sampled_rank_distribution
 from sampled_metrics_study.config import STORED_RANKS, Study
 from sampled_metrics_study.experiment import expected_moments

@@ -9,7 +9,7 @@ import yaml
 from scipy.stats import hypergeom
 
 import sampled_metrics as sm
-from sampled_metrics.inputs.options import as_ranks, as_sampled_ranks
+from sampled_metrics.read.options import as_ranks, as_sampled_ranks
 from sampled_metrics_study.config import Study
 from tests.conftest import ROOT
 

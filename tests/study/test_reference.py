@@ -12,7 +12,7 @@ import pandas as pd
 import pytest
 
 import sampled_metrics as sm
-from sampled_metrics.inputs.options import as_ranks
+from sampled_metrics.read.options import as_ranks
 from sampled_metrics_study import reference
 from tests.conftest import ROOT, write_archive
 from tests.helpers.interactions import as_ratings, synthetic_interactions

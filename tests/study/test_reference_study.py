@@ -16,7 +16,7 @@ import pandas as pd
 import pytest
 import yaml
 
-from sampled_metrics.inputs.options import as_ranks
+from sampled_metrics.read.options import as_ranks
 from sampled_metrics_study import figures
 from sampled_metrics_study.claims.starts import spread_table
 from sampled_metrics_study.config import Study, departures

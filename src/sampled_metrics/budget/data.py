@@ -23,7 +23,7 @@ from sampled_metrics._base.errors import InputError
 from sampled_metrics._base.sparse import canonical_csr, indicator_matrix
 from sampled_metrics._base.units import Units
 from sampled_metrics.checks.items import signs_of_unused_grades
-from sampled_metrics.inputs.items import (
+from sampled_metrics.read.items import (
     BY_USER_REMEDY,
     RELEVANT,
     SEEN,
@@ -35,10 +35,10 @@ from sampled_metrics.inputs.items import (
     read_item_table,
     require_positions,
 )
-from sampled_metrics.inputs.kinds import Kind, kind_of
-from sampled_metrics.inputs.options import ItemsByUser
-from sampled_metrics.inputs.roles import ITEM
-from sampled_metrics.inputs.scores import ScoreSource, read_scores, scores_from_vectors
+from sampled_metrics.read.kinds import Kind, kind_of
+from sampled_metrics.read.options import ItemsByUser
+from sampled_metrics.read.roles import ITEM
+from sampled_metrics.read.scores import ScoreSource, read_scores, scores_from_vectors
 from sampled_metrics.sampling.catalogue import read_catalogue
 
 CANDIDATES = "candidates"

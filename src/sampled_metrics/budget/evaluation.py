@@ -59,10 +59,10 @@ from sampled_metrics.checks.strata import (
     signs_of_changed_scores,
     signs_of_ties_in_strata,
 )
-from sampled_metrics.inputs.kinds import DICTIONARIES, Kind, kind_of
-from sampled_metrics.inputs.options import ItemsByUser
-from sampled_metrics.inputs.roles import NamesByRole, check_roles
 from sampled_metrics.metrics import Measure
+from sampled_metrics.read.kinds import DICTIONARIES, Kind, kind_of
+from sampled_metrics.read.options import ItemsByUser
+from sampled_metrics.read.roles import NamesByRole, check_roles
 
 # Steps of expectation maximisation after the first round, later rounds and the last one. Further
 # steps hardly change the metrics, and rounds start from the last fit.

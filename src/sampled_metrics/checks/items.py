@@ -16,7 +16,7 @@ from sampled_metrics._base.arrow import decode_categories, is_numeric, is_text, 
 from sampled_metrics.checks import Signs
 
 if TYPE_CHECKING:
-    from sampled_metrics.inputs.items import Items
+    from sampled_metrics.read.items import Items
 
 _MIN_IDS = {"user_id": 1, "item_id": 10}  # fewer ids of one type may be disjoint
 _COMMON = 10  # fewer than one of so many ids in common is a sign

@@ -17,7 +17,7 @@ from sampled_metrics._base.arrow import arrow_to_numpy
 from sampled_metrics.checks import Signs
 
 if TYPE_CHECKING:
-    from sampled_metrics.inputs.lists import Lists
+    from sampled_metrics.read.lists import Lists
 
 MIN_LISTS = 10  # fewer lists may be in some order by chance
 _MIN_LISTS_OF_CHANCE = 5 * MIN_LISTS  # fewer lists may hold all relevant items, or few

@@ -11,7 +11,7 @@ from sampled_metrics._base.arrays import count_copies
 from sampled_metrics.checks import Signs
 
 if TYPE_CHECKING:
-    from sampled_metrics.inputs.items import Items
+    from sampled_metrics.read.items import Items
 
 _MIN_SIZE = 10  # fewer users, items or rows may be alike by accident
 _MIN_ROWS_OF_COLUMN = 50  # fewer rows may share a score

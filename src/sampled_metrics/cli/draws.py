@@ -64,8 +64,8 @@ def sample(
 
     from sampled_metrics._base.arrays import concatenate_ranges
     from sampled_metrics._base.random_streams import generator
-    from sampled_metrics.inputs.options import as_ranks
-    from sampled_metrics.inputs.roles import USER, VISIT
+    from sampled_metrics.read.options import as_ranks
+    from sampled_metrics.read.roles import USER, VISIT
     from sampled_metrics.sampling import draw_sampled_ranks
 
     ranks = as_ranks(
@@ -221,7 +221,7 @@ def columns(
     Keys: column, names (joined by commas), holds (what is in the column).
     """
     from sampled_metrics._base.text import Explanation
-    from sampled_metrics.inputs.roles import ROLES
+    from sampled_metrics.read.roles import ROLES
 
     if form is Format.TABLE:
         table = []

@@ -55,8 +55,6 @@ from sampled_metrics.evaluation.results import (
     Results,
     missing_notes,
 )
-from sampled_metrics.inputs.options import Data, ItemsByUser, Reading
-from sampled_metrics.inputs.roles import NamesByRole, check_roles
 from sampled_metrics.intervals import ranges
 from sampled_metrics.intervals.means import (
     MeanInterval,
@@ -69,6 +67,8 @@ from sampled_metrics.intervals.quoting import Quoted, quote_difference
 from sampled_metrics.intervals.ranges import Range
 from sampled_metrics.metrics.measures import Measure, parse_measure, parse_measures
 from sampled_metrics.ranks import Ranks, SampledRanks
+from sampled_metrics.read.options import Data, ItemsByUser, Reading
+from sampled_metrics.read.roles import NamesByRole, check_roles
 
 _SAME_VALUE = 1e-13  # smaller differences of a user's values are rounding errors
 _LEAST_RATIO = 1e-5  # of difference to standard error; keeps the users needed below 2^63

@@ -58,8 +58,6 @@ from sampled_metrics.evaluation.results import (
     missing_notes,
     quantity,
 )
-from sampled_metrics.inputs.options import Data, ItemsByUser, Reading
-from sampled_metrics.inputs.roles import NamesByRole, check_roles
 from sampled_metrics.intervals.means import MeanInterval, Moments, collapse_visits, mean_interval
 from sampled_metrics.intervals.population import Population
 from sampled_metrics.intervals.quoting import NOT_QUOTED, TOO_WIDE, Quoted, quote
@@ -67,6 +65,8 @@ from sampled_metrics.intervals.ranges import Range, UserBrackets, checked_ranges
 from sampled_metrics.intervals.shapes import describe_caveat, describe_shape, shape_name
 from sampled_metrics.metrics.measures import Measure, parse_measure, parse_measures
 from sampled_metrics.ranks import SampledRanks, Sampling
+from sampled_metrics.read.options import Data, ItemsByUser, Reading
+from sampled_metrics.read.roles import NamesByRole, check_roles
 from sampled_metrics.sampling.negatives import check_pairs
 
 _MOST_BY_DEFAULT = 1500  # negatives; for more, cls takes over 2 s and bv nearly as long

@@ -45,14 +45,14 @@ from sampled_metrics.evaluation.results import (
     missing_notes,
     quantity,
 )
-from sampled_metrics.inputs.large_files import LargeRankFile
-from sampled_metrics.inputs.options import Cut, Data, ItemsByUser, Reading
-from sampled_metrics.inputs.roles import USER, VISIT, NamesByRole, check_roles
 from sampled_metrics.intervals.means import Moments, collapse_visits, mean_interval, prior_moments
 from sampled_metrics.metrics import Measure, parse_measure, parse_measures
 from sampled_metrics.metrics import values as exact_values
 from sampled_metrics.metrics.measures import DepthError
 from sampled_metrics.ranks import Ranks
+from sampled_metrics.read.large_files import LargeRankFile
+from sampled_metrics.read.options import Cut, Data, ItemsByUser, Reading
+from sampled_metrics.read.roles import USER, VISIT, NamesByRole, check_roles
 
 _SAMPLE_ROWS = 131_072  # rows of a large file that are checked for warnings
 _EXAMPLE_SIZE = 10  # users; data with fewer is an example, which gets fewer warnings

@@ -39,18 +39,18 @@ from sampled_metrics.checks.scores import signs_of_batches, signs_of_sample_colu
 from sampled_metrics.evaluation.correct import Corrected, correct
 from sampled_metrics.evaluation.evaluate import Evaluated, evaluate
 from sampled_metrics.evaluation.results import Results
-from sampled_metrics.inputs.kinds import FRAMES, Kind, kind_of, recommenders_error
-from sampled_metrics.inputs.row_counts import (
+from sampled_metrics.metrics import parse_measures
+from sampled_metrics.ranks import Ranks, SampledRanks
+from sampled_metrics.read.kinds import FRAMES, Kind, kind_of, recommenders_error
+from sampled_metrics.read.row_counts import (
     RowCounts,
     count_in_rows,
     held_out_positions,
     note_rows_without_target,
     positive_by_row,
 )
-from sampled_metrics.inputs.samples import Draw, sampled_from_rows
-from sampled_metrics.inputs.scores import refuse_id_column
-from sampled_metrics.metrics import parse_measures
-from sampled_metrics.ranks import Ranks, SampledRanks
+from sampled_metrics.read.samples import Draw, sampled_from_rows
+from sampled_metrics.read.scores import refuse_id_column
 
 _METER_OPTIONS = ("n_items", "n_negatives", "sampling", "missing", "ties", "seed", "confidence")
 

@@ -12,9 +12,9 @@ from sampled_metrics._base.calls import IN_RESULT, current_call, place_of, publi
 from sampled_metrics._base.errors import InputError
 from sampled_metrics._base.text import Parts, RightAligned
 from sampled_metrics.evaluation.results import Results, explained_table
-from sampled_metrics.inputs.items import negative_rows, read_item_table
-from sampled_metrics.inputs.options import ItemsByUser
-from sampled_metrics.inputs.roles import ITEM, USER, NamesByRole, check_roles
+from sampled_metrics.read.items import negative_rows, read_item_table
+from sampled_metrics.read.options import ItemsByUser
+from sampled_metrics.read.roles import ITEM, USER, NamesByRole, check_roles
 from sampled_metrics.sampling import negatives as uniform
 from sampled_metrics.sampling.catalogue import read_catalogue
 

@@ -12,11 +12,11 @@ from sampled_metrics._base.calls import place_of, warn_all
 from sampled_metrics._base.errors import InputError, format_value
 from sampled_metrics._base.units import Units
 from sampled_metrics.checks.recommenders import EvaluatedData, signs_in_pair
-from sampled_metrics.inputs.items import RELEVANT, SEEN, has_seen_items, read_item_table
-from sampled_metrics.inputs.options import Reading
-from sampled_metrics.inputs.tables import Table, as_table
 from sampled_metrics.intervals.groups import common_users
 from sampled_metrics.ranks import Ranks, SampledRanks
+from sampled_metrics.read.items import RELEVANT, SEEN, has_seen_items, read_item_table
+from sampled_metrics.read.options import Reading
+from sampled_metrics.read.tables import Table, as_table
 
 Evaluation = TypeVar("Evaluation", Ranks, SampledRanks)
 # For each pair of names, the rows of their common users in both evaluations; None without any.

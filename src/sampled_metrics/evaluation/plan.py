@@ -33,13 +33,13 @@ from sampled_metrics.evaluation.results import (
     explained_table,
     quantity,
 )
-from sampled_metrics.inputs.kinds import DICTIONARIES, kind_of
-from sampled_metrics.inputs.options import Data, as_ranks, refuse_vectors
-from sampled_metrics.inputs.roles import NamesByRole, check_roles
 from sampled_metrics.intervals.population import Population, power_law_with
 from sampled_metrics.intervals.shapes import describe_shape
 from sampled_metrics.metrics.measures import Measure, parse_measures
 from sampled_metrics.ranks import Ranks, Sampling
+from sampled_metrics.read.kinds import DICTIONARIES, kind_of
+from sampled_metrics.read.options import Data, as_ranks, refuse_vectors
+from sampled_metrics.read.roles import NamesByRole, check_roles
 
 SIZES = (1, 2, 5, 10, 20, 50, 100, 200, 500, 1000, 2000, 5000)
 _SMALLEST = 0.001  # smaller probabilities are printed as less than this

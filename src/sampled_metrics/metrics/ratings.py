@@ -16,7 +16,7 @@ from sampled_metrics._base.conversion import (
     refuse_unconverted,
 )
 from sampled_metrics._base.errors import InputError
-from sampled_metrics.inputs.kinds import is_arrow_table
+from sampled_metrics.read.kinds import is_arrow_table
 
 # A rating without a prediction is left as nan, which is refused, and no pair is counted twice.
 _MERGE = (

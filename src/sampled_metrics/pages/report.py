@@ -30,8 +30,6 @@ from sampled_metrics.evaluation.correct import correct
 from sampled_metrics.evaluation.evaluate import evaluate
 from sampled_metrics.evaluation.pairing import read_recommenders
 from sampled_metrics.evaluation.results import UNDECIDED, Results
-from sampled_metrics.inputs.options import ItemsByUser, Reading
-from sampled_metrics.inputs.roles import NamesByRole, check_roles
 from sampled_metrics.metrics import Measure, parse_measures
 from sampled_metrics.pages import render
 from sampled_metrics.pages.bars import range_bars
@@ -39,6 +37,8 @@ from sampled_metrics.pages.leaderboard import build_board
 from sampled_metrics.pages.lens import LENS_ESTIMATORS, build_lens
 from sampled_metrics.pages.lens_text import percent
 from sampled_metrics.ranks import Ranks, SampledRanks
+from sampled_metrics.read.options import ItemsByUser, Reading
+from sampled_metrics.read.roles import NamesByRole, check_roles
 
 _FIRST_SIZE = 100  # negatives with which the lens of full rankings starts, if there are as many
 _MOST_IN_HEADLINE = 4  # recommenders in the headline

@@ -258,7 +258,7 @@ class Ranks:
         >>> Ranks.from_scores([[0.3, 0.9, 0.5]], relevant=[2])
         Ranks(n_candidates=array([3]), n_better=array([1]), n_tied=array([0]))
         """
-        from sampled_metrics.inputs.scores import ranks_from_scores
+        from sampled_metrics.read.scores import ranks_from_scores
 
         return ranks_from_scores(
             scores,
@@ -286,7 +286,7 @@ class Ranks:
         The index of a DataFrame of vectors holds ids, unless it numbers rows from 0 (an unnamed
         `RangeIndex(0, n)`). Options are those of `from_scores`.
         """
-        from sampled_metrics.inputs.scores import scores_from_vectors
+        from sampled_metrics.read.scores import scores_from_vectors
 
         vectors = scores_from_vectors(user_vectors, item_vectors)
         return cls.from_scores(vectors, relevant, **options)
@@ -312,7 +312,7 @@ class Ranks:
         >>> Ranks.from_function(pairs, [2, 1], n_items=5, up_to=2).n_found
         array([0, 1])
         """
-        from sampled_metrics.inputs.scores import scores_from_function
+        from sampled_metrics.read.scores import scores_from_function
 
         scores = scores_from_function(score, relevant, n_items, options.get("users"))
         return cls.from_scores(scores, relevant, **options)
@@ -357,7 +357,7 @@ class Ranks:
         >>> Ranks.from_lists({"anna": [7, 9]}, {"anna": [9]}).best_rank
         array([2])
         """
-        from sampled_metrics.inputs.lists import ranks_from_lists
+        from sampled_metrics.read.lists import ranks_from_lists
 
         return ranks_from_lists(
             recommended,
@@ -393,7 +393,7 @@ class Ranks:
         >>> Ranks.from_top_k([[7, 9, 2]], [9], scores=[[0.1, 0.8, 0.3]]).best_rank
         array([1])
         """
-        from sampled_metrics.inputs.lists import lists_from_arrays
+        from sampled_metrics.read.lists import lists_from_arrays
 
         recommended = lists_from_arrays(ids, scores, users, visits)
         return cls.from_lists(recommended, relevant, **options)
@@ -414,7 +414,7 @@ class Ranks:
         columns
             Names of columns of tables by role, see `evaluate`.
         """
-        from sampled_metrics.inputs.lists import ranks_from_pairs
+        from sampled_metrics.read.lists import ranks_from_pairs
 
         return ranks_from_pairs(pairs, min_relevance=min_relevance, columns=columns)
 
@@ -442,7 +442,7 @@ class Ranks:
         columns
             Names of columns of tables by role, see `evaluate`.
         """
-        from sampled_metrics.inputs.rank_tables import ranks_from_column
+        from sampled_metrics.read.rank_tables import ranks_from_column
 
         return ranks_from_column(ranks, n_items, users=users, visits=visits, columns=columns)
 
@@ -463,7 +463,7 @@ class Ranks:
         `label` 0 are not relevant. A column `rank` has no ties; it needs `n_items`, the number of
         candidates, or a column `n_candidates`.
         """
-        from sampled_metrics.inputs.rank_tables import ranks_from_table
+        from sampled_metrics.read.rank_tables import ranks_from_table
 
         return ranks_from_table(table, n_items, columns=columns)
 

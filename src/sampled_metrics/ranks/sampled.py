@@ -178,7 +178,7 @@ class SampledRanks:
         >>> SampledRanks.from_scores([[0.9, 0.1, 0.4], [0.2, 0.1, 0.4]], n_items=5).sampled_ranks
         array([1, 2])
         """
-        from sampled_metrics.inputs.samples import Draw, sampled_from_scores
+        from sampled_metrics.read.samples import Draw, sampled_from_scores
 
         draw = Draw(n_items, **options)
         return sampled_from_scores(
@@ -240,7 +240,7 @@ class SampledRanks:
         >>> SampledRanks.from_pairs(pairs, n_items=9).sampled_ranks
         array([1, 3])
         """
-        from sampled_metrics.inputs.samples import Draw, sampled_from_pairs
+        from sampled_metrics.read.samples import Draw, sampled_from_pairs
 
         draw = Draw(n_items, **options)
         return sampled_from_pairs(
@@ -271,8 +271,8 @@ class SampledRanks:
         or of a visit, are repeated draws, or different held-out items in a column `item_id`. Rows
         with `label` 0 are not held-out items.
         """
-        from sampled_metrics.inputs.sample_tables import sampled_from_table
-        from sampled_metrics.inputs.samples import Draw
+        from sampled_metrics.read.sample_tables import sampled_from_table
+        from sampled_metrics.read.samples import Draw
 
         draw = Draw(n_items, n_negatives, sampling, seed=seed)
         return sampled_from_table(table, draw, columns=columns)

@@ -16,8 +16,8 @@ from sampled_metrics._base.defaults import MAX_ITEMS
 from sampled_metrics._base.errors import InputError
 from sampled_metrics._base.units import Units
 from sampled_metrics.checks.items import signs_of_unused_grades
-from sampled_metrics.inputs.common_ids import compare_ids
-from sampled_metrics.inputs.items import (
+from sampled_metrics.read.common_ids import compare_ids
+from sampled_metrics.read.items import (
     RELEVANT,
     SEEN,
     Items,
@@ -25,9 +25,9 @@ from sampled_metrics.inputs.items import (
     has_seen_items,
     items_by_id,
 )
-from sampled_metrics.inputs.kinds import DICTIONARIES, FILES, FRAMES, Kind, kind_of
-from sampled_metrics.inputs.roles import ITEM, USER
-from sampled_metrics.inputs.tables import Table, read_table
+from sampled_metrics.read.kinds import DICTIONARIES, FILES, FRAMES, Kind, kind_of
+from sampled_metrics.read.roles import ITEM, USER
+from sampled_metrics.read.tables import Table, read_table
 
 
 class Catalogue(NamedTuple):

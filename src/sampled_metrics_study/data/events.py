@@ -23,8 +23,8 @@ from sampled_metrics._base.arrays import select_rows
 from sampled_metrics._base.arrow import arrow_to_numpy, can_cast, decode_categories, is_text
 from sampled_metrics._base.errors import format_names
 from sampled_metrics._base.text import join_names
-from sampled_metrics.inputs.roles import TYPE_SUFFIX
-from sampled_metrics.inputs.tables import HeaderError, Table, read_table
+from sampled_metrics.read.roles import TYPE_SUFFIX
+from sampled_metrics.read.tables import HeaderError, Table, read_table
 from sampled_metrics_study.data.movielens import ML_1M, MovieLens
 from sampled_metrics_study.data.settings import Columns, DatasetSettings
 

@@ -16,7 +16,7 @@ from sampled_metrics import InputError
 from sampled_metrics._base.array_types import Float, Int
 from sampled_metrics._base.files import read_npz, replace_file
 from sampled_metrics._base.random_streams import generator
-from sampled_metrics.inputs.products import ScoreFunction
+from sampled_metrics.read.products import ScoreFunction
 from sampled_metrics_study.validation import Seed
 from sampled_metrics_study.validation import Settings as BaseSettings
 

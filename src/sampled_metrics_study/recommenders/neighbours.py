@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from pydantic import Field
 
 from sampled_metrics._base.array_types import Float, Int
-from sampled_metrics.inputs.products import ScoreFunction
+from sampled_metrics.read.products import ScoreFunction
 from sampled_metrics_study.files import sparse_from_arrays, sparse_to_arrays
 from sampled_metrics_study.recommenders.base import Arrays, Recommender, register
 from sampled_metrics_study.validation import Count, Positive, Settings

@@ -22,13 +22,13 @@ from sampled_metrics._base.defaults import BLOCK_SIZE
 from sampled_metrics._base.errors import format_names
 from sampled_metrics._base.files import read_npz
 from sampled_metrics._base.text import join_names
-from sampled_metrics.inputs.options import as_ranks
-from sampled_metrics.inputs.products import ScoreFunction
-from sampled_metrics.inputs.rank_tables import RANK_RECORDS, read_counts
-from sampled_metrics.inputs.roles import ITEM, USER
-from sampled_metrics.inputs.tables import HeaderError, Table, read_table
 from sampled_metrics.ranks import Ranks
 from sampled_metrics.ranks.checks import COUNT_COLUMNS
+from sampled_metrics.read.options import as_ranks
+from sampled_metrics.read.products import ScoreFunction
+from sampled_metrics.read.rank_tables import RANK_RECORDS, read_counts
+from sampled_metrics.read.roles import ITEM, USER
+from sampled_metrics.read.tables import HeaderError, Table, read_table
 from sampled_metrics_study.data.split import Split
 from sampled_metrics_study.recommenders.base import Scorer
 from sampled_metrics_study.recommenders.neighbours import Tiles

@@ -19,7 +19,7 @@ import pytest
 import sampled_metrics as sm
 from sampled_metrics._base.calls import IN_RESULT, open_call
 from sampled_metrics.cli import app
-from sampled_metrics.inputs.roles import ROLES
+from sampled_metrics.read.roles import ROLES
 from tests.helpers.caught_warnings import full_messages
 from tests.helpers.forms import matrix_forms, new_path, table_form_makers
 from tests.helpers.results import value_of

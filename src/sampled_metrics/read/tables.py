@@ -50,8 +50,8 @@ from sampled_metrics._base.files import (
 )
 from sampled_metrics._base.units import Units
 from sampled_metrics.checks.tables import signs_of_other_ids
-from sampled_metrics.inputs.kinds import BY_USER, TABLES, Kind, is_arrow_table, kind_of
-from sampled_metrics.inputs.roles import (
+from sampled_metrics.read.kinds import BY_USER, TABLES, Kind, is_arrow_table, kind_of
+from sampled_metrics.read.roles import (
     ITEM,
     KNOWN_COLUMNS,
     ROLES,

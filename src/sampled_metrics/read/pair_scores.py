@@ -11,7 +11,7 @@ import numpy as np
 from sampled_metrics._base.array_types import Float, Int
 from sampled_metrics._base.conversion import as_array
 from sampled_metrics._base.errors import InputError
-from sampled_metrics.inputs.comparisons import CountPair, Positions, count_true
+from sampled_metrics.read.comparisons import CountPair, Positions, count_true
 
 FIRST_ITEMS = 64  # scored for each user at first; later as many as before together
 PAIRS_PER_CALL = 131_072  # about as many in each call of the function

@@ -25,26 +25,26 @@ from sampled_metrics.checks.samples import (
     signs_of_joined_rows,
     signs_of_short_lists,
 )
-from sampled_metrics.inputs.items import (
+from sampled_metrics.ranks import SampledRanks
+from sampled_metrics.ranks.sampled import ScoredPairs
+from sampled_metrics.ranks.sampling import Sampling
+from sampled_metrics.read.items import (
     Items,
     candidate_rows,
     items_by_unit,
     relevant_by_unit,
 )
-from sampled_metrics.inputs.list_order import is_named_score
-from sampled_metrics.inputs.roles import ITEM, USER, VISIT, NamesByRole, check_roles
-from sampled_metrics.inputs.row_counts import (
+from sampled_metrics.read.list_order import is_named_score
+from sampled_metrics.read.roles import ITEM, USER, VISIT, NamesByRole, check_roles
+from sampled_metrics.read.row_counts import (
     RowCounts,
     count_in_rows,
     note_rows_without_target,
     pad_rows,
     positive_by_row,
 )
-from sampled_metrics.inputs.scores import read_scores
-from sampled_metrics.inputs.tables import ColumnNames, Table, as_table
-from sampled_metrics.ranks import SampledRanks
-from sampled_metrics.ranks.sampled import ScoredPairs
-from sampled_metrics.ranks.sampling import Sampling
+from sampled_metrics.read.scores import read_scores
+from sampled_metrics.read.tables import ColumnNames, Table, as_table
 
 # Share of the negatives that rows may lack. A few may be missing, for example because duplicates or
 # seen items were dropped; if more are, the data probably mixes two ways of sampling.

@@ -19,10 +19,10 @@ from scipy import sparse
 from sampled_metrics._base.columns import index_ids
 from sampled_metrics._base.conversion import is_arrow_column, is_records, needs_conversion
 from sampled_metrics._base.errors import InputError
-from sampled_metrics.inputs.roles import ITEM, USER, find_roles
+from sampled_metrics.read.roles import ITEM, USER, find_roles
 
 ARRAY_SUFFIXES = (".npy", ".npz")
-# Classes of this library; packages above `inputs` define some of them.
+# Classes of this library; packages above `read` define some of them.
 _FORMS = ("Ranks", "SampledRanks", "Table", "Lists", "ScoreSource")
 # Roles that the keys of a dictionary of columns have: all of a set, or one of the others.
 _ROLES_TOGETHER = ({USER, ITEM}, {"score", "label"})

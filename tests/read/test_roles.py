@@ -11,10 +11,10 @@ import pytest
 
 import sampled_metrics as sm
 from sampled_metrics.cli import app
-from sampled_metrics.inputs import large_files
-from sampled_metrics.inputs.items import items_by_id
-from sampled_metrics.inputs.roles import ROLES, find_roles
-from sampled_metrics.inputs.tables import Table
+from sampled_metrics.read import large_files
+from sampled_metrics.read.items import items_by_id
+from sampled_metrics.read.roles import ROLES, find_roles
+from sampled_metrics.read.tables import Table
 from tests.helpers.caught_warnings import warns_about
 from tests.helpers.files import write_file
 from tests.helpers.results import refusal, value_of, values

@@ -17,10 +17,10 @@ from sampled_metrics._base.arrow import is_text
 from sampled_metrics._base.calls import place_of, watch_columns
 from sampled_metrics._base.errors import InputError
 from sampled_metrics._base.files import PARQUET_SUFFIXES
-from sampled_metrics.inputs.roles import ITEM, USER, VISIT, find_roles
-from sampled_metrics.inputs.tables import Table
 from sampled_metrics.ranks.checks import COUNT_COLUMNS
 from sampled_metrics.ranks.ranks import Ranks
+from sampled_metrics.read.roles import ITEM, USER, VISIT, find_roles
+from sampled_metrics.read.tables import Table
 
 ROWS_AT_A_TIME = 65_536  # of a block; few enough that its arrays stay in the processor's cache
 LARGE_FILE_ROWS = 524_288  # rows from which on a file is read in blocks

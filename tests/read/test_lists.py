@@ -13,8 +13,8 @@ from scipy.sparse import csr_array
 
 import sampled_metrics as sm
 from sampled_metrics._base.arrays import count_by_score
-from sampled_metrics.inputs import tables
-from sampled_metrics.inputs.options import as_ranks
+from sampled_metrics.read import tables
+from sampled_metrics.read.options import as_ranks
 from tests.helpers.caught_warnings import warns_about
 from tests.helpers.files import join_rows, rank_counts, write_file
 from tests.helpers.labelled_lists import SCORED_LISTS

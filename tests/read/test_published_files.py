@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 from sampled_metrics.evaluation.evaluate import evaluate
-from sampled_metrics.inputs.options import as_ranks
+from sampled_metrics.read.options import as_ranks
 from tests.conftest import ROOT
 
 GOLDEN = ROOT / "tests/golden/libraries"

@@ -14,11 +14,11 @@ from sampled_metrics._base.defaults import MAX_ITEMS
 from sampled_metrics._base.errors import InputError
 from sampled_metrics._base.units import Units
 from sampled_metrics.checks.samples import signs_of_duplicates
-from sampled_metrics.inputs.items import relevant_rows
-from sampled_metrics.inputs.roles import ITEM, USER, VISIT, NamesByRole, check_roles
-from sampled_metrics.inputs.samples import Draw, with_equal_negatives
-from sampled_metrics.inputs.tables import Table, read_table
 from sampled_metrics.ranks import SampledRanks
+from sampled_metrics.read.items import relevant_rows
+from sampled_metrics.read.roles import ITEM, USER, VISIT, NamesByRole, check_roles
+from sampled_metrics.read.samples import Draw, with_equal_negatives
+from sampled_metrics.read.tables import Table, read_table
 
 
 @public(columns=check_roles)

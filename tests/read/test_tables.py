@@ -13,8 +13,8 @@ import pytest
 
 import sampled_metrics as sm
 from sampled_metrics._base.errors import InputError
-from sampled_metrics.inputs.options import as_ranks
-from sampled_metrics.inputs.tables import QRELS, RUN, Table, read_table
+from sampled_metrics.read.options import as_ranks
+from sampled_metrics.read.tables import QRELS, RUN, Table, read_table
 from tests.helpers.files import join_rows, one_column, rank_counts, write_file
 from tests.helpers.results import refusal
 

@@ -29,8 +29,8 @@ from sampled_metrics._base.conversion import (
 from sampled_metrics._base.errors import InputError
 from sampled_metrics._base.sparse import check_sparse
 from sampled_metrics.checks.scores import signs_of_batches, signs_of_padding
-from sampled_metrics.inputs.comparisons import count_above, take_rows
-from sampled_metrics.inputs.items import require_positions
+from sampled_metrics.read.comparisons import count_above, take_rows
+from sampled_metrics.read.items import require_positions
 
 
 class RowCounts(NamedTuple):

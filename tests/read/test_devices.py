@@ -5,7 +5,7 @@ import pytest
 from scipy.sparse import csr_array
 
 import sampled_metrics as sm
-from sampled_metrics.inputs import comparisons, products
+from sampled_metrics.read import comparisons, products
 
 pytest.importorskip("array_api_compat")
 pytestmark = pytest.mark.filterwarnings("ignore::sampled_metrics.InputWarning")
@@ -53,15 +53,15 @@ def _on_device(request, monkeypatch):
         return real(scores) or type(scores).__module__.startswith("torch")
 
     for module in ("counting", "scores", "comparisons", "products"):
-        monkeypatch.setattr(f"sampled_metrics.inputs.{module}.keeps_own_library", keeps_own_library)
+        monkeypatch.setattr(f"sampled_metrics.read.{module}.keeps_own_library", keeps_own_library)
     monkeypatch.setattr("sampled_metrics.evaluation.meter.keeps_own_library", keeps_own_library)
 
 
 @pytest.fixture
 def _small_tiles(monkeypatch):
-    monkeypatch.setattr("sampled_metrics.inputs.products.FIRST_TILE", 4)
-    monkeypatch.setattr("sampled_metrics.inputs.products.TILE_ON_DEVICE", 37)
-    monkeypatch.setattr("sampled_metrics.inputs.counting.USERS_AT_A_TIME", 20)
+    monkeypatch.setattr("sampled_metrics.read.products.FIRST_TILE", 4)
+    monkeypatch.setattr("sampled_metrics.read.products.TILE_ON_DEVICE", 37)
+    monkeypatch.setattr("sampled_metrics.read.counting.USERS_AT_A_TIME", 20)
 
 
 def forbid_copies(monkeypatch):

@@ -29,14 +29,17 @@ from sampled_metrics.checks.ranks import (
     signs_of_equal_scores,
 )
 from sampled_metrics.checks.samples import signs_in_sampled_ranks
-from sampled_metrics.inputs.counting import EarlyStop
-from sampled_metrics.inputs.kinds import Kind, kind_of, recommenders_error
-from sampled_metrics.inputs.lists import Lists, lists_from_arrays
-from sampled_metrics.inputs.pair_scores import PairScores
-from sampled_metrics.inputs.products import InnerProducts
-from sampled_metrics.inputs.roles import ITEM, USER, VISIT, NamesByRole, check_roles
-from sampled_metrics.inputs.row_counts import pad_rows
-from sampled_metrics.inputs.scores import (
+from sampled_metrics.ranks.checks import COUNT_COLUMNS
+from sampled_metrics.ranks.ranks import Ranks
+from sampled_metrics.ranks.sampled import SampledRanks
+from sampled_metrics.read.counting import EarlyStop
+from sampled_metrics.read.kinds import Kind, kind_of, recommenders_error
+from sampled_metrics.read.lists import Lists, lists_from_arrays
+from sampled_metrics.read.pair_scores import PairScores
+from sampled_metrics.read.products import InnerProducts
+from sampled_metrics.read.roles import ITEM, USER, VISIT, NamesByRole, check_roles
+from sampled_metrics.read.row_counts import pad_rows
+from sampled_metrics.read.scores import (
     ScoreSource,
     note_missing_seen,
     pair_error,
@@ -45,10 +48,7 @@ from sampled_metrics.inputs.scores import (
     scores_from_function,
     scores_from_vectors,
 )
-from sampled_metrics.inputs.tables import Table, as_table, read_table
-from sampled_metrics.ranks.checks import COUNT_COLUMNS
-from sampled_metrics.ranks.ranks import Ranks
-from sampled_metrics.ranks.sampled import SampledRanks
+from sampled_metrics.read.tables import Table, as_table, read_table
 
 # Items by user: a table, a file, a dictionary, an array or a sparse matrix.
 ItemsByUser: TypeAlias = Any

@@ -12,7 +12,7 @@ from scipy import sparse
 
 import sampled_metrics as sm
 from sampled_metrics._base.calls import AssignedColumns, open_call
-from sampled_metrics.inputs.kinds import KINDS, Kind, kind_of
+from sampled_metrics.read.kinds import KINDS, Kind, kind_of
 from tests.helpers.forms import (
     list_forms,
     mark_forms,

@@ -30,8 +30,8 @@ from sampled_metrics.checks.lists import (
     signs_of_unread_scores,
     steps_to_next,
 )
-from sampled_metrics.inputs.roles import ITEM, USER, VISIT, normalise_name
-from sampled_metrics.inputs.tables import Table
+from sampled_metrics.read.roles import ITEM, USER, VISIT, normalise_name
+from sampled_metrics.read.tables import Table
 
 _CHECKED_TEXTS = 1000  # texts that may be numbers
 _SCORE_NAMES = ("score", "rating")

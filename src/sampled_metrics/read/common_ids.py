@@ -5,7 +5,7 @@ import pyarrow as pa
 from sampled_metrics._base.calls import warn_all
 from sampled_metrics._base.errors import InputError
 from sampled_metrics.checks.items import TwoColumns, signs_of_different_ids
-from sampled_metrics.inputs.items import RELEVANT
+from sampled_metrics.read.items import RELEVANT
 
 
 def compare_ids(role: str, name: str, ids: pa.Array, other_name: str, other_ids: pa.Array) -> None:

@@ -11,8 +11,8 @@ from scipy.sparse import csr_array
 
 import sampled_metrics as sm
 from sampled_metrics.evaluation import compare, evaluate
-from sampled_metrics.inputs import comparisons, counting, pair_scores, products
-from sampled_metrics.inputs import options as reading_options
+from sampled_metrics.read import comparisons, counting, pair_scores, products
+from sampled_metrics.read import options as reading_options
 from tests.helpers.caught_warnings import warns_about, with_warnings
 from tests.helpers.relevance import ALL_KINDS, metric_by_definition, orders_with_ties
 

@@ -22,13 +22,13 @@ from sampled_metrics._base.defaults import MAX_ITEMS
 from sampled_metrics._base.errors import InputError, format_names, one_line
 from sampled_metrics._base.units import check_ids
 from sampled_metrics.checks.tables import signs_of_sessions
-from sampled_metrics.inputs.items import relevant_rows
-from sampled_metrics.inputs.kinds import FRAMES, Kind, kind_of
-from sampled_metrics.inputs.list_order import naming_user, refuse_lists, refuse_steps
-from sampled_metrics.inputs.roles import ITEM, USER, VISIT, NamesByRole, check_roles, normalise_name
-from sampled_metrics.inputs.tables import Table, read_table, users_of_ranks
 from sampled_metrics.ranks import Ranks
 from sampled_metrics.ranks.checks import COUNT_COLUMNS
+from sampled_metrics.read.items import relevant_rows
+from sampled_metrics.read.kinds import FRAMES, Kind, kind_of
+from sampled_metrics.read.list_order import naming_user, refuse_lists, refuse_steps
+from sampled_metrics.read.roles import ITEM, USER, VISIT, NamesByRole, check_roles, normalise_name
+from sampled_metrics.read.tables import Table, read_table, users_of_ranks
 
 _SESSION_NAMES = ("session", "sessionid")
 _MIN_COLUMNS_OF_ROWS = 3  # beside users; fewer are a misspelt table, not places or items

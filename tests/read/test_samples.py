@@ -8,7 +8,7 @@ import pandas as pd
 import pytest
 
 import sampled_metrics as sm
-from sampled_metrics.inputs.options import as_sampled_ranks
+from sampled_metrics.read.options import as_sampled_ranks
 from tests.helpers.caught_warnings import warns_about
 
 N, M, USERS = 1571, 100, 400

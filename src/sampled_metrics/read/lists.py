@@ -39,8 +39,9 @@ from sampled_metrics.checks.lists import (
     signs_of_ranks_as_scores,
     signs_of_sorted_ids,
 )
-from sampled_metrics.inputs.common_ids import compare_ids
-from sampled_metrics.inputs.items import (
+from sampled_metrics.ranks import Ranks
+from sampled_metrics.read.common_ids import compare_ids
+from sampled_metrics.read.items import (
     INTEGER_REMEDY,
     RELEVANT,
     SEEN,
@@ -52,16 +53,15 @@ from sampled_metrics.inputs.items import (
     relevant_by_unit,
     require_distinct_pairs,
 )
-from sampled_metrics.inputs.list_order import (
+from sampled_metrics.read.list_order import (
     is_named_score,
     read_order,
     refuse_numbered_rows,
     refuse_several_lists,
 )
-from sampled_metrics.inputs.roles import ITEM, USER, VISIT, NamesByRole, check_roles
-from sampled_metrics.inputs.scores import note_missing_seen
-from sampled_metrics.inputs.tables import ColumnNames, Table, as_table, read_table
-from sampled_metrics.ranks import Ranks
+from sampled_metrics.read.roles import ITEM, USER, VISIT, NamesByRole, check_roles
+from sampled_metrics.read.scores import note_missing_seen
+from sampled_metrics.read.tables import ColumnNames, Table, as_table, read_table
 
 _PADDING_PROBLEM = "-1, -100 or None, which end a list; give unknown items ids of their own"
 _FILLER_SCORE = np.finfo(np.float32).min  # of items with which implicit fills short lists

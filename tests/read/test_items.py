@@ -7,8 +7,8 @@ from scipy import sparse
 from scipy.sparse import csr_array
 
 import sampled_metrics as sm
-from sampled_metrics.inputs.items import items_by_id, items_by_position
-from sampled_metrics.inputs.options import as_ranks
+from sampled_metrics.read.items import items_by_id, items_by_position
+from sampled_metrics.read.options import as_ranks
 from sampled_metrics.sampling.catalogue import read_catalogue
 from tests.helpers.files import write_file
 from tests.helpers.results import refusal_message

@@ -24,7 +24,7 @@ from sampled_metrics._base.arrays import (
     count_by_score,
 )
 from sampled_metrics._base.conversion import keeps_own_library, to_numpy
-from sampled_metrics.inputs.comparisons import (
+from sampled_metrics.read.comparisons import (
     CountPair,
     Positions,
     as_column,

@@ -44,10 +44,11 @@ from sampled_metrics.checks.scores import (
     signs_of_first_column,
     signs_of_sample_columns,
 )
-from sampled_metrics.inputs.common_ids import compare_ids
-from sampled_metrics.inputs.comparisons import take_rows
-from sampled_metrics.inputs.counting import EarlyStop, rank_items
-from sampled_metrics.inputs.items import (
+from sampled_metrics.ranks import Ranks
+from sampled_metrics.read.common_ids import compare_ids
+from sampled_metrics.read.comparisons import take_rows
+from sampled_metrics.read.counting import EarlyStop, rank_items
+from sampled_metrics.read.items import (
     RELEVANT,
     SEEN,
     Items,
@@ -56,10 +57,10 @@ from sampled_metrics.inputs.items import (
     items_for_scores,
     read_item_table,
 )
-from sampled_metrics.inputs.kinds import FILES, FRAMES, Kind, kind_of, recommenders_error
-from sampled_metrics.inputs.pair_scores import PairScores, takes_pairs
-from sampled_metrics.inputs.products import InnerProducts, ScoreFunction
-from sampled_metrics.inputs.roles import (
+from sampled_metrics.read.kinds import FILES, FRAMES, Kind, kind_of, recommenders_error
+from sampled_metrics.read.pair_scores import PairScores, takes_pairs
+from sampled_metrics.read.products import InnerProducts, ScoreFunction
+from sampled_metrics.read.roles import (
     ITEM,
     USER,
     VISIT,
@@ -67,8 +68,7 @@ from sampled_metrics.inputs.roles import (
     check_roles,
     find_roles,
 )
-from sampled_metrics.inputs.tables import ColumnNames
-from sampled_metrics.ranks import Ranks
+from sampled_metrics.read.tables import ColumnNames
 
 _CHECKED_ROWS = 1000  # rows, evenly spaced, in which the first columns are checked
 _COMPARED_ROWS = 16  # rows, evenly spaced, in which all columns are compared

@@ -11,7 +11,7 @@ from scipy import sparse
 from scipy.sparse import csr_array, save_npz
 
 import sampled_metrics as sm
-from sampled_metrics.inputs.options import as_ranks
+from sampled_metrics.read.options import as_ranks
 from tests.helpers.caught_warnings import messages_with, warns_about
 from tests.helpers.files import join_rows, rank_counts, write_file
 from tests.helpers.results import refusal_message, values

@@ -22,13 +22,14 @@ from sampled_metrics._base.errors import InputError
 from sampled_metrics._base.progress import progress_bar
 from sampled_metrics._base.threads import map_in_threads, one_thread
 from sampled_metrics._base.units import Units
-from sampled_metrics.inputs.comparisons import (
+from sampled_metrics.ranks import Ranks
+from sampled_metrics.read.comparisons import (
     Positions,
     count_above,
     subtract_excluded,
     take_scores,
 )
-from sampled_metrics.inputs.items import (
+from sampled_metrics.read.items import (
     HELD_OUT,
     SEEN,
     Items,
@@ -36,9 +37,8 @@ from sampled_metrics.inputs.items import (
     describe_pairs,
     describe_seen_relevant,
 )
-from sampled_metrics.inputs.pair_scores import PairScores
-from sampled_metrics.inputs.products import USERS_AT_A_TIME, InnerProducts, ScoreFunction
-from sampled_metrics.ranks import Ranks
+from sampled_metrics.read.pair_scores import PairScores
+from sampled_metrics.read.products import USERS_AT_A_TIME, InnerProducts, ScoreFunction
 
 _MIN_USERS_PER_THREAD = 512  # with fewer, threads wait for each other between tiles
 _ROWS_AT_A_TIME = 32  # users whose scores stay in the processor's cache

@@ -58,9 +58,9 @@ from sampled_metrics.checks.items import (
     signs_of_unseen_rows,
     signs_of_users_without_label,
 )
-from sampled_metrics.inputs.kinds import Kind, kind_of
-from sampled_metrics.inputs.roles import ITEM, USER, VISIT
-from sampled_metrics.inputs.tables import (
+from sampled_metrics.read.kinds import Kind, kind_of
+from sampled_metrics.read.roles import ITEM, USER, VISIT
+from sampled_metrics.read.tables import (
     QRELS,
     ColumnNames,
     Table,
