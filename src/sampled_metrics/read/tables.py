@@ -82,6 +82,7 @@ _SIGNATURES = (
     (b"\x1f\x8b", "a file of gzip; end its name in .gz"),
     (b"PAR1", "a parquet file; end its name in .parquet"),
 )
+_MAX_TAGS = 10  # values of Q0, and tags, in a file of runs; ids and numbers have more
 _YES = re.compile("yes|true|y|t|like", re.IGNORECASE)  # labels of relevant items
 
 
@@ -763,6 +764,8 @@ def _read_text(
             quoting=csv.QUOTE_NONE,
             keep_default_na=False,
         )
+        if trec is RUN:
+            _refuse_other_files(frame, path)
         return pa.Table.from_pandas(frame, preserve_index=False)
     if separator is None:
         separator = next((sign for sign in "\t,;" if sign in first), ",")
@@ -779,6 +782,18 @@ def _read_text(
     text = pa.dictionary(pa.int32(), pa.string())
     types = {name: text for name, role in zip(names, roles, strict=True) if role in ids}
     return _read_separated(path, separator, n_comments, types, header)
+
+
+def _refuse_other_files(run: pd.DataFrame, path: Path) -> None:
+    """Raise InputError for a table without a header that has the six fields of a run by chance."""
+    for name in ("Q0", "tag"):
+        n_values = run[name].nunique()
+        if n_values > _MAX_TAGS:
+            raise InputError(
+                f"found {n_values} values in column {1 + RUN.columns.index(name)}, {name} of "
+                f"{RUN.noun}; if the file is another table, add a header line",
+                path=path,
+            )
 
 
 def _refuse_other_content(start: bytes, path: Path, noun: str) -> None:
