@@ -2,17 +2,13 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 import numpy as np
 
 from sampled_metrics._base.array_types import Float, Int
 from sampled_metrics._base.arrays import run_starts
 from sampled_metrics.checks import Signs
 from sampled_metrics.checks.scores import SAMPLE_REMEDY, SAMPLE_SIZES
-
-if TYPE_CHECKING:
-    from sampled_metrics.ranks.ranks import Ranks
+from sampled_metrics.ranks import Ranks
 
 # Share of the other candidates below the held-out item, on average. A lower one may be a random
 # order, which has 0.5.

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -16,9 +15,7 @@ from sampled_metrics.checks.ranks import (
     signs_of_equal_scores,
     signs_of_perfection,
 )
-
-if TYPE_CHECKING:
-    from sampled_metrics.ranks.sampled import SampledRanks
+from sampled_metrics.ranks import SampledRanks, Sampling
 
 _MISTAKES = (
     "are many held-out items not scored, or are negatives hard or popular ones and not uniform?"
@@ -41,7 +38,7 @@ def signs_in_sampled_ranks(sampled: SampledRanks) -> Signs:
             f"n_items (--n-items) is {m + 1}, the held-out item and its {m} negatives: is it the "
             "number of candidates of a full ranking?",
         )
-    if sampled.sampling != "distinct":
+    if sampled.sampling is not Sampling.DISTINCT:
         yield from signs_in_last_rank(ranks, m + 1, "n_negatives")
     if sampled.tied is not None:
         yield from signs_of_equal_scores(sampled.tied, n_others, n_others.size)
