@@ -2,7 +2,7 @@
 
 from pathlib import Path
 
-from sampled_metrics._base.calls import open_call, place_of, warn_all, warnings_among
+from sampled_metrics._base.calls import IN_RESULT, open_call, place_of, warn_all, warnings_among
 from sampled_metrics.checks.ranks import signs_in_ranks
 from sampled_metrics_study.data.split import load_split
 from sampled_metrics_study.recommenders import create, load_recommender
@@ -34,7 +34,7 @@ def rank_users(split, users):
     return rank_piece(scorer, split, piece, block_size=snakemake.params.block_size)
 
 
-with step(snakemake) as logger, open_call() as call:
+with step(snakemake) as logger, open_call(see=IN_RESULT) as call:
     split = load_split(Path(snakemake.input.split))
     require_candidates(split, snakemake.input.split)
     users = users_of_piece(piece, split.held_out.size)
