@@ -120,7 +120,7 @@ def test_trec_run_is_read(tmp_path, name, run):
 
 def test_other_table_of_six_numbers_is_no_run(tmp_path):
     """Item u leads the list of user u, and item u % 3 is relevant: users 0, 1 and 2 have a hit."""
-    lines = [f"{user} {user} 2 7 0.5 {user}\n{user} 50 1 7 0.5 {user}\n" for user in range(12)]
+    lines = [f"{user} {user} 0.9 7 0.5 {user}\n{user} 50 0.4 7 0.5 {user}\n" for user in range(12)]
     relevant = {user: [user % 3] for user in range(12)}
     path = write_file(tmp_path, "r.txt", "".join(lines))
     with pytest.raises(sm.InputError, match="header"):
