@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import csv
 import io
+import os
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -826,9 +827,9 @@ def _read_separated(
     `newlines_in_values` it drops the rest of a block of the file in silence.
     """
     try:
-        with pa.input_stream(str(path)) as stream:
+        with _open_text(path) as stream:
             table = pyarrow_csv.read_csv(
-                _end_with_line_break(stream),
+                stream,
                 pyarrow_csv.ReadOptions(skip_rows=n_comments, column_names=list(header)),
                 pyarrow_csv.ParseOptions(delimiter=separator, newlines_in_values=True),
                 pyarrow_csv.ConvertOptions(column_types=types, null_values=[""]),
@@ -843,13 +844,21 @@ def _read_separated(
     return table
 
 
-def _end_with_line_break(stream: pa.NativeFile) -> pa.NativeFile:
-    """Append a line break to a stream of text.
+def _open_text(path: Path) -> pa.NativeFile:
+    """Open a text file that ends with a line break, or its content with one appended.
 
     Without it, a quotation mark that opens in the last line would leave no line break in its cell.
+    It is not appended by a stream that calls Python: pyarrow reads in a thread of its own, which
+    aborts the process if it waits for Python when that ends.
     """
-    ending = iter([b"\n"])
-    return pa.TransformInputStream(stream, lambda block: block or next(ending, b""))
+    stream = pa.input_stream(str(path))
+    if not isinstance(stream, pa.CompressedInputStream):
+        with path.open("rb") as file:
+            file.seek(-1, os.SEEK_END)
+            if file.read() == b"\n":
+                return stream
+    with stream:
+        return pa.BufferReader(stream.read() + b"\n")
 
 
 def _has_line_breaks(table: pa.Table) -> bool:
