@@ -169,6 +169,17 @@ def test_plan_takes_two_recommenders_by_name():
     assert list(results) == list(expected)
 
 
+def test_columns_are_not_compared_as_recommenders():
+    """Ranks 1, 4 and 4 of 3 users: hit@3 is 1/3 and, of the other recommender, 2/3."""
+    data = {"user_id": [1, 2, 3], "rank": [1, 4, 4]}
+    other = {"user_id": [1, 2, 3], "rank": [1, 3, 4]}
+    for function in (sm.compare, sm.plan):
+        with pytest.raises(sm.InputError, match="by its name"):
+            function(data, metrics="hit@3", n_items=9)
+    result = sm.compare({"A": data, "B": other}, "hit@3", n_items=9)[0]
+    assert (result.value_a, result.value_b) == (1 / 3, 2 / 3)
+
+
 def test_dok_matrix_is_one_recommender():
     scores = np.array([[0.9, 0.5, 0.1], [0.2, 0.8, 0.4]])
     (result,) = sm.evaluate(dok_array(scores), "hr@1", relevant=[0, 2])

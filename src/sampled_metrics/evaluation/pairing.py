@@ -16,6 +16,7 @@ from sampled_metrics.intervals.groups import common_users
 from sampled_metrics.ranks import Ranks, SampledRanks
 from sampled_metrics.read.items import RELEVANT, SEEN, has_seen_items, read_item_table
 from sampled_metrics.read.options import Reading
+from sampled_metrics.read.roles import ITEM, USER
 from sampled_metrics.read.tables import Table, as_table
 
 Evaluation = TypeVar("Evaluation", Ranks, SampledRanks)
@@ -116,6 +117,12 @@ def _is_sampled(form: Any, options: Reading) -> bool:
 
 def with_text_names(data: Mapping[Any, object]) -> dict[str, object]:
     """Convert whole numbers that name recommenders to text; other names raise InputError."""
+    columns = [name for name in (USER, ITEM) if name in data]
+    if columns:
+        raise InputError(
+            f"found columns, such as {columns[0]}, as names of recommenders; pass the data of each "
+            "recommender by its name, {'A': data, 'B': other_data}"
+        )
     named: dict[str, object] = {}
     for name, value in data.items():
         if not isinstance(name, str | int | np.integer):
