@@ -22,6 +22,7 @@ _log = logging.getLogger("sampled_metrics")
 _DATA = (
     "sampled_metrics/__init__.py",
     "sampled_metrics/_base",
+    "sampled_metrics/checks",
     "sampled_metrics/read",
     "sampled_metrics_study/__init__.py",
     "sampled_metrics_study/steps.py",
