@@ -87,7 +87,6 @@ _MIN_COLUMNS = 3  # items; with two, a row of 0 and 1 is two marks
 _MIN_PAIRS = 10  # rows; pairs of a user and an item look like this many rows or more,
 _MAX_PAIR_COLUMNS = 5  # with this many columns or fewer
 _MAX_COLUMN = 10_000_000  # a larger number in the place of a column is an id or a time
-_MAX_ITERATIONS = 10  # different values in the second column of qrels; ids have more
 
 
 class Items(NamedTuple):
@@ -403,17 +402,6 @@ def _read_grades(table: Table, name: str, min_relevance: float) -> Float | None:
     Grades are in a column `relevance` or `label`. The scores of relevant items are grades as well,
     but a column called rating only if `min_relevance` is above 0.
     """
-    if table.names == QRELS.columns:
-        # Lines of qrels are `query iteration document relevance`. The iteration is 0 or Q0 in
-        # nearly all files, and a few small numbers in some. A file whose suffix is not `.qrels`
-        # may be another table of four columns, so there it must be 0 or Q0.
-        others = {*table.unknown_columns["iter"].unique().to_pylist()} - {"0", "Q0"}
-        if len(others) > (_MAX_ITERATIONS if table.path.suffix == ".qrels" else 0):
-            raise InputError(
-                f"found {len(others)} values other than 0 in the second column; expected "
-                f"{QRELS.noun}, or a header line that names {USER} and {ITEM}",
-                path=table.path,
-            )
     candidates = ["relevance", "label"]
     if name == RELEVANT and (min_relevance > 0.0 or not table.is_rating):
         candidates.append("score")

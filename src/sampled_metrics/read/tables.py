@@ -83,7 +83,7 @@ _SIGNATURES = (
     (b"\x1f\x8b", "a file of gzip; end its name in .gz"),
     (b"PAR1", "a parquet file; end its name in .parquet"),
 )
-_MAX_TAGS = 10  # values of Q0, and tags, in a file of runs; ids and numbers have more
+_MAX_IGNORED_VALUES = 10  # of a column that trec_eval ignores; ids and numbers have more
 _YES = re.compile("yes|true|y|t|like", re.IGNORECASE)  # labels of relevant items
 
 
@@ -102,14 +102,21 @@ class TrecFormat(NamedTuple):
     noun: str
     columns: tuple[str, ...]
     numeric: tuple[int, ...]  # positions of columns of numbers
+    ignored: Mapping[str, str]  # place in the line, by name of a column that has few values
 
 
 RUN = TrecFormat(
     "a TREC run (qid Q0 docid rank score tag)",
     (USER, "Q0", ITEM, "place", "score", "tag"),  # trec_eval ignores Q0, rank and tag
     (3, 4),
+    {"Q0": "second", "tag": "sixth"},
 )
-QRELS = TrecFormat("qrels (qid iter docid rel)", (USER, "iter", ITEM, "relevance"), (3,))
+QRELS = TrecFormat(
+    "qrels (qid iter docid rel)",
+    (USER, "iter", ITEM, "relevance"),
+    (3,),
+    {"iter": "second"},
+)
 
 
 @dataclass(frozen=True)
@@ -765,8 +772,7 @@ def _read_text(
             quoting=csv.QUOTE_NONE,
             keep_default_na=False,
         )
-        if trec is RUN:
-            _refuse_other_files(frame, path)
+        _refuse_other_files(frame, trec, path)
         return pa.Table.from_pandas(frame, preserve_index=False)
     if separator is None:
         separator = next((sign for sign in "\t,;" if sign in first), ",")
@@ -785,14 +791,23 @@ def _read_text(
     return _read_separated(path, separator, n_comments, types, header)
 
 
-def _refuse_other_files(run: pd.DataFrame, path: Path) -> None:
-    """Raise InputError for a table without a header that has the six fields of a run by chance."""
-    for name in ("Q0", "tag"):
-        n_values = run[name].nunique()
-        if n_values > _MAX_TAGS:
+def _refuse_other_files(frame: pd.DataFrame, trec: TrecFormat, path: Path) -> None:
+    """Raise InputError for a table without a header that has the fields of a format by chance.
+
+    Columns that trec_eval ignores have few values, and ids have many. The iteration of qrels is 0
+    or Q0 in nearly all files, and a few small numbers in some; a file whose suffix is not `.qrels`
+    may be another table of four columns, so there it must be 0 or Q0.
+    """
+    for name, place in trec.ignored.items():
+        values = {*frame[name]}
+        most = _MAX_IGNORED_VALUES
+        if trec is QRELS:
+            values -= {"0", "Q0"}
+            most = most if path.suffix == ".qrels" else 0
+        if len(values) > most:
             raise InputError(
-                f"found {n_values} values in column {1 + RUN.columns.index(name)}, {name} of "
-                f"{RUN.noun}; if the file is another table, add a header line",
+                f"found {len(values)} values in the {place} column; expected {trec.noun}, or a "
+                f"header line that names {USER} and {ITEM}",
                 path=path,
             )
 
