@@ -127,7 +127,7 @@ def signs_of_common_item(relevant: Items) -> Signs:
         yield (
             "relevant",
             f"item {item_id} is relevant for {first:,} of {sizes.size:,} users, and no other for "
-            "half as many; if it fills up shorter lists, leave it out",
+            "half as many; if it fills up shorter lists, drop it",
         )
 
 

@@ -79,7 +79,7 @@ def signs_of_first_column(
         yield (
             "data",
             f"scores of item {item_id} are {first[0]:g}, {first[1]:g} and so on, and it is "
-            "relevant for or seen by none; if its column holds ids of the rows, leave it out",
+            "relevant for or seen by none; if its column contains ids of the rows, drop it",
         )
 
 

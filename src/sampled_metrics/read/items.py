@@ -982,7 +982,7 @@ def _items_by_row(data: Any, name: str, units: Units, by_row: bool) -> Items:
     if not ((numbers >= 0) & (numbers < n_rows)).all():
         raise InputError(
             f"{name} has {n_rows} rows without ids, but users of the lists have ids, such as "
-            f"{ids[len(ids) - 1].as_py()!r}; give a dictionary of lists by user, or a "
+            f"{ids[len(ids) - 1].as_py()!r}; pass a dictionary of lists by user, or a "
             "table of user_id and item_id"
         )
     return items

@@ -22,7 +22,7 @@ from sampled_metrics._base.errors import InputError
 from sampled_metrics.read.roles import ITEM, USER, find_roles
 
 ARRAY_SUFFIXES = (".npy", ".npz")
-# Classes of this library; packages above `read` define some of them.
+# Classes of this library; readers that import this file define some of them.
 _FORMS = ("Ranks", "SampledRanks", "Table", "Lists", "ScoreSource")
 # Roles that the keys of a dictionary of columns have: all of a set, or one of the others.
 _ROLES_TOGETHER = ({USER, ITEM}, {"score", "label"})

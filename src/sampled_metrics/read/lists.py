@@ -1,4 +1,4 @@
-"""Counts for relevant items in lists of the users' best items."""
+"""Ranks of relevant items in lists of the users' best items, or in pairs of all candidates."""
 
 from __future__ import annotations
 
@@ -409,8 +409,7 @@ def _rank_in_lists(
 
 def _remove_seen(lists: Lists, relevant: Items, seen: Items) -> Lists:
     """Return the lists without seen items, none of which may be relevant."""
-    seen_names, names = seen.units.names(), lists.units.names()
-    compare_ids(USER, SEEN, seen_names, "the lists", names)
+    compare_ids(USER, SEEN, seen.units.names(), "the lists", lists.units.names())
     compare_ids(ITEM, SEEN, seen.item_ids, "the lists", lists.item_ids)
     seen_among_relevant = seen.restrict_to(relevant.units, relevant.item_ids)
     is_seen = seen_among_relevant.has(relevant.user, relevant.item)

@@ -1,4 +1,4 @@
-"""Choice of the constructor of `Ranks` or `SampledRanks` for any kind of data."""
+"""`Reading`: the options of one call, and the reader that they choose for each kind of data."""
 
 from __future__ import annotations
 

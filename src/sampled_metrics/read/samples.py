@@ -1,4 +1,4 @@
-"""Counts of held-out items among their negatives, from labelled pairs or lists of candidates."""
+"""Sampled ranks from labelled pairs, lists of candidates, or scores of rows."""
 
 from __future__ import annotations
 
@@ -335,8 +335,8 @@ def _require_held_out_and_negatives(n_held_out: Int, n_negatives: Int, units: Un
     if without.size:
         raise InputError(
             f"no held-out item among the candidates of user {units.name(int(without[0]))} "
-            f"({without.size} users have none); give them by relevant (--relevant) with "
-            "missing='last' (--missing last), behind all"
+            f"({without.size} users have none); pass them as relevant (--relevant) with "
+            "missing='last' (--missing last), below all"
         )
     without = np.flatnonzero(n_negatives == 0)
     if without.size:
