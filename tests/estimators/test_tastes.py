@@ -1,0 +1,100 @@
+"""The estimator from counts by stratum: identities, enumerations and made-up recommenders."""
+
+import numpy as np
+import pytest
+from scipy.stats import poisson
+
+from sampled_metrics.estimators.tastes import (
+    better_probabilities,
+    estimate_by_tastes,
+    fit_tastes,
+    mean_credit,
+)
+from sampled_metrics.metrics import parse_measures
+from sampled_metrics.ranks.strata import StratumCounts, strata_of_items, sums_by_stratum
+
+MEASURES = parse_measures("hr@10, ndcg@10, ap")
+
+
+def made_up(n_users=600, n=300, seed=0):
+    """Return popularities, which items beat the held-out item, and which are candidates."""
+    rng = np.random.default_rng(seed)
+    popularity = np.round(2000 / (np.arange(n) + 2.0)) + 1
+    tastes = np.log(popularity) + rng.normal(size=(n_users, n))
+    own = (tastes + rng.gumbel(size=tastes.shape)).argmax(axis=1)
+    scores = tastes + 0.7 * rng.normal(size=tastes.shape)
+    rows = np.arange(n_users)
+    is_candidate = np.ones(scores.shape, bool)
+    is_candidate[rows, own] = False
+    return popularity, (scores > scores[rows, own][:, None]) & is_candidate, is_candidate
+
+
+def draw(weights, is_candidate, m, seed):
+    """Draw m candidates of each user without replacement, one after the other by weight."""
+    keys = np.log(weights) + np.random.default_rng(seed).gumbel(size=is_candidate.shape)
+    keys[~is_candidate] = -np.inf
+    chosen = np.argpartition(-keys, m - 1, axis=1)[:, :m]
+    is_drawn = np.zeros(is_candidate.shape, bool)
+    np.put_along_axis(is_drawn, chosen, True, axis=1)
+    return is_drawn
+
+
+def count(popularity, is_better, is_drawn, is_candidate):
+    stratum = strata_of_items(popularity)
+    better, drawn, candidates = (
+        sums_by_stratum(*np.nonzero(each), stratum, len(each))
+        for each in (is_better & is_drawn, is_drawn, is_candidate)
+    )
+    size = np.bincount(stratum)
+    return StratumCounts(better, drawn, candidates, np.bincount(stratum, np.log(popularity)) / size)
+
+
+def exact_values(is_better):
+    n = is_better.shape[1]
+    return [measure.value_at(1 + is_better.sum(axis=1), n).mean() for measure in MEASURES]
+
+
+def test_items_without_taste_are_better_with_one_probability():
+    phi = better_probabilities(np.array([0.5]), np.array([0.0, 0.0]), np.array([5.0, 120.0]))
+    assert phi == pytest.approx(0.5 / 125, rel=1e-9)
+
+
+@pytest.mark.parametrize(("known", "unseen"), [(0, 3.7), (4, 9.0), (9, 0.2), (2, 180.0)])
+@pytest.mark.parametrize("measure", MEASURES, ids=str)
+def test_mean_credit_is_the_poisson_mean(measure, known, unseen):
+    credit = measure.value_at(np.arange(1, 501), 500)
+    number = np.arange(500 - known)
+    exact = poisson.pmf(number, unseen) @ credit[known:]
+    mean = mean_credit(credit, np.array([known]), np.array([[unseen]]))[0, 0]
+    assert mean == pytest.approx(exact, rel=0.02, abs=1e-9)
+
+
+def test_all_candidates_give_the_exact_metrics():
+    popularity, is_better, is_candidate = made_up(n_users=200, n=100)
+    counts = count(popularity, is_better, is_candidate, is_candidate)
+    estimates = estimate_by_tastes(counts, MEASURES, 100)
+    assert estimates.values == pytest.approx(exact_values(is_better), rel=1e-3)
+
+
+@pytest.mark.parametrize("power", [0.0, 0.5, 1.0])
+def test_estimates_of_each_design_are_near_the_exact_metrics(power):
+    popularity, is_better, is_candidate = made_up(n_users=1500, n=400)
+    is_drawn = draw(popularity**power, is_candidate, 60, seed=1)
+    counts = count(popularity, is_better, is_drawn, is_candidate)
+    estimates = estimate_by_tastes(counts, MEASURES, 400)
+    log_ratio = np.log(estimates.values / exact_values(is_better))
+    assert (np.abs(log_ratio) < 3.0 * estimates.log_errors).all()
+    assert np.abs(log_ratio).max() < 0.2
+
+
+def test_fit_is_where_small_changes_gain_nothing():
+    popularity, is_better, is_candidate = made_up(n_users=300, n=200)
+    is_drawn = draw(popularity, is_candidate, 30, seed=2)
+    fit = fit_tastes(count(popularity, is_better, is_drawn, is_candidate))
+    gradient = fit.likelihood.derivatives(fit.fit.share).gradient
+    rng = np.random.default_rng(0)
+    share = fit.fit.share
+    step = 1e-6 * rng.normal(size=share.size)
+    moved = share * np.exp(step) / (share @ np.exp(step))
+    change = fit.likelihood.log(moved) - fit.likelihood.log(share)
+    assert change == pytest.approx(gradient @ step, rel=1e-3)
