@@ -1,0 +1,120 @@
+"""Counts of the items, by which negatives were drawn: from events, or a number for each item."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import numpy as np
+import pandas as pd
+import pyarrow as pa
+
+from sampled_metrics._base.array_types import Float
+from sampled_metrics._base.arrays import first_duplicate
+from sampled_metrics._base.calls import place_of
+from sampled_metrics._base.errors import InputError
+from sampled_metrics.read.items import Items
+from sampled_metrics.read.kinds import Kind, kind_of
+from sampled_metrics.read.roles import ITEM, USER, VISIT, find_roles
+from sampled_metrics.read.tables import Table, read_table, to_arrow_table
+
+COUNTS = "counts"  # the argument, and the role of a column of them
+_COUNT_NAMES = ("count", "counts", "n", "frequency", "popularity")
+
+
+class ItemCounts(NamedTuple):
+    """How often each item occurs, and in whose events.
+
+    Attributes
+    ----------
+    item_ids
+        Ids of the items, an array of pyarrow.
+    counts
+        Number of events of each item, above 0, shape (items,).
+    events
+        Items by user, numbered as in `item_ids`; None if only counts are known.
+    """
+
+    item_ids: pa.Array
+    counts: Float
+    events: Items | None = None
+
+
+def read_item_counts(data: Any) -> ItemCounts:
+    """Read events of users and items, or an item and its count in each row.
+
+    Data is a table or a file of `user_id` and `item_id` (each row is an event), or of `item_id` and
+    a column `count`; a dictionary or a Series of counts by item; or a dictionary of items by user.
+
+    Examples
+    --------
+    >>> read_item_counts({"a": 3, "b": 1}).counts
+    array([3., 1.])
+    >>> events = read_item_counts({"user_id": [1, 1, 2], "item_id": ["a", "b", "a"]})
+    >>> events.item_ids.to_pylist(), events.counts
+    (['a', 'b'], array([2., 1.]))
+    """
+    with place_of(data):
+        kind = kind_of(data)
+        if kind is Kind.SERIES or (kind is Kind.BY_USER and _are_numbers(data.values())):
+            series = pd.Series(data)
+            data = {ITEM: series.index, COUNTS: series.to_numpy()}
+            return _counts_of_table(_read_counts_table(data))
+        is_columns = kind is Kind.BY_USER and ITEM in find_roles([str(name) for name in data])
+        if kind is Kind.BY_USER and not is_columns:
+            pairs = [(user, item) for user, items in data.items() for item in items]
+            data = pd.DataFrame(pairs, columns=[USER, ITEM])
+        return _counts_of_table(_read_counts_table(data))
+
+
+def _are_numbers(values: Any) -> bool:
+    return all(isinstance(value, int | float | np.number) for value in values)
+
+
+def _read_counts_table(data: Any) -> Table:
+    """Read a table with a column of items, and of users or counts."""
+    if not isinstance(data, str | Path) and kind_of(data) is Kind.WIDE:
+        names = ", ".join(to_arrow_table(data, Path(COUNTS), COUNTS).column_names)
+        raise InputError(f"{COUNTS}: found columns {names}; expected item_id and count")
+    return read_table(data, "events (user_id, item_id) or counts (item_id, count)", name=COUNTS)
+
+
+def _counts_of_table(table: Table) -> ItemCounts:
+    table.require(ITEM)
+    table = table.take(table.has_item())
+    name = next((each for each in table.unknown_columns if each.lower() in _COUNT_NAMES), None)
+    if name is not None and USER not in table.columns:
+        return _given_counts(table, name)
+    if table.columns.keys().isdisjoint((USER, VISIT)):
+        raise InputError(
+            f"found columns {', '.join(table.names)}; expected users of events, user_id, or a "
+            "column count",
+            path=table.path,
+        )
+    item, item_ids = table.codes(ITEM)
+    user, units = table.units(table.unit_columns()[:1])
+    count = np.bincount(item, minlength=len(item_ids)).astype(np.float64)
+    pairs = np.unique(user.astype(np.int64) * len(item_ids) + item)
+    events = Items.from_pairs(
+        *np.divmod(pairs, len(item_ids)), len(units), len(item_ids), ids=units, item_ids=item_ids
+    )
+    return ItemCounts(item_ids, count, events)
+
+
+def _given_counts(table: Table, name: str) -> ItemCounts:
+    """Return the counts of a column, each of another item."""
+    table.columns[COUNTS] = table.unknown_columns[name]
+    table.name_of[COUNTS] = name
+    count = table.finite_numbers(COUNTS)
+    item, item_ids = table.codes(ITEM)
+    table.refuse(
+        COUNTS,
+        count <= 0.0,
+        count,
+        "counts above 0; drop items that cannot be drawn, which makes n smaller, or pass 0.5 for "
+        "new ones",
+    )
+    duplicate = first_duplicate(item)
+    if duplicate is not None:
+        raise table.error_at(duplicate, f"item {item_ids[item[duplicate]]} has two counts", ITEM)
+    return ItemCounts(item_ids, count)

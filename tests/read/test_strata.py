@@ -1,0 +1,129 @@
+"""Negatives by strata of popularity, counted pair by pair, and counts of items in every form."""
+
+import numpy as np
+import pandas as pd
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from sampled_metrics._base.errors import InputError
+from sampled_metrics._base.units import Units
+from sampled_metrics.ranks.sampled import ScoredPairs
+from sampled_metrics.ranks.strata import strata_of_items
+from sampled_metrics.read.item_counts import ItemCounts, read_item_counts
+from sampled_metrics.read.strata import count_by_stratum
+
+
+def count_one_by_one(frame, popularity, stratum, seen):
+    """Return better, drawn and candidate items by stratum for each held-out row of a frame."""
+    result = []
+    rows = [*frame.itertuples(index=False)]
+    for held_out in filter(lambda row: row.label == 1, rows):
+        own = [row for row in rows if row.user == held_out.user]
+        positives = {row.item for row in own if row.label == 1}
+        negatives = [row for row in own if row.item not in positives]
+        drawn = {row.item: stratum[row.item] for row in negatives}
+        better = {row.item: stratum[row.item] for row in negatives if row.score > held_out.score}
+        others = [
+            stratum[item]
+            for item in range(len(popularity))
+            if item not in positives | seen.get(held_out.user, set())
+        ]
+        n = stratum.max() + 1
+        result.append(
+            [
+                np.bincount([*each], minlength=n)
+                for each in (better.values(), drawn.values(), others)
+            ]
+        )
+    return [np.array(each) for each in zip(*result, strict=True)]
+
+
+@given(st.integers(0, 10_000), st.booleans())
+def test_counts_match_a_count_pair_by_pair(seed, has_events):
+    rng = np.random.default_rng(seed)
+    n_users, n_items = 4, 12
+    popularity = rng.integers(1, 40, n_items).astype(float)
+    stratum = strata_of_items(popularity)
+    seen, rows = {}, []
+    for user in range(n_users):
+        items = rng.permutation(n_items)
+        seen[user] = {*items[:2].tolist()} if has_events else set()
+        positives = items[2 : 3 + seed % 2]
+        rows += [(user, item, rng.random(), 1) for item in positives]
+        for item in rng.choice(items[4:], 3, replace=False):
+            score = rng.random()
+            rows += [(user, item, score, 0)] * rng.integers(1, 3)  # some are drawn again
+    frame = pd.DataFrame(rows, columns=["user", "item", "score", "label"])
+    frame = frame.sample(frac=1, random_state=seed)
+    counts = ItemCounts(np.arange(n_items), popularity)
+    if has_events:
+        events = {user: [*items] for user, items in seen.items()}
+        with_events = read_item_counts(events)
+        places = np.asarray(with_events.item_ids)
+        order = np.append(places, np.setdiff1d(np.arange(n_items), places))
+        counts = ItemCounts(order, popularity[order], with_events.events)
+    pairs = ScoredPairs(
+        frame["user"].to_numpy(),
+        frame["item"].to_numpy(),
+        (frame["label"] == 1).to_numpy(),
+        np.arange(n_items),
+    )
+    found = count_by_stratum(pairs, frame["score"].to_numpy(), Units(np.arange(n_users)), counts)
+    better, drawn, candidates = count_one_by_one(frame, popularity, stratum, seen)
+    assert np.array_equal(found.better, better)
+    assert np.array_equal(found.drawn, drawn)
+    assert np.array_equal(found.candidates, candidates)
+
+
+def test_places_among_equal_scores_are_uniform():
+    """Of two tied negatives, 0, 1 or 2 are above the held-out item, each for a third of users."""
+    n_users = 3000
+    pairs = ScoredPairs(
+        np.repeat(np.arange(n_users), 3),
+        np.tile([0, 1, 2], n_users),
+        np.tile([True, False, False], n_users),
+        np.arange(3),
+    )
+    counts = ItemCounts(np.arange(3), np.ones(3))
+    score = np.ones(3 * n_users)
+    found = count_by_stratum(pairs, score, Units(np.arange(n_users)), counts)
+    shares = np.bincount(found.better[:, 0], minlength=3) / n_users
+    assert shares == pytest.approx([1 / 3] * 3, abs=4 * np.sqrt(2 / 9 / n_users))
+
+
+def test_item_without_a_count_is_refused():
+    pairs = ScoredPairs(
+        np.array([0, 0]), np.array([0, 1]), np.array([True, False]), np.array([7, 8])
+    )
+    with pytest.raises(InputError, match="without a count"):
+        count_by_stratum(pairs, np.zeros(2), Units(np.arange(1)), read_item_counts({7: 1}))
+
+
+@pytest.mark.parametrize(
+    "data",
+    [
+        {"a": 2, "b": 1},
+        pd.Series([2, 1], index=["a", "b"]),
+        pd.DataFrame({"item_id": ["a", "b"], "count": [2, 1]}),
+        {"item_id": ["a", "b"], "n": [2, 1]},
+        {1: ["a", "b"], 2: ["a"]},
+        pd.DataFrame({"user_id": [1, 1, 2], "item_id": ["a", "b", "a"]}),
+    ],
+)
+def test_every_form_has_the_same_counts(data):
+    counts = read_item_counts(data)
+    assert dict(zip(counts.item_ids.to_pylist(), counts.counts, strict=True)) == {"a": 2, "b": 1}
+
+
+@pytest.mark.parametrize(
+    ("data", "words"),
+    [
+        ({1: 0, 2: 3}, "above 0"),
+        (pd.DataFrame({"item_id": [1, 1], "count": [4, 5]}), "two counts"),
+        (pd.DataFrame({"item_id": [1, 1]}), "user_id"),
+    ],
+)
+def test_wrong_counts_are_refused(data, words):
+    with pytest.raises(InputError, match=words):
+        read_item_counts(data)
