@@ -24,6 +24,7 @@ from sampled_metrics._base.files import write_columns
 from sampled_metrics._base.records import set_fields, short_repr
 from sampled_metrics._base.units import Units, check_ids
 from sampled_metrics.ranks.sampling import Sampling
+from sampled_metrics.ranks.strata import StratumCounts
 
 
 class ScoredPairs(NamedTuple):
@@ -60,6 +61,9 @@ class SampledRanks:
         Number of negatives with the score of each held-out item, if ranks come from scores.
     pairs
         The scored users and items, if known.
+    strata
+        Drawn and better negatives by popularity of the items, if ids and counts of items are known:
+        then negatives may have been drawn by popularity. None for uniform negatives.
     n_missing
         Number of held-out items that were not among the candidates and count as last.
     several_items
@@ -86,6 +90,7 @@ class SampledRanks:
     several_items: bool
     tied: Int | None
     pairs: ScoredPairs | None
+    strata: StratumCounts | None
     n_missing: int
     n_rows: ClassVar[int] = 0  # as in `Ranks`
 
@@ -101,6 +106,7 @@ class SampledRanks:
         visits: ArrayLike | None = None,
         tied: Int | None = None,
         pairs: ScoredPairs | None = None,
+        strata: StratumCounts | None = None,
         n_missing: int = 0,
     ) -> None:
         check_arguments(sampling=sampling, several_items=several_items)
@@ -129,6 +135,7 @@ class SampledRanks:
             several_items=several_items,
             tied=tied,
             pairs=pairs,
+            strata=strata,
             n_missing=n_missing,
         )
 
@@ -320,6 +327,7 @@ class SampledRanks:
             visits=select_rows(self.visits, rows),
             tied=None,
             pairs=None,
+            strata=None if self.strata is None else self.strata.take(rows),
         )
 
     def write(self, path: Path | str) -> None:

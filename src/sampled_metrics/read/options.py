@@ -33,12 +33,14 @@ from sampled_metrics.ranks.checks import COUNT_COLUMNS
 from sampled_metrics.ranks.ranks import Ranks
 from sampled_metrics.ranks.sampled import SampledRanks
 from sampled_metrics.read.counting import EarlyStop
+from sampled_metrics.read.item_counts import read_item_counts
 from sampled_metrics.read.kinds import Kind, kind_of, recommenders_error
 from sampled_metrics.read.lists import Lists, lists_from_arrays
 from sampled_metrics.read.pair_scores import PairScores
 from sampled_metrics.read.products import InnerProducts
 from sampled_metrics.read.roles import ITEM, USER, VISIT, NamesByRole, check_roles
 from sampled_metrics.read.row_counts import pad_rows
+from sampled_metrics.read.samples import Draw, sampled_from_pairs
 from sampled_metrics.read.scores import (
     ScoreSource,
     note_missing_seen,
@@ -95,6 +97,7 @@ class Reading:
     sampling: str | None = None
     ties: str = "random"
     seed: int = 0
+    counts: Any = None
     n_jobs: int = ALL_CORES
     progress: bool | None = None
     cut: Cut | None = None  # where rankings by vectors or by a function of pairs may end
@@ -234,6 +237,8 @@ class Reading:
     def _construct_sampled(self, data: Any) -> SampledRanks:
         """Call the constructor for the kind of data, with the options that it takes."""
         draw = {name: getattr(self, name) for name in ("n_items", "n_negatives", "sampling")}
+        if self.counts is not None:
+            return self._sampled_by_strata(data)
         order = {name: getattr(self, name) for name in ("ties", "seed", "missing")}
         if isinstance(data, Ranks):
             raise InputError("found full rankings, which need no correction; `evaluate` takes them")
@@ -263,6 +268,28 @@ class Reading:
             self.refuse_others("sampled ranks", among=("relevant",))
             return SampledRanks.from_table(form, seed=self.seed, **draw)
         return SampledRanks.from_pairs(form, self.relevant, **order, **draw)
+
+    def _sampled_by_strata(self, data: Any) -> SampledRanks:
+        """Read labelled pairs, whose negatives are counted by popularity."""
+        if isinstance(data, SampledRanks) and data.strata is not None:
+            raise InputError("found sampled ranks that have counts; leave counts (--counts) out")
+        form = (
+            None if isinstance(data, Ranks | SampledRanks) else _read_sampled(data, self.relevant)
+        )
+        if not isinstance(form, Table) or "sampled_rank" in form.columns:
+            raise InputError(
+                "counts (--counts) need pairs of users and items with scores: a table of user_id, "
+                "item_id, score and label"
+            )
+        draw = Draw(
+            self.n_items,
+            self.n_negatives,
+            self.sampling,
+            ties=self.ties,
+            seed=self.seed,
+            counts=read_item_counts(self.counts),
+        )
+        return sampled_from_pairs(form, self.relevant, draw, missing=self.missing)
 
 
 @public(columns=check_roles)

@@ -28,6 +28,7 @@ from sampled_metrics.checks.samples import (
 from sampled_metrics.ranks import SampledRanks
 from sampled_metrics.ranks.sampled import ScoredPairs
 from sampled_metrics.ranks.sampling import Sampling
+from sampled_metrics.read.item_counts import ItemCounts
 from sampled_metrics.read.items import (
     Items,
     candidate_rows,
@@ -44,6 +45,7 @@ from sampled_metrics.read.row_counts import (
     positive_by_row,
 )
 from sampled_metrics.read.scores import read_scores
+from sampled_metrics.read.strata import count_by_stratum
 from sampled_metrics.read.tables import ColumnNames, Table, as_table
 
 # Share of the negatives that rows may lack. A few may be missing, for example because duplicates or
@@ -64,6 +66,8 @@ class Draw(NamedTuple):
         How negatives were drawn, see `SampledRanks`; None without the option.
     ties, seed
         Place among negatives with the same score: `random`, `optimistic` or `pessimistic`.
+    counts
+        Counts of the items, if negatives may have been drawn by popularity.
     """
 
     n_items: ArrayLike | None
@@ -71,6 +75,7 @@ class Draw(NamedTuple):
     sampling: str | None = None
     ties: str = "random"
     seed: int = 0
+    counts: ItemCounts | None = None
 
 
 @public(columns=check_roles)
@@ -130,6 +135,9 @@ def _rank_in_table(
     better, tied = _count_negatives(row_unit, score, is_held_out)
     held_out_unit = row_unit[is_held_out]
     ranked_units = units.take(held_out_unit)
+    if draw.counts is not None:
+        scored = _scored_pairs(table, row_unit, is_held_out, candidates)
+        return _rank_by_strata(scored, score, units, draw, missing)
     if missing == "last" and held_out_items is not None:
         m = _largest_number_of_negatives(n_negatives, draw.n_negatives)
         unit = ranked_units.positions_in(held_out_items.units)
@@ -148,10 +156,47 @@ def _rank_in_table(
         warn_all(signs_of_joined_rows(n_held_out, n_negatives))
     pairs = None
     if ITEM in table.columns and candidates is None:
-        codes, item_ids = table.codes(ITEM)
-        pairs = ScoredPairs(row_unit, codes.astype(np.int64), is_held_out, arrow_to_numpy(item_ids))
+        pairs = _scored_pairs(table, row_unit, is_held_out, candidates)
     return rank_among_negatives(
         better, tied, n_negatives[held_out_unit], draw, units=ranked_units, pairs=pairs
+    )
+
+
+def _scored_pairs(table: Table, row_unit: Int, is_held_out: Bool, candidates: Any) -> ScoredPairs:
+    """Return the scored pairs of a table with ids of items."""
+    if ITEM not in table.columns or candidates is not None:
+        raise InputError(
+            "counts (--counts) need the ids of the negatives, in a column item_id and without "
+            "candidates; if ids are lost, score the negatives again and keep them",
+            path=table.path,
+        )
+    codes, item_ids = table.codes(ITEM)
+    return ScoredPairs(row_unit, codes.astype(np.int64), is_held_out, arrow_to_numpy(item_ids))
+
+
+def _rank_by_strata(
+    pairs: ScoredPairs, score: Floats, units: Units, draw: Draw, missing: str
+) -> SampledRanks:
+    """Return sampled ranks with counts by strata of popularity, for negatives of any design."""
+    if missing != "refuse":
+        raise InputError("missing (--missing) does not go with counts; score all held-out items")
+    if draw.counts is None:
+        raise ValueError("no counts of items")
+    strata = count_by_stratum(pairs, score, units, draw.counts, ties=draw.ties, seed=draw.seed)
+    n_items = 1 + strata.candidates.sum(axis=1)
+    require_same("n_items", draw.n_items, "number of candidates by counts", round(n_items.mean()))
+    ranked = units.take(pairs.user[pairs.held_out])
+    users, visits = ranked.users_and_visits()
+    return SampledRanks(
+        1 + strata.better.sum(axis=1),
+        n_items,
+        int(strata.drawn.sum(axis=1).max()),
+        Sampling(draw.sampling or Sampling.WITHOUT_REPLACEMENT),
+        users,
+        ranked.first_duplicate() is not None,
+        visits=visits,
+        pairs=pairs,
+        strata=strata,
     )
 
 
