@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import lru_cache, partial
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -58,6 +58,7 @@ from sampled_metrics.evaluation.results import (
     missing_notes,
     quantity,
 )
+from sampled_metrics.evaluation.strata import estimate_from_strata
 from sampled_metrics.intervals.means import MeanInterval, Moments, collapse_visits, mean_interval
 from sampled_metrics.intervals.population import Population
 from sampled_metrics.intervals.quoting import NOT_QUOTED, TOO_WIDE, Quoted, quote
@@ -146,6 +147,7 @@ def correct(
     sampling: str | None = None,
     positive: ArrayLike | None = None,
     relevant: ItemsByUser = None,
+    counts: Any = None,
     missing: str = "refuse",
     ties: str = "random",
     seed: int = 0,
@@ -179,6 +181,10 @@ def correct(
         m, and how the negatives were drawn, if the data does not say.
     positive, relevant
         For scores, the column of the held-out items; for lists and runs, the held-out items.
+    counts
+        Events of users and items, or the count of each item, for negatives that were drawn by
+        popularity, or in any way that depends on it: a table, a dictionary or a Series. The pairs
+        need ids of items. The way of drawing does not need to be known.
     missing
         What to do with held-out items that are missing from the user's candidates: `refuse` them,
         or rank them `last`.
@@ -245,8 +251,11 @@ def correct(
         ties=ties,
         seed=seed,
         missing=missing,
+        counts=counts,
     )
     ranks = options.sampled(data)
+    if ranks.strata is not None:
+        return _correct_by_strata(ranks, measures, estimators, shape, confidence)
     with place_of(data):
         check_negatives_of(ranks)
     parsed = default_estimators(estimators, ranks.n_negatives)
@@ -291,6 +300,61 @@ def correct(
                     n_negatives=ranks.n_negatives,
                     sampling=str(ranks.sampling),
                     n_visits=None if owner is None else owner.size,
+                )
+            )
+    show = partial(
+        _corrected_parts,
+        confidence=confidence,
+        about_rankings=describe_rankings([ranks]),
+        notes=missing_notes([ranks]),
+    )
+    return Results(results, show, current_call().notes)
+
+
+def _correct_by_strata(
+    ranks: SampledRanks,
+    measures: Sequence[Measure],
+    estimators: Names,
+    shape: str | float,
+    confidence: float,
+) -> Results[Corrected]:
+    """Correct ranks among negatives that were drawn by popularity, from their counts by stratum."""
+    if shape != DEFAULT_SHAPE:
+        raise InputError(f"shape (--shape) does not go with counts; leave it out ({DEFAULT_SHAPE})")
+    names = [QUOTED_ESTIMATOR, "sampled"]
+    if estimators is not DEFAULT_ESTIMATORS:
+        names = [str(estimator) for estimator in parse_estimators(estimators)]
+    unknown = {*names} - {QUOTED_ESTIMATOR, "sampled"}
+    if unknown:
+        raise InputError(
+            f"estimator {min(unknown)} is for uniform negatives; with counts (--counts) use "
+            f"{QUOTED_ESTIMATOR} or sampled"
+        )
+    results = []
+    strata_estimates = estimate_from_strata(ranks, measures, confidence)
+    for measure, estimate in zip(measures, strata_estimates, strict=True):
+        printed = measure.value_at(ranks.sampled_ranks, ranks.n_negatives + 1)
+        for name in names:
+            prior = Moments.from_values(measure.sampled_values(ranks.n_negatives))
+            mean = mean_interval(Moments.from_values(printed), len(ranks), prior, confidence)
+            number = NOT_QUOTED
+            if name == QUOTED_ESTIMATOR:
+                number = estimate.quoted
+                mean = _replace_value(mean, np.nan)._replace(value=number.value)
+            results.append(
+                Corrected(
+                    metric=str(measure),
+                    estimator=name,
+                    **mean._asdict(),
+                    range_low=estimate.allowed.low,
+                    range_high=estimate.allowed.high,
+                    likely_low=number.low,
+                    likely_high=number.high,
+                    shape=shape_name(shape),
+                    acts_like=None,
+                    n_items=ranks.mean_candidates,
+                    n_negatives=ranks.n_negatives,
+                    sampling=str(ranks.sampling),
                 )
             )
     show = partial(

@@ -43,8 +43,8 @@ def refuse_unreached(strata: StratumCounts) -> None:
     if unreached > MAX_UNREACHED:
         raise InputError(
             f"{unreached:.0%} of the candidates are of a popularity of which fewer than "
-            f"{MIN_DRAWS} were drawn (the most popular items, or those of a retriever?), so that nothing is "
-            "known about them; add uniform negatives, half and half"
+            f"{MIN_DRAWS} were drawn (the most popular items, or those of a retriever?), so that "
+            "nothing is known about them; add uniform negatives, half and half"
         )
 
 
