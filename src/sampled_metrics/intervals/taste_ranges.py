@@ -8,11 +8,22 @@ mixtures of extreme points, which are uniform on the levels up to L for L <= `la
 single level beyond. Nothing is smooth, and tastes may depend on the rank. With weights w of the
 extreme points, an end of the range is the largest or smallest mean metric theta @ w with
 
-    sum_u log(sum_e w_e l_ue) >= maximum - z^2 / 2,                                          (1)
+    log P(w) = sum_u f_u log(sum_e w_e l_ue) >= maximum - drop,   drop = z^2 / 2,             (1)
 
-a profile likelihood, where l_ue is the likelihood of the counts of user u at extreme point e, and z
-the normal quantile of the confidence. The left side is concave, so the set is convex. Each end is
-found by solving (1) with the second-order expansion at the last solution, ROUNDS times.
+a profile likelihood, where l_ue is the likelihood of the counts of row u at extreme point e, f_u
+how much the row counts, and z the normal quantile of the confidence. The left side is concave, so
+the set is convex.
+
+The weights w of an end are found by solving (1) with the second-order expansion at the last ones,
+again and again, as Kim, Carbonetto, Stephens and Anitescu (2020, "A Fast Algorithm for Maximum
+Likelihood Estimation of Mixture Proportions Using Sequential Quadratic Programming") do for the
+maximum. Few extreme points have a weight, so each programme contains only those that have one or
+may gain one. As (1) is concave, all weights x that satisfy it also satisfy its tangent at any w,
+
+    g @ (x - w) >= maximum - drop - log P(w),   g the gradient at w,                          (2)
+
+and the largest theta @ x with (2) is a bound, which is exact at the end. The end that is returned
+is this bound: it is never too near, and `_END_ACCURACY` too far at most where the rounds suffice.
 """
 
 from __future__ import annotations
@@ -23,18 +34,31 @@ import clarabel
 import numpy as np
 from scipy.special import ndtri
 
-from sampled_metrics._base.array_types import Float
+from sampled_metrics._base.array_types import Float, Int
 from sampled_metrics._base.solvers import solve_cone_programme
 from sampled_metrics.estimators.tastes import TASTES, TasteFit
 from sampled_metrics.intervals.ranges import Range
+from sampled_metrics.ranks.strata import StratumCounts
 
-ROUNDS = 4  # expansions; a fifth one moves no end by more than 1 % (tests)
-_EM_STEPS = 300  # of expectation maximisation, before the steps of Newton's method
-_NEWTON_STEPS = 8
+_EM_STEPS = 30  # of expectation maximisation, before the steps of Newton's method
+_NEWTON_STEPS = 30
+_ROUNDS = 12  # expansions for an end; most take 4 to 6
+_JOINING = 60  # extreme points that join those with a weight
 _ACCURACY = 1e-7  # of cone programmes
-_LEAST_GAIN = 1e-3  # of the log likelihood, at which the maximum is found
-_SLACK = 0.02  # by which the log likelihood of an end may miss (1)
+_LEAST_WEIGHT = 1e-7  # smaller weights in a solution are the solver's rounding
+_FIT_ACCURACY = 0.02  # of the log likelihood, by which the maximum may be missed
+_END_ACCURACY = 1e-3  # relative, by which an end may be missed
 _SHRINKAGE = 0.8  # of a step that leads outside of (1)
+_SMALLEST_STEP = 1e-3
+_LOG_ZERO = 1e-300  # keeps the log of an impossible count finite
+# Negatives by popularity tell little about unpopular items. Ranges with tastes held on MovieLens
+# 100K for all recommenders, except one that avoids popular items: it had .25 of the users near the
+# top with such a taste, and recommenders with right and sharp ranges had .03 at most.
+_AVERSE = 0.3  # tastes below it do not look at popularity, or avoid it
+_MOST_AVERSE = 0.08  # share of the users near the top with such a taste
+_UNIFORM_SHARE = 0.5  # of negatives; then all ranges held, whatever the taste
+_CHANCE = 3.0  # standard deviations by which a stratum may miss this share
+_RANKS_BY_NEGATIVES = 5.0  # near the top: ranks up to 5 n / m
 
 
 class Mixture(NamedTuple):
@@ -43,16 +67,19 @@ class Mixture(NamedTuple):
     Attributes
     ----------
     likelihood
-        Likelihood of the counts of each user at each extreme point, shape (users, points).
+        Likelihood of the counts of each row at each extreme point, shape (rows, points).
     to_levels
         Share of each level in each extreme point of one taste, shape (levels, levels).
     weights
         Weights of the largest likelihood, shape (points,).
+    of_row
+        How much each row counts, shape (rows,). They sum to the number of independent users.
     """
 
     likelihood: Float
     to_levels: Float
     weights: Float
+    of_row: Float
 
     def expand(self, by_cell: Float) -> Float:
         """Average a function of cells, shape (..., cells), over each extreme point."""
@@ -60,16 +87,26 @@ class Mixture(NamedTuple):
 
     def log(self, weights: Float) -> float:
         """Return the log likelihood of weights."""
-        return float(np.log(np.maximum(self.likelihood @ weights, 1e-300)).sum())
+        expected = np.maximum(self.likelihood @ weights, _LOG_ZERO)
+        return float(self.of_row @ np.log(expected))
+
+    def gradient(self, weights: Float) -> Float:
+        """Return the derivatives of the log likelihood by the weights; weights @ it is sum(f)."""
+        expected = np.maximum(self.likelihood @ weights, _LOG_ZERO)
+        return np.asarray(self.likelihood.T @ (self.of_row / expected))
 
 
 def _expand(to_levels: Float, by_cell: Float) -> Float:
     levels = by_cell.reshape(*by_cell.shape[:-1], len(to_levels), TASTES.size)
-    return np.einsum("kl,...lt->...kt", to_levels, levels).reshape(by_cell.shape)
+    return np.einsum("kl,...lt->...kt", to_levels, levels, optimize=True).reshape(by_cell.shape)
 
 
-def fit_mixture(fit: TasteFit, last_shaped: int) -> Mixture:
-    """Find the likeliest mixture of the extreme points whose shape ends at rank `last_shaped`."""
+def fit_mixture(fit: TasteFit, last_shaped: int, weights: Float | None = None) -> Mixture:
+    """Find the likeliest mixture of the extreme points whose shape ends at rank `last_shaped`.
+
+    `weights` tell how much each row counts; None: all 1. The maximum is found to `_FIT_ACCURACY`:
+    by (2), no weights are likelier than w by more than max(g) - sum(f).
+    """
     levels = fit.levels
     edges = np.sqrt(levels[1:] * levels[:-1])
     widths = np.diff(np.concatenate([[0.0], edges, levels[-1:]]))
@@ -77,76 +114,154 @@ def fit_mixture(fit: TasteFit, last_shaped: int) -> Mixture:
     for k in np.flatnonzero(levels <= last_shaped):
         to_levels[k, : k + 1] = widths[: k + 1] / widths[: k + 1].sum()
     likelihood = _expand(to_levels, fit.likelihood.by_user)
-    n_users, n_points = likelihood.shape
-    weights = np.full(n_points, 1.0 / n_points)
+    n_rows, n_points = likelihood.shape
+    of_row = np.ones(n_rows) if weights is None else weights
+    total = float(of_row.sum())
+    start = Mixture(likelihood, to_levels, np.full(n_points, 1.0 / n_points), of_row)
+    mixture_weights = start.weights
     for _ in range(_EM_STEPS):
-        weights = weights * (likelihood.T @ (1.0 / (likelihood @ weights))) / n_users
-    mixture = Mixture(likelihood, to_levels, weights / weights.sum())
+        mixture_weights = mixture_weights * start.gradient(mixture_weights) / total
+    mixture = start._replace(weights=mixture_weights / mixture_weights.sum())
     for _ in range(_NEWTON_STEPS):
-        best = mixture.log(mixture.weights)
-        target = _solve_expansion(mixture, mixture.weights)
-        step = 1.0
-        while step > _LEAST_GAIN:
-            moved = mixture.weights + step * (target - mixture.weights)
-            if mixture.log(moved) > best:
-                break
-            step /= 2.0
-        if step <= _LEAST_GAIN or mixture.log(moved) - best < _LEAST_GAIN:
+        gradient = mixture.gradient(mixture.weights)
+        if gradient.max() - total < _FIT_ACCURACY:
+            break
+        points = _active_points(mixture.weights, gradient)
+        target = _solve_expansion(mixture, mixture.weights, points)
+        moved = _likelier(mixture, target)
+        if moved is None:
             break
         mixture = mixture._replace(weights=moved)
     return mixture
 
 
-def profile_ranges(mixture: Mixture, values: Float, confidence: float) -> list[Range]:
+def _likelier(mixture: Mixture, target: Float) -> Float | None:
+    """Go towards weights until the likelihood is higher; None where no step is."""
+    best = mixture.log(mixture.weights)
+    step = 1.0
+    while step > _SMALLEST_STEP:
+        moved = mixture.weights + step * (target - mixture.weights)
+        if mixture.log(moved) > best:
+            return np.asarray(moved)
+        step /= 2.0
+    return None
+
+
+def profile_ranges(
+    mixture: Mixture,
+    values: Float,
+    confidence: float,
+    *,
+    design_effect: float = 1.0,
+    share_of_drop: float = 1.0,
+) -> list[Range]:
     """Return the range of each metric that the profile likelihood (1) allows.
 
-    `values` are metrics given the cell, shape (measures, cells).
+    Parameters
+    ----------
+    mixture
+        The likeliest mixture, see `fit_mixture`.
+    values
+        Metrics given the cell, shape (measures, cells).
+    confidence
+        Of each range.
+    design_effect
+        By which the variance is larger than that of independent rows. It multiplies the drop in
+        (1).
+    share_of_drop
+        Of the drop in (1). The difference of two recommenders is between those of the ends of
+        ranges that have half of it each: the log likelihoods of both add up.
     """
     z = float(ndtri((1.0 + confidence) / 2.0))
-    least = mixture.log(mixture.weights) - z**2 / 2.0
+    drop = z**2 / 2.0 * design_effect * share_of_drop
+    least = mixture.log(mixture.weights) - drop
     ranges = []
     for theta in mixture.expand(values):
-        low, high = (_find_end(mixture, theta, sign, least) for sign in (-1.0, 1.0))
+        low, high = (sign * _find_end(mixture, sign * theta, least) for sign in (-1.0, 1.0))
         ranges.append(Range(low, high))
     return ranges
 
 
-def _find_end(mixture: Mixture, theta: Float, sign: float, least: float) -> float:
-    """Return the smallest (`sign` -1) or largest mean of theta that (1) allows."""
+def _find_end(mixture: Mixture, theta: Float, least: float) -> float:
+    """Return the largest mean of theta that (1) allows, or slightly more."""
     weights = mixture.weights
-    for _ in range(ROUNDS):
-        weights = _move_to_end(mixture, weights, sign * theta, least)
-    return float(theta @ weights)
+    total = float(mixture.of_row.sum())
+    end = float(theta.max())
+    for _ in range(_ROUNDS):
+        gradient = mixture.gradient(weights)
+        bound, multiplier = _greatest_mean(theta, gradient, total + least - mixture.log(weights))
+        end = min(end, bound)
+        if end - theta @ weights <= _END_ACCURACY * abs(end):
+            break
+        points = _active_points(weights, theta + multiplier * gradient)
+        target = _solve_expansion(mixture, weights, points, theta, least)
+        weights = _step_inside(mixture, weights, target, least)
+    return end
 
 
-def _move_to_end(mixture: Mixture, weights: Float, theta: Float, least: float) -> Float:
-    """Maximise theta @ w where the expansion of the log likelihood at `weights` is >= `least`."""
-    target = _solve_expansion(mixture, weights, theta, least)
-    if mixture.log(weights) < least:
-        return target
-    # The expansion is not exact: go back where the likelihood is too low.
+def _step_inside(mixture: Mixture, weights: Float, target: Float, least: float) -> Float:
+    """Go towards weights as far as (1) holds: the expansion is not exact."""
     step = 1.0
-    while mixture.log(weights + step * (target - weights)) < least - _SLACK and step > _LEAST_GAIN:
+    moved = target
+    while mixture.log(moved) < least and step > _SMALLEST_STEP:
         step *= _SHRINKAGE
-    return weights + step * (target - weights)
+        moved = weights + step * (target - weights)
+    return moved
+
+
+def _greatest_mean(theta: Float, gradient: Float, least: float) -> tuple[float, float]:
+    """Return the largest theta @ x with gradient @ x >= least, and the constraint's multiplier.
+
+    x are weights that sum to 1. There is a solution with at most two points, one on each side of
+    the constraint.
+
+    Examples
+    --------
+    >>> _greatest_mean(np.array([1.0, 3, 0]), np.array([4.0, 0, 5]), 3.0)
+    (1.5, 0.5)
+    """
+    is_inside = gradient >= least
+    if not is_inside.any():  # rounding, where only the maximum satisfies the constraint
+        is_inside = gradient == gradient.max()
+    inside, outside = np.flatnonzero(is_inside), np.flatnonzero(~is_inside)
+    alone = float(theta[inside].max())
+    if not outside.size:
+        return alone, 0.0
+    distance = np.maximum(gradient[inside, None], least) - gradient[outside]
+    share = np.maximum(gradient[inside, None] - least, 0.0) / distance  # of the point outside
+    means = theta[inside, None] * (1.0 - share) + theta[outside] * share
+    best = int(means.argmax())
+    if means.flat[best] <= alone:
+        return alone, 0.0
+    i, j = np.unravel_index(best, means.shape)
+    multiplier = (theta[outside[j]] - theta[inside[i]]) / distance[i, j]
+    return float(means[i, j]), float(multiplier)
+
+
+def _active_points(weights: Float, gains: Float) -> Int:
+    """Return the extreme points that have a weight, and those that gain most."""
+    joining = np.argsort(-gains, kind="stable")[:_JOINING]
+    return np.union1d(np.flatnonzero(weights > _LEAST_WEIGHT), joining)
 
 
 def _solve_expansion(
-    mixture: Mixture, weights: Float, theta: Float | None = None, least: float = 0.0
+    mixture: Mixture, weights: Float, points: Int, theta: Float | None = None, least: float = 0.0
 ) -> Float:
     """Maximise theta @ x, or without it the likelihood, with its expansion at `weights`.
 
-    With y = x - weights, the expansion is value + g @ y - |F y|^2 / 2, where F'F is the sum of the
-    outer products of the scores. It is bounded in a second-order cone:
-    t >= |F y|^2 / 2 if and only if |(sqrt(2) F y, t - 1)| <= t + 1.
+    Only `points` have a weight in x. With y = x - weights, the expansion is
+    value + g @ y - |F y|^2 / 2, where F'F is the sum of the outer products of the scores. It is
+    bounded in a second-order cone: t >= |F y|^2 / 2 if and only if |(sqrt(2) F y, t - 1)| <= t + 1.
     """
-    expected = mixture.likelihood @ weights
-    scores = mixture.likelihood / expected[:, None]
-    gradient = scores.sum(axis=0)
-    eigenvalues, vectors = np.linalg.eigh(scores.T @ scores)
-    is_used = eigenvalues > 1e-9 * eigenvalues.max()
+    start = weights[points] / weights[points].sum()
+    likelihood = mixture.likelihood[:, points]
+    expected = np.maximum(likelihood @ start, _LOG_ZERO)
+    scores = likelihood / expected[:, None]
+    gradient = mixture.of_row @ scores
+    eigenvalues, vectors = np.linalg.eigh((scores.T * mixture.of_row) @ scores)
+    is_used = eigenvalues > 1e-10 * eigenvalues.max()
     root = (vectors[:, is_used] * np.sqrt(eigenvalues[is_used])).T
-    n, r = weights.size, len(root)
+    n, r = points.size, len(root)
     has_bound = theta is not None
     n_unknown = n if has_bound else n + 1  # t is unknown if the likelihood is maximised
     matrix = np.zeros((n + r + 3, n_unknown))
@@ -154,12 +269,13 @@ def _solve_expansion(
     matrix[0, :n], right[0] = 1.0, 1.0
     matrix[1 : n + 1, :n] = -np.eye(n)
     matrix[n + 2 : n + 2 + r, :n] = -np.sqrt(2.0) * root
-    right[n + 2 : n + 2 + r] = -np.sqrt(2.0) * (root @ weights)
+    right[n + 2 : n + 2 + r] = -np.sqrt(2.0) * (root @ start)
     if theta is not None:  # t = value - least + g @ y
-        constant = float(np.log(expected).sum()) - least - float(gradient @ weights)
+        value = float(mixture.of_row @ np.log(expected))
+        constant = value - least - float(gradient @ start)
         matrix[n + 1], matrix[-1] = -gradient, -gradient
         right[n + 1], right[-1] = constant + 1.0, constant - 1.0
-        cost = -theta
+        cost = -theta[points]
     else:
         matrix[n + 1, n], matrix[-1, n] = -1.0, -1.0
         right[n + 1], right[-1] = 1.0, -1.0
@@ -168,5 +284,31 @@ def _solve_expansion(
     solution = np.array(solve_cone_programme(cost, matrix, right, cones, _ACCURACY).x)[:n]
     if not np.isfinite(solution).all():
         return weights
-    solution = np.maximum(solution, 0.0)
-    return solution / solution.sum()
+    result = np.zeros(weights.size)
+    result[points] = np.where(solution > _LEAST_WEIGHT, solution, 0.0)
+    return np.asarray(result / result.sum())
+
+
+def tastes_are_safe(fit: TasteFit, counts: StratumCounts, n: int) -> bool:
+    """Tell whether a range with tastes can be quoted.
+
+    It can if at least half of the negatives are uniform, so that each stratum is drawn at half of
+    the mean rate at least, or if few users near the top avoid popular items.
+
+    Parameters
+    ----------
+    fit
+        The likeliest shares of users by L and taste.
+    counts
+        The counts it is fitted to.
+    n
+        Number of candidates, the held-out item included.
+    """
+    drawn = counts.drawn.sum(axis=0)
+    candidates = counts.candidates.sum(axis=0)
+    expected = _UNIFORM_SHARE * candidates * drawn.sum() / candidates.sum()
+    if (drawn >= expected - _CHANCE * np.sqrt(expected)).all():
+        return True
+    m = float(counts.drawn.sum(axis=1).mean())
+    share = fit.fit.share.reshape(fit.levels.size, -1)[fit.levels < _RANKS_BY_NEGATIVES * n / m]
+    return float(share[:, TASTES < _AVERSE].sum()) <= _MOST_AVERSE * float(share.sum())
