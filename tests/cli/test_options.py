@@ -11,7 +11,7 @@ from typer import Context
 from typer.main import get_command
 
 from sampled_metrics.cli import app
-from sampled_metrics.ranks import Sampling
+from sampled_metrics.ranks import Design, Sampling
 from sampled_metrics.read.options import Reading
 
 PROGRAM = get_command(app)
@@ -50,6 +50,8 @@ VALUES = {
     "complete": ("--complete", True),
     "missing": ("--missing last", "last"),
     "sampling": ("--sampling distinct", Sampling.DISTINCT),
+    "design": ("--design half", Design.HALF),
+    "counts": ("--counts train.csv", Path("train.csv")),
     "confidence": ("--confidence 0.8", 0.8),
     "seed": ("--seed 5", 5),
     "shape": ("--shape none", "none"),

@@ -18,7 +18,7 @@ from sampled_metrics.cli.output import (
     emit_results,
     report_written,
 )
-from sampled_metrics.ranks import Sampling
+from sampled_metrics.ranks import Design, Sampling
 
 if TYPE_CHECKING:
     from sampled_metrics.ranks import Ranks
@@ -126,6 +126,24 @@ def negatives(
     seen: options.SeenPairs,
     n_negatives: options.NNegatives,
     items: options.AllItems = None,
+    design: Annotated[
+        Design,
+        options.option(
+            "DESIGN",
+            "uniform (default); popularity, by the counts of items; or half, half by popularity "
+            "and half uniform.",
+            parser=Design,
+            show_default=False,
+        ),
+    ] = Design.UNIFORM,
+    counts: Annotated[
+        Path | None,
+        options.option(
+            "FILE",
+            "Popularity of items: events (user_id, item_id) or item_id and count; by default the "
+            "events of --seen.",
+        ),
+    ] = None,
     seed: options.Seed = 0,
     column: options.ColumnRoles = None,
     form: options.Form = Format.CSV,
@@ -135,13 +153,21 @@ def negatives(
 
     Seen and held-out items are never drawn. The same seed gives the same negatives, so that all
     recommenders can be ranked against them; add the held-out item of the user before scoring.
+    Metrics among negatives that are not uniform need `correct --counts`.
 
     Keys: user_id, item_id, a row for each negative.
     """
     from sampled_metrics.evaluation.negatives import negatives
 
     table = negatives(
-        relevant, seen, n_negatives, items=items, seed=seed, columns=options.parse_roles(column)
+        relevant,
+        seen,
+        n_negatives,
+        items=items,
+        design=design,
+        counts=counts,
+        seed=seed,
+        columns=options.parse_roles(column),
     )
     emit_columns({name: table[name] for name in table}, form, output)
     report_written(output, len(table), "negative")

@@ -1,22 +1,29 @@
-"""Draw uniform negatives for the users of tables, and check negatives drawn by others."""
+"""Draw negatives for the users of tables, and check negatives drawn by others."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from math import isnan
+from typing import Any
 
 import numpy as np
 import pandas as pd
 
+from sampled_metrics._base.array_types import Float
+from sampled_metrics._base.arrow import positions
 from sampled_metrics._base.calls import IN_RESULT, current_call, place_of, public
 from sampled_metrics._base.errors import InputError
 from sampled_metrics._base.text import Parts, RightAligned
 from sampled_metrics.evaluation.results import Results, explained_table
+from sampled_metrics.ranks.sampling import Design
+from sampled_metrics.read.item_counts import ItemCounts, read_item_counts
 from sampled_metrics.read.items import negative_rows, read_item_table
 from sampled_metrics.read.options import ItemsByUser
 from sampled_metrics.read.roles import ITEM, USER, NamesByRole, check_roles
 from sampled_metrics.sampling import negatives as uniform
-from sampled_metrics.sampling.catalogue import read_catalogue
+from sampled_metrics.sampling.catalogue import Catalogue, read_catalogue
+
+COUNT_WITHOUT_EVENTS = 0.5  # of an item that nobody has seen
 
 
 @public(columns=check_roles)
@@ -26,13 +33,18 @@ def negatives(
     n_negatives: int,
     *,
     items: ItemsByUser | None = None,
+    design: str = str(Design.UNIFORM),
+    counts: Any = None,
     seed: int = 0,
     columns: NamesByRole = None,
 ) -> pd.DataFrame:
-    """Draw negatives for each user, uniformly and without replacement.
+    """Draw negatives for each user, without replacement.
 
     Items that a user has seen, or that are relevant, are never drawn. The same seed gives the same
     negatives, so that all recommenders can be ranked against them.
+
+    Negatives by popularity, and half and half, tell more about ranks near the top than uniform
+    ones. Their metrics must be corrected with the ids and counts of items: `correct` with `counts`.
 
     Parameters
     ----------
@@ -45,6 +57,14 @@ def negatives(
     items
         All items, if some are not in the other tables: a table with `item_id`, a list or an array
         of ids, or their number n for the ids 0 to n - 1.
+    design
+        `uniform`; `popularity`, each draw with a probability proportional to the counts of the
+        items left; or `half`, n_negatives // 2 by popularity and the others uniformly from the
+        items left, which is the safest with `counts`.
+    counts
+        Popularity, for the last two designs: events of users and items, or the count of each item,
+        as a table, a dictionary or a Series. By default the events in `seen`. Items without events
+        get a count of 0.5, so that they can be drawn.
     seed
         Seed of the draw.
     columns
@@ -71,15 +91,50 @@ def negatives(
       user_id  item_id
     0    anna        4
     1    anna        5
+    >>> train = {"anna": [1], "bert": [1, 2], "carl": [2, 4]}
+    >>> negatives({"anna": [2], "bert": [4]}, train, 2, items=9, design="half")["user_id"].tolist()
+    ['anna', 'anna', 'bert', 'bert']
     """
-    catalogue = read_catalogue(relevant, seen, items)
+    counted = None if counts is None else read_item_counts(counts)
+    counted_ids = None if counted is None else counted.item_ids
+    catalogue = read_catalogue(relevant, seen, items, counted_ids=counted_ids)
+    popularity = None
+    if Design(design) is not Design.UNIFORM:
+        popularity = _popularity_of_items(catalogue, counted)
+    elif counted is not None:
+        raise InputError(
+            "counts (--counts) are for the designs popularity and half; pass one as design "
+            "(--design)"
+        )
     excluded = catalogue.seen.matrix() + catalogue.held_out.matrix()
     with place_of(relevant):
         items_by_user = uniform.draw_negatives(
-            excluded, n_negatives, seed=seed, users=catalogue.user_ids
+            excluded,
+            n_negatives,
+            popularity=popularity,
+            design=design,
+            seed=seed,
+            users=catalogue.user_ids,
         )
     users = np.repeat(catalogue.user_ids, n_negatives)
     return pd.DataFrame({USER: users, ITEM: catalogue.item_ids[items_by_user.ravel()]})
+
+
+def _popularity_of_items(catalogue: Catalogue, counted: ItemCounts | None) -> Float:
+    """Return the count of each item of a catalogue, by default that of its seen events."""
+    n_items = catalogue.item_ids.size
+    counts = np.zeros(n_items)
+    if counted is None:
+        for seen in (catalogue.seen, catalogue.seen_by_others):
+            counts += np.bincount(seen.item, minlength=n_items)
+        if not counts.any():
+            raise InputError(
+                "no items are seen, so that their popularity is not known; pass counts (--counts), "
+                "the events of training, or design='uniform'"
+            )
+    else:
+        counts[positions(counted.item_ids, catalogue.item_ids)] = counted.counts
+    return np.where(counts > 0.0, counts, COUNT_WITHOUT_EVENTS)
 
 
 @public(columns=check_roles, see=IN_RESULT)

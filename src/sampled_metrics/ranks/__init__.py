@@ -6,10 +6,15 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from sampled_metrics.ranks.ranks import Ranks
     from sampled_metrics.ranks.sampled import SampledRanks
-    from sampled_metrics.ranks.sampling import Sampling
+    from sampled_metrics.ranks.sampling import Design, Sampling
 
-__all__ = ["Ranks", "SampledRanks", "Sampling"]
-_MODULES = {"Ranks": "ranks", "SampledRanks": "sampled", "Sampling": "sampling"}
+__all__ = ["Design", "Ranks", "SampledRanks", "Sampling"]
+_MODULES = {
+    "Design": "sampling",
+    "Ranks": "ranks",
+    "SampledRanks": "sampled",
+    "Sampling": "sampling",
+}
 
 
 def __getattr__(name: str) -> Any:

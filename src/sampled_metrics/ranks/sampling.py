@@ -1,4 +1,4 @@
-"""How the negatives of a sampled evaluation are drawn.
+"""How the negatives of a sampled evaluation are drawn, or were drawn.
 
 A module without numpy, because the help of the commands imports it and must start fast.
 """
@@ -32,3 +32,20 @@ class Sampling(StrEnum):
                 "them), or rank fully (`evaluate`) or on a budget (`evaluate_on_budget`)"
             )
         raise InputError(f"unknown sampling {format_value(value)}; known: {', '.join(cls)}")
+
+
+class Design(StrEnum):
+    """Way to draw negatives with known ids; each draws m different items."""
+
+    UNIFORM = "uniform"
+    """Every set of m candidates is equally probable."""
+
+    POPULARITY = "popularity"
+    """One after another, each with a probability proportional to the counts of the items left."""
+
+    HALF = "half"
+    """m // 2 by popularity, the others uniformly from the items left."""
+
+    @classmethod
+    def _missing_(cls, value: object) -> None:
+        raise InputError(f"unknown design {format_value(value)}; known: {', '.join(cls)}")

@@ -45,6 +45,7 @@ def read_catalogue(
     seen: object | None,
     items: object | None = None,
     others: Sequence[Table] = (),
+    counted_ids: pa.Array | None = None,
 ) -> Catalogue:
     """Number the users and the items of tables by their ids.
 
@@ -56,6 +57,8 @@ def read_catalogue(
         All items, if some are in no table; see `item_ids_of`.
     others
         Further tables whose items belong to the catalogue.
+    counted_ids
+        Items with a count of their popularity, which belong to it too.
 
     Returns
     -------
@@ -78,6 +81,9 @@ def read_catalogue(
     if items is not None:
         columns.append(item_ids_of(items))
     known_ids = pa.array(_unique_ids(columns))
+    if counted_ids is not None:
+        columns.append(counted_ids)
+        compare_ids(ITEM, "counts", counted_ids, "other tables", known_ids)
     for table in others:
         column = table.ids(ITEM)
         columns.append(column)

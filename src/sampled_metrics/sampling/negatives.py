@@ -1,4 +1,4 @@
-"""Draws of uniform negatives, and checks whether negatives of others are uniform."""
+"""Draws of negatives, and checks whether negatives of others are uniform."""
 
 from dataclasses import dataclass
 
@@ -15,6 +15,8 @@ from sampled_metrics._base.random_streams import generator
 from sampled_metrics._base.records import Record
 from sampled_metrics._base.sparse import canonical_csr, indicator_matrix
 from sampled_metrics.ranks.sampled import ScoredPairs
+from sampled_metrics.ranks.sampling import Design
+from sampled_metrics.sampling.designs import DesignDraws, draw_uniform
 
 # Probability that sound negatives fail the test of uniformity, and are then not corrected. Slightly
 # uneven negatives pass.
@@ -50,8 +52,16 @@ _OFTEN = (
 )
 
 
-def draw_negatives(excluded: csr_array, m: int, *, seed: int = 0, users: Ids | None = None) -> Int:
-    """Draw negatives for each user, uniformly and without replacement.
+def draw_negatives(
+    excluded: csr_array,
+    m: int,
+    *,
+    popularity: Float | None = None,
+    design: Design | str = Design.UNIFORM,
+    seed: int = 0,
+    users: Ids | None = None,
+) -> Int:
+    """Draw negatives for each user, without replacement.
 
     Parameters
     ----------
@@ -59,8 +69,13 @@ def draw_negatives(excluded: csr_array, m: int, *, seed: int = 0, users: Ids | N
         Nonzero at items that a user cannot draw, shape (users, items).
     m
         Negatives of each user.
+    popularity
+        Counts of the items, above 0, shape (items,); None for uniform negatives.
+    design
+        How negatives are drawn, see `Design`.
     seed
-        The negatives of a user depend only on it, the user's row and its excluded items.
+        The negatives of a user depend only on it, the user's row and its excluded items, and on
+        the design and the popularity.
     users
         Ids of the users for error messages, by default their rows.
 
@@ -74,28 +89,37 @@ def draw_negatives(excluded: csr_array, m: int, *, seed: int = 0, users: Ids | N
     >>> np.sort(draw_negatives(excluded, 2), axis=1)
     array([[1, 2],
            [0, 3]])
+    >>> popularity = np.array([1.0, 1, 900, 900])
+    >>> draw_negatives(excluded, 1, popularity=popularity, design="popularity").ravel()
+    array([2, 3])
     """
     m = whole_number("n_negatives", m, 1)
+    design = Design(design)
     table = canonical_csr(excluded)
-    n_candidates = excluded.shape[1] - np.diff(table.indptr)
+    n_items = excluded.shape[1]
+    n_candidates = n_items - np.diff(table.indptr)
     if n_candidates.size and m > n_candidates.min():
         user = n_candidates.argmin()
         name = user if users is None else users[user]
         raise InputError(
             f"{m} negatives wanted; user {name} has {n_candidates[user]} candidates left"
         )
+    by_popularity = None
+    if design is not Design.UNIFORM:
+        if popularity is None:
+            raise ValueError(f"design {design} needs the popularity of items")
+        by_popularity = DesignDraws(popularity, design)
     negatives = np.empty((n_candidates.size, m), dtype=np.int64)
-    for user, n in enumerate(n_candidates):
+    for user in range(n_candidates.size):
+        first, end = table.indptr[user : user + 2]
+        excluded_items = table.indices[first:end].astype(np.int64)
+        if by_popularity is not None:
+            rng = generator(seed, "negatives", str(design), user)
+            negatives[user] = by_popularity.draw(rng, excluded_items, m)
+            continue
         rng = generator(seed, "negatives", user)
         rng.random()  # keeps the negatives of earlier versions
-        candidates = rng.permutation(rng.choice(int(n), m, replace=False))
-        first, end = table.indptr[user : user + 2]
-        excluded_items = table.indices[first:end]
-        # The number of an item minus the number of excluded items before it is its place among the
-        # candidates.
-        candidates_before = excluded_items - np.arange(excluded_items.size)
-        n_skipped = np.searchsorted(candidates_before, candidates, side="right")
-        negatives[user] = candidates + n_skipped
+        negatives[user] = draw_uniform(rng, n_items, excluded_items, m)
     return negatives
 
 
