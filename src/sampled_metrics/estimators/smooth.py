@@ -105,6 +105,7 @@ class Fit(NamedTuple):
 
     share: Float  # of users in each cell
     curvature: Float  # second derivatives of the penalised log likelihood times -1
+    log_density: Float  # g in each cell
 
     def gradients(self, values: Float) -> Float:
         """Return the derivatives of mean metrics by g in each cell, shape (cells, measures)."""
@@ -176,8 +177,12 @@ def _stiffness(x: Float) -> Float:
     return np.asarray(stiffness)
 
 
-def maximise(cells: Cells, likelihood: Likelihood) -> Fit:
-    """Maximise the penalised log likelihood, starting from the usual slope.
+def maximise(
+    cells: Cells, likelihood: Likelihood, start: Float | None = None, least_gain: float = 0.0
+) -> Fit:
+    """Maximise the penalised log likelihood, starting from the usual slope or from g = `start`.
+
+    It ends where the next step would gain less than `least_gain`.
 
     Steps are those of Newton's method where the curvature is positive definite and of Fisher
     scoring elsewhere. A step that gains too little is halved, so the penalised likelihood rises at
@@ -188,7 +193,7 @@ def maximise(cells: Cells, likelihood: Likelihood) -> Fit:
         deviation = log_density - cells.usual_log_density
         return likelihood.log(share) - float(deviation @ cells.stiffness @ deviation) / 2.0
 
-    log_density = cells.usual_log_density
+    log_density = cells.usual_log_density if start is None else start
     share = cells.share(log_density)
     value = penalised(share, log_density)
     for _ in range(_MAX_STEPS):
@@ -200,6 +205,8 @@ def maximise(cells: Cells, likelihood: Likelihood) -> Fit:
         if size < _SMALLEST_STEP:
             break
         gain = float(gradient @ step)  # predicted for a whole step
+        if 0.0 <= gain < least_gain:
+            break
         fraction = min(1.0, _LARGEST_STEP / size)
         while True:
             new_log_density = log_density + fraction * step
@@ -211,7 +218,7 @@ def maximise(cells: Cells, likelihood: Likelihood) -> Fit:
                 break
             fraction /= 2.0
         log_density, value = new_log_density, new_value
-    return Fit(share, curvature)
+    return Fit(share, curvature, log_density)
 
 
 def _solve_positive_definite(matrix: Float, substitute: Float, right: Float) -> Float:
