@@ -25,6 +25,7 @@ if TYPE_CHECKING:
 
 LONGEST_LINE = 36  # letters in a cell
 NOT_SOUND = 1  # exit status of `check-negatives`
+_COUNTS_HELP = "Popularity of items: a table of events (user_id, item_id), or of item_id and count"
 draws_app = typer.Typer()
 
 
@@ -137,12 +138,7 @@ def negatives(
         ),
     ] = Design.UNIFORM,
     counts: Annotated[
-        Path | None,
-        options.option(
-            "FILE",
-            "Popularity of items: events (user_id, item_id) or item_id and count; by default the "
-            "events of --seen.",
-        ),
+        Path | None, options.option("FILE", f"{_COUNTS_HELP}; by default the events of --seen.")
     ] = None,
     seed: options.Seed = 0,
     column: options.ColumnRoles = None,
@@ -183,6 +179,9 @@ def check_negatives(
     relevant: options.HeldOutPairs,
     seen: options.SeenPairs,
     items: options.AllItems = None,
+    counts: Annotated[
+        Path | None, options.option("FILE", f"{_COUNTS_HELP}, if they may be drawn by it.")
+    ] = None,
     column: options.ColumnRoles = None,
     explain: options.Explain = False,
     form: options.Form = Format.TABLE,
@@ -191,16 +190,19 @@ def check_negatives(
     """Check that negatives are uniform and unseen.
 
     Looks for held-out items, seen items and duplicates among them, and tests whether all items are
-    drawn equally often.
+    drawn equally often; with --counts also whether items of the same popularity are.
 
-    Keys: name, passed, found, expected, p_value (of uniformity), remark, notes. Exit status 1 if
-    any fails.
+    Keys: name, passed, found, expected, p_value (of uniformity and evenness), remark, notes. Exit
+    status 1 if any fails; with --counts, negatives need not be uniform.
     """
     from sampled_metrics.evaluation.negatives import check_negatives
+    from sampled_metrics.sampling.negatives import are_sound
 
-    checks = check_negatives(file, relevant, seen, items=items, columns=options.parse_roles(column))
+    checks = check_negatives(
+        file, relevant, seen, items=items, counts=counts, columns=options.parse_roles(column)
+    )
     emit_results(checks, form, output, explain)
-    if not all(check.passed for check in checks):
+    if not are_sound(checks):
         raise typer.Exit(NOT_SOUND)
 
 

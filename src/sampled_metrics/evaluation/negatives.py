@@ -144,9 +144,14 @@ def check_negatives(
     seen: ItemsByUser,
     *,
     items: ItemsByUser | None = None,
+    counts: Any = None,
     columns: NamesByRole = None,
 ) -> Results[uniform.Check]:
     """Check that negatives are as corrections and ranges assume: uniform, distinct and unseen.
+
+    With counts of items, negatives of any design that depends on popularity are sound. The check
+    `evenness` then tests whether anything else decided which items were drawn, and says which
+    design it sees.
 
     Parameters
     ----------
@@ -154,6 +159,9 @@ def check_negatives(
         A table of user_id and item_id, a row for each negative.
     relevant, seen, items, columns
         As for `negatives`.
+    counts
+        Popularity, by which negatives may be drawn: events of users and items, or the count of each
+        item, as a table, a dictionary or a Series. Items without events get a count of 0.5.
 
     Returns
     -------
@@ -178,18 +186,29 @@ def check_negatives(
     0  held-out item    True    0.0
     1     seen items    True    0.0
     2     duplicates   False    1.0
+    >>> counts = {item: 900 // (item + 1) for item in range(90)}
+    >>> held = {user: [user % 90] for user in range(300)}
+    >>> drawn = negatives(held, "none", 9, counts=counts, design="half")
+    >>> check_negatives(drawn, held, "none", counts=counts)[-1].remark
+    'half by popularity and half uniformly'
     """
     table = read_item_table(negatives, "negatives")
     if table is None:
         raise InputError(
             f"negatives: found {type(negatives).__name__}; expected a table of user_id and item_id"
         )
-    catalogue = read_catalogue(relevant, seen, items, [table])
+    counted = None if counts is None else read_item_counts(counts)
+    counted_ids = None if counted is None else counted.item_ids
+    catalogue = read_catalogue(relevant, seen, items, [table], counted_ids)
     rows = negative_rows(table)
     user = table.positions(USER, catalogue.user_ids, "an id of the relevant items")[rows]
     item = table.positions(ITEM, catalogue.item_ids, "an id of the items")[rows]
     checks = uniform.check_drawn_negatives(
-        user, item, catalogue.seen.matrix(), catalogue.held_out.matrix()
+        user,
+        item,
+        catalogue.seen.matrix(),
+        catalogue.held_out.matrix(),
+        None if counted is None else _popularity_of_items(catalogue, counted),
     )
     return Results(checks, check_parts, current_call().notes)
 
@@ -206,8 +225,13 @@ def check_parts(checks: Sequence[uniform.Check]) -> Parts:
         }
         rows.append(row)
     remarks = [f"{check.name}: {check.remark}." for check in checks if not check.passed]
+    designs = [check.remark for check in checks if check.passed and check.remark]
     if not remarks:
         remarks = ["Sound: distinct, unseen and uniform as far as these tests can tell."]
+    elif designs and uniform.are_sound(checks):
+        remarks = [f"Sound with counts, as far as these tests can tell; {remarks[0]}"]
+    elif designs:
+        remarks.append(f"Drawn {designs[0]}.")
     about_columns = (
         "found: number of such negatives, or the chi-square of how often items are drawn, with its "
         "expectation for sound negatives. p: how often sound negatives deviate as much."

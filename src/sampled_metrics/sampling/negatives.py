@@ -1,6 +1,7 @@
 """Draws of negatives, and checks whether negatives of others are uniform."""
 
-from dataclasses import dataclass
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
 
 import numpy as np
 from scipy.sparse import csr_array
@@ -9,21 +10,30 @@ from scipy.special import bdtrc, chdtrc
 from sampled_metrics._base.arguments import whole_number
 from sampled_metrics._base.array_types import Bool, Float, Ids, Int
 from sampled_metrics._base.arrays import sorted_unique
+from sampled_metrics._base.arrow import positions
 from sampled_metrics._base.calls import adapt_to_caller
 from sampled_metrics._base.errors import InputError
 from sampled_metrics._base.random_streams import generator
 from sampled_metrics._base.records import Record
 from sampled_metrics._base.sparse import canonical_csr, indicator_matrix
+from sampled_metrics._base.units import Units
 from sampled_metrics.ranks.sampled import ScoredPairs
 from sampled_metrics.ranks.sampling import Design
+from sampled_metrics.read.item_counts import ItemCounts
 from sampled_metrics.sampling.designs import DesignDraws, draw_uniform
+from sampled_metrics.sampling.evenness import (
+    LEAST_EXPECTED,
+    Draws,
+    describe_design,
+    draws_of_pairs,
+    is_in_batch,
+    is_one_set,
+    measure_evenness,
+)
 
 # Probability that sound negatives fail the test of uniformity, and are then not corrected. Slightly
 # uneven negatives pass.
 LEVEL = 0.001
-# Expected draws of a group of items in the chi-square test, for which 5 is the usual minimum; items
-# next to each other are pooled until a group has them.
-LEAST_EXPECTED = 5.0
 _REMARKS = {
     "held-out item": "{found:,} users have their held-out item: leave it out, and count one "
     "negative fewer for them",
@@ -41,15 +51,29 @@ _REPEATED = (
 )
 _NOT_UNIFORM = (
     "some items are drawn more often: were they drawn by popularity, or one set for all users? "
-    "Corrections and ranges assume uniform draws for each user; draw again"
+    "If by popularity, pass counts= (--counts), the events of training, wherever they are "
+    "corrected; else draw again"
+)
+_WITH_COUNTS = (
+    "drawn {design}: pass counts= (--counts), as here, wherever they are corrected; without it, "
+    "corrections and ranges assume uniform draws"
 )
 _OFTEN = (
     "{found:,} of {n_users:,} users have item {item}, and uniform draws from {n_others:,} items "
     "give {expected:,.0f} or fewer: were they drawn by popularity, by a retriever, or one set for "
     "all users? Popular ones outrank the held-out one more often, so ranges and estimates for "
-    "uniform negatives would be too low. Score uniform negatives (`negatives`), or all items "
-    "(`evaluate`)"
+    "uniform negatives would be too low. If by popularity, pass counts= (--counts), the events of "
+    "training; else score uniform negatives (`negatives`), or all items (`evaluate`)"
 )
+_UNEVEN = (
+    "of items with about the same count, some are drawn more often than chance explains: something "
+    "other than popularity decided (hard negatives, a retriever, the first of sorted ids), or "
+    "other counts. Score uniform negatives (`negatives`), or keep only the random part of them; or "
+    "pass the counts by which they were drawn"
+)
+_SHARED_BY_USERS = "; users share them, so pass cluster= (--cluster) too"
+_ONE_SET = "as one set for all users"
+_IN_BATCH = "as the held-out items of other users, in batches"
 
 
 def draw_negatives(
@@ -127,22 +151,28 @@ def draw_negatives(
 class Check(Record):
     """One property of negatives."""
 
-    name: str  # held-out item, seen items, duplicates, uniformity or shared
+    name: str  # held-out item, seen items, duplicates, uniformity, shared or evenness
     passed: bool  # whether it is as corrections assume
     found: float  # count or test statistic
     expected: float  # mean of `found` for sound negatives
     p_value: float  # probability that sound negatives deviate as much; NaN if it is not random
-    remark: str  # consequence and remedy; empty if the check has passed
+    # Consequence and remedy; empty if the check has passed, and the design for evenness.
+    remark: str
 
 
 def check_drawn_negatives(
-    user: Int, item: Int, seen_items: csr_array, held_out_items: csr_array
+    user: Int,
+    item: Int,
+    seen_items: csr_array,
+    held_out_items: csr_array,
+    popularity: Float | None = None,
 ) -> list[Check]:
     """Test whether negatives are distinct, unseen and uniform.
 
     They must be uniform among the items that a user has not seen, or among all items if seen items
     were drawn too. Draws of held-out items, seen items and repeated items pass only if there are
-    none of them. Uniformity passes if its p-value is not small.
+    none of them. Uniformity passes if its p-value is not small. With the popularity of items, their
+    evenness among items of about the same popularity is tested too, see `check_evenness`.
 
     Parameters
     ----------
@@ -150,13 +180,15 @@ def check_drawn_negatives(
         Row and column of each negative in the two matrices.
     seen_items, held_out_items
         Nonzero at items seen in training and at held-out items, shape (users, items).
+    popularity
+        Counts of the items, above 0, shape (items,).
 
     Returns
     -------
     list of Check
-        `held-out item` (users with such a draw), `seen items`, `duplicates` (draws) and
-        `uniformity`. If some seen items were drawn, that check fails, and the others take them as
-        candidates: the draws may be sound among all items.
+        `held-out item` (users with such a draw), `seen items`, `duplicates` (draws), `uniformity`
+        and, with popularity, `evenness`. If some seen items were drawn, that check fails, and the
+        others take them as candidates: the draws may be sound among all items.
 
     Examples
     --------
@@ -186,6 +218,18 @@ def check_drawn_negatives(
     # draws with replacement miss one of n candidates with probability (1 - 1/n)^c.
     log_missed = np.log1p(-1.0 / np.maximum(n_candidates, 2))
     expected_missed = n_candidates * np.exp(counts * log_missed)
+    uniformity = _check_uniformity(
+        counts,
+        negative_item,
+        excluded=excluded,
+        n_candidates=n_candidates,
+        is_distinct=n_repeated == 0,
+    )
+    last_checks = [uniformity]
+    if popularity is not None:
+        draws = draws_of_pairs(user, item, held_out=held_out, seen=seen, popularity=popularity)
+        evenness = _check_draws(draws)
+        last_checks = [_explain_by_design(uniformity, evenness), evenness]
     return [
         _check_count("held-out item", np.unique(user[is_held_out]).size),
         _check_count(
@@ -200,14 +244,34 @@ def check_drawn_negatives(
             n_repeated,
             expected=float((counts - n_candidates + expected_missed).sum()),
         ),
-        _check_uniformity(
-            counts,
-            negative_item,
-            excluded=excluded,
-            n_candidates=n_candidates,
-            is_distinct=n_repeated == 0,
-        ),
+        *last_checks,
     ]
+
+
+def _explain_by_design(uniformity: Check, evenness: Check) -> Check:
+    """Return a failed check of uniformity with the remark for negatives of another design."""
+    if uniformity.passed or not evenness.passed:
+        return uniformity
+    remark = _WITH_COUNTS.format(design=evenness.remark)
+    if evenness.remark in (_ONE_SET, _IN_BATCH):
+        remark += _SHARED_BY_USERS
+    return replace(uniformity, remark=adapt_to_caller(remark))
+
+
+def are_sound(checks: Sequence[Check]) -> bool:
+    """Return whether negatives can be corrected: with counts if they are even, but not uniform.
+
+    Examples
+    --------
+    >>> uniformity = Check("uniformity", False, 90.0, 20.0, 1e-9, "drawn by popularity")
+    >>> evenness = Check("evenness", True, 20.0, 20.0, 0.5, "by popularity")
+    >>> are_sound([uniformity]), are_sound([uniformity, evenness])
+    (False, True)
+    """
+    failed = {check.name for check in checks if not check.passed}
+    if any(check.name == "evenness" for check in checks):
+        failed.discard("uniformity")
+    return not failed
 
 
 def check_pairs(pairs: ScoredPairs, n_items: int) -> list[Check]:
@@ -264,6 +328,96 @@ def check_pairs(pairs: ScoredPairs, n_items: int) -> list[Check]:
         _check_count("duplicates", n_repeated, _REPEATED),
         last_check,
     ]
+
+
+def check_evenness(
+    pairs: ScoredPairs,
+    counts: ItemCounts,
+    units: Units | None = None,
+    clusters: Int | None = None,
+) -> Check:
+    """Test whether popularity alone decided which negatives were drawn.
+
+    Items with about the same count must be drawn about equally often by those who can draw them.
+    Items that a user has seen are no candidates if `counts` has the events of the user, unless
+    about as many of them were drawn as by chance. One set for all users, and the held-out items of
+    a batch, pass, because users then do not draw independently.
+
+    Parameters
+    ----------
+    pairs
+        Held-out items and negatives, all of which have a count.
+    counts
+        Counts of all items of the catalogue, and the events behind them if they are known.
+    units
+        Users or visits by the numbers of the pairs; None if seen items are not known.
+    clusters
+        Cluster of each number, if users share their negatives; a cluster then draws once.
+
+    Returns
+    -------
+    Check
+        `evenness`: chi-square, its expectation for sound negatives, and in `remark` the design if
+        the check has passed and seen items are known. It fails at the level `LEVEL`.
+
+    Examples
+    --------
+    >>> counts = ItemCounts(np.arange(60), np.repeat([8.0, 2.0], 30))
+    >>> users, held_out = np.arange(1200) // 3, np.arange(1200) % 3 == 0
+    >>> items = np.where(held_out, users % 30, np.arange(1200) % 60)
+    >>> check_evenness(ScoredPairs(users, items, held_out, np.arange(60)), counts).passed
+    True
+    >>> items = np.where(held_out, users % 30, 40 + np.arange(1200) % 9)
+    >>> check_evenness(ScoredPairs(users, items, held_out, np.arange(60)), counts).passed
+    False
+    """
+    n_rows = int(pairs.user.max(initial=-1)) + 1
+    item = positions(pairs.item_ids, counts.item_ids)[pairs.item]
+    row = pairs.user
+    seen = None
+    if units is not None and counts.events is not None:
+        n_rows = max(n_rows, len(units))
+        seen = counts.events.for_visits(units).matrix()
+    held_out = _indicator(row[pairs.held_out], item[pairs.held_out], (n_rows, counts.counts.size))
+    draws = draws_of_pairs(
+        row[~pairs.held_out],
+        item[~pairs.held_out],
+        held_out=held_out,
+        seen=seen,
+        popularity=counts.counts,
+    )
+    if clusters is not None:
+        draws = draws.by_cluster(clusters)
+    return _check_draws(draws, is_described=seen is not None)
+
+
+def _check_draws(draws: Draws, is_described: bool = True) -> Check:
+    """Test evenness, unless rows share their negatives.
+
+    With `is_described`, the remark says which design it was; seen items must then be known, because
+    popular items, which many users have seen, would seem to be drawn too seldom.
+    """
+    evenness = measure_evenness(draws)
+    p_value = evenness.p_value
+    remark = ""
+    if p_value < LEVEL:
+        if is_one_set(draws):
+            remark = _ONE_SET
+        elif is_in_batch(draws):
+            remark = _IN_BATCH
+    elif is_described and draws.item.size:
+        remark = describe_design(draws)
+    is_even = bool(remark) or p_value >= LEVEL
+    if not is_even:
+        remark = adapt_to_caller(_UNEVEN)
+    return Check(
+        "evenness", is_even, evenness.chi_square, max(evenness.freedom, 1.0), p_value, remark
+    )
+
+
+def _indicator(row: Int, column: Int, shape: tuple[int, int]) -> csr_array:
+    """Return a matrix of ones at some places."""
+    return indicator_matrix(csr_array((np.ones(row.size), (row, column)), shape=shape))
 
 
 def _count_shared(user: Int, item: Int, n_candidates: int) -> int:
