@@ -4,12 +4,13 @@ A user belongs to a cell (L, t). L is the expected number of candidates that are
 held-out item, and t tells how much popular items are preferred among them: a candidate of stratum h
 is better with probability
 
-    phi_h(L, t) = Phi(a + t x_h),                                                            (1)
+    phi_h(L, t) = Phi(a + t x_h + d_h(L)),                                                   (1)
 
 where x_h is the log popularity, Phi the distribution function of the normal distribution, and a
 such that the probabilities of all candidates sum to L. Given the cell, candidates are better
 independently of each other. A taste of 0 does not look at popularity, and a large one orders items
-by it.
+by it. The bend d, which all tastes share, is 0 at first. Where many negatives tell that popularity
+acts in another way, such as most on items of middle popularity, it is fitted (`_bend_further`).
 
 The share of users in the cells is exp(g), and g maximises
 
@@ -20,33 +21,36 @@ ROUGHNESS / 2 times the squared second differences of g across tastes. The estim
 users of the posterior mean of the metric at rank 1 + (better negatives) + (better ones among the
 candidates that were not drawn), whose number is about Poisson distributed.
 
-The tastes and ROUGHNESS were chosen on MovieLens 100K and 1M, and so was the probit (1), which
-halves the bias of a logistic curve there.
+ROUGHNESS and the probit (1) were chosen on MovieLens 100K and 1M, where a logistic curve has twice
+the bias. Tastes and bends were chosen on these and on four made-up catalogues.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import NamedTuple
 
 import numpy as np
 from scipy.linalg import LinAlgError, cho_factor, cho_solve
-from scipy.special import gammaln, ndtr, xlogy
+from scipy.special import gammaln, ndtr, ndtri, xlogy
 
 from sampled_metrics._base.array_types import Float, Int, RowSelection
 from sampled_metrics.estimators.smooth import SLOPE, STIFFNESS, Cells, Derivatives, Fit, maximise
 from sampled_metrics.metrics.measures import Measure
 from sampled_metrics.ranks.strata import StratumCounts
 
-TASTES = np.array([-0.5, -0.15, 0.15, 0.4, 0.7, 1.2, 2.5])  # t, see above
+TASTES = np.array([-1.0, -0.4, 0.0, 0.35, 0.7, 1.2, 2.5, 6.0])  # t, see above
 ROUGHNESS = 0.3  # of g across tastes, see above
-N_LEVELS = 44  # cells of L
+N_LEVELS = 40  # cells of L
 _LEAST_LEVEL = 0.03  # smallest L; fewer better candidates than this are rank 1 as well
 _LARGEST_LEVEL = 0.98  # largest L, as a share of the candidates
 _BISECTIONS = 60  # steps that find a in (1) to the precision of float64
 _LARGEST_LOGIT = 60.0  # of a at the start
-_ROUNDS = 2  # fits that adapt the penalty to the tastes of the recommender
+_ROUNDS = 2  # fits that adapt the penalty and the bend to the recommender
+_BEND_BY_LEVEL = 0.7  # width in log L, and
+_BEND_BY_POPULARITY = 0.4  # in log popularity, of the kernels that smooth the bend
+_BEND_PRECISION = 10.0  # information with which the bend is 0 before counts are seen
 _LEAST_WEIGHT = 0.3  # of the tastes together, however few users have one
 _TABULATED = 400  # numbers of unseen better candidates in the tables of metrics
 _GRID_POINTS = 200  # means in these tables, on a logarithmic scale
@@ -121,20 +125,25 @@ class TasteEstimates(NamedTuple):
     share: Float
 
 
-def better_probabilities(levels: Float, log_popularity: Float, n_candidates: Float) -> Float:
+def better_probabilities(
+    levels: Float, log_popularity: Float, n_candidates: Float, bend: Float | None = None
+) -> Float:
     """Return phi of equation (1), shape (levels, tastes, strata).
 
-    `n_candidates` is the number of candidates in each stratum.
+    `n_candidates` is the number of candidates in each stratum, and `bend`, shape (levels, strata),
+    is 0 by default.
 
     Examples
     --------
     >>> sizes = np.array([5.0, 20, 100])
     >>> phi = better_probabilities(np.array([30.0]), np.array([3.0, 1, 0]), sizes)
     >>> (phi @ sizes).round(9)
-    array([[30., 30., 30., 30., 30., 30., 30.]])
+    array([[30., 30., 30., 30., 30., 30., 30., 30.]])
     """
     mean = np.average(log_popularity, weights=n_candidates)
     slope = TASTES[None, :, None] * (log_popularity - mean)
+    if bend is not None:
+        slope = slope + bend[:, None, :]
     low = np.full((levels.size, TASTES.size, 1), -_LARGEST_LOGIT)
     high = -low
     for _ in range(_BISECTIONS):
@@ -198,7 +207,8 @@ def fit_tastes(counts: StratumCounts, weights: Float | None = None) -> TasteFit:
     """Maximise the penalised likelihood (2) of counts by stratum.
 
     A recommender with one taste would have only a part of the penalty along L. So the weights of
-    the tastes are then set to their shares, and the fit is repeated.
+    the tastes are then set to their shares, and the fit is repeated, with a bend. Of many rows, a
+    part is fitted first, and tells the bend.
 
     Parameters
     ----------
@@ -210,31 +220,73 @@ def fit_tastes(counts: StratumCounts, weights: Float | None = None) -> TasteFit:
     """
     n_rows = len(counts.better)
     weights = np.ones(n_rows) if weights is None else weights
-    n_candidates = np.average(counts.candidates, axis=0, weights=weights)
-    levels = np.geomspace(_LEAST_LEVEL, _LARGEST_LEVEL * n_candidates.sum(), N_LEVELS)
-    phi = better_probabilities(levels, counts.log_popularity, n_candidates)
-    phi = phi.reshape(-1, phi.shape[-1])
-    likelihood = CellLikelihood(_likelihood(counts, phi), weights)
-    log_level = np.log(levels)
-    cells = Cells(
-        widths=np.ones(len(phi), np.int64),
-        probabilities=phi,
-        values=np.zeros((len(phi), 0)),
-        usual_log_density=np.repeat((SLOPE + 1.0) * log_level, TASTES.size),
-        stiffness=_penalty(log_level, np.full(TASTES.size, 1.0 / TASTES.size)),
-    )
     every = -(-n_rows // _PILOT)
     rows = slice(None, None, every)
-    pilot = likelihood.take(rows, weights.sum() / weights[rows].sum()) if every > 1 else likelihood
-    fit = maximise(cells, pilot, least_gain=_LEAST_GAIN)
-    for _ in range(_ROUNDS):
-        share = fit.share.reshape(levels.size, -1).sum(axis=0)
-        taste_weights = (1.0 - _LEAST_WEIGHT) * share + _LEAST_WEIGHT / share.size
-        cells = cells._replace(stiffness=_penalty(log_level, taste_weights))
-        fit = maximise(cells, pilot, fit.log_density, _LEAST_GAIN)
-    if every > 1:
-        fit = maximise(cells, likelihood, fit.log_density, _LEAST_GAIN)
-    return TasteFit(levels, phi, likelihood, fit, cells)
+    pilot = _fit_rounds(counts.take(rows), weights[rows] * (weights.sum() / weights[rows].sum()))
+    if every == 1:
+        return pilot
+    likelihood = CellLikelihood(_likelihood(counts, pilot.probabilities), weights)
+    fit = maximise(pilot.cells, likelihood, pilot.fit.log_density, _LEAST_GAIN)
+    return replace(pilot, likelihood=likelihood, fit=fit)
+
+
+def _fit_rounds(counts: StratumCounts, weights: Float) -> TasteFit:
+    """Fit the shares of cells, then the bend and the penalty as well."""
+    n_candidates = np.average(counts.candidates, axis=0, weights=weights)
+    levels = np.geomspace(_LEAST_LEVEL, _LARGEST_LEVEL * n_candidates.sum(), N_LEVELS)
+    log_level = np.log(levels)
+    bend = np.zeros((levels.size, n_candidates.size))
+    taste_weights = np.full(TASTES.size, 1.0 / TASTES.size)
+    start = None
+    for round_ in range(_ROUNDS + 1):
+        phi = better_probabilities(levels, counts.log_popularity, n_candidates, bend)
+        phi = phi.reshape(-1, phi.shape[-1])
+        likelihood = CellLikelihood(_likelihood(counts, phi), weights)
+        cells = Cells(
+            widths=np.ones(len(phi), np.int64),
+            probabilities=phi,
+            values=np.zeros((len(phi), 0)),
+            usual_log_density=np.repeat((SLOPE + 1.0) * log_level, TASTES.size),
+            stiffness=_penalty(log_level, taste_weights),
+        )
+        fit = maximise(cells, likelihood, start, _LEAST_GAIN)
+        result = TasteFit(levels, phi, likelihood, fit, cells)
+        if round_ < _ROUNDS:
+            share = fit.share.reshape(levels.size, -1).sum(axis=0)
+            taste_weights = (1.0 - _LEAST_WEIGHT) * share + _LEAST_WEIGHT / share.size
+            bend = _bend_further(bend, counts, result)
+            start = fit.log_density
+    return result
+
+
+def _bend_further(bend: Float, counts: StratumCounts, fit: TasteFit) -> Float:
+    """Return the bend d of equation (1) after one step towards the counts.
+
+    It is a step of Fisher scoring for the expected log likelihood, where the posterior of each row
+    tells its cell. Neighbouring levels and strata share what they know by kernels.
+    """
+    shape = (fit.levels.size, TASTES.size, -1)
+    better, drawn = np.zeros_like(fit.probabilities), np.zeros_like(fit.probabilities)
+    for rows in _blocks(len(counts.better)):
+        posterior = fit.likelihood.posterior(fit.fit.share, rows)
+        posterior *= fit.likelihood.weights[rows, None]
+        better += posterior.T @ counts.better[rows].astype(np.float64)
+        drawn += posterior.T @ counts.drawn[rows].astype(np.float64)
+    phi = fit.probabilities
+    density = np.exp(-(ndtri(phi) ** 2) / 2.0) / np.sqrt(2.0 * np.pi)  # derivative of phi by d
+    slope = density / (phi * (1.0 - phi))
+    gradient = ((better - drawn * phi) * slope).reshape(shape).sum(axis=1)
+    information = (drawn * density * slope).reshape(shape).sum(axis=1)
+    by_level = _kernel(np.log(fit.levels), _BEND_BY_LEVEL)
+    by_stratum = _kernel(counts.log_popularity, _BEND_BY_POPULARITY)
+    gradient = by_level @ gradient @ by_stratum - _BEND_PRECISION * bend
+    information = by_level @ information @ by_stratum + _BEND_PRECISION
+    return np.asarray(bend + gradient / information)
+
+
+def _kernel(x: Float, width: float) -> Float:
+    """Return a Gaussian kernel of the differences of x, 1 on the diagonal."""
+    return np.asarray(np.exp(-((np.subtract.outer(x, x) / width) ** 2) / 2.0))
 
 
 def _likelihood(counts: StratumCounts, phi: Float) -> Float:
