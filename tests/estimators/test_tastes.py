@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 from scipy.stats import poisson
 
+from sampled_metrics.estimators.smooth import likely_estimates
 from sampled_metrics.estimators.tastes import (
     better_probabilities,
     estimate_by_tastes,
@@ -98,3 +99,56 @@ def test_fit_is_where_small_changes_gain_nothing():
     moved = share * np.exp(step) / (share @ np.exp(step))
     change = fit.likelihood.log(moved) - fit.likelihood.log(share)
     assert change == pytest.approx(gradient @ step, rel=1e-3)
+
+
+def test_counts_by_stratum_tell_as_much_as_items():
+    """The posterior of a user's cell from each drawn item is that from the counts."""
+    popularity, is_better, is_candidate = made_up(n_users=40, n=60)
+    is_drawn = draw(popularity, is_candidate, 15, seed=3)
+    fit = fit_tastes(count(popularity, is_better, is_drawn, is_candidate))
+    phi = fit.probabilities[:, strata_of_items(popularity)]  # of each item
+    by_user = np.ones((40, len(phi)))
+    for user, item in zip(*np.nonzero(is_drawn), strict=True):
+        by_user[user] *= phi[:, item] if is_better[user, item] else 1.0 - phi[:, item]
+    joint = by_user * fit.fit.share
+    posterior = joint / joint.sum(axis=1, keepdims=True)
+    assert fit.likelihood.posterior(fit.fit.share) == pytest.approx(posterior, rel=1e-6)
+
+
+def test_estimate_is_the_mean_of_posterior_means():
+    popularity, is_better, is_candidate = made_up(n_users=40, n=60)
+    is_drawn = draw(popularity, is_candidate, 15, seed=3)
+    counts = count(popularity, is_better, is_drawn, is_candidate)
+    fit = fit_tastes(counts)
+    posterior = fit.likelihood.posterior(fit.fit.share)
+    credit = MEASURES[1].value_at(np.arange(1, 61), 60)
+    means = []
+    for user in range(40):
+        known = counts.better[user].sum()
+        unseen = fit.probabilities @ (counts.candidates[user] - counts.drawn[user])
+        number = np.arange(60 - known)
+        law = poisson.pmf(number, unseen[:, None])  # of unseen better candidates, by cell
+        means.append(posterior[user] @ (law @ credit[known:]))
+    values = estimate_by_tastes(counts, MEASURES, 60, fit).values
+    assert values[1] == pytest.approx(np.mean(means), rel=5e-3)
+
+
+def test_uniform_negatives_of_one_stratum_give_nearly_the_usual_estimate():
+    _, is_better, is_candidate = made_up(n_users=1500, n=400)
+    same = np.ones(400)
+    is_drawn = draw(same, is_candidate, 60, seed=5)
+    counts = count(same, is_better, is_drawn, is_candidate)
+    histogram = np.bincount(counts.better.sum(axis=1), minlength=61)
+    usual = likely_estimates(histogram[None], MEASURES, 400, 60, "without-replacement")[:, 0]
+    assert estimate_by_tastes(counts, MEASURES, 400).values == pytest.approx(usual, rel=0.08)
+
+
+def test_weights_count_rows_like_copies():
+    popularity, is_better, is_candidate = made_up(n_users=200, n=100)
+    counts = count(popularity, is_better, draw(popularity, is_candidate, 20, 6), is_candidate)
+    times = np.arange(200) % 3
+    copies = counts.take(np.repeat(np.arange(200), times))
+    expected = estimate_by_tastes(copies, MEASURES, 100)
+    weighted = estimate_by_tastes(counts, MEASURES, 100, weights=times.astype(float))
+    assert weighted.values == pytest.approx(expected.values, rel=1e-3)
+    assert weighted.log_errors == pytest.approx(expected.log_errors, rel=1e-2)

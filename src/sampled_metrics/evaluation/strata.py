@@ -19,11 +19,6 @@ from sampled_metrics.ranks.strata import StratumCounts
 
 MIN_DRAWS = 10  # of a stratum, in all; with fewer, nothing is known about its items
 MAX_UNREACHED = 0.1  # share of the candidates in such strata
-# Error of the log of an estimate that the curvature leaves out, in quadrature: tastes are no probit
-# curves. Chosen on MovieLens 1M, where intervals hold 80 % without it.
-CURVE_ERROR = 0.07
-CURVE_ERROR_OF_FEW = 0.10  # with fewer negatives than FEW_NEGATIVES
-FEW_NEGATIVES = 50
 _RANKS_BY_NEGATIVES = 5.0  # the shape is assumed down to the rank 5 n / m, and
 _RANKS_BY_CUTOFF = 3  # three times the cut-off, as for uniform negatives
 
@@ -65,8 +60,7 @@ def estimate_from_strata(
     m = float(strata.drawn.sum(axis=1).mean())
     fit = fit_tastes(strata)
     estimates = estimate_by_tastes(strata, measures, n, fit)
-    curve_error = CURVE_ERROR if m >= FEW_NEGATIVES else CURVE_ERROR_OF_FEW
-    log_errors = np.hypot(estimates.log_errors, curve_error)
+    log_errors = estimates.log_errors
     results = []
     none = np.zeros(1, np.int64)
     for i, measure in enumerate(measures):

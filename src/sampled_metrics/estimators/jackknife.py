@@ -1,0 +1,144 @@
+"""Standard errors of estimates from counts by stratum where rows depend on each other.
+
+Rows depend on each other if they share negatives: the held-out items of a batch are the negatives
+of its users, or one set of negatives serves all users. Then the estimate stands, but its error is
+larger than the curvature of the likelihood tells. The jackknife repeats the estimate without one of
+G groups at a time, where the rows of different groups are independent; with v_g the log of the
+estimate without group g,
+
+    error^2 = (G - 1) / G sum_g (v_g - mean v)^2.                                            (1)
+
+With many clusters, such as batches, a group is a part of the clusters. With one set of negatives
+for all users, a group is a part of the negatives. (1) then has the error of the set, and that of
+the users is added in quadrature.
+
+The shape of the distribution of ranks, which the negatives do not tell, is no matter of groups. So
+errors by clusters are at least those of the curvature, and errors by negatives contain them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from sampled_metrics._base.array_types import Float, Int
+from sampled_metrics.estimators.tastes import (
+    TasteFit,
+    fit_tastes,
+    log_errors,
+    posterior_means,
+    refit,
+)
+from sampled_metrics.metrics.measures import Measure
+from sampled_metrics.ranks.strata import StratumCounts
+
+GROUPS = 10
+
+
+def deal_in_groups(sizes: Float, groups: int = GROUPS) -> Int:
+    """Return a group of each cluster or item, 0 ... groups - 1, of about the same sum of sizes.
+
+    The largest ones are dealt first, to and fro. To divide negatives into groups, the sizes are the
+    popularities of the items.
+
+    Examples
+    --------
+    >>> deal_in_groups(np.array([50.0, 10, 20, 30, 40]), 2)
+    array([0, 0, 0, 1, 1])
+    """
+    order = np.argsort(-np.asarray(sizes), kind="stable")
+    turn, place = np.divmod(np.arange(order.size), groups)
+    group = np.empty(order.size, np.int64)
+    group[order] = np.where(turn % 2 == 0, place, groups - 1 - place)
+    return group
+
+
+def jackknife_log_errors(
+    counts: StratumCounts,
+    clusters: Int,
+    measures: Sequence[Measure],
+    n: int,
+    *,
+    weights: Float | None = None,
+    groups: int = GROUPS,
+    fit: TasteFit | None = None,
+) -> Float:
+    """Return the whole standard errors of log estimates from rows that depend within clusters.
+
+    Parameters
+    ----------
+    counts
+        Better and drawn negatives, and candidates, by row and stratum.
+    clusters
+        Number of the cluster of each row, such as a batch, shape (rows,).
+    measures, n
+        Metrics of one held-out item, and the number of candidates with it.
+    weights, fit
+        As for `estimate_by_tastes`.
+    groups
+        Number of groups of clusters. With fewer clusters use `jackknife_over_negatives`.
+
+    Returns
+    -------
+    float64, shape (measures,), instead of the `log_errors` of `estimate_by_tastes`.
+
+    Raises
+    ------
+    ValueError
+        With fewer clusters than groups.
+    """
+    _, cluster, size = np.unique(clusters, return_inverse=True, return_counts=True)
+    if size.size < groups:
+        raise ValueError(f"{size.size} clusters make no {groups} groups")
+    weights = np.ones(len(cluster)) if weights is None else weights
+    if fit is None:
+        fit = fit_tastes(counts, weights)
+    group = deal_in_groups(size.astype(np.float64), groups)[cluster]
+    credit_of_metric = [measure.value_at(np.arange(1, n + 1), n) for measure in measures]
+    logs = []
+    for left_out in range(groups):
+        kept = refit(fit, counts, np.where(group == left_out, 0.0, weights))
+        logs.append(np.log(posterior_means(counts, kept, credit_of_metric)))
+    return log_errors(fit, counts, measures, n, _jackknife(np.array(logs)))
+
+
+def jackknife_over_negatives(
+    counts_without: Sequence[StratumCounts],
+    full: StratumCounts,
+    measures: Sequence[Measure],
+    n: int,
+    *,
+    weights: Float | None = None,
+    fit: TasteFit | None = None,
+) -> Float:
+    """Return the whole standard errors of log estimates from rows that share negatives.
+
+    Parameters
+    ----------
+    counts_without
+        The counts of the same rows without one group of the negatives each. Every negative is in
+        one of the groups, see `deal_in_groups`.
+    full
+        The counts with all negatives.
+    measures, n, weights, fit
+        As for `estimate_by_tastes`.
+
+    Returns
+    -------
+    float64, shape (measures,), instead of the `log_errors` of `estimate_by_tastes`.
+    """
+    weights = np.ones(len(full.better)) if weights is None else weights
+    if fit is None:
+        fit = fit_tastes(full, weights)
+    credit_of_metric = [measure.value_at(np.arange(1, n + 1), n) for measure in measures]
+    logs = []
+    for counts in counts_without:
+        kept = refit(fit, counts, weights)
+        logs.append(np.log(posterior_means(counts, kept, credit_of_metric)))
+    return np.hypot(_jackknife(np.array(logs)), log_errors(fit, full, measures, n))
+
+
+def _jackknife(logs: Float) -> Float:
+    """Return equation (1) of each metric; `logs` are of shape (groups, measures)."""
+    return np.asarray(np.sqrt((len(logs) - 1) * logs.var(axis=0)))
