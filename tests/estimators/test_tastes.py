@@ -152,3 +152,61 @@ def test_weights_count_rows_like_copies():
     weighted = estimate_by_tastes(counts, MEASURES, 100, weights=times.astype(float))
     assert weighted.values == pytest.approx(expected.values, rel=1e-3)
     assert weighted.log_errors == pytest.approx(expected.log_errors, rel=1e-2)
+
+
+def simulate_strata(attraction, drawn, seed, n_users=1500):
+    """Return counts by stratum and exact metrics where better items have a given attraction.
+
+    Each item of stratum h is better with probability 1 - exp(-c attraction_h), whatever a probit
+    curve would say; c differs between users. `drawn` is the number of negatives in each stratum.
+    """
+    rng = np.random.default_rng(seed)
+    sizes = np.round(600 / np.arange(1, 21) ** 0.7).astype(np.int64)
+    c = np.exp(rng.normal(-5.5, 2.0, n_users))
+    better = rng.binomial(sizes, -np.expm1(-np.outer(c, attraction)))
+    drawn = np.broadcast_to(np.minimum(drawn, sizes), better.shape)
+    drawn_better = rng.hypergeometric(better, sizes - better, drawn)
+    candidates = np.broadcast_to(sizes, better.shape)
+    counts = StratumCounts(drawn_better, drawn, candidates, 0.3 * np.arange(20))
+    n = int(sizes.sum()) + 1
+    exact = [measure.value_at(1 + better.sum(axis=1), n).mean() for measure in MEASURES]
+    return counts, n, np.array(exact)
+
+
+STRATA = np.arange(20)
+ATTRACTIONS = {
+    "power": np.exp(0.2 * STRATA),
+    "step": np.where(STRATA >= 12, 1.0, 0.05),
+    "hump": np.exp(-(((STRATA - 12) / 3.0) ** 2)) + 0.02,
+    "against": np.exp(-0.15 * STRATA),
+}
+DRAWN = {
+    "uniform": np.round(30 / np.arange(1, 21) ** 0.7).astype(np.int64),
+    "even": np.full(20, 5),
+    "popular": np.round(1.0 + 12.0 * (STRATA / 19.0) ** 2).astype(np.int64),
+}
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("design", DRAWN)
+@pytest.mark.parametrize("shape", ATTRACTIONS)
+def test_errors_cover_tastes_that_are_no_probit_curves(shape, design):
+    logs, errors = [], []
+    for seed in range(2):
+        counts, n, exact = simulate_strata(ATTRACTIONS[shape], DRAWN[design], seed)
+        estimates = estimate_by_tastes(counts, MEASURES, n)
+        logs.append(np.log(estimates.values / exact))
+        errors.append(estimates.log_errors)
+    is_inside = np.abs(logs) < 1.96 * np.array(errors)
+    assert is_inside.mean() >= 0.8
+    assert np.abs(logs).max() < 0.5
+
+
+def test_bend_follows_the_counts_of_strata():
+    """With all candidates drawn, better ones by stratum and level are as often as expected."""
+    counts, _, _ = simulate_strata(ATTRACTIONS["hump"], np.full(20, 10_000), seed=0)
+    fit = fit_tastes(counts)
+    posterior = fit.likelihood.posterior(fit.fit.share)
+    expected = (posterior @ fit.probabilities * counts.drawn).sum(axis=0)
+    observed = counts.better.sum(axis=0)
+    assert np.average(np.abs(np.log(expected / observed)), weights=observed) < 0.15
