@@ -38,7 +38,8 @@ contain less in 9.
 It fails where ranks are far from smooth. Where genres decide alone, estimates from 100 negatives
 are 20 % to 50 % off, and intervals are as wide. Where mostly unpopular items are above the held-out
 one, estimates from popularity negatives are 20 % to 35 % low, from half uniform ones 0 % to 20 %.
-With 20 negatives, metrics can be off by half.
+With 20 negatives, metrics can be off by half, and from 20,000 candidates, where the HR@10 of one of
+four recommenders is .6, intervals from 20 uniform ones contain 75 %.
 
 ROUGHNESS and the probit (1) were chosen on MovieLens 100K and 1M, where a logistic curve has twice
 the bias. Tastes and bends were chosen on these and on four made-up catalogues.
