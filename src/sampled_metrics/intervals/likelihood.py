@@ -37,7 +37,8 @@ class UserValues(NamedTuple):
     Attributes
     ----------
     values, n_units
-        Value of each kind, and the number of its units; shape (kinds,).
+        Value of each kind, and the number of its units, or how many users a row counts for; shape
+        (kinds,).
     extreme
         Least possible value for lower vectors, greatest for upper ones.
     limit
@@ -47,7 +48,7 @@ class UserValues(NamedTuple):
     """
 
     values: Float
-    n_units: Int
+    n_units: Int | Float
     extreme: float
     limit: float = math.nan
     user_of_kind: Int | None = None
@@ -90,7 +91,7 @@ class UpperBound:
         occurs = values.n_units > 0
         points, place = np.unique(values.values[occurs], return_inverse=True)
         self._mean = values.mean
-        self._n_users = int(values.n_units.sum())
+        self._n_users = float(values.n_units.sum())
         self._shares = np.bincount(place, values.n_units[occurs]) / self._n_users
         self._largest = max(values.extreme, float(points[-1]))
         self._span = self._largest - float(points[0])
@@ -98,7 +99,7 @@ class UpperBound:
 
     def at(self, confidence: float) -> float:
         """Return the upper end of the two-sided interval with this confidence."""
-        freedom = max(self._n_users - 1, 1)
+        freedom = max(self._n_users - 1.0, 1.0)
         t = float(stdtrit(freedom, (1.0 + confidence) / 2.0))
         allowed = t**2 / (2.0 * self._n_users)
         divergence, mean_gap = self._tilt(_SMALLEST_LOG_TILT)
