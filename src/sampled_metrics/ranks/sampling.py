@@ -27,9 +27,10 @@ class Sampling(StrEnum):
     def _missing_(cls, value: object) -> None:
         if "pop" in str(value).lower():
             raise InputError(
-                "corrections and ranges assume uniform negatives; drawn by popularity, they gave "
-                ".09 for a recall@10 of .23. Score uniform ones (`sampled-metrics negatives` draws "
-                "them), or rank fully (`evaluate`) or on a budget (`evaluate_on_budget`)"
+                "sampling is that of uniform negatives; drawn by popularity, they gave .09 for a "
+                "recall@10 of .23. Give pairs with ids of items and, instead of sampling, counts= "
+                "(--counts), the events of training; without ids score uniform ones (`negatives`), "
+                "or rank fully (`evaluate`)"
             )
         raise InputError(f"unknown sampling {format_value(value)}; known: {', '.join(cls)}")
 
