@@ -333,7 +333,8 @@ def compare_files(
 )
 def plan(
     ranks: Annotated[
-        tuple[Path, Path] | None, options.option("A B", "Exact ranks of two recommenders.")
+        tuple[Path, Path] | None,
+        options.option("A B", "Exact ranks of two recommenders, or scores with --relevant."),
     ] = None,
     effect: Annotated[
         float | None, options.option("D", "Without --ranks: the difference to detect.")
@@ -345,6 +346,16 @@ def plan(
     metric: options.MetricNames = None,
     n_users: Annotated[
         int | None, options.option("USERS", "Users to be evaluated, drawn anew from these.", min=1)
+    ] = None,
+    relevant: options.Relevant = None,
+    seen: options.Seen = None,
+    counts: Annotated[
+        Path | None,
+        options.option(
+            "FILE",
+            "Popularity of items, to plan negatives half by popularity and half uniform too: "
+            "events (user_id, item_id), or item_id and count. Needs scores of all items.",
+        ),
     ] = None,
     sampling: options.SamplingWay = Sampling.WITHOUT_REPLACEMENT,
     shape: options.ShapeName = defaults.DEFAULT_SHAPE,
@@ -368,8 +379,8 @@ def plan(
 
     Keys: metric, n_negatives (null: full rankings), probability, decides_above (the difference of
     which about half are decided), decides (the least n_negatives with a probability of 0.95),
-    exact_a, exact_b, n_items, n_users, sampling, n_visits (if users have several), notes (warnings
-    about the files).
+    exact_a, exact_b, n_items, n_users, sampling, n_visits (if users have several), design (uniform
+    or half, with --counts), notes (warnings about the files).
     """
     from sampled_metrics.evaluation.plan import plan
 
@@ -385,6 +396,9 @@ def plan(
         value=value,
         n_items=n_items,
         n_users=n_users,
+        relevant=relevant,
+        seen=seen,
+        counts=counts,
         sampling=sampling,
         shape=shape,
         confidence=confidence,

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import partial
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
@@ -26,6 +27,7 @@ from sampled_metrics._base.records import OMIT_IF_NONE, Record
 from sampled_metrics._base.text import Parts, RightAligned
 from sampled_metrics._base.threads import one_thread
 from sampled_metrics.evaluation.pairing import pair_users, with_text_names
+from sampled_metrics.evaluation.plan_designs import LEAST_SIZE, plan_design
 from sampled_metrics.evaluation.plan_simulation import Pair, simulate_decision
 from sampled_metrics.evaluation.results import (
     OTHER_WAYS,
@@ -37,9 +39,13 @@ from sampled_metrics.intervals.population import Population, power_law_with
 from sampled_metrics.intervals.shapes import describe_shape
 from sampled_metrics.metrics.measures import Measure, parse_measures
 from sampled_metrics.ranks import Ranks, Sampling
+from sampled_metrics.ranks.sampling import Design
+from sampled_metrics.read.census import Census, read_census
+from sampled_metrics.read.item_counts import ItemCounts, read_item_counts
 from sampled_metrics.read.kinds import DICTIONARIES, kind_of
-from sampled_metrics.read.options import Data, as_ranks, refuse_vectors
+from sampled_metrics.read.options import Data, ItemsByUser, as_ranks, read_data, refuse_vectors
 from sampled_metrics.read.roles import NamesByRole, check_roles
+from sampled_metrics.read.scores import ScoreSource
 
 SIZES = (1, 2, 5, 10, 20, 50, 100, 200, 500, 1000, 2000, 5000)
 _SMALLEST = 0.001  # smaller probabilities are printed as less than this
@@ -47,6 +53,10 @@ _POWER_LAW = (
     "Assumed: a share (k/n)^e of users has a rank of at most k, where the exponents e give these "
     "metrics, and the ranks of the two recommenders are independent. If they rank alike for the "
     "same users, fewer negatives decide. Give their rankings (--ranks) instead if you have them."
+)
+_NO_SCORES = (
+    "counts (--counts) need scores of all items, a matrix of users x items, with relevant "
+    "(--relevant); leave counts out for ranks and lists"
 )
 
 
@@ -63,7 +73,8 @@ class Planned(Record):
         side; 0 if the exact metrics are equal.
     decides_above
         The smallest difference that about half of such evaluations decide: half of the expected
-        width of the range.
+        width of the range. For half and half negatives, sizes above one that surely decides have
+        its number.
     decides
         The least number of negatives whose probability is at least 0.95; None if only full
         rankings decide, or nothing does.
@@ -73,6 +84,8 @@ class Planned(Record):
         Mean number of candidates, number of users, and how negatives are drawn.
     n_visits
         Number of visits, if users have several; otherwise None.
+    design
+        `uniform`, also for full rankings, or `half`; None without counts.
     """
 
     metric: str
@@ -86,6 +99,7 @@ class Planned(Record):
     n_users: int
     sampling: str
     n_visits: int | None = field(default=None, metadata=OMIT_IF_NONE)
+    design: str | None = field(default=None, metadata=OMIT_IF_NONE)
 
 
 @public(columns=check_roles, see=IN_RESULT)
@@ -99,6 +113,9 @@ def plan(
     value: float | None = None,
     n_items: int | None = None,
     n_users: int | None = None,
+    relevant: ItemsByUser | None = None,
+    seen: ItemsByUser | None = None,
+    counts: Any = None,
     sampling: str = str(Sampling.WITHOUT_REPLACEMENT),
     shape: RankShape = DEFAULT_SHAPE,
     confidence: float = DEFAULT_CONFIDENCE,
@@ -127,6 +144,14 @@ def plan(
         Number of users of the evaluation, drawn anew from users like these. By default the
         evaluation has the users of the rankings, and only negatives are drawn anew. Not for
         rankings with several visits of a user.
+    relevant, seen
+        For scores, the held-out items and the items seen in training, see `evaluate`.
+    counts
+        Popularity of items: events of users and items, or the count of each item. The plan then
+        also tells how likely negatives decide that are drawn half by popularity and half uniformly
+        (`negatives` with design `half`), and corrected with these counts. It needs `relevant`, and
+        `a` and `b` must be matrices of scores of all items for the same users. This takes longer:
+        there are up to six simulated comparisons, with at most 10,000 users, and sizes from 10 on.
     sampling, shape, confidence
         How negatives are drawn, and options of the ranges; see `correct`.
     sizes
@@ -175,10 +200,16 @@ def plan(
     sampling = Sampling(sampling)
     measures = parse_measures(metrics)
     rankings = _name_rankings(a, b)
+    options = {"n_items": n_items, "relevant": relevant, "seen": seen}
+    censuses = None
     if effect is None and value is None:
-        pair, notes = _read_pair(rankings, n_items, n_users, sampling)
+        pair, notes = _read_pair(rankings, options, n_users, sampling)
+        if counts is not None:
+            censuses = _read_censuses(rankings, relevant, seen, read_item_counts(counts))
         current_call().require_columns()  # before the simulation
         about_ranks = "as in these rankings"
+    elif counts is not None:
+        raise InputError("counts (--counts) need rankings; leave out effect and value, or counts")
     elif a is not None or b is not None:
         raise InputError("effect and value are for a plan without rankings; leave them out")
     else:
@@ -196,9 +227,14 @@ def plan(
     possible = [m for m in sizes if m < fewest]
     results = []
     for measure in measures:
-        results += _plan_metric(
+        of_metric = _plan_metric(
             pair, measure, [*possible, None], shape=shape, confidence=confidence
         )
+        if censuses is not None:
+            *uniform, full = [replace(each, design=str(Design.UNIFORM)) for each in of_metric]
+            half = _plan_half(of_metric, censuses, measure, n_users=n_users, confidence=confidence)
+            of_metric = [*uniform, *half, full]
+        results += of_metric
     show = partial(_planned_parts, shape=shape, about_ranks=about_ranks, notes=notes)
     return Results(results, show, current_call().notes)
 
@@ -221,11 +257,14 @@ def _name_rankings(a: Data, b: Data) -> dict[str, Data]:
 
 def _read_pair(
     data_by_name: dict[str, Data],
-    n_items: int | None,
+    options: dict[str, Any],
     n_users: int | None,
     sampling: Sampling,
 ) -> tuple[Pair, list[str]]:
-    """Read two full rankings; also return notes on how their users are paired."""
+    """Read two full rankings; also return notes on how their users are paired.
+
+    `options` are those of `Reading`.
+    """
     n_missing = sum(data is None for data in data_by_name.values())
     if n_missing == 1:
         raise InputError(
@@ -240,7 +279,7 @@ def _read_pair(
     for name, data in data_by_name.items():
         with place_of(str(data) if isinstance(data, str | Path) else name):
             refuse_vectors(data, "`compare` takes them, with relevant")
-            rankings[name] = _read_ranks(data, n_items).single()
+            rankings[name] = _read_ranks(data, options).single()
     paired = pair_users(rankings)
     a, b = paired.evaluations.values()
     (common,) = paired.common.values()
@@ -262,16 +301,38 @@ def _read_pair(
     return pair, paired.notes
 
 
-def _read_ranks(data: Data, n_items: int | None) -> Ranks:
-    """Read ranks; scores and lists raise InputError, as a plan takes no relevant items."""
+def _read_ranks(data: Data, options: dict[str, Any]) -> Ranks:
+    """Read ranks, or rank scores if relevant items are given."""
     try:
-        return as_ranks(data, n_items=n_items)
+        return as_ranks(data, **options)
     except NoRelevantItemsError as error:
         raise InputError(
-            "scores and lists need relevant items, which `plan` does not take; give ranks, as "
+            "scores and lists need relevant items (--relevant); pass them, or give ranks, as "
             "Ranks.from_scores(scores, relevant), Ranks.from_function(score, relevant), "
             "Ranks.from_lists(lists, relevant, complete=True) or a table of user_id and rank"
         ) from error
+
+
+def _read_censuses(
+    data_by_name: dict[str, Data], relevant: ItemsByUser, seen: ItemsByUser, counts: ItemCounts
+) -> tuple[Census, Census]:
+    """Count all candidates of the same users by popularity, for two recommenders."""
+    censuses = []
+    for name, data in data_by_name.items():
+        with place_of(str(data) if isinstance(data, str | Path) else name):
+            if isinstance(data, Ranks):
+                raise InputError(_NO_SCORES)
+            form = read_data(data, relevant)
+            if not isinstance(form, ScoreSource):
+                raise InputError(_NO_SCORES)
+            censuses.append(read_census(form, relevant, seen, counts))
+    a, b = censuses
+    if not np.array_equal(a.counts.candidates, b.counts.candidates):
+        raise InputError(
+            "with counts (--counts), both matrices of scores need the same users and items in the "
+            "same order"
+        )
+    return a, b
 
 
 def _assumed_pair(
@@ -339,6 +400,41 @@ def _plan_metric(
     ]
 
 
+def _plan_half(
+    uniform: Sequence[Planned],
+    censuses: tuple[Census, Census],
+    measure: Measure,
+    *,
+    n_users: int | None,
+    confidence: float,
+) -> list[Planned]:
+    """Return results for half and half negatives, of the sizes of those for uniform ones."""
+    sizes = [
+        result.n_negatives
+        for result in uniform
+        if result.n_negatives is not None and result.n_negatives >= LEAST_SIZE
+    ]
+    decisions = plan_design(
+        censuses, measure, sizes, design=Design.HALF, n_users=n_users, confidence=confidence
+    )
+    deciding = [
+        m
+        for m, decision in zip(sizes, decisions, strict=True)
+        if decision.probability >= DECIDED_SHARE
+    ]
+    return [
+        replace(
+            uniform[-1],
+            n_negatives=m,
+            probability=decision.probability,
+            decides_above=decision.half_width,
+            decides=next(iter(deciding), None),
+            design=str(Design.HALF),
+        )
+        for m, decision in zip(sizes, decisions, strict=True)
+    ]
+
+
 def _planned_parts(
     results: Sequence[Planned], shape: str | float, about_ranks: str, notes: Sequence[str]
 ) -> Parts:
@@ -355,11 +451,14 @@ def _planned_parts(
             lines.append(
                 f"  {result.metric} {exact}: {_decision_in_words(result)} in 95 % of evaluations."
             )
+            lines += _half_in_words(results, result.metric)
         else:
             size = RightAligned(f"{result.n_negatives:,}")
+        of_design = {} if result.design is None else {"design": result.design}
         rows.append(
             {
                 "metric": result.metric,
+                **of_design,
                 "n_negatives": size,
                 "probability": RightAligned(_probability_in_words(result.probability)),
                 "decides above": result.decides_above,
@@ -388,6 +487,17 @@ def _probability_in_words(probability: float) -> str:
     if probability > 1 - _SMALLEST:
         return f"> {1 - _SMALLEST:g}"
     return f"{probability:.3f}"
+
+
+def _half_in_words(results: Sequence[Planned], metric: str) -> list[str]:
+    """Write how many half and half negatives decide the order, if they are planned."""
+    half = [each for each in results if (each.metric, each.design) == (metric, str(Design.HALF))]
+    if not half:
+        return []
+    decides = half[0].decides
+    if decides is None:
+        return [f"  Half by popularity and half uniform: none of up to {half[-1].n_negatives:,}."]
+    return [f"  Half by popularity and half uniform: {quantity(decides, 'negative')} decide."]
 
 
 def _decision_in_words(full: Planned) -> str:
