@@ -161,6 +161,9 @@ def test_certain_decisions_are_not_simulated_again(monkeypatch):
 def test_counts_need_scores():
     with pytest.raises(sm.InputError, match="scores of all items"):
         sm.plan([1, 2, 3], [3, 2, 1], n_items=9, counts={0: 1})
+    scores = np.outer(np.ones(3), np.arange(4.0))
+    with pytest.raises(sm.InputError, match="same ids"):
+        sm.plan(scores, -scores, "hit@1", relevant=[0, 1, 2], counts={"x": 1}, sizes=[])
 
 
 def test_counts_go_with_rankings_only():

@@ -122,6 +122,8 @@ def test_unknown_designs_and_missing_counts_are_refused():
         sm.negatives(TEST, "none", 1, design="half")
     with pytest.raises(sm.InputError, match="counts"):
         sm.negatives(TEST, TRAIN, 1, counts={1: 2})
+    with pytest.raises(sm.InputError, match="same ids"):
+        sm.negatives(TEST, TRAIN, 1, counts={"a": 2, "b": 1}, design="half")
 
 
 def test_command_draws_as_python(run, tmp_path, monkeypatch):

@@ -79,6 +79,11 @@ def read_census(scores: Any, relevant: Any, seen: Any, counts: ItemCounts) -> Ce
     own = held_out.item
     columns = np.arange(n_items) if item_ids is None else item_ids
     place = positions(columns, counts.item_ids)
+    if (place < 0).all():
+        raise InputError(
+            f"counts have no item of the scores: {counts.item_ids[0]} is none, and {columns[0]} "
+            "has no count; expected the same ids"
+        )
     popularity = np.where(place >= 0, counts.counts[place], _COUNT_WITHOUT_EVENTS)
     stratum = strata_of_items(popularity)
     rows = np.arange(n_users)

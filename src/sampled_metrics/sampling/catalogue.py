@@ -83,6 +83,11 @@ def read_catalogue(
     known_ids = pa.array(_unique_ids(columns))
     if counted_ids is not None:
         columns.append(counted_ids)
+        if len(known_ids) and not (positions(counted_ids, known_ids) >= 0).any():
+            raise InputError(
+                f"counts have no item of the other tables: {counted_ids[0]} is none, and "
+                f"{known_ids[0]} has no count; expected the same ids"
+            )
         compare_ids(ITEM, "counts", counted_ids, "other tables", known_ids)
     for table in others:
         column = table.ids(ITEM)
