@@ -118,6 +118,8 @@ def test_items_with_a_count_are_candidates():
 def test_unknown_designs_and_missing_counts_are_refused():
     with pytest.raises(sm.InputError, match="design"):
         sm.negatives(TEST, TRAIN, 1, design="in-batch")
+    with pytest.raises(sm.InputError, match="design"):
+        sm.negatives(TEST, TRAIN, 1, design=np.array(["half", "uniform"]))
     with pytest.raises(sm.InputError, match="counts"):
         sm.negatives(TEST, "none", 1, design="half")
     with pytest.raises(sm.InputError, match="counts"):

@@ -31,7 +31,7 @@ _NUMBERS = (int, float, np.integer, np.floating)
 _BOOLEAN = _Rule((bool, np.bool_))
 _RULES = {
     **dict.fromkeys(("complete", "intervals", "several_items"), _BOOLEAN),
-    **dict.fromkeys(("correction", "metric", "source"), _Rule()),
+    **dict.fromkeys(("correction", "design", "metric", "source"), _Rule()),
     **dict.fromkeys(("sampling", "ties"), _Rule(is_optional=True)),
     **dict.fromkeys(("budget", "confidence", "min_relevance"), _Rule(_NUMBERS)),
     **dict.fromkeys(("effect", "value"), _Rule(_NUMBERS, is_optional=True)),

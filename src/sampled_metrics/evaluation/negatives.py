@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
+from sampled_metrics._base.arguments import check_arguments
 from sampled_metrics._base.array_types import Float
 from sampled_metrics._base.arrow import positions
 from sampled_metrics._base.calls import IN_RESULT, current_call, place_of, public
@@ -95,6 +96,7 @@ def negatives(
     >>> negatives({"anna": [2], "bert": [4]}, train, 2, items=9, design="half")["user_id"].tolist()
     ['anna', 'anna', 'bert', 'bert']
     """
+    check_arguments(design=design)
     counted = None if counts is None else read_item_counts(counts)
     counted_ids = None if counted is None else counted.item_ids
     catalogue = read_catalogue(relevant, seen, items, counted_ids=counted_ids)
