@@ -52,6 +52,8 @@ VALUES = {
     "sampling": ("--sampling distinct", Sampling.DISTINCT),
     "design": ("--design half", Design.HALF),
     "counts": ("--counts train.csv", Path("train.csv")),
+    "users": ("--users users.npy", Path("users.npy")),
+    "cluster": ("--cluster batch", "batch"),
     "confidence": ("--confidence 0.8", 0.8),
     "seed": ("--seed 5", 5),
     "shape": ("--shape none", "none"),

@@ -69,7 +69,9 @@ def test_counts_match_a_count_pair_by_pair(seed, has_events):
         (frame["label"] == 1).to_numpy(),
         np.arange(n_items),
     )
-    found = count_by_stratum(pairs, frame["score"].to_numpy(), Units(np.arange(n_users)), counts)
+    _, found, _ = count_by_stratum(
+        pairs, frame["score"].to_numpy(), Units(np.arange(n_users)), counts
+    )
     better, drawn, candidates = count_one_by_one(frame, popularity, stratum, seen)
     assert np.array_equal(found.better, better)
     assert np.array_equal(found.drawn, drawn)
@@ -87,7 +89,7 @@ def test_places_among_equal_scores_are_uniform():
     )
     counts = ItemCounts(np.arange(3), np.ones(3))
     score = np.ones(3 * n_users)
-    found = count_by_stratum(pairs, score, Units(np.arange(n_users)), counts)
+    _, found, _ = count_by_stratum(pairs, score, Units(np.arange(n_users)), counts)
     shares = np.bincount(found.better[:, 0], minlength=3) / n_users
     assert shares == pytest.approx([1 / 3] * 3, abs=4 * np.sqrt(2 / 9 / n_users))
 
@@ -127,3 +129,14 @@ def test_every_form_has_the_same_counts(data):
 def test_wrong_counts_are_refused(data, words):
     with pytest.raises(InputError, match=words):
         read_item_counts(data)
+
+
+def test_parts_of_negatives_are_left_out_in_turn():
+    """Each of 20 negatives is in one of 10 parts, two in each, so nine tenths remain in all."""
+    pairs = ScoredPairs(np.zeros(21, int), np.arange(21), np.arange(21) == 0, np.arange(21))
+    counts = ItemCounts(np.arange(21), np.arange(1.0, 22))
+    score = np.append(0.0, np.ones(20))
+    _, strata, parts = count_by_stratum(pairs, score, None, counts, n_parts=10)
+    assert [part.drawn.sum() for part in parts] == [18] * 10
+    assert np.array_equal(sum(part.drawn for part in parts), 9 * strata.drawn)
+    assert all(np.array_equal(part.better, part.drawn) for part in parts)  # all have score 1

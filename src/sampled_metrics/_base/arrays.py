@@ -8,7 +8,7 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from sampled_metrics._base.arguments import require_known
-from sampled_metrics._base.array_types import Codes, Float, Floats, Int, RowSelection
+from sampled_metrics._base.array_types import Bool, Codes, Float, Floats, Int, RowSelection
 
 MAX_EXACT_INTEGER = 1 << 53  # float64 holds every whole number up to this one
 CACHE_ENTRIES = 131_072  # float64 numbers that stay in a processor's cache: 1 MB
@@ -64,6 +64,23 @@ def sorted_unique(values: Int) -> Int:
     is_new = np.ones(ascending.size, bool)
     is_new[1:] = ascending[1:] > ascending[:-1]
     return ascending[is_new]
+
+
+def is_among(values: Int, ascending: Int) -> Bool:
+    """Return whether each value is among ascending ones.
+
+    Faster than `numpy.isin` where neighbours in `values` have about the same place.
+
+    Examples
+    --------
+    >>> is_among(np.array([7, 2, 9]), np.array([2, 3, 9]))
+    array([False,  True,  True])
+    """
+    if not ascending.size:
+        return np.zeros(values.shape, bool)
+    place = ascending.searchsorted(values)
+    place[place == ascending.size] = 0
+    return np.asarray(ascending[place] == values)
 
 
 def count_copies(rows: NDArray[Any], least_distinct: int) -> int:

@@ -128,6 +128,30 @@ Positive = Annotated[
 
 # Sampling
 
+Counts = Annotated[
+    Path | None,
+    option(
+        "FILE",
+        "For negatives by popularity: events of training (user_id, item_id), or item_id and count.",
+        "--counts",
+    ),
+]
+ItemsOfScores = Annotated[
+    Path | None,
+    option("FILE", "With --counts: ids of the items of scores, .npy of the same shape.", "--items"),
+]
+UsersOfScores = Annotated[
+    Path | None,
+    option("FILE", "With --counts: ids of the users of rows of scores, .npy.", "--users"),
+]
+Cluster = Annotated[
+    str | None,
+    option(
+        "COLUMN",
+        "With --counts: the column whose values rows share that have the same negatives or batch.",
+        "--cluster",
+    ),
+]
 NItems = Annotated[
     int | None,
     option(

@@ -92,6 +92,10 @@ def correct(
     relevant: options.Relevant = None,
     missing: options.Missing = "refuse",
     sampling: options.SamplingOfFile = None,
+    counts: options.Counts = None,
+    items: options.ItemsOfScores = None,
+    users: options.UsersOfScores = None,
+    cluster: options.Cluster = None,
     ties: Annotated[
         Literal["random", "optimistic", "pessimistic"],
         options.option(
@@ -120,8 +124,12 @@ def correct(
 
     Keys: metric, estimator, value, std_error, ci_low, ci_high, range_low, range_high,
     likely_low, likely_high (of the exact metric, for `likely`), shape, acts_like, n_users,
-    n_items, n_negatives, sampling, n_visits (if users have several), notes (warnings about the
-    file); values are fractions. The estimate to quote is by `likely`.
+    n_items, n_negatives, sampling, n_visits (if users have several), tastes (with --counts: which
+    tastes for popularity the range allows, smooth or any), notes (warnings about the file); values
+    are fractions. The estimate to quote is by `likely`.
+
+    Negatives by popularity, or by another design that follows it, are corrected with --counts and
+    the ids of the items.
     """
     from sampled_metrics.evaluation.correct import correct
 
@@ -133,6 +141,10 @@ def correct(
             n_items=n_items,
             n_negatives=n_negatives,
             sampling=sampling,
+            counts=counts,
+            items=items,
+            users=users,
+            cluster=cluster,
             positive=positive,
             relevant=relevant,
             missing=missing,
@@ -264,6 +276,10 @@ def compare_files(
     estimator: options.EstimatorNames = None,
     positive: options.Positive = None,
     sampling: options.SamplingOfFile = None,
+    counts: options.Counts = None,
+    items: options.ItemsOfScores = None,
+    users: options.UsersOfScores = None,
+    cluster: options.Cluster = None,
     ties: Annotated[
         str | None,
         options.option(
@@ -299,7 +315,8 @@ def compare_files(
     (a, b or undecided), p_value, acts_like, verdict, paired, n_users, n_items, n_negatives,
     sampling, users_needed (about as many users would decide an undecided order of full rankings),
     holds_up_to (the largest factor of --shape at which sampled ranks decide the order), n_visits
-    (if users have several), notes (warnings, and how files were read); values are fractions.
+    (if users have several), tastes (with --counts: smooth or any), notes (warnings, and how files
+    were read); values are fractions.
     """
     from sampled_metrics.evaluation.compare import compare
 
@@ -314,6 +331,10 @@ def compare_files(
             n_items=n_items,
             n_negatives=n_negatives,
             sampling=sampling,
+            counts=counts,
+            items=items,
+            users=users,
+            cluster=cluster,
             positive=positive,
             min_relevance=min_relevance,
             complete=complete,
@@ -419,6 +440,10 @@ def write_report(
     estimator: options.EstimatorNames = None,
     positive: options.Positive = None,
     sampling: options.SamplingOfFile = None,
+    counts: options.Counts = None,
+    items: options.ItemsOfScores = None,
+    users: options.UsersOfScores = None,
+    cluster: options.Cluster = None,
     ties: options.Ties = "expected",
     relevant: options.Relevant = None,
     seen: options.Seen = None,
@@ -447,6 +472,10 @@ def write_report(
             n_items=n_items,
             n_negatives=n_negatives,
             sampling=sampling,
+            counts=counts,
+            items=items,
+            users=users,
+            cluster=cluster,
             positive=positive,
             missing=missing,
             ties=ties,

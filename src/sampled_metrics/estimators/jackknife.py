@@ -99,7 +99,7 @@ def jackknife_log_errors(
     logs = []
     for left_out in range(groups):
         kept = refit(fit, counts, np.where(group == left_out, 0.0, weights))
-        logs.append(np.log(posterior_means(counts, kept, credit_of_metric)))
+        logs.append(np.log(_estimates(counts, kept, credit_of_metric)))
     return log_errors(fit, counts, measures, n, _jackknife(np.array(logs)))
 
 
@@ -135,8 +135,14 @@ def jackknife_over_negatives(
     logs = []
     for counts in counts_without:
         kept = refit(fit, counts, weights)
-        logs.append(np.log(posterior_means(counts, kept, credit_of_metric)))
+        logs.append(np.log(_estimates(counts, kept, credit_of_metric)))
     return np.hypot(_jackknife(np.array(logs)), log_errors(fit, full, measures, n))
+
+
+def _estimates(counts: StratumCounts, fit: TasteFit, credit_of_metric: Sequence[Float]) -> Float:
+    """Return the weighted mean over rows of each metric."""
+    weights = fit.likelihood.weights
+    return np.asarray(posterior_means(counts, fit, credit_of_metric) @ weights / weights.sum())
 
 
 def _jackknife(logs: Float) -> Float:

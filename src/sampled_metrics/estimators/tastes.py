@@ -142,11 +142,14 @@ class TasteEstimates(NamedTuple):
         Estimate of each metric, and the standard error of its log.
     share
         Share of users by L and taste, shape (levels, tastes).
+    by_row
+        Posterior mean of each metric for each row, shape (measures, rows).
     """
 
     values: Float
     log_errors: Float
     share: Float
+    by_row: Float
 
 
 def better_probabilities(
@@ -372,16 +375,18 @@ def estimate_by_tastes(
     if fit is None:
         fit = fit_tastes(counts, weights)
     credit_of_metric = [measure.value_at(np.arange(1, n + 1), n) for measure in measures]
-    values = posterior_means(counts, fit, credit_of_metric)
+    by_row = posterior_means(counts, fit, credit_of_metric)
+    of_row = fit.likelihood.weights
+    values = by_row @ of_row / of_row.sum()
     errors = log_errors(fit, counts, measures, n)
     share = fit.fit.share.reshape(fit.levels.size, -1)
-    return TasteEstimates(values, errors, share)
+    return TasteEstimates(values, errors, share, by_row)
 
 
 def posterior_means(
     counts: StratumCounts, fit: TasteFit, credit_of_metric: Sequence[Float]
 ) -> Float:
-    """Return the weighted mean over rows of the posterior mean of each metric.
+    """Return the posterior mean of each metric for each row, shape (measures, rows).
 
     `fit` is a fit of these rows, and `credit_of_metric` holds each metric at the ranks 1 ... n.
     """
@@ -389,17 +394,17 @@ def posterior_means(
     distinct, known = np.unique(better, return_inverse=True)
     means = _grid_of_means(credit_of_metric[0].size)
     tables = [_credit_table(credit, distinct, means) for credit in credit_of_metric]
-    weights = fit.likelihood.weights
-    totals = np.zeros(len(credit_of_metric))
+    result = np.zeros((len(credit_of_metric), len(known)))
     for rows in _blocks(len(known)):
         posterior = fit.likelihood.posterior(fit.fit.share, rows)
         unseen = (counts.candidates[rows] - counts.drawn[rows]) @ fit.probabilities.T
         row, cell = np.nonzero(posterior > _LEAST_POSTERIOR)
         place = _place(unseen[row, cell], means)
-        probability = posterior[row, cell] * weights[rows][row]
+        probability = posterior[row, cell]
         for i, table in enumerate(tables):
-            totals[i] += probability @ _interpolate(table, known[rows][row], place)
-    return np.asarray(totals / weights.sum())
+            expected = probability * _interpolate(table, known[rows][row], place)
+            result[i, rows] = np.bincount(row, expected, len(posterior))
+    return result
 
 
 def log_errors(

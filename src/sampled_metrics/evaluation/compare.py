@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import lru_cache, partial
 from math import nan
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -31,10 +31,10 @@ from sampled_metrics._base.text import join_names
 from sampled_metrics._base.threads import one_thread
 from sampled_metrics.evaluation import compare_text
 from sampled_metrics.evaluation.correct import (
+    Estimates,
     SampleEstimates,
     check_negatives_of,
-    default_estimators,
-    estimate_from_sample,
+    estimate_ranks,
 )
 from sampled_metrics.evaluation.evaluate import (
     cut_of,
@@ -55,6 +55,7 @@ from sampled_metrics.evaluation.results import (
     Results,
     missing_notes,
 )
+from sampled_metrics.evaluation.strata import ANY_TASTES, StratumDifferences, StratumEstimates
 from sampled_metrics.intervals import ranges
 from sampled_metrics.intervals.means import (
     MeanInterval,
@@ -143,6 +144,7 @@ class Compared(Record):
     users_needed: int | None = None
     holds_up_to: float | None = None
     n_visits: int | None = field(default=None, metadata=OMIT_IF_NONE)
+    tastes: str | None = field(default=None, metadata=OMIT_IF_NONE)
 
     @property
     def order_of_estimates(self) -> str:
@@ -175,6 +177,10 @@ def compare(
     positive: ArrayLike | None = None,
     n_negatives: int | None = None,
     sampling: str | None = None,
+    counts: Any = None,
+    items: Any = None,
+    users: Any = None,
+    cluster: Any = None,
     ties: str | None = None,
     shape: str | float = DEFAULT_SHAPE,
     correction: str = "holm",
@@ -201,9 +207,9 @@ def compare(
     metrics, relevant, seen, n_items, min_relevance, complete, missing, ties
     confidence, seed, columns
         See `evaluate`; tied scores among negatives are broken at random (`random`) by default.
-    estimators, positive, n_negatives, sampling, shape
-        For sampled rankings, see `correct`. Data is read as sampled rankings if `positive` or
-        `n_negatives` is given.
+    estimators, positive, n_negatives, sampling, shape, counts, items, users, cluster
+        For sampled rankings, see `correct`. Data is read as sampled rankings if `positive`,
+        `n_negatives` or `counts` is given.
     correction
         Correction for the number of pairs: `holm` or `none`.
 
@@ -254,11 +260,15 @@ def compare(
         n_negatives=n_negatives,
         sampling=sampling,
         positive=positive,
+        counts=counts,
+        items=items,
+        users=users,
+        cluster=cluster,
         ties="random" if ties is None else ties,
         seed=seed,
     )
     samples, rankings = read_recommenders(data, options)
-    estimates: dict[str, SampleEstimates] = {}
+    estimates: dict[str, Estimates] = {}
     if samples:
         names = DEFAULT_ESTIMATORS if estimators is None else estimators
         sampled = _estimate_recommenders(samples, measures, names, shape, confidence)
@@ -306,10 +316,19 @@ def compare(
 class _Sampled(NamedTuple):
     """Estimates of all recommenders from sampled ranks, and how their users are paired."""
 
-    estimates: dict[str, SampleEstimates]
+    estimates: dict[str, Estimates]
     common: CommonRows
     notes: list[str]
     sharing: list[str]  # recommenders whose users are known to share their negatives
+
+    def differences(self, a: str, b: str) -> ranges.Differences | StratumDifferences:
+        """Return the ranges of the differences of two recommenders."""
+        first, second = self.estimates[a], self.estimates[b]
+        if isinstance(first, StratumEstimates) and isinstance(second, StratumEstimates):
+            return StratumDifferences(first, second, self.common[a, b])
+        if isinstance(first, SampleEstimates) and isinstance(second, SampleEstimates):
+            return ranges.Differences(first.bracketed, second.bracketed)
+        raise TypeError("estimates of two kinds")
 
 
 def _estimate_recommenders(
@@ -329,6 +348,27 @@ def _estimate_recommenders(
     warn_about_pairs(paired)
     samples = paired.evaluations
     notes = [*paired.notes, *missing_notes(samples.values())]
+    _require_same_draws(samples)
+    estimates = {}
+    for name, sample in samples.items():
+        with place_of(name):
+            estimates[name] = estimate_ranks(sample, measures, estimators, shape, confidence)
+    if sharing:
+        notes.append(f"undecided by {join_names(sharing)}, whose users share their negatives.")
+    return _Sampled(estimates, paired.common, notes, sharing)
+
+
+def _require_same_draws(samples: Mapping[str, SampledRanks]) -> None:
+    """Raise InputError unless the negatives of all recommenders were drawn in the same way."""
+    with_counts = [name for name, sample in samples.items() if sample.strata is not None]
+    others = [name for name in samples if name not in with_counts]
+    if with_counts and others:
+        raise InputError(
+            f"{with_counts[0]} has counts of items and {others[0]} has none; pass counts "
+            "(--counts), and the pairs or scores of all recommenders"
+        )
+    if with_counts:
+        return
     for field_name in ("n_negatives", "sampling"):
         names = {str(getattr(sample, field_name)): name for name, sample in samples.items()}
         if len(names) > 1:
@@ -337,15 +377,6 @@ def _estimate_recommenders(
                 f"{a} and {b} were sampled differently: {field_name} is {value_a} and {value_b}; "
                 "draw the negatives of both in the same way"
             )
-    parsed = default_estimators(estimators, next(iter(samples.values())).n_negatives)
-    estimates = {}
-    for name, sample in samples.items():
-        with place_of(name):
-            bracketed, allowed = ranges.checked_ranges(measures, sample, shape, confidence)
-        estimates[name] = estimate_from_sample(sample, measures, parsed, bracketed, allowed)
-    if sharing:
-        notes.append(f"undecided by {join_names(sharing)}, whose users share their negatives.")
-    return _Sampled(estimates, paired.common, notes, sharing)
 
 
 def _finish_exact(result: Compared, level: float) -> Compared:
@@ -357,7 +388,7 @@ def _finish_exact(result: Compared, level: float) -> Compared:
 
 def _finish_sampled(
     result: Compared,
-    estimates: Mapping[str, SampleEstimates],
+    estimates: Mapping[str, Estimates],
     level: float,
     find_factor: Callable[..., float],
     *,
@@ -365,7 +396,7 @@ def _finish_sampled(
     confidence: float,
 ) -> Compared:
     """Add the verdict of sampled ranks, and the factor up to which a decided order holds."""
-    if result.order != UNDECIDED:
+    if result.order != UNDECIDED and result.tastes is None:
         names = compare_text.better_first(result, result.order)
         better, worse = (estimates[name].ranks for name in names)
         measure = parse_measure(result.metric)
@@ -443,8 +474,8 @@ def _compare_samples(sampled: _Sampled, confidence: float) -> Iterator[Compared]
     """
     for pair, rows in sampled.common.items():
         a, b = (sampled.estimates[name] for name in pair)
-        owners = a.bracketed.groups.user_of_unit, b.bracketed.groups.user_of_unit
-        differences = ranges.Differences(a.bracketed, b.bracketed)
+        owners = a.user_of_unit, b.user_of_unit
+        differences = sampled.differences(*pair)
         are_independent = set(pair).isdisjoint(sampled.sharing)
         for i, measure in enumerate(a.measures):
             allowed = differences.range(i)
@@ -461,14 +492,14 @@ def _compare_samples(sampled: _Sampled, confidence: float) -> Iterator[Compared]
                     str(estimator),
                     (values_a, values_b),
                     paired=rows is not None,
-                    prior=Moments.from_values(a.vectors[i, j]),
+                    prior=a.prior(i, j),
                     p_value=p_value,
                     n_items=round((a.ranks.mean_candidates + b.ranks.mean_candidates) / 2),
                     n_visits=n_visits,
                     confidence=confidence,
                 )
                 if str(estimator) == QUOTED_ESTIMATOR:
-                    compared = _quote(compared, allowed, a.quoted(i, j), b.quoted(i, j))
+                    compared = _quote(compared, allowed, a.quoted(i), b.quoted(i))
                 yield replace(
                     compared,
                     range_low=allowed.low,
@@ -476,7 +507,13 @@ def _compare_samples(sampled: _Sampled, confidence: float) -> Iterator[Compared]
                     acts_like=a.acts_like(i, j),
                     n_negatives=a.ranks.n_negatives,
                     sampling=str(a.ranks.sampling),
+                    tastes=tastes_of(a, b),
                 )
+
+
+def tastes_of(a: Estimates, b: Estimates) -> str | None:
+    """Return the tastes that the range of a difference allows: any, if one of both does."""
+    return ANY_TASTES if ANY_TASTES in (a.tastes, b.tastes) else a.tastes
 
 
 def _quote(result: Compared, allowed: Range, a: Quoted, b: Quoted) -> Compared:

@@ -28,12 +28,13 @@ from sampled_metrics.evaluation.results import (
     quantity,
     quantity_range,
 )
+from sampled_metrics.evaluation.strata import ABOUT_STRATA, describe_tastes
 from sampled_metrics.intervals.shapes import MOST_FACTOR, NONE, describe_shape
 from sampled_metrics.metrics.measures import parse_measure
 
 if TYPE_CHECKING:
     from sampled_metrics.evaluation.compare import Compared
-    from sampled_metrics.evaluation.correct import SampleEstimates
+    from sampled_metrics.evaluation.correct import Estimates
     from sampled_metrics.intervals.ranges import Range
 
 _MANY_USERS = 10_000_000  # larger numbers of users are written as more than this
@@ -83,15 +84,18 @@ def sampled_verdict(result: Compared, range_a: Range, range_b: Range) -> str:
     """Describe the order of the exact metrics, or what the sampled ranks say if it is undecided."""
     if result.order != UNDECIDED:
         return f"{is_above(result, result.order)}{_factor_condition(result)}"
-    negatives = f"{result.n_negatives:,} uniform negatives leave"
+    uniform = "uniform " if result.tastes is None else ""
+    negatives = f"{result.n_negatives:,} {uniform}negatives leave"
     if result.n_negatives == 1:
-        negatives = "1 uniform negative leaves"
+        negatives = f"1 {uniform}negative leaves"
     ranges = (
         f"undecided: {negatives} {result.metric} "
         f"between {range_a.low:.3f} and {range_a.high:.3f} for {result.a} and "
         f"between {range_b.low:.3f} and {range_b.high:.3f} for {result.b}"
     )
     if isnan(result.difference):
+        return ranges
+    if result.tastes is not None:
         return ranges
     where = ActsLike.from_rank(result.metric, result.acts_like, result.n_items or 0).phrase
     if result.order_of_estimates == UNDECIDED:
@@ -129,7 +133,7 @@ def order_parts(
     correction: str,
     notes: list[str],
     shape: str | float = NONE,
-    estimates: Mapping[str, SampleEstimates] | None = None,
+    estimates: Mapping[str, Estimates] | None = None,
 ) -> Parts:
     """Return a table of orders, lines about it, and the ranges and estimates of sampled ranks.
 
@@ -141,6 +145,9 @@ def order_parts(
     rule = _describe_rule(pairs, correction, "range" if estimates else "interval")
     if estimates:
         rule += f", {describe_shape(shape)}"
+        tastes = {result.tastes for result in results if result.tastes is not None}
+        if tastes:
+            rule += f", {describe_tastes(min(tastes))}"
     elif not is_long and any(map(_needs_users, pairs)):
         rule += "; in brackets, the number of users that would decide it"
     lines = [f"{rule}.", *notes]
@@ -160,7 +167,7 @@ def order_parts(
 
 
 def _sample_parts(
-    results: list[Compared], estimates: Mapping[str, SampleEstimates], is_long: bool
+    results: list[Compared], estimates: Mapping[str, Estimates], is_long: bool
 ) -> list[TableRows | str]:
     """Return a table of the ranges of sampled ranks, with the estimates if there are few rows."""
     if is_long:
@@ -172,7 +179,7 @@ def _sample_parts(
     return [f"{heading}:", _estimate_rows(estimates)]
 
 
-def _explain(pairs: list[Compared], estimates: Mapping[str, SampleEstimates] | None) -> list[str]:
+def _explain(pairs: list[Compared], estimates: Mapping[str, Estimates] | None) -> list[str]:
     """Return the lines that explain how to read the table, and how to decide more orders."""
     lines = []
     if any(pair.holds_up_to is not None for pair in pairs):
@@ -180,6 +187,8 @@ def _explain(pairs: list[Compared], estimates: Mapping[str, SampleEstimates] | N
     if estimates:
         samples = [single.ranks for single in estimates.values()]
         lines.append(describe_rankings(samples, ordered=True))
+        if any(pair.tastes is not None for pair in pairs):
+            lines += ABOUT_STRATA
         if any(pair.order == UNDECIDED for pair in pairs):
             lines += ["`plan` computes how many negatives decide an order.", OTHER_WAYS]
     return lines
@@ -243,7 +252,7 @@ def _describe_rule(results: list[Compared], correction: str, interval: str) -> s
     return rule
 
 
-def _range_rows(estimates: Mapping[str, SampleEstimates]) -> list[Row]:
+def _range_rows(estimates: Mapping[str, Estimates]) -> list[Row]:
     """Return a row for each recommender, with its range of each metric."""
     rows = []
     for name, single in estimates.items():
@@ -254,7 +263,7 @@ def _range_rows(estimates: Mapping[str, SampleEstimates]) -> list[Row]:
     return rows
 
 
-def _estimate_rows(estimates: Mapping[str, SampleEstimates]) -> list[Row]:
+def _estimate_rows(estimates: Mapping[str, Estimates]) -> list[Row]:
     """Return, for each metric, a row for each recommender, and one for what estimates act like."""
     first = next(iter(estimates.values()))
     estimators = list(map(str, first.estimators))
@@ -270,16 +279,17 @@ def _estimate_rows(estimates: Mapping[str, SampleEstimates]) -> list[Row]:
                 row[estimator] = RightAligned("-" if isnan(value) else format_number(value))
             rows.append(row)
             if QUOTED_ESTIMATOR in estimators:
-                number = single.quoted(i, estimators.index(QUOTED_ESTIMATOR))
+                number = single.quoted(i)
                 is_narrower = (number.low, number.high) != (allowed.low, allowed.high)
                 if number.is_quoted and is_narrower:
                     interval = format_range(number.low, number.high)
                     rows.append({"": f"  {QUOTED_ESTIMATOR} in", **empty, "range": interval})
-        rows.append({"": "acts like", **empty, **_acts_like_cells(first, i)})
+        if first.tastes is None:
+            rows.append({"": "acts like", **empty, **_acts_like_cells(first, i)})
     return rows
 
 
-def _acts_like_cells(estimates: SampleEstimates, measure: int) -> Row:
+def _acts_like_cells(estimates: Estimates, measure: int) -> Row:
     """Return what each estimate of a metric acts like, by the column of the estimator."""
     cells: Row = {}
     for j, estimator in enumerate(estimates.estimators):

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from functools import lru_cache, partial
-from typing import Any, NamedTuple
+from functools import cached_property, lru_cache, partial
+from typing import Any, ClassVar, TypeAlias
 
 import numpy as np
 from numpy.typing import ArrayLike
 
 from sampled_metrics._base.arguments import check_arguments
-from sampled_metrics._base.array_types import Float
+from sampled_metrics._base.array_types import Float, Int
 from sampled_metrics._base.calls import (
     IN_RESULT,
     current_call,
@@ -58,7 +58,13 @@ from sampled_metrics.evaluation.results import (
     missing_notes,
     quantity,
 )
-from sampled_metrics.evaluation.strata import estimate_from_strata
+from sampled_metrics.evaluation.strata import (
+    ABOUT_STRATA,
+    STRATUM_ESTIMATORS,
+    StratumEstimates,
+    check_strata,
+    describe_tastes,
+)
 from sampled_metrics.intervals.means import MeanInterval, Moments, collapse_visits, mean_interval
 from sampled_metrics.intervals.population import Population
 from sampled_metrics.intervals.quoting import NOT_QUOTED, TOO_WIDE, Quoted, quote
@@ -114,6 +120,9 @@ class Corrected(Record):
         Number of visits averaged over, if users have several; otherwise None.
     n_negatives, sampling
         m, the negatives drawn for each user without the held-out item, and how they were drawn.
+    tastes
+        For negatives corrected by `counts`, which tastes for popularity the range allows: `smooth`
+        ones, see `intervals.taste_ranges`, or `any`; otherwise None.
     """
 
     metric: str
@@ -133,6 +142,7 @@ class Corrected(Record):
     n_negatives: int
     sampling: str
     n_visits: int | None = field(default=None, metadata=OMIT_IF_NONE)
+    tastes: str | None = field(default=None, metadata=OMIT_IF_NONE)
 
 
 @public(columns=check_roles, see=IN_RESULT)
@@ -148,6 +158,9 @@ def correct(
     positive: ArrayLike | None = None,
     relevant: ItemsByUser = None,
     counts: Any = None,
+    items: Any = None,
+    users: Any = None,
+    cluster: Any = None,
     missing: str = "refuse",
     ties: str = "random",
     seed: int = 0,
@@ -182,9 +195,15 @@ def correct(
     positive, relevant
         For scores, the column of the held-out items; for lists and runs, the held-out items.
     counts
-        Events of users and items, or the count of each item, for negatives that were drawn by
-        popularity, or in any way that depends on it: a table, a dictionary or a Series. The pairs
-        need ids of items. The way of drawing does not need to be known.
+        For negatives that were drawn by popularity, or in any way that follows it: the events of
+        training (a table of users and items), or the count of each item (a table, a dictionary or a
+        Series). Data needs the ids of the negatives; how they were drawn need not be known.
+    items, users
+        With `counts`, the ids of the items of scores, shape (rows, 1 + m), or (1 + m,) if all rows
+        have the same; and ids of the users of rows, whose events in `counts` are no candidates.
+    cluster
+        With `counts`, which rows share a set of negatives or a batch, so that they depend on each
+        other: the name of a column of a table, or a value for each row of scores.
     missing
         What to do with held-out items that are missing from the user's candidates: `refuse` them,
         or rank them `last`.
@@ -252,109 +271,39 @@ def correct(
         seed=seed,
         missing=missing,
         counts=counts,
+        items=items,
+        users=users,
+        cluster=cluster,
     )
     ranks = options.sampled(data)
-    if ranks.strata is not None:
-        return _correct_by_strata(ranks, measures, estimators, shape, confidence)
     with place_of(data):
         check_negatives_of(ranks)
-    parsed = default_estimators(estimators, ranks.n_negatives)
-    bracketed, ranges = checked_ranges(measures, ranks, shape, confidence)
-    estimates = estimate_from_sample(ranks, measures, parsed, bracketed, ranges)
-    n = ranks.mean_candidates
-    counts = np.bincount(ranks.sampled_ranks - 1, minlength=ranks.n_negatives + 1)
-    owner = bracketed.groups.user_of_unit
-    n_users = bracketed.groups.n_users
-    smooth_counts = None
-    if n_users == len(ranks):
-        _, smooth_counts = Population.from_counts(counts, n, ranks.sampling, _SMOOTHING)
+    estimates = estimate_ranks(ranks, measures, estimators, shape, confidence)
     results = []
     for i, measure in enumerate(measures):
-        for j, estimator in enumerate(parsed):
-            vector = estimates.vectors[i, j]
-            if smooth_counts is None:
-                values = collapse_visits(estimates.user_values(i, j), owner)
-                observed = Moments.from_values(values)
-                smooth = None
-            else:
-                observed = Moments.from_values(vector, counts)
-                smooth = Moments.from_values(vector, smooth_counts)
-            prior = Moments.from_values(vector)
-            mean = mean_interval(observed, n_users, prior, confidence, smooth)
+        allowed = estimates.ranges[str(measure)]
+        for j, estimator in enumerate(estimates.estimators):
+            mean = estimates.mean(i, j)
             number = NOT_QUOTED
             if str(estimator) == QUOTED_ESTIMATOR:
-                number = estimates.quoted(i, j)
+                number = estimates.quoted(i)
                 mean = _replace_value(mean, number.value)
             results.append(
                 Corrected(
                     metric=str(measure),
                     estimator=str(estimator),
                     **mean._asdict(),
-                    range_low=ranges[i].low,
-                    range_high=ranges[i].high,
+                    range_low=allowed.low,
+                    range_high=allowed.high,
                     likely_low=number.low,
                     likely_high=number.high,
                     shape=shape_name(shape),
                     acts_like=estimates.acts_like(i, j),
-                    n_items=n,
-                    n_negatives=ranks.n_negatives,
-                    sampling=str(ranks.sampling),
-                    n_visits=None if owner is None else owner.size,
-                )
-            )
-    show = partial(
-        _corrected_parts,
-        confidence=confidence,
-        about_rankings=describe_rankings([ranks]),
-        notes=missing_notes([ranks]),
-    )
-    return Results(results, show, current_call().notes)
-
-
-def _correct_by_strata(
-    ranks: SampledRanks,
-    measures: Sequence[Measure],
-    estimators: Names,
-    shape: str | float,
-    confidence: float,
-) -> Results[Corrected]:
-    """Correct ranks among negatives that were drawn by popularity, from their counts by stratum."""
-    if shape != DEFAULT_SHAPE:
-        raise InputError(f"shape (--shape) does not go with counts; leave it out ({DEFAULT_SHAPE})")
-    names = [QUOTED_ESTIMATOR, "sampled"]
-    if estimators is not DEFAULT_ESTIMATORS:
-        names = [str(estimator) for estimator in parse_estimators(estimators)]
-    unknown = {*names} - {QUOTED_ESTIMATOR, "sampled"}
-    if unknown:
-        raise InputError(
-            f"estimator {min(unknown)} is for uniform negatives; with counts (--counts) use "
-            f"{QUOTED_ESTIMATOR} or sampled"
-        )
-    results = []
-    strata_estimates = estimate_from_strata(ranks, measures, confidence)
-    for measure, estimate in zip(measures, strata_estimates, strict=True):
-        printed = measure.value_at(ranks.sampled_ranks, ranks.n_negatives + 1)
-        for name in names:
-            prior = Moments.from_values(measure.sampled_values(ranks.n_negatives))
-            mean = mean_interval(Moments.from_values(printed), len(ranks), prior, confidence)
-            number = NOT_QUOTED
-            if name == QUOTED_ESTIMATOR:
-                number = estimate.quoted
-                mean = _replace_value(mean, np.nan)._replace(value=number.value)
-            results.append(
-                Corrected(
-                    metric=str(measure),
-                    estimator=name,
-                    **mean._asdict(),
-                    range_low=estimate.allowed.low,
-                    range_high=estimate.allowed.high,
-                    likely_low=number.low,
-                    likely_high=number.high,
-                    shape=shape_name(shape),
-                    acts_like=None,
                     n_items=ranks.mean_candidates,
                     n_negatives=ranks.n_negatives,
                     sampling=str(ranks.sampling),
+                    n_visits=estimates.n_visits,
+                    tastes=estimates.tastes,
                 )
             )
     show = partial(
@@ -369,9 +318,13 @@ def _correct_by_strata(
 def check_negatives_of(ranks: SampledRanks) -> bool:
     """Refuse negatives that were not drawn uniformly, and warn about other unmet assumptions.
 
-    Returns whether users share their negatives, as far as the pairs of users and items are known.
+    Negatives with counts by stratum only have to be uniform within strata. Returns whether users
+    share their negatives, as far as the pairs of users and items are known.
     """
     if ranks.pairs is None:
+        return False
+    if ranks.strata is not None:
+        check_strata(ranks)
         return False
     with_replacement = ranks.sampling is Sampling.WITH_REPLACEMENT
     failed = {
@@ -406,7 +359,8 @@ def default_estimators(names: Names, m: int) -> list[Estimator]:
     return parse_estimators(names)
 
 
-class SampleEstimates(NamedTuple):
+@dataclass(frozen=True, eq=False)
+class SampleEstimates:
     """Estimators' vectors and ranges of the exact metrics for some sampled ranks.
 
     Methods take the positions of a metric in `measures` and of an estimator in `estimators`.
@@ -419,6 +373,47 @@ class SampleEstimates(NamedTuple):
     bracketed: UserBrackets
     ranges: Mapping[str, Range]  # by metric
     log_errors: Float  # of `likely` as an estimate of each exact metric; shape (measures,)
+    tastes: ClassVar[None] = None  # as in `StratumEstimates`
+
+    @property
+    def user_of_unit(self) -> Int | None:
+        """User of each visit; None if units are users."""
+        return self.bracketed.groups.user_of_unit
+
+    @property
+    def n_visits(self) -> int | None:
+        """Number of visits; None if users have one each."""
+        return None if self.user_of_unit is None else self.user_of_unit.size
+
+    @cached_property
+    def _counts(self) -> Int:
+        """Rows at each sampled rank, shape (m + 1,)."""
+        return np.bincount(self.ranks.sampled_ranks - 1, minlength=self.ranks.n_negatives + 1)
+
+    @cached_property
+    def _smooth_counts(self) -> Float:
+        """Rows at each sampled rank of a smooth distribution that was fitted to them."""
+        n = self.ranks.mean_candidates
+        _, smooth = Population.from_counts(self._counts, n, self.ranks.sampling, _SMOOTHING)
+        return smooth
+
+    def mean(self, measure: int, estimator: int) -> MeanInterval:
+        """Return the mean of an estimate over users, and the interval of its expectation."""
+        n_users = self.bracketed.groups.n_users
+        vector = self.vectors[measure, estimator]
+        smooth = None
+        if n_users == len(self.ranks):
+            observed = Moments.from_values(vector, self._counts)
+            smooth = Moments.from_values(vector, self._smooth_counts)
+        else:
+            values = collapse_visits(self.user_values(measure, estimator), self.user_of_unit)
+            observed = Moments.from_values(values)
+        prior = self.prior(measure, estimator)
+        return mean_interval(observed, n_users, prior, self.bracketed.confidence, smooth)
+
+    def prior(self, measure: int, estimator: int) -> Moments:
+        """Return the moments of an estimate at a random sampled rank."""
+        return Moments.from_values(self.vectors[measure, estimator])
 
     def user_values(self, measure: int, estimator: int) -> Float:
         """Estimate a metric for each user, or visit: the mean over their rows."""
@@ -429,11 +424,12 @@ class SampleEstimates(NamedTuple):
     def value(self, measure: int, estimator: int) -> float:
         """Estimate a metric; `likely` is moved into its range, see `quoted`."""
         if str(self.estimators[estimator]) == QUOTED_ESTIMATOR:
-            return self.quoted(measure, estimator).value
+            return self.quoted(measure).value
         return float(self.user_values(measure, estimator).mean())
 
-    def quoted(self, measure: int, estimator: int) -> Quoted:
-        """Return the number to quote; `estimator` is the position of `likely`."""
+    def quoted(self, measure: int) -> Quoted:
+        """Return the number to quote, if `likely` is among the estimators."""
+        estimator = list(map(str, self.estimators)).index(QUOTED_ESTIMATOR)
         value = float(self.user_values(measure, estimator).mean())
         allowed = self.ranges[str(self.measures[measure])]
         return quote(value, float(self.log_errors[measure]), allowed, self.bracketed.confidence)
@@ -444,6 +440,36 @@ class SampleEstimates(NamedTuple):
             return None
         n = self.ranks.mean_candidates
         return acts_like_rank(self.vectors[measure, estimator], n, self.ranks.sampling)
+
+
+Estimates: TypeAlias = SampleEstimates | StratumEstimates
+
+
+def estimate_ranks(
+    ranks: SampledRanks,
+    measures: Sequence[Measure],
+    estimators: Names,
+    shape: str | float,
+    confidence: float,
+) -> Estimates:
+    """Estimate metrics, and find their ranges, from sampled ranks of any design."""
+    if ranks.strata is not None:
+        if shape_name(shape) != DEFAULT_SHAPE:
+            raise InputError(
+                f"shape (--shape) does not go with counts, which need {DEFAULT_SHAPE}; leave it out"
+            )
+        names = STRATUM_ESTIMATORS if estimators is DEFAULT_ESTIMATORS else estimators
+        parsed = parse_estimators(names)
+        others = [each for each in map(str, parsed) if each not in STRATUM_ESTIMATORS]
+        if others:
+            raise InputError(
+                f"estimator {others[0]} is for uniform negatives; with counts (--counts) use "
+                f"{' or '.join(STRATUM_ESTIMATORS)}"
+            )
+        return StratumEstimates(ranks, measures, parsed, confidence)
+    parsed = default_estimators(estimators, ranks.n_negatives)
+    bracketed, allowed = checked_ranges(measures, ranks, shape, confidence)
+    return estimate_from_sample(ranks, measures, parsed, bracketed, allowed)
 
 
 def estimate_from_sample(
@@ -512,21 +538,42 @@ def _corrected_parts(
         row["acts like"] = str(ActsLike.from_rank(result.metric, result.acts_like, result.n_items))
         rows.append(row)
     first = results[0]
-    way = first.sampling.replace("-", " ")
-    if first.sampling == "distinct":
-        way = "(duplicates dropped)"
     users = quantity(first.n_users, "user")
     if first.n_visits is not None:
         users += f", {quantity(first.n_visits, 'visit')}"
+    assumption = describe_shape(first.shape)
+    if first.tastes is not None:
+        assumption += f", {describe_tastes(first.tastes)}"
     lines = [
-        f"{users}, {quantity(first.n_negatives, 'negative')} drawn uniformly "
-        f"{way} from {first.n_items - 1:,} items. Values are fractions.",
+        f"{users}, {quantity(first.n_negatives, 'negative')} {_describe_draws(first)} "
+        f"{first.n_items - 1:,} items. Values are fractions.",
         *notes,
         "range: values of the exact metric that the sampled ranks allow, at "
-        f"{100 * confidence:g} %, {describe_shape(first.shape)}.",
+        f"{100 * confidence:g} %, {assumption}.",
         *random_orders,
     ]
+    if first.tastes is not None:
+        for row in rows:
+            del row["acts like"]
+        return explained_table(rows, lines, [about_rankings, *ABOUT_STRATA])
     explained = [*filter(None, [describe_caveat(first.shape)]), about_rankings]
+    explained += _explain_estimates(results, intervals)
+    return explained_table(rows, lines, explained)
+
+
+def _describe_draws(result: Corrected) -> str:
+    """Say how negatives were drawn, or that they were corrected."""
+    if result.tastes is not None:
+        return "corrected by the counts of"
+    way = result.sampling.replace("-", " ")
+    if result.sampling == Sampling.DISTINCT:
+        way = "(duplicates dropped)"
+    return f"drawn uniformly {way} from"
+
+
+def _explain_estimates(results: Sequence[Corrected], intervals: bool) -> list[str]:
+    """Explain the estimates from uniform negatives, and their errors."""
+    explained = []
     if any(result.estimator == QUOTED_ESTIMATOR for result in results):
         explained.append(
             f"{QUOTED_ESTIMATOR}: the number to quote, with an interval for the exact metric. "
@@ -548,7 +595,7 @@ def _corrected_parts(
         'value: what the estimator gives. It measures the metric under "acts like", so it may lie '
         f"outside the range. {about_errors}"
     )
-    return explained_table(rows, lines, explained)
+    return explained
 
 
 def _format_error(result: Corrected, intervals: bool) -> RightAligned:

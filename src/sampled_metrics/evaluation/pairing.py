@@ -14,6 +14,7 @@ from sampled_metrics._base.units import Units
 from sampled_metrics.checks.recommenders import EvaluatedData, signs_in_pair
 from sampled_metrics.intervals.groups import common_users
 from sampled_metrics.ranks import Ranks, SampledRanks
+from sampled_metrics.read.item_counts import COUNTS, read_item_counts
 from sampled_metrics.read.items import RELEVANT, SEEN, has_seen_items, read_item_table
 from sampled_metrics.read.options import Reading
 from sampled_metrics.read.roles import ITEM, USER
@@ -87,7 +88,9 @@ def read_recommenders(
 
 def _read_items_once(options: Reading) -> dict[str, Any]:
     """Read the tables of relevant and of seen items that all recommenders share."""
-    tables = {}
+    tables: dict[str, Any] = {}
+    if options.counts is not None:
+        tables[COUNTS] = read_item_counts(options.counts)
     for name, items in ((RELEVANT, options.relevant), (SEEN, options.seen)):
         if has_seen_items(items):
             with place_of(items):
@@ -97,18 +100,24 @@ def _read_items_once(options: Reading) -> dict[str, Any]:
 
 def _read_table(value: Any, options: Reading) -> Any:
     """Read a table, which says of which kind it is; return other data unchanged."""
-    has_kind = options.positive is not None or options.n_negatives is not None
+    has_kind = _has_sampled_options(options)
     if has_kind or isinstance(value, Ranks | SampledRanks):
         return value
     table = as_table(value, ranks="rank" if options.relevant is None else None)
     return value if table is None else table
 
 
+def _has_sampled_options(options: Reading) -> bool:
+    """Return whether an option says that data holds sampled rankings."""
+    values = (options.positive, options.n_negatives, options.counts)
+    return any(value is not None for value in values)
+
+
 def _is_sampled(form: Any, options: Reading) -> bool:
     """Return whether data holds sampled rankings."""
     if isinstance(form, Ranks | SampledRanks):
         return isinstance(form, SampledRanks)
-    if options.positive is not None or options.n_negatives is not None:
+    if _has_sampled_options(options):
         return True
     if not isinstance(form, Table) or options.complete:
         return False

@@ -17,12 +17,12 @@ from scipy.special import ndtr
 from sampled_metrics._base.array_types import Int
 from sampled_metrics._base.errors import InputError
 from sampled_metrics._base.random_streams import generator
-from sampled_metrics.estimators.tastes import fit_tastes, mean_credit
+from sampled_metrics.estimators.tastes import fit_tastes, metrics_of_cells
 from sampled_metrics.evaluation.plan_simulation import Decision
 from sampled_metrics.evaluation.strata import refuse_unreached
 from sampled_metrics.intervals.population import Population
 from sampled_metrics.intervals.ranges import Range
-from sampled_metrics.intervals.taste_ranges import fit_mixture, profile_ranges
+from sampled_metrics.intervals.taste_ranges import fit_mixture, last_shaped_rank, profile_ranges
 from sampled_metrics.metrics.measures import Measure
 from sampled_metrics.ranks import Ranks
 from sampled_metrics.ranks.sampling import Design
@@ -36,8 +36,6 @@ _FEW_COMPARISONS = 3  # after which the simulation stops if the lower end is thi
 _CERTAIN_RATIO = 5.0  # standard deviations from 0
 _CERTAIN = 0.9999  # probability above which more negatives decide too
 _MAX_USERS = 10_000  # in a simulated comparison; for more users the plan is cautious
-_RANKS_BY_NEGATIVES = 5.0  # the shape is assumed down to the rank 5 n / m, and
-_RANKS_BY_CUTOFF = 3  # three times the cut-off
 
 
 def plan_design(
@@ -74,7 +72,11 @@ def plan_design(
         low = _simulate_lower_ends(
             pair, measure, m, design=design, n_users=n_users, confidence=confidence
         )
-        decisions.append(_decision(low, difference))
+        decision = _decision(low, difference)
+        if decisions:  # more negatives tell more; a lower probability is chance
+            before = decisions[-1].probability
+            decision = decision._replace(probability=max(decision.probability, before))
+        decisions.append(decision)
     return decisions
 
 
@@ -113,14 +115,14 @@ def _simulate_lower_ends(
     """
     census = pair[0]
     n_rows = len(census.counts.better)
-    negatives = draw_negatives(
-        census.excluded, m, popularity=census.popularity, design=design, seed=0
-    )
     row = np.repeat(np.arange(n_rows), m)
-    drawn = sums_by_stratum(row, negatives.ravel(), census.stratum, n_rows)
     ends: list[float] = []
     for number in range(_COMPARISONS):
         rng = generator(0, "plan", str(design), m, number)
+        negatives = draw_negatives(
+            census.excluded, m, popularity=census.popularity, design=design, seed=number
+        )
+        drawn = sums_by_stratum(row, negatives.ravel(), census.stratum, n_rows)
         rows = np.arange(n_rows)
         if n_users is not None or n_rows > _MAX_USERS:
             rows = rng.integers(0, n_rows, min(n_users or n_rows, _MAX_USERS))
@@ -146,10 +148,8 @@ def _draw_sample(whole: StratumCounts, drawn: Int, rng: np.random.Generator) -> 
 def _range(sample: StratumCounts, measure: Measure, confidence: float) -> Range:
     """Return the range with half of the drop, for a difference."""
     n = round(float(sample.candidates.sum(axis=1).mean())) + 1
-    m = float(sample.drawn.sum(axis=1).mean())
-    last = int(max(_RANKS_BY_NEGATIVES * n / m, _RANKS_BY_CUTOFF * (measure.cutoff or 0)))
     fit = fit_tastes(sample)
-    credit = measure.value_at(np.arange(1, n + 1), n)
-    of_cell = mean_credit(credit, np.zeros(1, np.int64), fit.level_of_cell[None])
-    (found,) = profile_ranges(fit_mixture(fit, last), of_cell, confidence, share_of_drop=0.5)
+    mixture = fit_mixture(fit, last_shaped_rank(sample, measure, n))
+    of_cells = metrics_of_cells(fit, [measure], n)
+    (found,) = profile_ranges(mixture, of_cells, confidence, share_of_drop=0.5)
     return found

@@ -177,6 +177,12 @@ def describe_rankings(samples: Collection[SampledRanks], *, ordered: bool = Fals
     """
     least = min(int(sample.n_items.min()) for sample in samples)
     most = max(int(sample.n_items.max()) for sample in samples)
+    if all(sample.strata is not None for sample in samples):
+        sizes = f"{least:,} to {most:,}" if least < most else f"{least:,}"
+        return (
+            f"Ranges refer to rankings of {sizes} items: those with a count, without the items of "
+            "the user's events, unless these were drawn too."
+        )
     if least < most:
         text = (
             f"Ranges refer to rankings of {least:,} to {most:,} items: of each user's own number. "

@@ -1,33 +1,115 @@
-"""Corrections from counts by stratum: negatives of any design that depends on popularity."""
+"""Estimates and ranges from counts by stratum: negatives of any design that follows popularity."""
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
+from functools import cached_property
 from typing import NamedTuple
 
 import numpy as np
+from scipy.special import chdtrc
 
-from sampled_metrics._base.arrays import first_duplicate
+from sampled_metrics._base.array_types import Float, Int
+from sampled_metrics._base.arrays import is_among, sorted_unique
+from sampled_metrics._base.defaults import QUOTED_ESTIMATOR
 from sampled_metrics._base.errors import InputError
-from sampled_metrics.estimators.tastes import estimate_by_tastes, fit_tastes, mean_credit
+from sampled_metrics.estimators import (
+    Estimator,
+    estimator_matrix,
+    likely_log_errors,
+    parse_estimators,
+)
+from sampled_metrics.estimators.jackknife import jackknife_log_errors, jackknife_over_negatives
+from sampled_metrics.estimators.tastes import (
+    estimate_by_tastes,
+    fit_tastes,
+    metrics_of_cells,
+)
+from sampled_metrics.intervals.means import MeanInterval, Moments, collapse_visits, mean_interval
 from sampled_metrics.intervals.quoting import Quoted, quote
-from sampled_metrics.intervals.ranges import Range
-from sampled_metrics.intervals.taste_ranges import fit_mixture, profile_ranges
+from sampled_metrics.intervals.ranges import Range, refuse_joint_metrics
+from sampled_metrics.intervals.taste_ranges import (
+    Mixture,
+    fit_mixture,
+    last_shaped_rank,
+    profile_ranges,
+    tastes_are_safe,
+)
+from sampled_metrics.intervals.thinned_ranges import (
+    ThinnedRange,
+    thinned_difference,
+    thinned_range,
+    thinned_ranges,
+)
 from sampled_metrics.metrics.measures import Measure
 from sampled_metrics.ranks import SampledRanks
+from sampled_metrics.ranks.sampled import ScoredPairs
 from sampled_metrics.ranks.strata import StratumCounts
+from sampled_metrics.sampling.negatives import LEVEL, check_evenness, count_shared
 
 MIN_DRAWS = 10  # of a stratum, in all; with fewer, nothing is known about its items
 MAX_UNREACHED = 0.1  # share of the candidates in such strata
-_RANKS_BY_NEGATIVES = 5.0  # the shape is assumed down to the rank 5 n / m, and
-_RANKS_BY_CUTOFF = 3  # three times the cut-off, as for uniform negatives
+STRATUM_ESTIMATORS = (QUOTED_ESTIMATOR, "sampled")  # the others are for uniform negatives
+SMOOTH_TASTES, ANY_TASTES = "smooth", "any"
+# Levels at which an order is tried: its p-value is the smallest that decides it, 1 if none does.
+# They are a little below 0.05, and below this over the usual numbers of pairs.
+_NUMBERS_OF_PAIRS = (1, 2, 3, 4, 6, 10, 15, 21, 28, 36, 45, 100, 500)
+_LEVELS = (0.5, 0.2, 0.1, *(0.0499 / number for number in _NUMBERS_OF_PAIRS))
 
 
-class StratumEstimate(NamedTuple):
-    """The number to quote for a metric, and the range of the exact metric."""
+ABOUT_STRATA = (
+    "assumption: items of about the same count are drawn alike, whatever the way of drawing. Hard "
+    "negatives are not, and rules that fill the top places break the other assumption; sampled "
+    "ranks cannot confirm it.",
+    f"{QUOTED_ESTIMATOR}: the number to quote, with an interval for the exact metric. It assumes "
+    "a smooth distribution of true ranks, and of tastes for popular items.",
+    "sampled: the metric among the negatives, which is another quantity.",
+)
 
-    quoted: Quoted
-    allowed: Range
+
+def describe_tastes(tastes: str) -> str:
+    """Say which tastes a range allows, in words that can follow a comma."""
+    if tastes == SMOOTH_TASTES:
+        return "and that popularity matters smoothly for which items are better"
+    return "whatever the taste for popularity is"
+
+
+def check_strata(ranks: SampledRanks) -> None:
+    """Refuse draws that counts of items do not explain.
+
+    These are draws that hardly reach many items, that rows share without clusters, or that are
+    uneven among items of about the same count.
+    """
+    pairs, strata = ranks.pairs, ranks.strata
+    if pairs is None or strata is None:
+        return
+    refuse_unreached(strata)
+    cluster_of_unit = None
+    if ranks.clusters is None:
+        _refuse_shared(pairs, int(ranks.n_items.min()))
+    else:
+        cluster_of_unit = np.zeros(int(pairs.user.max()) + 1, np.int64)
+        cluster_of_unit[pairs.user[pairs.held_out]] = ranks.clusters
+    check = check_evenness(pairs, pairs.counts, pairs.units, cluster_of_unit)
+    if not check.passed:
+        raise InputError(f"negatives fail the check {check.name!r}: {check.remark}")
+
+
+def _refuse_shared(pairs: ScoredPairs, n_items: int) -> None:
+    """Raise InputError if many users have the same negatives, or are of the same batch."""
+    key = pairs.user * pairs.item_ids.size + pairs.item
+    is_negative = ~pairs.held_out & ~is_among(key, sorted_unique(key[pairs.held_out]))
+    n_shared = max(
+        count_shared(pairs.user[is_negative], pairs.item[is_negative], n_items),
+        count_shared(pairs.user, pairs.item, n_items),
+    )
+    if n_shared:
+        raise InputError(
+            f"{n_shared:,} users have the negatives of another one, or its batch, so that errors "
+            "would be too small; pass cluster (--cluster), with one value for all rows of a set of "
+            "negatives or of a batch"
+        )
 
 
 def refuse_unreached(strata: StratumCounts) -> None:
@@ -39,37 +121,382 @@ def refuse_unreached(strata: StratumCounts) -> None:
         raise InputError(
             f"{unreached:.0%} of the candidates are of a popularity of which fewer than "
             f"{MIN_DRAWS} were drawn (the most popular items, or those of a retriever?), so that "
-            "nothing is known about them; add uniform negatives, half and half"
+            "nothing is known about them; add uniform negatives (`negatives`, design='half')"
         )
 
 
-def estimate_from_strata(
-    ranks: SampledRanks, measures: Sequence[Measure], confidence: float
-) -> list[StratumEstimate]:
-    """Estimate metrics, and find the ranges that the counts of each user by stratum allow."""
-    strata = ranks.strata
-    if strata is None:
-        raise ValueError("sampled ranks have no counts by stratum")
-    if ranks.units is not None and first_duplicate(ranks.units.codes) is not None:
-        raise InputError(
-            "users have several held-out items; counts need one of each user: evaluate a random "
-            "one, or call correct for the first items, the second ones and so on"
+class _Rows(NamedTuple):
+    """The units of evaluation that the rows of sampled ranks belong to.
+
+    Attributes
+    ----------
+    unit_of_row
+        User, or visit, of each row; shape (rows,).
+    user_of_unit
+        User of each visit; None if units are users.
+    weights
+        What a row counts in the likelihood, shape (rows,). The weights sum to the number of users:
+        rows of a user may depend on each other entirely, so that they count as one.
+    """
+
+    unit_of_row: Int
+    user_of_unit: Int | None
+    weights: Float
+
+
+def _rows_of(ranks: SampledRanks) -> _Rows:
+    """Group the rows of sampled ranks by units and users."""
+    _, unit_of_row = ranks.different_units()
+    user_of_unit = ranks.user_of_units()
+    rows_of_unit = np.bincount(unit_of_row)
+    n_units = rows_of_unit.size
+    n_users = n_units if user_of_unit is None else int(user_of_unit.max()) + 1
+    weights = n_users / n_units / rows_of_unit[unit_of_row]
+    return _Rows(unit_of_row, user_of_unit, weights)
+
+
+def are_uniform(strata: StratumCounts) -> bool:
+    """Return whether all rows have as many negatives, drawn equally often in all strata.
+
+    A chi-square test compares the draws of each stratum with m times its share of the candidates.
+
+    Examples
+    --------
+    >>> strata = StratumCounts(
+    ...     better=np.zeros((2, 2), np.int64),
+    ...     drawn=np.array([[1, 9], [2, 8]]),
+    ...     candidates=np.array([[20, 80], [20, 80]]),
+    ...     log_popularity=np.array([1.0, 0.0]),
+    ... )
+    >>> are_uniform(strata), are_uniform(strata._replace(drawn=strata.drawn[:, ::-1]))
+    (True, False)
+    """
+    m = strata.drawn.sum(axis=1)
+    if m.min() < m.max():
+        return False
+    share = strata.candidates / strata.candidates.sum(axis=1, keepdims=True)
+    expected = m @ share
+    is_tested = expected > 0.0
+    deviation = strata.drawn.sum(axis=0) - expected
+    chi_square = float((deviation[is_tested] ** 2 / expected[is_tested]).sum())
+    freedom = int(is_tested.sum()) - 1
+    return freedom < 1 or float(chdtrc(freedom, chi_square)) >= LEVEL
+
+
+class StratumEstimates:
+    """Estimates and ranges of the metrics of a recommender, from its counts by stratum.
+
+    Methods take the positions of a metric in `measures` and of an estimator in `estimators`, as
+    those of `SampleEstimates`.
+
+    Parameters
+    ----------
+    ranks
+        Sampled ranks with counts by stratum.
+    measures, estimators
+        Metrics; `likely`, and `sampled` for the metric of the sampled ranks.
+    confidence
+        Nominal coverage of ranges and intervals.
+    tastes
+        Which tastes for popularity ranges allow: `smooth` ones, see `intervals.taste_ranges`, or
+        `any`; None for smooth ones where this is safe.
+
+    Raises
+    ------
+    InputError
+        If the draws do not reach many candidates, or if users have several held-out items and a
+        metric needs them together.
+    """
+
+    def __init__(
+        self,
+        ranks: SampledRanks,
+        measures: Sequence[Measure],
+        estimators: Sequence[Estimator],
+        confidence: float,
+        tastes: str | None = None,
+    ) -> None:
+        if ranks.strata is None:
+            raise ValueError("sampled ranks have no counts by stratum")
+        self.ranks = ranks
+        self.measures = measures
+        self.estimators = estimators
+        self.confidence = confidence
+        self.strata = ranks.strata
+        refuse_joint_metrics(measures, ranks)
+        self._n = ranks.mean_candidates
+        self._rows = _rows_of(ranks)
+        weights = self._rows.weights
+        self._fit = fit_tastes(self.strata, weights)
+        self._estimates = estimate_by_tastes(
+            self.strata, measures, self._n, self._fit, weights=weights
         )
-    refuse_unreached(strata)
-    n = ranks.mean_candidates
-    m = float(strata.drawn.sum(axis=1).mean())
-    fit = fit_tastes(strata)
-    estimates = estimate_by_tastes(strata, measures, n, fit)
-    log_errors = estimates.log_errors
-    results = []
-    none = np.zeros(1, np.int64)
-    for i, measure in enumerate(measures):
-        last = int(max(_RANKS_BY_NEGATIVES * n / m, _RANKS_BY_CUTOFF * (measure.cutoff or 0)))
-        credit = measure.value_at(np.arange(1, n + 1), n)
-        of_cell = mean_credit(credit, none, fit.level_of_cell[None])
-        (allowed,) = profile_ranges(fit_mixture(fit, last), of_cell, confidence)
-        value = float(estimates.values[i])
-        results.append(
-            StratumEstimate(quote(value, float(log_errors[i]), allowed, confidence), allowed)
+        self._log_errors = self._estimates.log_errors
+        self._values_by_row = self._estimates.by_row
+        if ranks.clusters is None and are_uniform(self.strata):
+            self._estimate_uniform()
+        self.design_effects = np.ones(len(measures))
+        if ranks.clusters is not None:
+            self._log_errors = self._jackknife(ranks.clusters)
+            of_cells = metrics_of_cells(self._fit, measures, self._n)
+            curvature = self._fit.fit.log_errors(of_cells.T)
+            added = self._log_errors**2 - self._estimates.log_errors**2
+            self.design_effects = 1.0 + np.maximum(added, 0.0) / curvature**2
+        if tastes is None:
+            is_safe = tastes_are_safe(self._fit, self.strata, self._n)
+            tastes = SMOOTH_TASTES if is_safe else ANY_TASTES
+        self.tastes = tastes
+        self._mixtures: dict[int, Mixture] = {}
+        self._half_ranges: dict[tuple[int, float], Range] = {}
+
+    def _jackknife(self, clusters: Int) -> Float:
+        """Return the errors of log estimates if rows of a cluster depend on each other."""
+        weights = self._rows.weights
+        if self.ranks.strata_without_part:
+            return jackknife_over_negatives(
+                self.ranks.strata_without_part,
+                self.strata,
+                self.measures,
+                self._n,
+                weights=weights,
+                fit=self._fit,
+            )
+        return jackknife_log_errors(
+            self.strata, clusters, self.measures, self._n, weights=weights, fit=self._fit
         )
-    return results
+
+    def _estimate_uniform(self) -> None:
+        """Replace the estimates by those that sampled ranks among uniform negatives give.
+
+        These err less, because their smooth distribution has no tastes to find. The larger of both
+        errors is kept: uniform negatives hardly tell whether the top is as smooth as usual.
+        """
+        ranks, measures, n = self.ranks, self.measures, self._n
+        weights = self._rows.weights
+        m = ranks.n_negatives
+        histogram = np.bincount(ranks.sampled_ranks - 1, weights, m + 1)
+        estimator = parse_estimators(QUOTED_ESTIMATOR)
+        vectors = estimator_matrix(
+            estimator, measures, n, m, sampling=ranks.sampling, histogram=tuple(histogram)
+        )
+        self._values_by_row = vectors[:, 0, ranks.sampled_ranks - 1]
+        errors = likely_log_errors(
+            tuple(histogram.tolist()), tuple(measures), n, m, ranks.sampling
+        )
+        self._log_errors = np.maximum(errors, self._log_errors)
+
+    @cached_property
+    def ranges(self) -> dict[str, Range]:
+        """Range of each exact metric by name."""
+        return {str(measure): self._range(i) for i, measure in enumerate(self.measures)}
+
+    def _range(self, measure: int) -> Range:
+        if self.tastes == SMOOTH_TASTES:
+            return self._range_with_tastes(measure, self.confidence)
+        return self._range_without_tastes(measure)
+
+    @property
+    def user_of_unit(self) -> Int | None:
+        """User of each visit; None if units are users."""
+        return self._rows.user_of_unit
+
+    @property
+    def n_visits(self) -> int | None:
+        """Number of visits; None if users have one each."""
+        return None if self.user_of_unit is None else self.user_of_unit.size
+
+    def mean(self, measure: int, estimator: int) -> MeanInterval:
+        """Return the mean of an estimate over users, and the interval of its expectation."""
+        values = collapse_visits(self.user_values(measure, estimator), self.user_of_unit)
+        prior = self.prior(measure, estimator)
+        return mean_interval(Moments.from_values(values), values.size, prior, self.confidence)
+
+    def user_values(self, measure: int, estimator: int) -> Float:
+        """Estimate a metric for each user, or visit: the mean over their rows."""
+        values = self._values_by_row[measure]
+        if str(self.estimators[estimator]) != QUOTED_ESTIMATOR:
+            values = self._sampled_values(measure)[self.ranks.sampled_ranks - 1]
+        return self._unit_means(values)
+
+    def _unit_means(self, values: Float) -> Float:
+        """Average values of rows over each unit."""
+        unit = self._rows.unit_of_row
+        return np.bincount(unit, values) / np.bincount(unit)
+
+    def _sampled_values(self, measure: int) -> Float:
+        """Return the sampled metric at each sampled rank."""
+        return self.measures[measure].sampled_values(self.ranks.n_negatives)
+
+    def prior(self, measure: int, estimator: int) -> Moments:
+        """Return the moments of a metric at a random rank, sampled or true."""
+        if str(self.estimators[estimator]) == QUOTED_ESTIMATOR:
+            return Moments.from_values(self._credit(measure))
+        return Moments.from_values(self._sampled_values(measure))
+
+    def _credit(self, measure: int) -> Float:
+        """Return the metric at the true ranks 1 to n."""
+        return self.measures[measure].value_at(np.arange(1, self._n + 1), self._n)
+
+    def value(self, measure: int, estimator: int) -> float:
+        """Estimate a metric; `likely` is moved into its range, see `quoted`."""
+        if str(self.estimators[estimator]) == QUOTED_ESTIMATOR:
+            return self.quoted(measure).value
+        return float(self.user_values(measure, estimator).mean())
+
+    def quoted(self, measure: int) -> Quoted:
+        """Return the number to quote."""
+        value = float(self._unit_means(self._values_by_row[measure]).mean())
+        allowed = self.ranges[str(self.measures[measure])]
+        return quote(value, float(self._log_errors[measure]), allowed, self.confidence)
+
+    def acts_like(self, *_: int) -> None:
+        """Return None: the true rank at which credit falls depends on which items are better."""
+
+    def restrict_to(self, units: Int) -> StratumEstimates:
+        """Return the estimates of some units, given by position; the same object if it is all."""
+        unit = self._rows.unit_of_row
+        is_kept = np.isin(unit, units)
+        if is_kept.all():
+            return self
+        ranks = self.ranks.take(is_kept)
+        return StratumEstimates(ranks, self.measures, self.estimators, self.confidence, self.tastes)
+
+    def _range_with_tastes(self, measure: int, confidence: float, share: float = 1.0) -> Range:
+        """Return the range by the likelihood, which may fall by a share of its usual drop."""
+        last = last_shaped_rank(self.strata, self.measures[measure], self._n)
+        if last not in self._mixtures:
+            self._mixtures[last] = fit_mixture(self._fit, last, self._rows.weights)
+        values = metrics_of_cells(self._fit, [self.measures[measure]], self._n)
+        (allowed,) = profile_ranges(
+            self._mixtures[last],
+            values,
+            confidence,
+            design_effect=float(self.design_effects[measure]),
+            share_of_drop=share,
+        )
+        return allowed
+
+    def half_range(self, measure: int, confidence: float) -> Range:
+        """Return the range with tastes where the likelihood falls by half of its usual drop."""
+        key = (measure, confidence)
+        if key not in self._half_ranges:
+            self._half_ranges[key] = self._range_with_tastes(measure, confidence, share=0.5)
+        return self._half_ranges[key]
+
+    @cached_property
+    def thinned(self) -> list[ThinnedRange]:
+        """Range of each metric whatever the tastes are, without allowance for shared negatives."""
+        last_ranks = [last_shaped_rank(self.strata, each, self._n) for each in self.measures]
+        found: dict[int, ThinnedRange] = {}
+        for last in set(last_ranks):  # metrics of one shape share most of the work
+            places = [i for i, each in enumerate(last_ranks) if each == last]
+            measures = [self.measures[i] for i in places]
+            ranges = thinned_ranges(
+                self.strata,
+                measures,
+                self._n,
+                last,
+                self.confidence,
+                weights=self._rows.weights,
+            )
+            found.update(zip(places, ranges, strict=True))
+        return [found[i] for i in range(len(self.measures))]
+
+    def thinned_units(self, measure: int) -> ThinnedRange:
+        """Return the range of a metric whatever the tastes are, with values of units."""
+        thinned = self.thinned[measure]
+        return thinned._replace(
+            lower=self._unit_means(thinned.lower), upper=self._unit_means(thinned.upper)
+        )
+
+    def _range_without_tastes(self, measure: int) -> Range:
+        """Return the range whatever the tastes are; rows that share negatives widen it."""
+        thinned = self.thinned_units(measure)
+        low, high = float(thinned.lower.mean()), float(thinned.upper.mean())
+        found = _widen(thinned.allowed, low, high, float(self.design_effects[measure]))
+        return Range(max(found.low, 0.0), found.high)
+
+
+def _widen(found: Range, low: float, high: float, design_effect: float) -> Range:
+    """Widen a range around its ends before chance was added, `low` and `high`."""
+    reach = math.sqrt(design_effect)
+    return Range(low - reach * (low - found.low), high + reach * (found.high - high))
+
+
+def _by_user(thinned: ThinnedRange, units: Int | None, owner: Int | None) -> ThinnedRange:
+    """Select units, all if they are None, and average the values of each user's visits."""
+    rows = slice(None) if units is None else units
+    return thinned._replace(
+        lower=collapse_visits(thinned.lower[rows], owner),
+        upper=collapse_visits(thinned.upper[rows], owner),
+    )
+
+
+class StratumDifferences:
+    """The differences B - A of the metrics of two recommenders with counts by stratum.
+
+    With tastes, the log likelihoods of both together may fall as far as that of one does, half of
+    it each, so that a difference is between the ends of two ranges. Without, it is the mean
+    difference of bounds for each user.
+
+    Parameters
+    ----------
+    a, b
+        Estimates of both recommenders.
+    rows
+        Positions of the units that both have; None if they have none in common.
+    """
+
+    def __init__(
+        self, a: StratumEstimates, b: StratumEstimates, rows: tuple[Int, Int] | None
+    ) -> None:
+        if rows is not None:
+            a, b = a.restrict_to(rows[0]), b.restrict_to(rows[1])
+            rows = rows[0].argsort().argsort(), rows[1].argsort().argsort()
+        self._a = a
+        self._b = b
+        self._rows = rows
+        self._has_tastes = a.tastes == b.tastes == SMOOTH_TASTES
+
+    def range(self, measure: int, confidence: float | None = None) -> Range:
+        """Return the range of the difference of one metric."""
+        if confidence is None:
+            confidence = self._a.confidence
+        if self._has_tastes:
+            of_a, of_b = (each.half_range(measure, confidence) for each in (self._a, self._b))
+            return Range(of_b.low - of_a.high, of_b.high - of_a.low)
+        return self._thinned_difference(measure, confidence)
+
+    def _thinned_difference(self, measure: int, confidence: float) -> Range:
+        """Return the range of the difference whatever the tastes are.
+
+        Without common users it is the difference of two ranges, each of which misses half as often.
+        Rows that share negatives widen the part of the range that is due to chance.
+        """
+        rows_a, rows_b = (None, None) if self._rows is None else self._rows
+        owners = (self._a.user_of_unit, self._b.user_of_unit)
+        if rows_a is not None and owners[0] is not None:
+            owners = (owners[0][rows_a],) * 2
+        a = _by_user(self._a.thinned_units(measure), rows_a, owners[0])
+        b = _by_user(self._b.thinned_units(measure), rows_b, owners[1])
+        if rows_a is None:
+            of_a, of_b = (thinned_range(each, (1.0 + confidence) / 2.0) for each in (a, b))
+            found = Range(of_b.low - of_a.high, of_b.high - of_a.low)
+        else:
+            found = thinned_difference(a, b, confidence)
+        effect = max(self._a.design_effects[measure], self._b.design_effects[measure])
+        low = float(b.lower.mean() - a.upper.mean())
+        high = float(b.upper.mean() - a.lower.mean())
+        return _widen(found, low, high, effect)
+
+    def p_value(self, measure: int) -> float:
+        """Return the smallest of some levels at which the range excludes 0; 1 if none does."""
+        first, last = 0, len(_LEVELS)
+        while first < last:
+            middle = (first + last) // 2
+            allowed = self.range(measure, 1.0 - _LEVELS[middle])
+            if allowed.low <= 0.0 <= allowed.high:
+                last = middle
+            else:
+                first = middle + 1
+        return _LEVELS[first - 1] if first else 1.0

@@ -261,6 +261,20 @@ def auc_vector(n: int, m: int, sampling: str) -> Float:
     return 1.0 - np.arange(m + 1) / n_ranked
 
 
+def refuse_joint_metrics(measures: Sequence[Measure], sample: SampledRanks) -> None:
+    """Raise InputError for a metric of several held-out items that needs them together."""
+    needs_items_together = [
+        str(measure) for measure in measures if measure.kind not in _MEANS_OF_ITEMS
+    ]
+    units = sample.units if sample.several_items else None
+    if needs_items_together and units is not None and units.first_duplicate() is not None:
+        raise InputError(
+            f"users have several held-out items; {needs_items_together[0]} needs them together, "
+            "and sampled ranks give recall and auc only; number rows with negatives of their own "
+            "as visits, in a column visit_id (visits=), for means over rows"
+        )
+
+
 def checked_ranges(
     measures: Sequence[Measure], sample: SampledRanks, shape: str | float, confidence: float
 ) -> tuple[UserBrackets, list[Range]]:
@@ -273,16 +287,7 @@ def checked_ranges(
         ranks that no distribution of the class explains: a misfit with p < 0.005, or a lower end
         above the upper end.
     """
-    needs_items_together = [
-        str(measure) for measure in measures if measure.kind not in _MEANS_OF_ITEMS
-    ]
-    units = sample.units if sample.several_items else None
-    if needs_items_together and units is not None and units.first_duplicate() is not None:
-        raise InputError(
-            f"users have several held-out items; {needs_items_together[0]} needs them together, "
-            "and sampled ranks give recall and auc only; number rows with negatives of their own "
-            "as visits, in a column visit_id (visits=), for means over rows"
-        )
+    refuse_joint_metrics(measures, sample)
     refuse_unexplained(sample, shape)
     brackets = bracket_users(sample, tuple(measures), shape, confidence)
     ranges = [brackets.range(index) for index in range(len(measures))]

@@ -38,6 +38,7 @@ from sampled_metrics._base.array_types import Float, Int
 from sampled_metrics._base.solvers import solve_cone_programme
 from sampled_metrics.estimators.tastes import TASTES, TasteFit
 from sampled_metrics.intervals.ranges import Range
+from sampled_metrics.metrics.measures import Measure
 from sampled_metrics.ranks.strata import StratumCounts
 
 _EM_STEPS = 30  # of expectation maximisation, before the steps of Newton's method
@@ -59,6 +60,7 @@ _MOST_AVERSE = 0.08  # share of the users near the top with such a taste
 _UNIFORM_SHARE = 0.5  # of negatives; then all ranges held, whatever the taste
 _CHANCE = 3.0  # standard deviations by which a stratum may miss this share
 _RANKS_BY_NEGATIVES = 5.0  # near the top: ranks up to 5 n / m
+_RANKS_BY_CUTOFF = 3  # and at least three times the cut-off, as for uniform negatives
 
 
 class Mixture(NamedTuple):
@@ -99,6 +101,12 @@ class Mixture(NamedTuple):
 def _expand(to_levels: Float, by_cell: Float) -> Float:
     levels = by_cell.reshape(*by_cell.shape[:-1], len(to_levels), TASTES.size)
     return np.einsum("kl,...lt->...kt", to_levels, levels, optimize=True).reshape(by_cell.shape)
+
+
+def last_shaped_rank(counts: StratumCounts, measure: Measure, n: int) -> int:
+    """Return the last rank near the top, down to which no rank is likelier than a better one."""
+    m = float(counts.drawn.sum(axis=1).mean())
+    return int(max(_RANKS_BY_NEGATIVES * n / m, _RANKS_BY_CUTOFF * (measure.cutoff or 0)))
 
 
 def fit_mixture(fit: TasteFit, last_shaped: int, weights: Float | None = None) -> Mixture:

@@ -577,6 +577,13 @@ def thinned_ranges(
     return results
 
 
+def thinned_range(thinned: ThinnedRange, confidence: float) -> Range:
+    """Return the range of a metric at another confidence; all rows count the same."""
+    of_row = np.ones(thinned.lower.size)
+    low = -_upper_bound(-thinned.lower, of_row, -thinned.extremes[0], confidence)
+    return Range(low, _upper_bound(thinned.upper, of_row, thinned.extremes[1], confidence))
+
+
 def thinned_difference(
     first: ThinnedRange, second: ThinnedRange, confidence: float, weights: Float | None = None
 ) -> Range:

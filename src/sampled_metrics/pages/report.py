@@ -30,8 +30,9 @@ from sampled_metrics.evaluation.correct import correct
 from sampled_metrics.evaluation.evaluate import evaluate
 from sampled_metrics.evaluation.pairing import read_recommenders
 from sampled_metrics.evaluation.results import UNDECIDED, Results
+from sampled_metrics.evaluation.strata import STRATUM_ESTIMATORS
 from sampled_metrics.metrics import Measure, parse_measures
-from sampled_metrics.pages import render
+from sampled_metrics.pages import SCRIPTS, render
 from sampled_metrics.pages.bars import range_bars
 from sampled_metrics.pages.leaderboard import build_board
 from sampled_metrics.pages.lens import LENS_ESTIMATORS, build_lens
@@ -58,6 +59,10 @@ def report(
     positive: Any = None,
     n_negatives: int | None = None,
     sampling: str | None = None,
+    counts: Any = None,
+    items: Any = None,
+    users: Any = None,
+    cluster: Any = None,
     ties: str = "expected",
     shape: RankShape = DEFAULT_SHAPE,
     confidence: float = DEFAULT_CONFIDENCE,
@@ -76,7 +81,7 @@ def report(
         File to write; its name ends in .html.
     metrics, relevant, seen, n_items, missing, ties, confidence, columns
         See `evaluate`. The headline is about the first metric.
-    estimators, positive, n_negatives, sampling, shape
+    estimators, positive, n_negatives, sampling, shape, counts, items, users, cluster
         For sampled rankings, see `correct`.
 
     Raises
@@ -110,6 +115,10 @@ def report(
         n_negatives=n_negatives,
         sampling=sampling,
         positive=positive,
+        counts=counts,
+        items=items,
+        users=users,
+        cluster=cluster,
     )
     samples, rankings = read_recommenders(data, options)
     for name, ranks in rankings.items():
@@ -123,7 +132,8 @@ def report(
     notes = current_call().all_notes()
     content["warnings"] = warnings_among(notes)
     content["notes"] = [str(note) for note in notes if note.kind is not NoteKind.WARNING]
-    write_text(file, render(content))
+    scripts = SCRIPTS if content["lens"] else ("base", "page")
+    write_text(file, render(content, scripts=scripts))
 
 
 def sampled_content(
@@ -144,6 +154,9 @@ def sampled_content(
     names = list(samples)
     measures = parse_measures(metrics)
     chosen = list(dict.fromkeys([QUOTED_ESTIMATOR, "sampled", *estimators]))
+    is_uniform = first.strata is None
+    if not is_uniform:
+        chosen = list(STRATUM_ESTIMATORS)
     corrected = {}
     for name, sample in samples.items():
         with place_of(name):
@@ -161,23 +174,25 @@ def sampled_content(
         group["sampled"] = [result.value for result in sampled]
         ranges = [(result.range_low, result.range_high) for result in sampled]
         groups.append({**group, **range_bars(ranges, quoted, m)})
-    parsed = parse_estimators(chosen)
-    fixed = [estimator for estimator in parsed if not REGISTERED_ESTIMATORS[estimator.name].fitted]
-    lens = build_lens(
-        {},
-        measures,
-        fixed,
-        m,
-        extra_sizes=None,
-        candidates=np.atleast_1d(first.n_items),
-        sampling=first.sampling,
-    )
+    lens = None
+    if is_uniform:
+        parsed = parse_estimators(chosen)
+        lens = build_lens(
+            {},
+            measures,
+            [each for each in parsed if not REGISTERED_ESTIMATORS[each.name].fitted],
+            m,
+            extra_sizes=None,
+            candidates=np.atleast_1d(first.n_items),
+            sampling=first.sampling,
+        )
     n_users = max(map(len, samples.values()))
     return {
         **_common_content(corrected, compared, lens),
         "says": _describe_values(measures[0].label, names, groups[0]["sampled"]),
         "bars": groups,
         "m": m,
+        "n_candidates": f"{first.mean_candidates:,}",
         "sampling": str(first.sampling).replace("-", " "),
         "users": n_users,
         "scores": n_users * first.mean_candidates,
@@ -261,9 +276,12 @@ def _group_orders(measure: Measure, pairs: Iterable[Compared]) -> dict[str, Any]
 def _common_content(
     results_by_name: Mapping[str, Results[Any]],
     compared: Iterable[Results[Compared]],
-    lens: dict[str, Any],
+    lens: dict[str, Any] | None,
 ) -> dict[str, Any]:
-    """Collect the content that both kinds of pages have: tables of results, and the lens."""
+    """Collect the content that all pages have: tables of results, and the lens.
+
+    Negatives that were not drawn uniformly have no lens.
+    """
     rows: list[dict[str, Any]] = []
     texts = []
     for name, results in results_by_name.items():
@@ -278,7 +296,7 @@ def _common_content(
         "notes": [],  # on how data was read
         "tables": tables,
         "lens": lens,
-        "numbers": {"lens": lens},
+        "numbers": {"lens": lens} if lens else {},
     }
 
 

@@ -28,12 +28,18 @@ from sampled_metrics.ranks.strata import StratumCounts
 
 
 class ScoredPairs(NamedTuple):
-    """Users and items that were scored, by number, and which of them are held out."""
+    """Users and items that were scored, by number, and which of them are held out.
+
+    With counts by stratum, `counts` are those of all items (`read.item_counts.ItemCounts`), and
+    `units` the users or visits by number, if their ids are known.
+    """
 
     user: Int
     item: Int
     held_out: Bool
     item_ids: Ids
+    units: Units | None = None
+    counts: Any = None
 
 
 @dataclass(frozen=True, eq=False, repr=False, init=False)
@@ -64,6 +70,11 @@ class SampledRanks:
     strata
         Drawn and better negatives by popularity of the items, if ids and counts of items are known:
         then negatives may have been drawn by popularity. None for uniform negatives.
+    strata_without_part
+        The same without a tenth of the drawn items each, if all rows are of few clusters.
+    clusters
+        Numbers of the sets of negatives, or of the batches, that rows share; rows of different
+        clusters are independent. Known only with `strata`; None if no rows share negatives.
     n_missing
         Number of held-out items that were not among the candidates and count as last.
     several_items
@@ -91,6 +102,8 @@ class SampledRanks:
     tied: Int | None
     pairs: ScoredPairs | None
     strata: StratumCounts | None
+    strata_without_part: tuple[StratumCounts, ...]
+    clusters: Int | None
     n_missing: int
     n_rows: ClassVar[int] = 0  # as in `Ranks`
 
@@ -107,6 +120,8 @@ class SampledRanks:
         tied: Int | None = None,
         pairs: ScoredPairs | None = None,
         strata: StratumCounts | None = None,
+        strata_without_part: tuple[StratumCounts, ...] = (),
+        clusters: Int | None = None,
         n_missing: int = 0,
     ) -> None:
         check_arguments(sampling=sampling, several_items=several_items)
@@ -136,6 +151,8 @@ class SampledRanks:
             tied=tied,
             pairs=pairs,
             strata=strata,
+            strata_without_part=strata_without_part,
+            clusters=clusters,
             n_missing=n_missing,
         )
 
@@ -172,8 +189,9 @@ class SampledRanks:
             `refuse` them, or rank them behind all others (`last`).
         **options
             `n_negatives`, the number of draws if duplicates among them were dropped (`sampling` is
-            then `distinct`); `sampling`, see `SampledRanks`; and `ties` (`random`, `optimistic` or
-            `pessimistic`) and `seed`: the place among negatives with the same score.
+            then `distinct`); `sampling`, see `SampledRanks`; `ties` (`random`, `optimistic` or
+            `pessimistic`) and `seed`: the place among negatives with the same score; and `counts`,
+            `items` and `cluster`, see `correct`.
 
         Returns
         -------
@@ -229,8 +247,9 @@ class SampledRanks:
             Names of columns of tables by role, see `evaluate`.
         **options
             `n_negatives`, the number of draws if duplicates among them were dropped (`sampling` is
-            then `distinct`); `sampling`, see `SampledRanks`; and `ties` (`random`, `optimistic` or
-            `pessimistic`) and `seed`: the place among negatives with the same score.
+            then `distinct`); `sampling`, see `SampledRanks`; `ties` (`random`, `optimistic` or
+            `pessimistic`) and `seed`: the place among negatives with the same score; and `counts`,
+            and `cluster`, see `correct`.
 
         Returns
         -------
@@ -328,13 +347,22 @@ class SampledRanks:
             tied=None,
             pairs=None,
             strata=None if self.strata is None else self.strata.take(rows),
+            strata_without_part=tuple(each.take(rows) for each in self.strata_without_part),
+            clusters=select_rows(self.clusters, rows),
         )
 
     def write(self, path: Path | str) -> None:
         """Write one row per sampled rank, and how the negatives were drawn.
 
-        The suffix of the path decides between parquet and CSV.
+        The suffix of the path decides between parquet and CSV. Counts by stratum are not a part of
+        the file, so ranks that have them raise InputError.
         """
+        if self.strata is not None:
+            raise InputError(
+                "sampled ranks with counts of items cannot be written, because the file would be "
+                "read as uniform negatives; keep the pairs or scores, and pass counts when they "
+                "are read"
+            )
         columns = {
             "user_id": self.users,
             "visit_id": self.visits,

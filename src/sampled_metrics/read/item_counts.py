@@ -10,7 +10,7 @@ import pandas as pd
 import pyarrow as pa
 
 from sampled_metrics._base.array_types import Float
-from sampled_metrics._base.arrays import first_duplicate
+from sampled_metrics._base.arrays import first_duplicate, sorted_unique
 from sampled_metrics._base.calls import place_of
 from sampled_metrics._base.errors import InputError
 from sampled_metrics.read.items import Items
@@ -94,7 +94,7 @@ def _counts_of_table(table: Table) -> ItemCounts:
     item, item_ids = table.codes(ITEM)
     user, units = table.units(table.unit_columns()[:1])
     count = np.bincount(item, minlength=len(item_ids)).astype(np.float64)
-    pairs = np.unique(user.astype(np.int64) * len(item_ids) + item)
+    pairs = sorted_unique(user.astype(np.int64) * len(item_ids) + item)
     events = Items.from_pairs(
         *np.divmod(pairs, len(item_ids)), len(units), len(item_ids), ids=units, item_ids=item_ids
     )

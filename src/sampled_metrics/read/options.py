@@ -33,14 +33,13 @@ from sampled_metrics.ranks.checks import COUNT_COLUMNS
 from sampled_metrics.ranks.ranks import Ranks
 from sampled_metrics.ranks.sampled import SampledRanks
 from sampled_metrics.read.counting import EarlyStop
-from sampled_metrics.read.item_counts import read_item_counts
 from sampled_metrics.read.kinds import Kind, kind_of, recommenders_error
 from sampled_metrics.read.lists import Lists, lists_from_arrays
 from sampled_metrics.read.pair_scores import PairScores
 from sampled_metrics.read.products import InnerProducts
 from sampled_metrics.read.roles import ITEM, USER, VISIT, NamesByRole, check_roles
 from sampled_metrics.read.row_counts import pad_rows
-from sampled_metrics.read.samples import Draw, sampled_from_pairs
+from sampled_metrics.read.samples import Draw, sampled_from_pairs, sampled_from_scores
 from sampled_metrics.read.scores import (
     ScoreSource,
     note_missing_seen,
@@ -98,6 +97,9 @@ class Reading:
     ties: str = "random"
     seed: int = 0
     counts: Any = None
+    items: Any = None
+    users: Any = None
+    cluster: Any = None
     n_jobs: int = ALL_CORES
     progress: bool | None = None
     cut: Cut | None = None  # where rankings by vectors or by a function of pairs may end
@@ -239,6 +241,7 @@ class Reading:
         draw = {name: getattr(self, name) for name in ("n_items", "n_negatives", "sampling")}
         if self.counts is not None:
             return self._sampled_by_strata(data)
+        self._refuse_without_counts()
         order = {name: getattr(self, name) for name in ("ties", "seed", "missing")}
         if isinstance(data, Ranks):
             raise InputError("found full rankings, which need no correction; `evaluate` takes them")
@@ -269,17 +272,21 @@ class Reading:
             return SampledRanks.from_table(form, seed=self.seed, **draw)
         return SampledRanks.from_pairs(form, self.relevant, **order, **draw)
 
+    def _refuse_without_counts(self) -> None:
+        """Raise InputError for an option that only counts of items give a meaning."""
+        for name in ("items", "users", "cluster"):
+            if getattr(self, name) is not None:
+                raise InputError(
+                    f"{name} ({cli_option(name)}) goes with counts (--counts), the events of "
+                    "training or a count for each item; pass them, or leave it out"
+                )
+
     def _sampled_by_strata(self, data: Any) -> SampledRanks:
-        """Read labelled pairs, whose negatives are counted by popularity."""
-        if isinstance(data, SampledRanks) and data.strata is not None:
-            raise InputError("found sampled ranks that have counts; leave counts (--counts) out")
-        form = (
-            None if isinstance(data, Ranks | SampledRanks) else _read_sampled(data, self.relevant)
-        )
-        if not isinstance(form, Table) or "sampled_rank" in form.columns:
+        """Read pairs or scores with ids of items, whose negatives are counted by popularity."""
+        if isinstance(data, Ranks | SampledRanks):
             raise InputError(
-                "counts (--counts) need pairs of users and items with scores: a table of user_id, "
-                "item_id, score and label"
+                "counts (--counts) do not go with ranks, which lack the ids of negatives; pass the "
+                "pairs or scores, or counts to SampledRanks.from_pairs or from_scores"
             )
         draw = Draw(
             self.n_items,
@@ -287,8 +294,23 @@ class Reading:
             self.sampling,
             ties=self.ties,
             seed=self.seed,
-            counts=read_item_counts(self.counts),
+            counts=self.counts,
+            items=self.items,
+            cluster=self.cluster,
         )
+        form = _read_sampled(data, self.relevant)
+        if isinstance(form, ScoreSource):
+            self.refuse_others("a matrix of scores", among=("relevant",))
+            return sampled_from_scores(
+                data, self.positive, draw, users=self.users, missing=self.missing
+            )
+        self.refuse_others("a table", among=("positive", "items", "users"))
+        if not isinstance(form, Table) or "sampled_rank" in form.columns:
+            raise InputError(
+                "counts (--counts) need the ids of the negatives: pass pairs of user_id, item_id, "
+                "score and label, or scores with positive (--positive) and items (--items); for "
+                "printed metrics `reported` takes counts"
+            )
         return sampled_from_pairs(form, self.relevant, draw, missing=self.missing)
 
 

@@ -78,6 +78,7 @@ def count_in_rows(
     *,
     column_ids: Any = None,
     is_full: bool = False,
+    has_ids: bool = False,
     missing: str = "refuse",
     n_jobs: int = ALL_CORES,
 ) -> RowCounts:
@@ -94,6 +95,9 @@ def count_in_rows(
         Whether rows hold scores of all items: a score of -inf is then not a candidate. Otherwise
         they hold held-out items and negatives, and each held-out item is counted among the
         negatives only; -inf at the end of a row is padding, unless `missing` is "last".
+    has_ids
+        Whether the ids of columns are known, so that rows may be users of a batch, whose held-out
+        items are the columns.
     missing
         With "last", held-out items with a score of -inf are behind all others; with "refuse" they
         are an error.
@@ -131,7 +135,7 @@ def count_in_rows(
     if is_full:
         candidates = width - counts.n_missing + lost
         return RowCounts(candidates, better, tied, n_found, lost)
-    for argument, problem in signs_of_batches(row, column, width):
+    for argument, problem in () if has_ids else signs_of_batches(row, column, width):
         raise InputError(f"{argument}: {problem}")
     candidates = width - n_found + 1
     if missing == "refuse":

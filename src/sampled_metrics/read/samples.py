@@ -7,15 +7,18 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
+import pandas as pd
 from numpy.typing import ArrayLike
 
 from sampled_metrics._base.arguments import check_arguments, require_same
-from sampled_metrics._base.array_types import Bool, Floats, Int
+from sampled_metrics._base.array_types import Bool, Floats, Ids, Int
 from sampled_metrics._base.arrays import count_by_score
 from sampled_metrics._base.arrow import arrow_to_numpy
 from sampled_metrics._base.calls import place_of, public, warn_all
-from sampled_metrics._base.columns import NO_ITEM_NAMES
-from sampled_metrics._base.errors import InputError
+from sampled_metrics._base.columns import NO_ITEM_NAMES, is_no_item
+from sampled_metrics._base.conversion import as_array, to_numpy
+from sampled_metrics._base.errors import InputError, format_value
+from sampled_metrics._base.files import read_npy, require_file
 from sampled_metrics._base.random_streams import generator
 from sampled_metrics._base.units import Units
 from sampled_metrics.checks.items import signs_of_common_item, signs_of_unused_grades
@@ -28,7 +31,7 @@ from sampled_metrics.checks.samples import (
 from sampled_metrics.ranks import SampledRanks
 from sampled_metrics.ranks.sampled import ScoredPairs
 from sampled_metrics.ranks.sampling import Sampling
-from sampled_metrics.read.item_counts import ItemCounts
+from sampled_metrics.read.item_counts import ItemCounts, read_item_counts
 from sampled_metrics.read.items import (
     Items,
     candidate_rows,
@@ -40,6 +43,7 @@ from sampled_metrics.read.roles import ITEM, USER, VISIT, NamesByRole, check_rol
 from sampled_metrics.read.row_counts import (
     RowCounts,
     count_in_rows,
+    held_out_positions,
     note_rows_without_target,
     pad_rows,
     positive_by_row,
@@ -48,6 +52,7 @@ from sampled_metrics.read.scores import read_scores
 from sampled_metrics.read.strata import count_by_stratum
 from sampled_metrics.read.tables import ColumnNames, Table, as_table
 
+JACKKNIFE_GROUPS = 10  # of clusters, or of negatives, that a jackknife leaves out in turn
 # Share of the negatives that rows may lack. A few may be missing, for example because duplicates or
 # seen items were dropped; if more are, the data probably mixes two ways of sampling.
 _MAX_MISSING = 0.1
@@ -67,7 +72,14 @@ class Draw(NamedTuple):
     ties, seed
         Place among negatives with the same score: `random`, `optimistic` or `pessimistic`.
     counts
-        Counts of the items, if negatives may have been drawn by popularity.
+        Counts of the items, or data that `read_item_counts` reads, if negatives may have been drawn
+        by popularity.
+    items
+        Ids of the items of scores, shape (rows, 1 + m), or (1 + m,) if they are the same in all
+        rows; with `counts` only.
+    cluster
+        Rows with the same negatives or of the same batch: the column of a table, or a value for
+        each row of scores; with `counts` only.
     """
 
     n_items: ArrayLike | None
@@ -75,7 +87,9 @@ class Draw(NamedTuple):
     sampling: str | None = None
     ties: str = "random"
     seed: int = 0
-    counts: ItemCounts | None = None
+    counts: Any = None
+    items: Any = None
+    cluster: Any = None
 
 
 @public(columns=check_roles)
@@ -132,12 +146,21 @@ def _rank_in_table(
     n_negatives = np.bincount(row_unit[~is_held_out], minlength=len(units))
     if missing == "refuse" or held_out_items is None:
         _require_held_out_and_negatives(n_held_out, n_negatives, units)
-    better, tied = _count_negatives(row_unit, score, is_held_out)
     held_out_unit = row_unit[is_held_out]
     ranked_units = units.take(held_out_unit)
     if draw.counts is not None:
-        scored = _scored_pairs(table, row_unit, is_held_out, candidates)
-        return _rank_by_strata(scored, score, units, draw, missing)
+        _require_ids(table, candidates, missing)
+        scored = _scored_pairs(table, row_unit, is_held_out)
+        cluster = _read_cluster(table, draw.cluster)
+        return _rank_by_strata(
+            scored,
+            score,
+            units,
+            draw,
+            ranked_units=ranked_units,
+            cluster=None if cluster is None else cluster[is_held_out],
+        )
+    better, tied = _count_negatives(row_unit, score, is_held_out)
     if missing == "last" and held_out_items is not None:
         m = _largest_number_of_negatives(n_negatives, draw.n_negatives)
         unit = ranked_units.positions_in(held_out_items.units)
@@ -156,47 +179,92 @@ def _rank_in_table(
         warn_all(signs_of_joined_rows(n_held_out, n_negatives))
     pairs = None
     if ITEM in table.columns and candidates is None:
-        pairs = _scored_pairs(table, row_unit, is_held_out, candidates)
+        pairs = _scored_pairs(table, row_unit, is_held_out)
     return rank_among_negatives(
         better, tied, n_negatives[held_out_unit], draw, units=ranked_units, pairs=pairs
     )
 
 
-def _scored_pairs(table: Table, row_unit: Int, is_held_out: Bool, candidates: Any) -> ScoredPairs:
-    """Return the scored pairs of a table with ids of items."""
-    if ITEM not in table.columns or candidates is not None:
+def _require_ids(table: Table, candidates: Any, missing: str) -> None:
+    """Raise InputError unless the ids of all negatives are known."""
+    if ITEM not in table.columns:
         raise InputError(
-            "counts (--counts) need the ids of the negatives, in a column item_id and without "
-            "candidates; if ids are lost, score the negatives again and keep them",
+            "counts (--counts) need the ids of the negatives, in a column item_id; if ids are "
+            "lost, score the negatives again and keep them",
             path=table.path,
         )
+    if candidates is not None:
+        raise InputError("candidates do not go with counts; pass pairs of shown items only")
+    if missing != "refuse":
+        raise InputError("missing (--missing) does not go with counts; score all held-out items")
+
+
+def _scored_pairs(table: Table, row_unit: Int, is_held_out: Bool) -> ScoredPairs:
+    """Return the scored pairs of a table with ids of items."""
     codes, item_ids = table.codes(ITEM)
     return ScoredPairs(row_unit, codes.astype(np.int64), is_held_out, arrow_to_numpy(item_ids))
 
 
+def _read_cluster(table: Table, name: Any) -> Ids | None:
+    """Return the column of clusters of a table, one value for each row; None without a name."""
+    if name is None:
+        return None
+    if not isinstance(name, str):
+        raise InputError(
+            f"cluster is {format_value(name)}; expected the name of a column of the table, such as "
+            "cluster='batch' (--cluster batch)"
+        )
+    roles = {table.name_of.get(role, role): column for role, column in table.columns.items()}
+    column = {**table.unknown_columns, **roles}.get(name)
+    if column is None:
+        raise InputError(
+            f"lacks column {name}, which cluster (--cluster) names; found {', '.join(table.names)}",
+            path=table.path,
+        )
+    table.unread.discard(name)
+    return column.to_pandas().to_numpy()
+
+
 def _rank_by_strata(
-    pairs: ScoredPairs, score: Floats, units: Units, draw: Draw, missing: str
+    pairs: ScoredPairs,
+    score: Floats,
+    units: Units | None,
+    draw: Draw,
+    *,
+    ranked_units: Units | None,
+    cluster: Any,
 ) -> SampledRanks:
-    """Return sampled ranks with counts by strata of popularity, for negatives of any design."""
-    if missing != "refuse":
-        raise InputError("missing (--missing) does not go with counts; score all held-out items")
-    if draw.counts is None:
-        raise ValueError("no counts of items")
-    strata = count_by_stratum(pairs, score, units, draw.counts, ties=draw.ties, seed=draw.seed)
+    """Return sampled ranks with counts by strata of popularity, for negatives of any design.
+
+    `ranked_units` and `cluster` are those of the rows of held-out items in `pairs`.
+    """
+    counts = draw.counts
+    if not isinstance(counts, ItemCounts):
+        counts = read_item_counts(counts)
+    clusters = None if cluster is None else pd.factorize(cluster)[0].astype(np.int64)
+    n_parts = 0
+    if clusters is not None and clusters.max(initial=0) + 1 < JACKKNIFE_GROUPS:
+        n_parts = JACKKNIFE_GROUPS  # too few clusters to leave each out: leave out negatives
+    counts, strata, without_part = count_by_stratum(
+        pairs, score, units, counts, ties=draw.ties, seed=draw.seed, n_parts=n_parts
+    )
     n_items = 1 + strata.candidates.sum(axis=1)
     require_same("n_items", draw.n_items, "number of candidates by counts", round(n_items.mean()))
-    ranked = units.take(pairs.user[pairs.held_out])
-    users, visits = ranked.users_and_visits()
+    users = visits = None
+    if ranked_units is not None:
+        users, visits = ranked_units.users_and_visits()
     return SampledRanks(
         1 + strata.better.sum(axis=1),
         n_items,
         int(strata.drawn.sum(axis=1).max()),
         Sampling(draw.sampling or Sampling.WITHOUT_REPLACEMENT),
         users,
-        ranked.first_duplicate() is not None,
+        ranked_units is not None and ranked_units.first_duplicate() is not None,
         visits=visits,
-        pairs=pairs,
+        pairs=pairs._replace(units=units, counts=counts),
         strata=strata,
+        strata_without_part=without_part,
+        clusters=clusters,
     )
 
 
@@ -222,6 +290,8 @@ def sampled_from_scores(
     if rows is not scores and missing == "last":
         raise InputError("rows differ in length; leave missing (--missing) out")
     table = read_scores(rows)
+    if isinstance(users, str | Path):
+        users = _read_ids(users, "users")
     if positive is None:
         raise InputError("found scores; give positive (--positive), the column of held-out items")
     column_ids = table.item_ids
@@ -232,11 +302,16 @@ def sampled_from_scores(
             column_ids = None
     row_ids = table.user_ids if users is None else users
     positive = positive_by_row(positive, row_ids)
-    counts = count_in_rows(table.matrix(), positive, column_ids=column_ids, missing=missing)
+    has_ids = draw.items is not None
+    counts = count_in_rows(
+        table.matrix(), positive, column_ids=column_ids, missing=missing, has_ids=has_ids
+    )
     # Rows of a file are named by ids; the index of a DataFrame may be arbitrary.
     if users is None and isinstance(scores, str | Path):
         users = table.user_ids
     units = Units.of_rows(users, visits, counts.n_found.size)
+    if draw.counts is not None:
+        return _rank_rows_by_strata(table.matrix(), positive, units, draw, missing)
     is_kept = counts.has_target
     if not is_kept.any():
         raise InputError(f"positive is {NO_ITEM_NAMES} in all rows; expected some columns")
@@ -244,6 +319,72 @@ def sampled_from_scores(
     if units is not None:
         units = units.take(is_kept)
     return sampled_from_rows(counts.with_target(), units, draw)
+
+
+def _read_ids(values: Any, name: str) -> Any:
+    """Return an array of ids, which may be an `.npy` file."""
+    if isinstance(values, str | Path):
+        require_file(Path(values), name)
+        return read_npy(Path(values), name)
+    return as_array(values, name)
+
+
+def _rank_rows_by_strata(
+    scores: Any, positive: Any, units: Units | None, draw: Draw, missing: str
+) -> SampledRanks:
+    """Return sampled ranks with counts by strata, from rows of scores and the ids of their items.
+
+    Scores of -inf, and items of the ids -1 and -100, are padding.
+    """
+    if draw.items is None:
+        raise InputError(
+            "counts (--counts) need the ids of the items that were scored: pass items (--items), "
+            "ids with the shape of the scores; if they are lost, score the negatives again"
+        )
+    if missing != "refuse":
+        raise InputError("missing (--missing) does not go with counts; score all held-out items")
+    n_rows, width = scores.shape
+    ids = _read_ids(draw.items, "items")
+    if ids.shape not in {(width,), (n_rows, width)}:
+        raise InputError(
+            f"items have shape {ids.shape}; expected ids with the shape of the scores, "
+            f"({n_rows}, {width}), or ({width},) if all rows have the same items"
+        )
+    codes, item_ids = pd.factorize(np.broadcast_to(ids, (n_rows, width)).ravel())
+    held_out_row, held_out_column = held_out_positions(positive, (n_rows, width))
+    is_held_out = np.zeros((n_rows, width), bool)
+    is_held_out[held_out_row, held_out_column] = True
+    values = to_numpy(scores)
+    has_row = np.zeros(n_rows, bool)
+    has_row[held_out_row] = True
+    is_pair = (values > -np.inf) & has_row[:, None]
+    if item_ids.dtype.kind in "iu":
+        is_pair &= ~is_no_item(np.asarray(item_ids)[codes]).reshape(n_rows, width)
+    lost = np.flatnonzero(~is_pair[held_out_row, held_out_column])
+    if lost.size:
+        raise InputError("the held-out item has no id", row=int(held_out_row[lost[0]]) + 1)
+    row = np.nonzero(is_pair)[0]
+    held_out = is_held_out[is_pair]
+    pairs = ScoredPairs(row, codes.reshape(n_rows, width)[is_pair], held_out, np.asarray(item_ids))
+    cluster = draw.cluster
+    if cluster is not None:
+        cluster = as_array(cluster, "cluster")
+        if cluster.shape != (n_rows,):
+            raise InputError(
+                f"cluster has shape {cluster.shape}; expected a value for each row, ({n_rows},)"
+            )
+        cluster = cluster[row[held_out]]
+    ranked = units
+    if units is None and np.bincount(held_out_row).max() > 1:
+        ranked = Units(np.arange(n_rows))
+    return _rank_by_strata(
+        pairs,
+        values[is_pair],
+        units,
+        draw,
+        ranked_units=None if ranked is None else ranked.take(row[held_out]),
+        cluster=cluster,
+    )
 
 
 def sampled_from_rows(counts: RowCounts, units: Units | None, draw: Draw) -> SampledRanks:

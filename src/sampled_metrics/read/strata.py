@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+from typing import NamedTuple
+
 import numpy as np
 
-from sampled_metrics._base.array_types import Bool, Floats, Int
-from sampled_metrics._base.arrays import concatenate_ranges, run_starts, sorted_unique
+from sampled_metrics._base.array_types import Bool, Float, Floats, Int
+from sampled_metrics._base.arrays import concatenate_ranges, is_among, run_starts, sorted_unique
 from sampled_metrics._base.arrow import positions
+from sampled_metrics._base.calls import note_meaning
 from sampled_metrics._base.errors import InputError
 from sampled_metrics._base.random_streams import generator
 from sampled_metrics._base.units import Units
@@ -14,16 +17,38 @@ from sampled_metrics.ranks.sampled import ScoredPairs
 from sampled_metrics.ranks.strata import StratumCounts, strata_of_items, sums_by_stratum
 from sampled_metrics.read.item_counts import ItemCounts
 
+NEW_ITEM = 0.5  # count of an item without events
+_MAX_NEW = 0.1  # share of pairs with such items; more have probably other ids
+
+
+class CountedPairs(NamedTuple):
+    """Counts by stratum of held-out items, and the same without some of the negatives.
+
+    Attributes
+    ----------
+    counts
+        Counts of all items, with those that only pairs have.
+    strata
+        Counts of all negatives.
+    without_part
+        Counts without one of `n_parts` parts of the drawn items each, for a jackknife.
+    """
+
+    counts: ItemCounts
+    strata: StratumCounts
+    without_part: tuple[StratumCounts, ...]
+
 
 def count_by_stratum(
     pairs: ScoredPairs,
     score: Floats,
-    units: Units,
+    units: Units | None,
     counts: ItemCounts,
     *,
     ties: str = "random",
     seed: int = 0,
-) -> StratumCounts:
+    n_parts: int = 0,
+) -> CountedPairs:
     """Count better and drawn negatives of each held-out item, and its candidates, by stratum.
 
     Repeated negatives of a unit count once, and held-out items of a unit are no negatives. Items
@@ -35,57 +60,105 @@ def count_by_stratum(
     pairs, score
         Scored items of users, or of visits, and their scores.
     units
-        Users or visits by number.
+        Users or visits by number; None if their ids are not known.
     counts
         Popularity of all items of the catalogue.
     ties, seed
         Place among negatives with the same score, see `SampledRanks.from_pairs`.
+    n_parts
+        Number of parts of equal popularity that the drawn items are divided into.
     """
-    n_units = len(units)
-    place = positions(pairs.item_ids, counts.item_ids)
-    if (place < 0).any():
-        unknown = place[pairs.item] < 0
-        raise InputError(
-            f"{int(unknown.sum()):,} pairs have an item without a count, such as "
-            f"{pairs.item_ids[pairs.item[np.argmax(unknown)]]}; pass a count for each item, and "
-            "0.5 for new ones"
-        )
-    item = place[pairs.item]
+    n_units = int(pairs.user.max()) + 1 if units is None else len(units)
+    counts = _with_new_items(counts, pairs)
+    item = positions(pairs.item_ids, counts.item_ids)[pairs.item]
     n_items = counts.counts.size
     stratum = strata_of_items(counts.counts)
     held_out = sorted_unique(pairs.user[pairs.held_out] * n_items + item[pairs.held_out])
     negatives = _distinct_negatives(pairs, item, held_out, n_items)
-    negative_unit, negative_item, negative_score = (
-        pairs.user[negatives],
-        item[negatives],
-        score[negatives],
-    )
+    unit, negative = pairs.user[negatives], item[negatives]
     rows = np.flatnonzero(pairs.held_out)
-    n_drawn = np.bincount(negative_unit, minlength=n_units)
+    n_drawn = np.bincount(unit, minlength=n_units)
     compared = concatenate_ranges(run_starts(n_drawn)[pairs.user[rows]], n_drawn[pairs.user[rows]])
     row = np.repeat(np.arange(rows.size), n_drawn[pairs.user[rows]])
-    is_better = _is_better(negative_score[compared], score[rows], row, ties, seed)
-    compared_item = negative_item[compared]
-    drawn = sums_by_stratum(row, compared_item, stratum, rows.size)
-    better = sums_by_stratum(row[is_better], compared_item[is_better], stratum, rows.size)
-    size = np.bincount(stratum)
+    is_better = _is_better(score[negatives][compared], score[rows], row, ties, seed)
+    seen = _seen_items(counts, units)
     unavailable = held_out
-    if counts.events is not None:
-        seen = _seen_by_units(counts, units)
-        if not np.isin(negative_unit * n_items + negative_item, seen).any():
-            unavailable = np.union1d(held_out, seen)
-    unit, unit_item = np.divmod(unavailable, n_items)
-    candidates = size - sums_by_stratum(unit, unit_item, stratum, n_units)
-    log_popularity = np.bincount(stratum, np.log(counts.counts)) / size
-    return StratumCounts(better, drawn, candidates[pairs.user[rows]], log_popularity)
+    if seen.size and not is_among(unit * n_items + negative, seen).any():
+        unavailable = sorted_unique(np.concatenate([held_out, seen]))
+    n_unavailable = sums_by_stratum(*np.divmod(unavailable, n_items), stratum, n_units)
+    size = np.bincount(stratum)
+    compared_item = negative[compared]
+    strata = StratumCounts(
+        better=sums_by_stratum(row[is_better], compared_item[is_better], stratum, rows.size),
+        drawn=sums_by_stratum(row, compared_item, stratum, rows.size),
+        candidates=(size - n_unavailable)[pairs.user[rows]],
+        log_popularity=np.bincount(stratum, np.log(counts.counts)) / size,
+    )
+    without_part = []
+    part = _parts_of_items(sorted_unique(negative), counts.counts, n_parts)[compared_item]
+    for left_out in range(n_parts):
+        is_kept = part != left_out
+        better = is_kept & is_better
+        without_part.append(
+            strata._replace(
+                better=sums_by_stratum(row[better], compared_item[better], stratum, rows.size),
+                drawn=sums_by_stratum(row[is_kept], compared_item[is_kept], stratum, rows.size),
+            )
+        )
+    return CountedPairs(counts, strata, tuple(without_part))
+
+
+def _parts_of_items(drawn: Int, popularity: Float, n_parts: int) -> Int:
+    """Deal drawn items to parts in the order of popularity; return the part of each item."""
+    part = np.zeros(popularity.size, np.int64)
+    if n_parts:
+        rng = generator(0, "parts")
+        ordered = drawn[np.argsort(-popularity[drawn], kind="stable")]
+        dealt = [rng.permutation(n_parts) for _ in range(-(-drawn.size // n_parts))]
+        part[ordered] = np.concatenate(dealt)[: drawn.size]
+    return part
+
+
+def _with_new_items(counts: ItemCounts, pairs: ScoredPairs) -> ItemCounts:
+    """Append items of pairs that no event has, with a count of NEW_ITEM.
+
+    Raises InputError if counts were given for each item, or if ids seem to differ.
+    """
+    is_new = positions(pairs.item_ids, counts.item_ids) < 0
+    n_pairs = int(is_new[pairs.item].sum())
+    if not n_pairs:
+        return counts
+    example = pairs.item_ids[np.argmax(is_new)]
+    if counts.events is None:
+        raise InputError(
+            f"{n_pairs:,} pairs have an item without a count, such as {example}; pass a count for "
+            f"each item, and {NEW_ITEM} for new ones"
+        )
+    if n_pairs > _MAX_NEW * pairs.user.size:
+        raise InputError(
+            f"{n_pairs:,} of {pairs.user.size:,} pairs have an item without an event, such as "
+            f"{example}: do ids differ? Pass events or counts with the ids of the pairs"
+        )
+    note_meaning("counts", f"{n_pairs:,} pairs have items without events, counted {NEW_ITEM} times")
+    new_ids = pairs.item_ids[is_new]
+    item_ids = Units.concatenate([Units(counts.item_ids), Units(new_ids)]).users
+    return counts._replace(
+        item_ids=item_ids, counts=np.append(counts.counts, np.full(len(new_ids), NEW_ITEM))
+    )
 
 
 def _distinct_negatives(pairs: ScoredPairs, item: Int, held_out: Int, n_items: int) -> Int:
     """Return the rows of negatives, each item once for a unit, in the order of units."""
     key = pairs.user * n_items + item
-    rows = np.flatnonzero(~pairs.held_out & ~np.isin(key, held_out))
-    _, first = np.unique(key[rows], return_index=True)
-    return rows[first]
+    rows = np.flatnonzero(~pairs.held_out & ~is_among(key, held_out))
+    key = key[rows]
+    if (key[1:] > key[:-1]).all():
+        return rows
+    order = np.argsort(key, kind="stable")
+    key = key[order]
+    is_new = np.ones(key.size, bool)
+    is_new[1:] = key[1:] > key[:-1]
+    return rows[order[is_new]]
 
 
 def _is_better(score: Floats, held_out_score: Floats, row: Int, ties: str, seed: int) -> Bool:
@@ -101,10 +174,17 @@ def _is_better(score: Floats, held_out_score: Floats, row: Int, ties: str, seed:
     return np.asarray((score > limit) | ((score == limit) & (rng.random(score.size) < key)))
 
 
-def _seen_by_units(counts: ItemCounts, units: Units) -> Int:
+def _seen_items(counts: ItemCounts, units: Units | None) -> Int:
     """Return the seen items of each unit as unit * items + item, in ascending order."""
     events = counts.events
     if events is None:
+        return np.zeros(0, np.int64)
+    if units is None:
+        note_meaning(
+            "counts",
+            "the users of the scores are not known, so items seen in training are candidates; pass "
+            "users (--users), the ids of the rows",
+        )
         return np.zeros(0, np.int64)
     user_of_unit = positions(units.users, events.user_ids)
     known = np.flatnonzero(user_of_unit >= 0)

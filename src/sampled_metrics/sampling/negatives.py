@@ -320,7 +320,7 @@ def check_pairs(pairs: ScoredPairs, n_items: int) -> list[Check]:
     )
     # The test of the most drawn item takes users as independent. Those who share a set are not, so
     # it is only made if no sets are shared.
-    last_check = _check_count("shared", _count_shared(user, item, n_items - 1))
+    last_check = _check_count("shared", count_shared(user, item, n_items - 1))
     if last_check.passed:
         last_check = _check_most_drawn(user, item, pairs, n_items)
     return [
@@ -420,7 +420,7 @@ def _indicator(row: Int, column: Int, shape: tuple[int, int]) -> csr_array:
     return indicator_matrix(csr_array((np.ones(row.size), (row, column)), shape=shape))
 
 
-def _count_shared(user: Int, item: Int, n_candidates: int) -> int:
+def count_shared(user: Int, item: Int, n_candidates: int) -> int:
     """Count the users with the same set of negatives as an earlier user.
 
     Returns 0 if less than half of the users have one. Users with half of the candidates or more are
