@@ -74,6 +74,13 @@ PAGES = {
         95,
         (("benchmarks.outside", "--experiments", "200"),),
     ),
+    "negatives": Page(
+        "docs/measured/negatives.md",
+        40,
+        (("benchmarks.negatives",),),
+        also=("config/config.yaml", "config/ml-1m-more.yaml"),
+        needs_archive=True,
+    ),
     "estimators": Page(
         "docs/measured/estimators.md",
         None,

@@ -1,4 +1,4 @@
-"""Pictures of the guides, drawn from made-up data.
+"""Pictures of the guides, drawn from made-up data or measurements.
 
 `python docs/hooks/guides.py docs/pictures` draws them again.
 """
@@ -11,12 +11,24 @@ from typing import Any
 
 import matplotlib as mpl
 import numpy as np
+import pandas as pd
 from matplotlib.backends.backend_svg import FigureCanvasSVG
 from matplotlib.figure import Figure
 
 import sampled_metrics as sm
 
 INK, BLUE, BROWN, GREY = "#1a1a1a", "#0072b2", "#a06000", "#767676"
+MEASURED = Path(__file__).parents[1] / "measured"
+PANELS = {
+    "ml-100k": "MovieLens 100K",
+    "ml-1m": "MovieLens 1M",
+    "synthetic": "10,000 items",
+}
+MARKS = {
+    "printed": ("x", BROWN, "printed"),
+    "as_if_uniform": ("s", GREY, "corrected as if uniform"),
+    "value": ("o", BLUE, "with ids and counts"),
+}
 STYLE = {
     "font.size": 9,
     "svg.fonttype": "none",
@@ -117,7 +129,52 @@ def modes() -> Figure:
     return figure
 
 
+def designs() -> Figure:
+    """Show HR@10 by design: printed, corrected, and exact."""
+    table = pd.read_csv(MEASURED / "negatives.csv")
+    is_shown = (table["m"] == 100) & (table["metric"] == "HR@10")
+    is_shown &= table["group"] == "recommenders"
+    figure = Figure(figsize=(6.4, 2.6), layout="constrained")
+    panels = figure.subplots(1, len(PANELS), sharey=True)
+    for axes, (data, title) in zip(
+        panels, PANELS.items(), strict=True
+    ):
+        rows = table[is_shown & (table["data"] == data)]
+        rows = rows.set_index("design")
+        y = np.arange(len(rows))[::-1]
+        ends = rows["value_5"], rows["value_95"]
+        axes.axvline(1.0, color=INK, linewidth=0.8)
+        axes.hlines(y, *ends, color=BLUE, linewidth=4, alpha=0.35)
+        for column, (marker, color, label) in MARKS.items():
+            axes.plot(
+                rows[f"{column}_50"],
+                y,
+                marker,
+                color=color,
+                label=label,
+            )
+        axes.set(xscale="log", xlim=(0.09, 9), title=title)
+        axes.set_xticks(
+            [0.1, 0.5, 1, 2, 8], [".1", ".5", "1", "2", "8"]
+        )
+        axes.set_yticks(y, list(rows.index))
+        axes.minorticks_off()
+    panels[1].set_xlabel(
+        "HR@10 among 100 negatives, of the exact one"
+    )
+    handles, labels = panels[0].get_legend_handles_labels()
+    figure.legend(
+        handles,
+        labels,
+        loc="outside upper center",
+        ncols=3,
+        frameon=False,
+    )
+    return figure
+
+
 GUIDES: dict[str, Callable[[], Figure]] = {
+    "designs.svg": designs,
     "glossary.svg": glossary,
     "recbole.svg": modes,
 }

@@ -13,7 +13,8 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from benchmarks import literature, measure, outside, quoting, verdicts
+import sampled_metrics as sm
+from benchmarks import literature, measure, negatives, outside, quoting, verdicts, worlds
 from benchmarks.archive import check, llm, plans, proxies, shapes
 from benchmarks.coverage import populations
 from sampled_metrics import Ranks, plan
@@ -367,3 +368,55 @@ def test_cluster_guide_quotes_requests():
             for name in re.findall(r"`(\w+)`", names):
                 quoted[name] = [float(number.replace(",", "")) for number in numbers]
     assert quoted == requests()
+
+
+@pytest.fixture(scope="module")
+def made_up_world():
+    """300 users and 400 items; the scores of the recommender are popularity and noise."""
+    rng = np.random.default_rng(0)
+    popularity = np.round(2000.0 / np.arange(1, 401)) + 1.0
+    scores = np.log(popularity) + rng.normal(size=(300, 400))
+    held_out = rng.choice(400, 300, p=popularity / popularity.sum())
+    scores[np.arange(300), held_out] += 1.0
+    is_candidate = np.ones((300, 400), bool)
+    is_candidate[np.arange(300), held_out] = False
+    return scores, worlds.world_of("", held_out, is_candidate, popularity, {"A": scores}, "A")
+
+
+@pytest.mark.parametrize("design", worlds.DESIGNS)
+def test_designs_draw_candidates(made_up_world, design):
+    _, world = made_up_world
+    draw = worlds.DESIGNS[design](world, 20, np.random.default_rng(1))
+    n_drawn = draw.is_drawn.sum(axis=1)
+    assert not (draw.is_drawn & ~world.is_candidate).any()
+    # Popular held-out items repeat in a batch, and a shared set may contain the held-out item.
+    assert (n_drawn <= 20).all() if draw.cluster is not None else (n_drawn == 20).all()
+
+
+def test_half_of_the_negatives_are_popular(made_up_world):
+    _, world = made_up_world
+    rng = np.random.default_rng(2)
+    halves = worlds.half(world, 40, rng).is_drawn.sum(axis=0)
+    each = (worlds.DESIGNS[name](world, 20, rng) for name in ("popularity", "uniform"))
+    twenty = sum(draw.is_drawn.sum(axis=0) for draw in each)
+    popular = world.popularity > np.median(world.popularity)
+    # 20 uniform ones of the items left are about 20 of all items.
+    assert halves[popular].sum() == pytest.approx(twenty[popular].sum(), rel=0.03)
+
+
+@pytest.mark.long
+def test_measured_estimates_are_those_of_tables(made_up_world):
+    scores, world = made_up_world
+    draw = worlds.popularity(world, 50, np.random.default_rng(3))
+    is_shown = draw.is_drawn.copy()
+    is_shown[np.arange(300), world.held_out] = True
+    user, item = np.nonzero(is_shown)
+    label = (item == world.held_out[user]).astype(int)
+    columns = {"user_id": user, "item_id": item, "score": scores[user, item], "label": label}
+    counts = dict(enumerate(world.popularity))
+    results = sm.correct(pd.DataFrame(columns), "HR@10, NDCG@10, AP", "likely", counts=counts)
+    corrected, *_ = negatives.correct_one(world, draw, "A", 50)
+    assert [result.value for result in results] == pytest.approx(corrected.value)
+    own = scores[np.arange(300), world.held_out][:, None]
+    is_hit = (scores > own).sum(axis=1) < 10
+    assert corrected.exact[0] == pytest.approx(is_hit.mean())

@@ -179,6 +179,21 @@ def test_rechorus(run_block):
     assert sampled(results) == 2 / 4
 
 
+def test_s3_rec(run_block):
+    """Each of 40 users has seen two of the items 1 to 9, holds out 9, 1 or 2, and gets 3 others."""
+    rng = np.random.default_rng(0)
+    events, sampled_items, n_hits = "", "", 0
+    for user in range(40):
+        held_out = (9, 1, 2)[user % 3]
+        others = rng.permutation([item for item in range(1, 10) if item != held_out])
+        events += f"{user} {others[0]} {others[1]} {held_out}\n"
+        sampled_items += f"{user} {others[2]} {others[3]} {others[4]}\n"
+        n_hits += (others[2:5] > held_out).sum() < 2  # an item's score is its number
+    files = {"Beauty.txt": events, "Beauty_sample.txt": sampled_items}
+    results = run_block("S3-Rec", files, score=lambda _, items: items.astype(float))
+    assert sampled(results) == pytest.approx(n_hits / 40)
+
+
 SHOWN = {user: [f"film {user}{k}" for k in range(5)] for user in range(8)}
 # 1st to 5th of those shown
 TITLES = {user: f"film {user}{user % 5}" for user in SHOWN}
