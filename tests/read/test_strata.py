@@ -140,3 +140,18 @@ def test_parts_of_negatives_are_left_out_in_turn():
     assert [part.drawn.sum() for part in parts] == [18] * 10
     assert np.array_equal(sum(part.drawn for part in parts), 9 * strata.drawn)
     assert all(np.array_equal(part.better, part.drawn) for part in parts)  # all have score 1
+
+
+def test_seen_items_are_candidates_only_if_they_are_drawn_as_by_chance():
+    """Ten users have seen 4 of 20 items each; chance draws 10 * 5 * 4 / 20 = 10 of those."""
+    users = np.arange(10)
+    events = read_item_counts({user: [0, 1, 2, 3] for user in users} | {99: np.arange(20).tolist()})
+    for n_seen_drawn, n_candidates in ((0, [15] * 10), (4, [16] * 4 + [15] * 6), (10, [19] * 10)):
+        items = np.tile([19, 5, 6, 7, 8, 9], (10, 1))
+        items[:n_seen_drawn, 1] = 0
+        pairs = ScoredPairs(
+            np.repeat(users, 6), items.ravel(), np.tile(np.arange(6) == 0, 10), np.arange(20)
+        )
+        _, strata, _ = count_by_stratum(pairs, np.zeros(60), Units(users), events)
+        assert strata.candidates.sum(axis=1).tolist() == n_candidates
+        assert (strata.drawn <= strata.candidates).all()

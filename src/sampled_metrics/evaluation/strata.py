@@ -280,9 +280,7 @@ class StratumEstimates:
             estimator, measures, n, m, sampling=ranks.sampling, histogram=tuple(histogram)
         )
         self._values_by_row = vectors[:, 0, ranks.sampled_ranks - 1]
-        errors = likely_log_errors(
-            tuple(histogram.tolist()), tuple(measures), n, m, ranks.sampling
-        )
+        errors = likely_log_errors(tuple(histogram.tolist()), tuple(measures), n, m, ranks.sampling)
         self._log_errors = np.maximum(errors, self._log_errors)
 
     @cached_property

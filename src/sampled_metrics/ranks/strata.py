@@ -21,6 +21,9 @@ from sampled_metrics._base.array_types import Float, Int, RowSelection
 # Largest ratio of popularities in a stratum. With 2 instead of 1.25, draws that favour the popular
 # items of a stratum bias estimates by 5 % (MovieLens 1M).
 STRATUM_RATIO = 1.25
+# Seen items are no candidates if fewer of them were drawn than this share of what uniform draws
+# would give; popular draws give more. Counts may have events that the sampler did not know.
+SEEN_SHARE = 0.5
 MIN_ITEMS = 3  # of a stratum; with fewer it joins the next less popular one
 
 

@@ -14,7 +14,7 @@ from sampled_metrics._base.errors import InputError
 from sampled_metrics._base.random_streams import generator
 from sampled_metrics._base.units import Units
 from sampled_metrics.ranks.sampled import ScoredPairs
-from sampled_metrics.ranks.strata import StratumCounts, strata_of_items, sums_by_stratum
+from sampled_metrics.ranks.strata import SEEN_SHARE, StratumCounts, strata_of_items, sums_by_stratum
 from sampled_metrics.read.item_counts import ItemCounts
 
 NEW_ITEM = 0.5  # count of an item without events
@@ -52,8 +52,8 @@ def count_by_stratum(
     """Count better and drawn negatives of each held-out item, and its candidates, by stratum.
 
     Repeated negatives of a unit count once, and held-out items of a unit are no negatives. Items
-    that a user has seen are no candidates if `counts` has the user's events, unless some of them
-    were drawn.
+    that a user has seen are no candidates if `counts` has the user's events, unless about as many
+    of them were drawn as by chance.
 
     Parameters
     ----------
@@ -81,10 +81,11 @@ def count_by_stratum(
     compared = concatenate_ranges(run_starts(n_drawn)[pairs.user[rows]], n_drawn[pairs.user[rows]])
     row = np.repeat(np.arange(rows.size), n_drawn[pairs.user[rows]])
     is_better = _is_better(score[negatives][compared], score[rows], row, ties, seed)
-    seen = _seen_items(counts, units)
     unavailable = held_out
-    if seen.size and not is_among(unit * n_items + negative, seen).any():
-        unavailable = sorted_unique(np.concatenate([held_out, seen]))
+    seen = _seen_items(counts, units)
+    is_drawn = is_among(seen, unit * n_items + negative)
+    if is_drawn.sum() < SEEN_SHARE * n_drawn[seen // n_items].sum() / n_items:
+        unavailable = sorted_unique(np.concatenate([held_out, seen[~is_drawn]]))
     n_unavailable = sums_by_stratum(*np.divmod(unavailable, n_items), stratum, n_units)
     size = np.bincount(stratum)
     compared_item = negative[compared]

@@ -34,7 +34,7 @@ from scipy.special import chdtrc
 
 from sampled_metrics._base.array_types import Bool, Float, Int
 from sampled_metrics._base.arrays import sorted_unique
-from sampled_metrics.ranks.strata import STRATUM_RATIO, sums_by_stratum
+from sampled_metrics.ranks.strata import SEEN_SHARE, STRATUM_RATIO, sums_by_stratum
 
 # Expected draws of a pool of items in a chi-square test, for which 5 is the usual minimum; items
 # next to each other are pooled until a pool has them.
@@ -63,8 +63,6 @@ _SHARED_RATIO = 1.2
 _MAX_SHARED_PART = 0.8
 _MAX_OUTSIDE_BATCH = 0.01
 _MAX_BATCH_VARIATION = 0.5
-# Seen items are no candidates if fewer than this share of the draws expected of them is found.
-_SEEN_SHARE = 0.5
 
 
 class Draws(NamedTuple):
@@ -164,8 +162,8 @@ def draws_of_pairs(
         seen_keys = _keys_of(seen)
         is_drawn = np.isin(seen_keys, keys)
         n_drawn = np.bincount(keys // n_items, minlength=held_out.shape[0])
-        expected = n_drawn[seen_keys // n_items] @ popularity[seen_keys % n_items]
-        if is_drawn.sum() < _SEEN_SHARE * expected / popularity.sum():
+        expected = n_drawn[seen_keys // n_items].sum() / n_items
+        if is_drawn.sum() < SEEN_SHARE * expected:
             unavailable = sorted_unique(np.concatenate([held_out_keys, seen_keys[~is_drawn]]))
     table = csr_array(
         (np.ones(unavailable.size), np.divmod(unavailable, n_items)), shape=held_out.shape
