@@ -5,6 +5,7 @@ import pandas as pd
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from scipy import sparse
 
 from sampled_metrics._base.errors import InputError
 from sampled_metrics._base.units import Units
@@ -110,6 +111,7 @@ def test_item_without_a_count_is_refused():
         pd.DataFrame({"item_id": ["a", "b"], "count": [2, 1]}),
         {"item_id": ["a", "b"], "n": [2, 1]},
         {1: ["a", "b"], 2: ["a"]},
+        {1: ["a", "b"], 2: "a"},
         pd.DataFrame({"user_id": [1, 1, 2], "item_id": ["a", "b", "a"]}),
     ],
 )
@@ -155,3 +157,17 @@ def test_seen_items_are_candidates_only_if_they_are_drawn_as_by_chance():
         _, strata, _ = count_by_stratum(pairs, np.zeros(60), Units(users), events)
         assert strata.candidates.sum(axis=1).tolist() == n_candidates
         assert (strata.drawn <= strata.candidates).all()
+
+
+def test_matrix_has_events_of_numbered_users_and_items():
+    """Items 0 and 1 have 2 and 1 events, by users 0 and 1, and item 2 has none."""
+    found = read_item_counts(sparse.csr_array(np.array([[1, 1, 0], [1, 0, 0]])))
+    assert found.counts.tolist() == [2.0, 1.0, 0.5]
+    assert found.events.has(np.array([0, 1]), np.array([1, 1])).tolist() == [True, False]
+
+
+@pytest.mark.parametrize("data", [[2, 1], np.array([2, 1]), pd.Series([2, 1])])
+def test_numbers_without_ids_may_be_counts_or_ids(data):
+    with pytest.raises(InputError, match="enumerate"):
+        read_item_counts(data)
+    assert read_item_counts(dict(enumerate(data))).counts.tolist() == [2.0, 1.0]

@@ -17,11 +17,9 @@ from sampled_metrics._base.errors import InputError
 from sampled_metrics._base.random_streams import generator
 from sampled_metrics._base.units import Units
 from sampled_metrics.ranks.strata import StratumCounts, strata_of_items, sums_by_stratum
-from sampled_metrics.read.item_counts import ItemCounts
+from sampled_metrics.read.item_counts import NEW_ITEM, ItemCounts
 from sampled_metrics.read.items import RELEVANT, SEEN, has_seen_items, items_for_scores
 from sampled_metrics.read.scores import read_scores
-
-_COUNT_WITHOUT_EVENTS = 0.5  # of an item that has no count
 
 
 class Census(NamedTuple):
@@ -84,7 +82,7 @@ def read_census(scores: Any, relevant: Any, seen: Any, counts: ItemCounts) -> Ce
             f"counts have no item of the scores: {counts.item_ids[0]} is none, and {columns[0]} "
             "has no count; expected the same ids"
         )
-    popularity = np.where(place >= 0, counts.counts[place], _COUNT_WITHOUT_EVENTS)
+    popularity = np.where(place >= 0, counts.counts[place], NEW_ITEM)
     stratum = strata_of_items(popularity)
     rows = np.arange(n_users)
     excluded = sparse.csr_array((np.ones(n_users), (rows, own)), shape=source.shape)

@@ -8,16 +8,20 @@ from typing import Any, NamedTuple
 import numpy as np
 import pandas as pd
 import pyarrow as pa
+from scipy import sparse
 
 from sampled_metrics._base.array_types import Float
 from sampled_metrics._base.arrays import first_duplicate, sorted_unique
 from sampled_metrics._base.calls import place_of
 from sampled_metrics._base.errors import InputError
+from sampled_metrics._base.sparse import check_sparse, to_scipy_dtype
+from sampled_metrics._base.units import Units
 from sampled_metrics.read.items import Items
 from sampled_metrics.read.kinds import Kind, kind_of
 from sampled_metrics.read.roles import ITEM, USER, VISIT, find_roles
 from sampled_metrics.read.tables import Table, read_table, to_arrow_table
 
+NEW_ITEM = 0.5  # count of an item without events
 COUNTS = "counts"  # the argument, and the role of a column of them
 _COUNT_NAMES = ("count", "counts", "n", "frequency", "popularity")
 
@@ -44,7 +48,9 @@ def read_item_counts(data: Any) -> ItemCounts:
     """Read events of users and items, or an item and its count in each row.
 
     Data is a table or a file of `user_id` and `item_id` (each row is an event), or of `item_id` and
-    a column `count`; a dictionary or a Series of counts by item; or a dictionary of items by user.
+    a column `count`; a dictionary or a Series of counts by item; a dictionary of items by user; or
+    a sparse matrix of users x items, nonzero at events, whose items without events count NEW_ITEM
+    times.
 
     Examples
     --------
@@ -56,15 +62,46 @@ def read_item_counts(data: Any) -> ItemCounts:
     """
     with place_of(data):
         kind = kind_of(data)
+        if kind is Kind.SPARSE:
+            return _counts_of_matrix(data)
+        if kind is Kind.ARRAY:
+            raise InputError(
+                f"{COUNTS} are numbers without ids of items; pass dict(enumerate(counts)) if they "
+                "count the items 0 to n - 1, or a table with the users and items of events"
+            )
         if kind is Kind.SERIES or (kind is Kind.BY_USER and _are_numbers(data.values())):
             series = pd.Series(data)
             data = {ITEM: series.index, COUNTS: series.to_numpy()}
             return _counts_of_table(_read_counts_table(data))
         is_columns = kind is Kind.BY_USER and ITEM in find_roles([str(name) for name in data])
         if kind is Kind.BY_USER and not is_columns:
-            pairs = [(user, item) for user, items in data.items() for item in items]
+            pairs = [
+                (user, item)
+                for user, items in data.items()
+                for item in ([items] if isinstance(items, str) else items)
+            ]
             data = pd.DataFrame(pairs, columns=[USER, ITEM])
         return _counts_of_table(_read_counts_table(data))
+
+
+def _counts_of_matrix(matrix: Any) -> ItemCounts:
+    """Return the counts of a sparse matrix of users x items, numbered from 0."""
+    check_sparse(matrix, COUNTS)
+    table = sparse.coo_array(to_scipy_dtype(matrix))
+    is_event = table.data != 0
+    row, column = table.row[is_event].astype(np.int64), table.col[is_event].astype(np.int64)
+    n_users, n_items = table.shape
+    count = np.bincount(column, minlength=n_items).astype(np.float64)
+    pairs = sorted_unique(row * n_items + column)
+    item_ids = pa.array(np.arange(n_items))
+    events = Items.from_pairs(
+        *np.divmod(pairs, n_items),
+        n_users,
+        n_items,
+        ids=Units(np.arange(n_users)),
+        item_ids=item_ids,
+    )
+    return ItemCounts(item_ids, np.where(count > 0.0, count, NEW_ITEM), events)
 
 
 def _are_numbers(values: Any) -> bool:

@@ -15,9 +15,8 @@ from sampled_metrics._base.random_streams import generator
 from sampled_metrics._base.units import Units
 from sampled_metrics.ranks.sampled import ScoredPairs
 from sampled_metrics.ranks.strata import SEEN_SHARE, StratumCounts, strata_of_items, sums_by_stratum
-from sampled_metrics.read.item_counts import ItemCounts
+from sampled_metrics.read.item_counts import NEW_ITEM, ItemCounts
 
-NEW_ITEM = 0.5  # count of an item without events
 _MAX_NEW = 0.1  # share of pairs with such items; more have probably other ids
 
 
