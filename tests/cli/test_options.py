@@ -54,6 +54,7 @@ VALUES = {
     "counts": ("--counts train.csv", Path("train.csv")),
     "users": ("--users users.npy", Path("users.npy")),
     "cluster": ("--cluster batch", "batch"),
+    "power": ("--power 0.75", 0.75),
     "confidence": ("--confidence 0.8", 0.8),
     "seed": ("--seed 5", 5),
     "shape": ("--shape none", "none"),

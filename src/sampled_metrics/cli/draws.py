@@ -133,7 +133,7 @@ def negatives(
             "DESIGN",
             "uniform (default); popularity, by the counts of items; or half, half by popularity "
             "and half uniform.",
-            parser=Design,
+            parser=options.parser_of(Design),
             show_default=False,
         ),
     ] = Design.UNIFORM,

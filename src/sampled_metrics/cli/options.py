@@ -1,6 +1,6 @@
 """Options that several commands share, and names of files."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Annotated, Any
@@ -136,6 +136,10 @@ Counts = Annotated[
         "--counts",
     ),
 ]
+Power = Annotated[
+    float,
+    option("POWER", "With --counts: power of the counts by which negatives were drawn, 1 or 0.75."),
+]
 ItemsOfScores = Annotated[
     Path | None,
     option("FILE", "With --counts: ids of the items of scores, .npy of the same shape.", "--items"),
@@ -169,7 +173,21 @@ NNegativesOfFile = Annotated[
 _SAMPLING_HELP = (
     "without-replacement (default), with-replacement, or distinct: with, duplicates dropped."
 )
-_SAMPLING_SETTINGS: Any = {"parser": Sampling, "show_default": False}
+
+
+def parser_of(kind: Callable[[str], Any]) -> Callable[[str], Any]:
+    """Return a parser whose error says why a text is refused, with all versions of click."""
+
+    def parse(text: str) -> Any:
+        try:
+            return kind(text)
+        except InputError as error:
+            raise typer.BadParameter(str(error)) from error
+
+    return parse
+
+
+_SAMPLING_SETTINGS: Any = {"parser": parser_of(Sampling), "show_default": False}
 SamplingWay = Annotated[
     Sampling,
     option("WAY", f"How uniform negatives are drawn: {_SAMPLING_HELP}", **_SAMPLING_SETTINGS),

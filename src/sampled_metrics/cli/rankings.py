@@ -178,6 +178,8 @@ def reported(
     runs: Annotated[
         int, options.option("R", "Runs over the same users whose means are printed.", min=1)
     ] = 1,
+    counts: options.Counts = None,
+    power: options.Power = 1.0,
     confidence: options.Confidence = defaults.DEFAULT_CONFIDENCE,
     explain: options.Explain = False,
     form: options.Form = Format.TABLE,
@@ -186,7 +188,8 @@ def reported(
     """Compute the metrics that a paper's numbers allow.
 
     Keys: metric, reported, range_low, range_high, likely, likely_low, likely_high, shape,
-    n_items, n_negatives, n_users, sampling, printed, notes. Values are fractions.
+    n_items, n_negatives, n_users, sampling, printed, power (with --counts), notes. Values are
+    fractions. Negatives by popularity (--counts) allow a wide range, and no number to quote.
     """
     from sampled_metrics.printed.reported import reported
 
@@ -200,6 +203,8 @@ def reported(
         shape=shape,
         unscored=unscored,
         runs=runs,
+        counts=counts,
+        power=power,
         confidence=confidence,
     )
     emit_results(results, form, output, explain)
@@ -221,6 +226,8 @@ def check(
     ] = None,
     shape: options.ShapeName = defaults.DEFAULT_SHAPE,
     unscored: options.MaxUnscored = defaults.MAX_UNSCORED,
+    counts: options.Counts = None,
+    power: options.Power = 1.0,
     confidence: options.Confidence = defaults.DEFAULT_CONFIDENCE,
     explain: options.Explain = False,
     form: options.Form = Format.TABLE,
@@ -251,6 +258,8 @@ def check(
         n_negatives=n_negatives,
         shape=shape,
         unscored=unscored,
+        counts=counts,
+        power=power,
         confidence=confidence,
     )
     if form is Format.TABLE:

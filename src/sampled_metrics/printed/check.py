@@ -51,6 +51,12 @@ from sampled_metrics.printed.flags import (
     format_numbers,
 )
 from sampled_metrics.printed.likely import WHY_NOT_QUOTED, quote_likely
+from sampled_metrics.printed.popular import (
+    ABOUT_POPULAR,
+    Popularity,
+    popular_range,
+    read_popularity,
+)
 from sampled_metrics.printed.rows import PrintedRow, read_printed
 from sampled_metrics.printed.statement import (
     EvaluationSetting,
@@ -58,6 +64,7 @@ from sampled_metrics.printed.statement import (
     exact_range,
     state_means,
 )
+from sampled_metrics.ranks import Sampling
 
 _ONE_NUMBER = "One number per row decides no order: print HR@1, HR@5 and HR@10."
 _MOST_ORDERS = 20  # decided orders shown of one table
@@ -169,20 +176,24 @@ class _Options(NamedTuple):
     shape: str
     unscored: float
     confidence: float
+    popularity: Popularity | None
 
-    def state_means(self, row: PrintedRow, confidence: float) -> PrintedMeans:
-        """State the distributions that the printed numbers of a row allow."""
-        setting = EvaluationSetting(
+    def setting(self, row: PrintedRow, confidence: float) -> EvaluationSetting:
+        """Return the facts about the evaluation of a row."""
+        return EvaluationSetting(
             n_items=row.n_items,
             n_negatives=row.n_negatives,
             n_users=row.n_users,
-            sampling=str(row.sampling),
+            sampling=row.sampling or Sampling.WITHOUT_REPLACEMENT,
             shape=self.shape,
             unscored=self.unscored,
             runs=row.runs,
             confidence=confidence,
         )
-        return state_means(row.printed, setting)
+
+    def state_means(self, row: PrintedRow, confidence: float) -> PrintedMeans:
+        """State the distributions that the printed numbers of a row allow."""
+        return state_means(row.printed, self.setting(row, confidence))
 
 
 @public()
@@ -195,6 +206,8 @@ def check(
     n_negatives: int | None = None,
     shape: str | float = DEFAULT_SHAPE,
     unscored: float = MAX_UNSCORED,
+    counts: Any = None,
+    power: float = 1.0,
     confidence: float = DEFAULT_CONFIDENCE,
     progress: bool | None = None,
 ) -> Checks:
@@ -220,6 +233,8 @@ def check(
     unscored
         Largest share of users whose held-out item comes last because the recommender does not score
         it; the shape holds for the others. See `reported`.
+    counts, power
+        For rows with the sampling `popularity`, see `reported`; they have no range without counts.
     confidence
         Nominal coverage of each range.
     progress
@@ -258,7 +273,13 @@ def check(
 HR@10 from 0.7885 to 1.0000, not 0.5538
     """
     check_arguments(metric=metric, shape=shape, confidence=confidence)
-    options = _Options(parse_measure(metric), shape_name(shape), unscored, confidence)
+    options = _Options(
+        parse_measure(metric),
+        shape_name(shape),
+        unscored,
+        confidence,
+        read_popularity(counts, power),
+    )
     results = []
     wider_ranges = []
     rows = read_printed(table, n_items, n_negatives)
@@ -307,7 +328,7 @@ def _check_row(row: PrintedRow, options: _Options) -> tuple[Checked, Range | Non
         flags=tuple(flags),
     )
     if allowed is None:
-        return checked, None
+        return _add_popular_range(checked, row, options), None
     placed = _place_exact_metrics(row, means, {measure: allowed})
     outside = [exact for exact in placed if exact.standing == OUTSIDE]
     if outside and row.n_users is not None:  # else the sampling error may explain it
@@ -327,6 +348,19 @@ def _check_row(row: PrintedRow, options: _Options) -> tuple[Checked, Range | Non
         if parse_measure(exact.metric) == measure:
             checked = replace(checked, measured=exact.value, standing=exact.standing)
     return checked, wider_range
+
+
+def _add_popular_range(checked: Checked, row: PrintedRow, options: _Options) -> Checked:
+    """Add the range of a row among negatives by popularity, if their counts are known."""
+    if row.sampling is not None or options.popularity is None:
+        return checked
+    setting = options.setting(row, options.confidence)
+    try:
+        allowed = popular_range(row.printed, setting, options.measure, options.popularity)
+    except InputError as error:
+        error.row = row.row
+        raise
+    return replace(checked, range_low=allowed.low, range_high=allowed.high)
 
 
 def _place_exact_metrics(
@@ -384,6 +418,8 @@ def _format_checks(results: list[Checked], orders: list[Orders], options: _Optio
     assumption = describe_shape(options.shape, where=BEFORE_LAST)
     if options.shape != NONE:
         explained.append(describe_caveat(options.shape))
+    if options.popularity is not None:
+        explained.append(f"Rows by popularity: {ABOUT_POPULAR}")
     level = f"{100 * options.confidence:g} %"
     lines.append(f"Ranges of {options.measure} over all items at {level}, {assumption}.")
     return [list(map(_format_row, results)), "\n".join(lines), Explanation("\n".join(explained))]

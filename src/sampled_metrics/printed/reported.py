@@ -6,17 +6,18 @@ greatest mean among the compatible distributions) and `likely` (the number to qu
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import partial
+from typing import Any
 
 from sampled_metrics._base.calls import public, warn_all
 from sampled_metrics._base.defaults import DEFAULT_CONFIDENCE, DEFAULT_SHAPE, MAX_UNSCORED, Names
-from sampled_metrics._base.records import Record
+from sampled_metrics._base.records import OMIT_IF_NONE, Record
 from sampled_metrics._base.text import BoldNumber, Explanation, Parts, format_interval, format_range
 from sampled_metrics._base.threads import one_thread
 from sampled_metrics.checks.printed import signs_of_impossible_shares
 from sampled_metrics.evaluation.results import Results, quantity
-from sampled_metrics.intervals.quoting import none_if_nan
+from sampled_metrics.intervals.quoting import NOT_QUOTED, none_if_nan
 from sampled_metrics.intervals.shapes import (
     BEFORE_LAST,
     NONE,
@@ -27,6 +28,12 @@ from sampled_metrics.intervals.shapes import (
 from sampled_metrics.metrics.measures import parse_measure, parse_measures
 from sampled_metrics.printed.consistency import find_impossible_shares, not_above_random
 from sampled_metrics.printed.likely import WHY_NOT_QUOTED, quote_likely
+from sampled_metrics.printed.popular import (
+    ABOUT_POPULAR,
+    Popularity,
+    popular_range,
+    read_popularity,
+)
 from sampled_metrics.printed.statement import (
     EvaluationSetting,
     Numbers,
@@ -56,6 +63,8 @@ class Reported(Record):
         example from a single printed number.
     shape, n_items, n_negatives, n_users, sampling
         Arguments of `reported`.
+    power
+        Power of the counts by which negatives were drawn; None for uniform negatives.
     """
 
     metric: str
@@ -71,6 +80,7 @@ class Reported(Record):
     n_users: int | None
     sampling: str
     printed: str
+    power: float | None = field(default=None, metadata=OMIT_IF_NONE)
 
 
 @public()
@@ -86,6 +96,8 @@ def reported(
     shape: str | float = DEFAULT_SHAPE,
     unscored: float = MAX_UNSCORED,
     runs: int = 1,
+    counts: Any = None,
+    power: float = 1.0,
     confidence: float = DEFAULT_CONFIDENCE,
 ) -> Results[Reported]:
     """Compute the range of exact metrics that printed sampled metrics allow.
@@ -113,6 +125,10 @@ def reported(
     runs
         Number of runs that the printed numbers are means of: over the same users, with new
         negatives in each run.
+    counts, power
+        For negatives drawn by popularity: the count of each item, or events, as for `correct`, and
+        the power of counts in proportion to which they were drawn. The range is then wide, and no
+        number is quoted.
     confidence
         Nominal coverage of each range.
 
@@ -154,29 +170,37 @@ def reported(
     )
     numbers = parse_statement(printed)
     setting = check_setting(numbers, setting)
-    results = _compute_ranges(numbers, metrics, setting)
+    popularity = read_popularity(counts, power)
+    results = _compute_ranges(numbers, metrics, setting, popularity)
     shares = find_impossible_shares(numbers.items(), setting.n_users, setting.runs)
     if shares is not None:
         users = quantity(shares.n_users * shares.runs, "user")
         warn_all(signs_of_impossible_shares(shares.numbers, users))
     low: list[str] = []  # names of numbers that are not above those of a random order
-    if not unscored and shape_name(shape) != NONE:
+    if not unscored and shape_name(shape) != NONE and popularity is None:
         low = not_above_random(numbers, setting.n_negatives)
     return Results(results, partial(_format_results, confidence=confidence, low=low))
 
 
 def _compute_ranges(
-    numbers: Numbers, metrics: Names | None, setting: EvaluationSetting
+    numbers: Numbers,
+    metrics: Names | None,
+    setting: EvaluationSetting,
+    popularity: Popularity | None,
 ) -> list[Reported]:
     """Compute the range of each metric, and the number to quote."""
-    means = state_means(numbers, setting)
+    means = None if popularity is not None else state_means(numbers, setting)
     printed_values = {}
     for name, number in numbers.items():
         printed_values[parse_measure(name)], _ = parse_number(name, number)
     results = []
     for measure in parse_measures(list(numbers) if metrics is None else metrics):
-        allowed = exact_range(means, measure)
-        quoted = quote_likely(means, measure, allowed)
+        quoted = NOT_QUOTED
+        if means is not None:
+            allowed = exact_range(means, measure)
+            quoted = quote_likely(means, measure, allowed)
+        elif popularity is not None:
+            allowed = popular_range(numbers, setting, measure, popularity)
         result = Reported(
             metric=str(measure),
             reported=printed_values.get(measure),
@@ -190,7 +214,8 @@ def _compute_ranges(
             n_negatives=setting.n_negatives,
             n_users=setting.n_users,
             sampling=str(setting.sampling),
-            printed=" ".join(means.texts),
+            printed=" ".join(f"{name}={number}" for name, number in numbers.items()),
+            power=None if popularity is None else popularity.power,
         )
         results.append(result)
     return results
@@ -208,14 +233,18 @@ def _format_results(results: list[Reported], confidence: float, low: list[str]) 
         for result in results
     ]
     lines = [_describe_assumptions(results[0], confidence)]
-    explained = [*filter(None, [describe_caveat(results[0].shape)])]
+    explained = []
+    if results[0].power is None:
+        explained += filter(None, [describe_caveat(results[0].shape)])
     if any(result.likely is not None for result in results):
         explained.append(
             "likely: the number to quote; likely in: its interval about the exact metric, which "
             "held 19 of 20 published ones. A random order of many items comes out at twice its "
             "value, and a flat top too low."
         )
-    if any(result.likely is None for result in results):
+    if results[0].power is not None:
+        explained.append(ABOUT_POPULAR)
+    elif any(result.likely is None for result in results):
         explained.append(f"likely: -, {WHY_NOT_QUOTED}")
     if low:
         lines.append(
@@ -231,8 +260,11 @@ def _describe_assumptions(result: Reported, confidence: float) -> str:
     users = "no sampling error, because the number of users is not given"
     if result.n_users is not None:
         users = f"{quantity(result.n_users, 'user')}, at {100 * confidence:g} %"
+    way = "uniformly"
+    if result.power is not None:
+        way = f"by counts to the power {result.power:g}"
     return (
-        f"From {result.printed}: {quantity(result.n_negatives, 'negative')} drawn uniformly "
+        f"From {result.printed}: {quantity(result.n_negatives, 'negative')} drawn {way} "
         f"{result.sampling.replace('-', ' ')}; {result.n_items:,} candidates; {users}, "
         f"{describe_shape(result.shape, where=BEFORE_LAST)}."
     )

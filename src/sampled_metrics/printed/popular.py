@@ -1,0 +1,249 @@
+"""Ranges of exact metrics from printed means among negatives that were drawn by popularity.
+
+Question: which exact metrics do printed numbers allow if nobody knows which negatives were better?
+
+Let b items be better than the held-out one. Of m negatives, the number of better ones depends on
+which items these are. It is largest, in distribution, if they are the b likeliest ones to be drawn,
+and, under the assumption
+
+    items above a held-out item are at least as likely to be drawn as others on average,       (A1)
+
+smallest if they are drawn like the average item. A sampled metric falls with this number, so its
+expectation at true rank b + 1 is between those of these two extremes,
+
+    E_likeliest(b) <= E(b) <= E_average(b).                                                  (1)
+
+Distributions of true ranks, with weights w of the extreme points of the class (see
+`intervals.kernels`), are compatible with a printed value from v to u if w @ E_average >= v and
+w @ E_likeliest <= u. The ends of the range are the least and the greatest exact metric among them:
+two linear programmes. The interval from v to u has the rounding, and Wilson's interval for D users
+at a confidence for all numbers together: values in [0, 1] vary at most as hits do.
+
+An item of weight w is drawn with the probability 1 - exp(-tau w), as in a race of exponentials,
+where tau gives m negatives in all; the number of better ones is taken as binomially distributed.
+"""
+
+from __future__ import annotations
+
+from numbers import Real
+from typing import Any, NamedTuple
+
+import numpy as np
+from scipy.optimize import linprog
+from scipy.special import ndtri
+from scipy.stats import binom
+
+from sampled_metrics._base.array_types import Float, Int
+from sampled_metrics._base.arrays import blocks
+from sampled_metrics._base.errors import InputError, format_value
+from sampled_metrics.intervals.kernels import spread_ranks
+from sampled_metrics.intervals.ranges import Range
+from sampled_metrics.intervals.shapes import NON_INCREASING, shape_factor
+from sampled_metrics.metrics.measures import Measure, parse_measure
+from sampled_metrics.printed.statement import EvaluationSetting, Numbers, parse_number
+from sampled_metrics.ranks import Sampling
+from sampled_metrics.read.item_counts import read_item_counts
+
+# Ranks of the programme: the first ones, and others spread evenly on a logarithmic scale. Between
+# them expectations are interpolated; twice as many change the ends by less than 1 %.
+_SINGLE_RANKS = 300
+_SPREAD_RANKS = 500
+MOST_POWER = 4.0  # of counts; usual are .5 to 1
+_BISECTIONS = 100  # steps that find tau
+
+
+class Popularity(NamedTuple):
+    """How negatives were drawn: in proportion to the counts of items, raised to a power.
+
+    Attributes
+    ----------
+    counts
+        Count of each item of the catalogue, above 0.
+    power
+        1 for draws by popularity, 0 for uniform ones.
+    """
+
+    counts: Float
+    power: float
+
+
+ABOUT_POPULAR = (
+    "likely: -, without ids of the negatives nothing tells how popular the better ones were. The "
+    "range assumes that items above a held-out item are at least as likely to be drawn as others "
+    "on average, and it decides no order. With ids, `correct` takes counts and gives a number."
+)
+
+
+def read_popularity(counts: Any, power: float) -> Popularity | None:
+    """Return how negatives were drawn; None without counts."""
+    if counts is None:
+        if power != 1.0:
+            raise InputError("power (--power) goes with counts (--counts); pass them")
+        return None
+    if isinstance(power, bool) or not isinstance(power, Real) or not 0.0 <= power <= MOST_POWER:
+        raise InputError(
+            f"power (--power) is {format_value(power)}; expected 0 to {MOST_POWER:g}, 1 for draws "
+            "in proportion to counts"
+        )
+    return Popularity(read_item_counts(counts).counts, float(power))
+
+
+def popular_range(
+    printed: Numbers, setting: EvaluationSetting, measure: Measure, popularity: Popularity
+) -> Range:
+    """Return the range of an exact metric that printed numbers allow, see (1).
+
+    Raises
+    ------
+    InputError
+        For a shape other than `non-increasing` and `none`, for fewer counts than candidates, and
+        for printed numbers that no distribution of the class gives.
+
+    Examples
+    --------
+    >>> setting = EvaluationSetting(n_items=1000, n_negatives=100, n_users=5000)
+    >>> popularity = Popularity(1000.0 / np.arange(1, 1001), power=1.0)
+    >>> allowed = popular_range({"HR@10": "0.5"}, setting, parse_measure("HR@1"), popularity)
+    >>> round(allowed.low, 3), round(allowed.high, 3)  # HR@10 was from 0.45 to 0.55
+    (0.004, 0.564)
+    """
+    factor = shape_factor(setting.shape)
+    if factor not in {1.0, np.inf}:
+        raise InputError(
+            f"shape (--shape) {setting.shape} does not go with counts; use {NON_INCREASING} or none"
+        )
+    n, m = setting.n_items, setting.n_negatives
+    if popularity.counts.size < n - 1:
+        raise InputError(
+            f"counts are of {popularity.counts.size:,} items, fewer than the {n - 1:,} other "
+            "candidates (n_items - 1); pass a count for each item, and 0.5 for new ones"
+        )
+    ranks = spread_ranks(n, _SINGLE_RANKS, _SPREAD_RANKS)
+    likeliest, average = _better_probabilities(ranks, setting, popularity)
+    conditions, limits = [], []
+    for name, number in printed.items():
+        printed_measure = parse_measure(name)
+        low, high = _interval(name, number, setting, len(printed))
+        credit = printed_measure.sampled_values(m)
+        for sign, probability, limit in ((1.0, likeliest, high), (-1.0, average, low)):
+            expected = _expected_credit(credit, ranks - 1, probability, setting.sampling)
+            conditions.append(sign * expected)
+            limits.append(sign * limit)
+    exact = measure.value_at(ranks, n)
+    columns = np.vstack([*conditions, exact])
+    if factor == 1.0:
+        columns = _means_up_to(ranks, columns)
+    last = np.array([*(condition[-1] for condition in conditions), exact[-1]])
+    columns = np.column_stack([columns, last])
+    return _least_and_greatest(columns, np.array(limits), setting)
+
+
+def inclusion_probabilities(popularity: Popularity, m: int, sampling: str) -> Float:
+    """Return the probability that each item is among m negatives, in descending order.
+
+    Examples
+    --------
+    >>> inclusion_probabilities(Popularity(np.ones(4), 1.0), 2, Sampling.WITHOUT_REPLACEMENT)
+    array([0.5, 0.5, 0.5, 0.5])
+    """
+    weights = np.sort(popularity.counts**popularity.power)[::-1]
+    weights = weights / weights.sum()
+    if Sampling(sampling) is not Sampling.WITHOUT_REPLACEMENT:
+        return -np.expm1(m * np.log1p(-np.minimum(weights, 1.0 - 1e-12)))
+    low, high = 0.0, 1.0
+    while -np.expm1(-high * weights).sum() < m:
+        high *= 2.0
+    for _ in range(_BISECTIONS):
+        tau = (low + high) / 2.0
+        if -np.expm1(-tau * weights).sum() < m:
+            low = tau
+        else:
+            high = tau
+    return -np.expm1(-high * weights)
+
+
+def _better_probabilities(
+    ranks: Int, setting: EvaluationSetting, popularity: Popularity
+) -> tuple[Float, Float]:
+    """Return the mean probability that one of the better items is drawn, for both extremes.
+
+    With replacement, a draw is one of the better items with b times this probability; without,
+    the probability is of an item to be among the negatives.
+    """
+    n, m = setting.n_items, setting.n_negatives
+    better = np.maximum(ranks - 1, 1)
+    if Sampling(setting.sampling) is Sampling.WITH_REPLACEMENT:
+        weights = np.sort(popularity.counts**popularity.power)[::-1]
+        probabilities = weights / weights.sum()
+        average = np.full(ranks.size, 1.0 / (n - 1))
+    else:
+        probabilities = inclusion_probabilities(popularity, m, setting.sampling)
+        average = np.full(ranks.size, probabilities.sum() / (n - 1))
+    likeliest = np.cumsum(probabilities)[better - 1] / better
+    return np.minimum(np.maximum(likeliest, average), 1.0), np.minimum(average, 1.0)
+
+
+def _expected_credit(credit: Float, better: Int, probability: Float, sampling: str) -> Float:
+    """Return the expected credit for numbers of better items, each drawn with a probability."""
+    last = int(np.flatnonzero(credit).max(initial=0))
+    number = np.arange(last + 1)
+    expected = np.empty(better.size)
+    for rows in blocks(better.size, last + 1):
+        b, p = better[rows, None], probability[rows, None]
+        if Sampling(sampling) is Sampling.WITH_REPLACEMENT:
+            law = binom.pmf(number, credit.size - 1, np.minimum(b * p, 1.0))
+        else:
+            law = binom.pmf(number, b, p)
+        expected[rows] = law @ credit[: last + 1]
+    return expected
+
+
+def _interval(
+    name: str, number: float | str, setting: EvaluationSetting, n_numbers: int
+) -> tuple[float, float]:
+    """Return the ends of the interval of the expectation behind a printed number."""
+    value, decimals = parse_number(name, number)
+    half_unit = 0.5 * 10.0**-decimals
+    low, high = max(value - half_unit, 0.0), min(value + half_unit, 1.0)
+    if setting.n_users is None:
+        return low, high
+    z = float(ndtri(1.0 - (1.0 - setting.confidence) / 2.0 / n_numbers))
+    share = z**2 / setting.n_users
+
+    def end(mean: float, sign: float) -> float:
+        reach = np.sqrt(share * mean * (1.0 - mean) + share**2 / 4.0)
+        return float((mean + share / 2.0 + sign * reach) / (1.0 + share))
+
+    return end(low, -1.0), end(high, 1.0)
+
+
+def _means_up_to(ranks: Int, values: Float) -> Float:
+    """Return the mean of functions of the rank, shape (functions, ranks), over 1 ... each rank."""
+    steps = np.diff(ranks)
+    between = (values[:, 1:] + values[:, :-1]) / 2.0 * (steps - 1) + values[:, 1:]
+    sums = np.cumsum(np.column_stack([values[:, :1], between]), axis=1)
+    return np.asarray(sums / ranks)
+
+
+def _least_and_greatest(columns: Float, limits: Float, setting: EvaluationSetting) -> Range:
+    """Solve both programmes; the last column is the last rank, with a share up to `unscored`."""
+    n_columns = columns.shape[1]
+    bounds = [(0.0, None)] * (n_columns - 1) + [(0.0, setting.unscored)]
+    ends = []
+    for sign in (1.0, -1.0):
+        solution = linprog(
+            sign * columns[-1],
+            A_ub=columns[:-1],
+            b_ub=limits,
+            A_eq=np.ones((1, n_columns)),
+            b_eq=[1.0],
+            bounds=bounds,
+            method="highs",
+        )
+        if solution.status != 0:
+            raise InputError(
+                "no distribution of true ranks gives the printed numbers; check them, n_items, "
+                "n_negatives and counts"
+            )
+        ends.append(sign * float(solution.fun))
+    return Range(max(ends[0], 0.0), ends[1])
