@@ -2,12 +2,15 @@
 
 Importing this module adds `Exact` to the metrics of RecBole. With `mode: full` it computes exact
 metrics of the ranks that the collector of RecBole gathers. With `mode: uni100` it computes the
-range of the exact metrics and the number to quote, which needs `n_items` in the configuration. Each
-user must have one held-out item, as after `split: {LS: valid_and_test}`. docs/meter.md shows a run.
+range of the exact metrics and the number to quote, which needs `n_items` in the configuration. With
+`mode: pop100` the range is wide and there is no number, because RecBole does not keep which
+negatives were better; it also needs `item_counts`. Each user must have one held-out item, as after
+`split: {LS: valid_and_test}`. docs/meter.md shows a run.
 """
 
 from __future__ import annotations
 
+from math import nan
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -19,16 +22,23 @@ from sampled_metrics._base.errors import InputError
 from sampled_metrics._base.random_streams import generator
 from sampled_metrics.evaluation.correct import correct
 from sampled_metrics.evaluation.evaluate import evaluate
+from sampled_metrics.intervals.ranges import Range
+from sampled_metrics.metrics.measures import parse_measure
+from sampled_metrics.printed.popular import Popularity, popular_range, read_popularity
+from sampled_metrics.printed.statement import EvaluationSetting
 from sampled_metrics.ranks import Ranks, SampledRanks, Sampling
 
 if TYPE_CHECKING:
     from recbole.config import Config
     from recbole.data.dataloader import AbstractDataLoader
+    from recbole.data.dataset import Dataset
     from recbole.evaluator.collector import DataStruct
     from recbole.trainer import Trainer
 
 NAME = "exact"
 _DEFAULT_METRICS = ("recall", "ndcg")  # without exact_metrics in the configuration
+_SHOWN_CUTOFFS = (1, 2, 5, 10, 20, 50)  # of hit rates that stand for all ranks by popularity
+_DIGITS = 12  # of these, which are not rounded
 
 
 class Exact:
@@ -49,18 +59,29 @@ class Exact:
         self._metrics = [f"{name}@{k}" for name in names for k in config["topk"]]
         self._n_items = config["n_items"]
         self._n_negatives: int | None = None
+        self._popularity: Popularity | None = None
         self.ranks: Ranks | SampledRanks | None = None
         if not config["single_spec"]:
             raise InputError("ranges of several processes cannot be averaged; evaluate in one")
         for mode in config["eval_args"]["mode"].values():
-            if mode.startswith("pop"):
-                Sampling("popularity")  # raises an InputError that says why
-            if mode.startswith("uni"):
+            if mode.startswith(("uni", "pop")):
                 self._set_n_negatives(mode)
+            if mode.startswith("pop"):
+                self._popularity = read_popularity(config["item_counts"], 1.0)
+                if self._popularity is None:
+                    raise InputError(
+                        f"mode {mode} needs item_counts in the configuration, how often each item "
+                        "occurs; sampled_metrics.recbole.item_counts(dataset) returns it"
+                    )
+
+    @property
+    def is_by_popularity(self) -> bool:
+        """Whether negatives are drawn by popularity."""
+        return self._popularity is not None
 
     def _set_n_negatives(self, mode: str) -> None:
         """Set the number of negatives from a mode such as uni100, the same for all splits."""
-        n_negatives = int(mode.removeprefix("uni"))
+        n_negatives = int(mode.removeprefix("uni").removeprefix("pop"))
         if self._n_negatives not in (None, n_negatives):
             raise InputError("mode: valid and test have different numbers of negatives")
         if self._n_items is None:
@@ -74,7 +95,12 @@ class Exact:
         """Return the metrics by key, computed from the data that RecBole collected."""
         self.ranks = self._to_ranks(dataobject.get("rec.meanrank").numpy().astype(np.float64))
         values: dict[str, float] = {}
-        if isinstance(self.ranks, SampledRanks):
+        if isinstance(self.ranks, SampledRanks) and self._popularity is not None:
+            for metric in self._metrics:
+                allowed = self._popular_range(metric, self.ranks, self._popularity)
+                key = f"{NAME}_{metric}"
+                values |= {f"{key}_low": allowed.low, key: nan, f"{key}_high": allowed.high}
+        elif isinstance(self.ranks, SampledRanks):
             for corrected in correct(self.ranks, self._metrics, "likely"):
                 key = f"{NAME}_{corrected.metric}"
                 values[f"{key}_low"] = corrected.range_low
@@ -87,6 +113,19 @@ class Exact:
                 values[key] = evaluated.value
                 values[f"{key}_high"] = evaluated.ci_high
         return {key: round(value, self.decimal_place) for key, value in values.items()}
+
+    def _popular_range(self, metric: str, ranks: SampledRanks, popularity: Popularity) -> Range:
+        """Return the range that the hit rates among negatives by popularity allow."""
+        cutoffs = [k for k in _SHOWN_CUTOFFS if k <= ranks.n_negatives]
+        means = {f"hr@{k}": float((ranks.sampled_ranks <= k).mean()) for k in cutoffs}
+        printed = {name: f"{mean:.{_DIGITS}f}" for name, mean in means.items() if 0.0 < mean < 1.0}
+        setting = EvaluationSetting(
+            n_items=ranks.mean_candidates,
+            n_negatives=ranks.n_negatives,
+            n_users=len(ranks),
+            sampling=str(ranks.sampling),
+        )
+        return popular_range(printed, setting, parse_measure(metric), popularity)
 
     def _to_ranks(self, collected: NDArray[np.float64]) -> Ranks | SampledRanks:
         """Convert what RecBole collects for each user to ranks.
@@ -120,9 +159,21 @@ def n_items(data: AbstractDataLoader) -> int:
     return round(dataset.item_num - float(np.mean(n_used)))
 
 
+def item_counts(dataset: Dataset) -> dict[int, int]:
+    """Return how often each item occurs in a data set, by which RecBole draws for `pop100`."""
+    counts = np.bincount(dataset.inter_feat[dataset.iid_field].numpy())
+    return {item: int(count) for item, count in enumerate(counts.tolist()) if count}
+
+
 def ranks_of(trainer: Trainer) -> Ranks | SampledRanks:
     """Return the ranks of the last evaluation of a trainer, for `compare` and `report`."""
-    ranks: Ranks | SampledRanks | None = trainer.evaluator.metric_class[NAME].ranks
+    metric = trainer.evaluator.metric_class[NAME]
+    if metric.is_by_popularity:
+        raise InputError(
+            "ranks among negatives by popularity (mode pop) decide no order; evaluate with full or "
+            "uni100"
+        )
+    ranks: Ranks | SampledRanks | None = metric.ranks
     if ranks is None:
         raise InputError("no evaluation yet; call trainer.evaluate first")
     return ranks

@@ -56,6 +56,31 @@ def test_range_contains_metric_of_full_ranking(printed, model):
     assert among["recall@10"] > among["exact_recall@10_high"]
 
 
+def test_negatives_by_popularity_allow_a_wide_range_and_no_order(printed, tmp_path):
+    """The code of the page with pop100 in place of uni100, for one model and without an order."""
+    (code,) = re.findall(r"(?ms)^```python\n(.*?)^```$", PAGE)
+    code = code.partition("logging.disable()")[0]
+    code = code.replace('"epochs": 20,', '"epochs": 20,\n        "item_counts": counts,')
+    first = """
+settings = {"data_path": ".", "load_col": {"inter": ["user_id", "item_id"]}}
+counts = plugin.item_counts(create_dataset(Config("EASE", "made", config_dict=settings)))
+try:
+    evaluated("EASE", "pop100")
+except sm.InputError as error:
+    print(error)
+"""
+    (tmp_path / "run.py").write_text(code + "logging.disable()" + first)
+    words = [sys.executable, "-W", "ignore", "run.py"]
+    done = subprocess.run(words, cwd=tmp_path, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
+    among, refused = done.stdout.splitlines()
+    (full,) = [numbers(line) for line in printed if line.startswith("full EASE")]
+    found = numbers(among)
+    assert found["exact_recall@10_low"] < full["recall@10"] < found["exact_recall@10_high"]
+    assert "nan" in among
+    assert "order" in refused
+
+
 def test_torch_loop_matches_evaluate():
     """Scores that require gradients, also in half precision."""
     rng = np.random.default_rng(0)

@@ -233,7 +233,7 @@ def _format_results(results: list[Reported], confidence: float, low: list[str]) 
         for result in results
     ]
     lines = [_describe_assumptions(results[0], confidence)]
-    explained = []
+    explained: list[str] = []
     if results[0].power is None:
         explained += filter(None, [describe_caveat(results[0].shape)])
     if any(result.likely is not None for result in results):
