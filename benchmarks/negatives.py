@@ -76,9 +76,9 @@ TITLES = {"ml-100k": "ML-100K", "ml-1m": "ML-1M", WHOLE: "ML-1M, all users", "sy
 ABOUT = """# Negatives of any design
 
 `make measure PAGE=negatives` writes this page; [negatives](../negatives.md) says what it means, and
-[negatives.csv](negatives.csv) has each cell. {draws} draws of negatives for each data, design and
-m, each of three recommenders, which take turns. The first {ranges} have ranges with tastes, and
-the first {slow} also without. Users are {users:,}, drawn once, or all.
+[negatives.csv](negatives.csv) has each cell. Draws of negatives for each design and m: {draws}, each
+of three recommenders, which take turns. The first ones, {ranges} at most, have ranges with tastes,
+and {slow} also without. Users are {users:,}, drawn once, or all.
 
 - ML-100K and ML-1M: X, Y and Z and five others of the study. The last item of each user is held
   out, and counts are those of the other events, or .5 for items without any.
@@ -479,7 +479,9 @@ def shortfalls(summary: pd.DataFrame) -> Iterator[str]:
 
 def page(results: list[Any], table: pd.DataFrame, summary: pd.DataFrame) -> Iterator[str]:
     """Yield the page in Markdown."""
-    n_draws = table[table["group"] == "recommenders"].groupby("data")["number"].nunique().max()
+    of_recommenders = table[table["group"] == "recommenders"]
+    numbers = of_recommenders.groupby("data", sort=False)["number"].nunique()
+    n_draws = ", ".join(f"{number} of {TITLES[data]}" for data, number in numbers.items())
     ordinary = summary[summary["group"] == "recommenders"]
     drawn = table.drop_duplicates(["data", "design", "m", "number"])
     counted = drawn[drawn["group"] == "recommenders"].groupby(["data", "design", "m"])

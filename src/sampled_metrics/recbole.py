@@ -161,7 +161,7 @@ def n_items(data: AbstractDataLoader) -> int:
 
 def item_counts(dataset: Dataset) -> dict[int, int]:
     """Return how often each item occurs in a data set, by which RecBole draws for `pop100`."""
-    counts = np.bincount(dataset.inter_feat[dataset.iid_field].numpy())
+    counts = np.bincount(np.asarray(dataset.inter_feat[dataset.iid_field]))
     return {item: int(count) for item, count in enumerate(counts.tolist()) if count}
 
 
