@@ -6,10 +6,10 @@ Let b items be better than the held-out one. Of m negatives, the number of bette
 which items these are. It is largest, in distribution, if they are the b likeliest ones to be drawn,
 and, under the assumption
 
-    items above a held-out item are at least as likely to be drawn as others on average,       (A1)
+    items above a held-out item are at least as likely to be drawn as a random set of items,  (A1)
 
-smallest if they are drawn like the average item. A sampled metric falls with this number, so its
-expectation at true rank b + 1 is between those of these two extremes,
+smallest if they are drawn like the average candidate. A sampled metric falls with this number, so
+its expectation at true rank b + 1 is between those of these two extremes,
 
     E_likeliest(b) <= E(b) <= E_average(b).                                                  (1)
 
@@ -19,8 +19,8 @@ w @ E_likeliest <= u. The ends of the range are the least and the greatest exact
 two linear programmes. The interval from v to u has the rounding, and Wilson's interval for D users
 at a confidence for all numbers together: values in [0, 1] vary at most as hits do.
 
-An item of weight w is drawn with the probability 1 - exp(-tau w), as in a race of exponentials,
-where tau gives m negatives in all; the number of better ones is taken as binomially distributed.
+How likely items are drawn, and the distribution of the number of better negatives, is described in
+`intervals.rank_only_ranges`, which has the like for sampled ranks.
 """
 
 from __future__ import annotations
@@ -31,25 +31,23 @@ from typing import Any, NamedTuple
 import numpy as np
 from scipy.optimize import linprog
 from scipy.special import ndtri
-from scipy.stats import binom
 
-from sampled_metrics._base.array_types import Float, Int
-from sampled_metrics._base.arrays import blocks
+from sampled_metrics._base.array_types import Float
 from sampled_metrics._base.errors import InputError, format_value
-from sampled_metrics.intervals.kernels import spread_ranks
+from sampled_metrics.estimators.least_squares import mean_up_to
 from sampled_metrics.intervals.ranges import Range
+from sampled_metrics.intervals.rank_only_ranges import (
+    item_draws,
+    means_of_likeliest,
+    means_up_to,
+    programme_ranks,
+)
 from sampled_metrics.intervals.shapes import NON_INCREASING, shape_factor
 from sampled_metrics.metrics.measures import Measure, parse_measure
 from sampled_metrics.printed.statement import EvaluationSetting, Numbers, parse_number
-from sampled_metrics.ranks import Sampling
 from sampled_metrics.read.item_counts import read_item_counts
 
-# Ranks of the programme: the first ones, and others spread evenly on a logarithmic scale. Between
-# them expectations are interpolated; twice as many change the ends by less than 1 %.
-_SINGLE_RANKS = 300
-_SPREAD_RANKS = 500
 MOST_POWER = 4.0  # of counts; usual are .5 to 1
-_BISECTIONS = 100  # steps that find tau
 
 
 class Popularity(NamedTuple):
@@ -118,84 +116,25 @@ def popular_range(
             f"counts are of {popularity.counts.size:,} items, fewer than the {n - 1:,} other "
             "candidates (n_items - 1); pass a count for each item, and 0.5 for new ones"
         )
-    ranks = spread_ranks(n, _SINGLE_RANKS, _SPREAD_RANKS)
-    likeliest, average = _better_probabilities(ranks, setting, popularity)
-    conditions, limits = [], []
-    for name, number in printed.items():
-        printed_measure = parse_measure(name)
-        low, high = _interval(name, number, setting, len(printed))
-        credit = printed_measure.sampled_values(m)
-        for sign, probability, limit in ((1.0, likeliest, high), (-1.0, average, low)):
-            expected = _expected_credit(credit, ranks - 1, probability, setting.sampling)
-            conditions.append(sign * expected)
-            limits.append(sign * limit)
-    exact = measure.value_at(ranks, n)
-    columns = np.vstack([*conditions, exact])
+    measures = [parse_measure(name) for name in printed]
+    edges = [k + step for k in (each.cutoff for each in measures) if k for step in (0, 1)]
+    if measure.cutoff is not None:
+        edges += [measure.cutoff, measure.cutoff + 1]
+    ranks = programme_ranks(n, edges)
+    draws = item_draws(popularity.counts, popularity.power, n, m, setting.sampling)
+    credit = np.stack([each.sampled_values(m) for each in measures])
+    expected_most = means_of_likeliest(draws, ranks, credit)  # better negatives, so least credit
+    expected_least = means_of_likeliest(draws.of_average, ranks, credit)
+    intervals = [_interval(name, printed[name], setting, len(printed)) for name in printed]
+    low, high = np.transpose(intervals)
+    conditions = np.vstack([expected_most, -expected_least])
+    limits = np.concatenate([high, -low])
+    columns = np.vstack([conditions, measure.value_at(ranks, n)])
+    last = columns[:, -1]
     if factor == 1.0:
-        columns = _means_up_to(ranks, columns)
-    last = np.array([*(condition[-1] for condition in conditions), exact[-1]])
+        columns = np.vstack([means_up_to(ranks, conditions), mean_up_to(ranks, measure, n)])
     columns = np.column_stack([columns, last])
-    return _least_and_greatest(columns, np.array(limits), setting)
-
-
-def inclusion_probabilities(popularity: Popularity, m: int, sampling: str) -> Float:
-    """Return the probability that each item is among m negatives, in descending order.
-
-    Examples
-    --------
-    >>> inclusion_probabilities(Popularity(np.ones(4), 1.0), 2, Sampling.WITHOUT_REPLACEMENT)
-    array([0.5, 0.5, 0.5, 0.5])
-    """
-    weights = np.sort(popularity.counts**popularity.power)[::-1]
-    weights = weights / weights.sum()
-    if Sampling(sampling) is not Sampling.WITHOUT_REPLACEMENT:
-        return -np.expm1(m * np.log1p(-np.minimum(weights, 1.0 - 1e-12)))
-    low, high = 0.0, 1.0
-    while -np.expm1(-high * weights).sum() < m:
-        high *= 2.0
-    for _ in range(_BISECTIONS):
-        tau = (low + high) / 2.0
-        if -np.expm1(-tau * weights).sum() < m:
-            low = tau
-        else:
-            high = tau
-    return -np.expm1(-high * weights)
-
-
-def _better_probabilities(
-    ranks: Int, setting: EvaluationSetting, popularity: Popularity
-) -> tuple[Float, Float]:
-    """Return the mean probability that one of the better items is drawn, for both extremes.
-
-    With replacement, a draw is one of the better items with b times this probability; without,
-    the probability is of an item to be among the negatives.
-    """
-    n, m = setting.n_items, setting.n_negatives
-    better = np.maximum(ranks - 1, 1)
-    if Sampling(setting.sampling) is Sampling.WITH_REPLACEMENT:
-        weights = np.sort(popularity.counts**popularity.power)[::-1]
-        probabilities = weights / weights.sum()
-        average = np.full(ranks.size, 1.0 / (n - 1))
-    else:
-        probabilities = inclusion_probabilities(popularity, m, setting.sampling)
-        average = np.full(ranks.size, probabilities.sum() / (n - 1))
-    likeliest = np.cumsum(probabilities)[better - 1] / better
-    return np.minimum(np.maximum(likeliest, average), 1.0), np.minimum(average, 1.0)
-
-
-def _expected_credit(credit: Float, better: Int, probability: Float, sampling: str) -> Float:
-    """Return the expected credit for numbers of better items, each drawn with a probability."""
-    last = int(np.flatnonzero(credit).max(initial=0))
-    number = np.arange(last + 1)
-    expected = np.empty(better.size)
-    for rows in blocks(better.size, last + 1):
-        b, p = better[rows, None], probability[rows, None]
-        if Sampling(sampling) is Sampling.WITH_REPLACEMENT:
-            law = binom.pmf(number, credit.size - 1, np.minimum(b * p, 1.0))
-        else:
-            law = binom.pmf(number, b, p)
-        expected[rows] = law @ credit[: last + 1]
-    return expected
+    return _least_and_greatest(columns, limits, setting)
 
 
 def _interval(
@@ -215,14 +154,6 @@ def _interval(
         return float((mean + share / 2.0 + sign * reach) / (1.0 + share))
 
     return end(low, -1.0), end(high, 1.0)
-
-
-def _means_up_to(ranks: Int, values: Float) -> Float:
-    """Return the mean of functions of the rank, shape (functions, ranks), over 1 ... each rank."""
-    steps = np.diff(ranks)
-    between = (values[:, 1:] + values[:, :-1]) / 2.0 * (steps - 1) + values[:, 1:]
-    sums = np.cumsum(np.column_stack([values[:, :1], between]), axis=1)
-    return np.asarray(sums / ranks)
 
 
 def _least_and_greatest(columns: Float, limits: Float, setting: EvaluationSetting) -> Range:
