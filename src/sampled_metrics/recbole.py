@@ -18,14 +18,19 @@ from numpy.typing import NDArray
 from recbole.evaluator import register
 from recbole.utils import EvaluatorType
 
+from sampled_metrics._base.defaults import DEFAULT_CONFIDENCE
 from sampled_metrics._base.errors import InputError
 from sampled_metrics._base.random_streams import generator
 from sampled_metrics.evaluation.correct import correct
 from sampled_metrics.evaluation.evaluate import evaluate
 from sampled_metrics.intervals.ranges import Range
+from sampled_metrics.intervals.rank_only_ranges import (
+    item_draws,
+    last_shaped_rank,
+    rank_only_ranges,
+)
 from sampled_metrics.metrics.measures import parse_measure
-from sampled_metrics.printed.popular import Popularity, popular_range, read_popularity
-from sampled_metrics.printed.statement import EvaluationSetting
+from sampled_metrics.printed.popular import Popularity, read_popularity
 from sampled_metrics.ranks import Ranks, SampledRanks, Sampling
 
 if TYPE_CHECKING:
@@ -37,8 +42,6 @@ if TYPE_CHECKING:
 
 NAME = "exact"
 _DEFAULT_METRICS = ("recall", "ndcg")  # without exact_metrics in the configuration
-_SHOWN_CUTOFFS = (1, 2, 5, 10, 20, 50)  # of hit rates that stand for all ranks by popularity
-_DIGITS = 12  # of these, which are not rounded
 
 
 class Exact:
@@ -96,8 +99,7 @@ class Exact:
         self.ranks = self._to_ranks(dataobject.get("rec.meanrank").numpy().astype(np.float64))
         values: dict[str, float] = {}
         if isinstance(self.ranks, SampledRanks) and self._popularity is not None:
-            for metric in self._metrics:
-                allowed = self._popular_range(metric, self.ranks, self._popularity)
+            for metric, allowed in self._popular_ranges(self.ranks, self._popularity).items():
                 key = f"{NAME}_{metric}"
                 values |= {f"{key}_low": allowed.low, key: nan, f"{key}_high": allowed.high}
         elif isinstance(self.ranks, SampledRanks):
@@ -114,18 +116,26 @@ class Exact:
                 values[f"{key}_high"] = evaluated.ci_high
         return {key: round(value, self.decimal_place) for key, value in values.items()}
 
-    def _popular_range(self, metric: str, ranks: SampledRanks, popularity: Popularity) -> Range:
-        """Return the range that the hit rates among negatives by popularity allow."""
-        cutoffs = [k for k in _SHOWN_CUTOFFS if k <= ranks.n_negatives]
-        means = {f"hr@{k}": float((ranks.sampled_ranks <= k).mean()) for k in cutoffs}
-        printed = {name: f"{mean:.{_DIGITS}f}" for name, mean in means.items() if 0.0 < mean < 1.0}
-        setting = EvaluationSetting(
-            n_items=ranks.mean_candidates,
-            n_negatives=ranks.n_negatives,
-            n_users=len(ranks),
-            sampling=str(ranks.sampling),
+    def _popular_ranges(self, ranks: SampledRanks, popularity: Popularity) -> dict[str, Range]:
+        """Return the range of each metric that ranks among negatives by popularity allow."""
+        measures = [parse_measure(name) for name in self._metrics]
+        draws = item_draws(
+            popularity.counts,
+            popularity.power,
+            ranks.mean_candidates,
+            ranks.n_negatives,
+            str(ranks.sampling),
         )
-        return popular_range(printed, setting, parse_measure(metric), popularity)
+        last_shaped = last_shaped_rank(draws, measures)
+        found = rank_only_ranges(
+            ranks.sampled_ranks, draws, measures, last_shaped, DEFAULT_CONFIDENCE
+        )
+        if any(each.is_inverted for each in found):
+            raise InputError(
+                "no distribution of true ranks explains the ranks among negatives by popularity; "
+                "check n_items and item_counts, or evaluate with full"
+            )
+        return dict(zip(self._metrics, found, strict=True))
 
     def _to_ranks(self, collected: NDArray[np.float64]) -> Ranks | SampledRanks:
         """Convert what RecBole collects for each user to ranks.

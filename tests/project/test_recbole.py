@@ -34,7 +34,7 @@ def plugin(monkeypatch):
 
 def settings(mode="full", **others):
     modes = mode if isinstance(mode, dict) else {"valid": mode, "test": mode}
-    config = dict.fromkeys(("exact_metrics", "n_items"))
+    config = dict.fromkeys(("exact_metrics", "n_items", "item_counts"))
     config.update(eval_args={"mode": modes}, topk=[5, 10], single_spec=True)
     config.update(metric_decimal_place=4, **others)
     return config
@@ -110,11 +110,35 @@ def test_exact_detects_phase_by_candidates(plugin):
     assert isinstance(metric.ranks, sm.Ranks)
 
 
+def test_exact_negatives_by_popularity_have_a_range_alone(plugin):
+    """RecBole draws with replacement and ranks the distinct items; half of better items popular."""
+    n, m = 300, 20
+    counts = np.round(1 + 2000 / np.arange(1, n) ** 0.8).astype(int)
+    n_better = np.minimum(RNG.geometric(0.06, size=500) - 1, n - 1)
+    order = np.argsort(-0.5 * np.log(counts) - RNG.gumbel(size=(500, n - 1)), axis=1)
+    place = order.argsort(axis=1)  # of each item in the ranking of the user
+    drawn = RNG.choice(n - 1, (500, m), p=counts / counts.sum())
+    better = [
+        len({item for item in items if place[user, item] < n_better[user]})
+        for user, items in enumerate(drawn.tolist())
+    ]
+    config = settings(f"pop{m}", item_counts=dict(enumerate(counts.tolist())))
+    metric = plugin.Exact(config | {"n_items": n})
+    metrics = metric.calculate_metric(collected(1 + np.array(better), m + 1))
+    for k in (5, 10):
+        name = f"exact_recall@{k}"
+        assert metrics[f"{name}_low"] < (n_better < k).mean() < metrics[f"{name}_high"]
+        assert np.isnan(metrics[name])
+    trainer = SimpleNamespace(evaluator=SimpleNamespace(metric_class={"exact": metric}))
+    with pytest.raises(sm.InputError, match="order"):
+        plugin.ranks_of(trainer)
+
+
 @pytest.mark.parametrize(
     ("changes", "problem"),
     [
         ({"mode": "uni100"}, "n_items"),
-        ({"mode": "pop100", "n_items": 500}, "popularity"),
+        ({"mode": "pop100", "n_items": 500}, "item_counts"),
         (
             {"mode": {"valid": "uni9", "test": "uni99"}, "n_items": 500},
             "different numbers",
