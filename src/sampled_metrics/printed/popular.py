@@ -65,10 +65,12 @@ class Popularity(NamedTuple):
     power: float
 
 
+MORE_POPULAR = "items above a held-out item are at least as likely to be drawn as a random set"
 ABOUT_POPULAR = (
     "likely: -, without ids of the negatives nothing tells how popular the better ones were. The "
-    "range assumes that items above a held-out item are at least as likely to be drawn as others "
-    "on average, and it decides no order. With ids, `correct` takes counts and gives a number."
+    "range is therefore wide, and decides no order. It may be too high for a recommender that "
+    f"avoids popular items, because it assumes that {MORE_POPULAR}. With ids, `correct` takes "
+    "counts and gives a number."
 )
 
 

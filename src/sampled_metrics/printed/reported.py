@@ -30,6 +30,7 @@ from sampled_metrics.printed.consistency import find_impossible_shares, not_abov
 from sampled_metrics.printed.likely import WHY_NOT_QUOTED, quote_likely
 from sampled_metrics.printed.popular import (
     ABOUT_POPULAR,
+    MORE_POPULAR,
     Popularity,
     popular_range,
     read_popularity,
@@ -260,11 +261,12 @@ def _describe_assumptions(result: Reported, confidence: float) -> str:
     users = "no sampling error, because the number of users is not given"
     if result.n_users is not None:
         users = f"{quantity(result.n_users, 'user')}, at {100 * confidence:g} %"
-    way = "uniformly"
+    way, assumption = "uniformly", describe_shape(result.shape, where=BEFORE_LAST)
     if result.power is not None:
         way = f"by counts to the power {result.power:g}"
+        assumption += f"; and that {MORE_POPULAR}"
     return (
         f"From {result.printed}: {quantity(result.n_negatives, 'negative')} drawn {way} "
         f"{result.sampling.replace('-', ' ')}; {result.n_items:,} candidates; {users}, "
-        f"{describe_shape(result.shape, where=BEFORE_LAST)}."
+        f"{assumption}."
     )
