@@ -76,9 +76,9 @@ TITLES = {"ml-100k": "ML-100K", "ml-1m": "ML-1M", WHOLE: "ML-1M, all users", "sy
 ABOUT = """# Negatives of any design
 
 `make measure PAGE=negatives` writes this page; [negatives](../negatives.md) says what it means, and
-[negatives.csv](negatives.csv) has each cell. Draws of negatives for each design and m: {draws}, each
-of three recommenders, which take turns. The first ones, {ranges} at most, have ranges with tastes,
-and {slow} also without. Users are {users:,}, drawn once, or all.
+[negatives.csv](negatives.csv) has each cell. Draws of negatives for each design and m: {draws};
+each is of three recommenders, which take turns. The first ones, {ranges} at most, have ranges with
+tastes, and {slow} also without. Users are {users:,}, drawn once, or all.
 
 - ML-100K and ML-1M: X, Y and Z and five others of the study. The last item of each user is held
   out, and counts are those of the other events, or .5 for items without any.
