@@ -62,6 +62,15 @@ def test_kept_numbers_of_uniform_negatives_are_hypergeometric():
     assert with_tail[1] == pytest.approx(hypergeom(39, 7, 9).pmf(np.arange(11)), abs=1e-12)
 
 
+@pytest.mark.parametrize("rate", [0.94, 0.7, 0.233, 0.01])
+def test_mean_of_the_kept_is_theirs_by_the_rate(rate):
+    """Also where m / rate is not whole: one better item is drawn with this probability."""
+    heads = np.array([1, 3, 10])
+    kept, _ = kept_distribution(heads, 10, rate, np.arange(11))
+    assert kept @ np.arange(11) == pytest.approx(rate * heads)
+    assert kept[0, 1] == pytest.approx(rate)
+
+
 def test_inclusion_probabilities_are_those_of_clocks():
     """Draws by weight without replacement: each row's probabilities sum to its negatives."""
     popularity = np.repeat([8.0, 4.0, 2.0, 1.0], 15)

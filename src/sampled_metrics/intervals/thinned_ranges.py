@@ -72,6 +72,7 @@ _LARGEST = 4.0  # coefficient
 # Standard errors in the choice of vectors. More than the confidence asks for makes vectors that do
 # not rest on a few rows with a large t, whose means would be far from normal.
 _CHOOSING_Z = 4.0
+_ROUNDING = 1e-9  # of m / pi_0
 _LEAST_SPAN = 0.01  # of a metric, to tell a violation
 _ACCURACY = 1e-6  # of cone programmes
 
@@ -233,20 +234,11 @@ def kept_distribution(head: Int, m: int, pi_0: float, starts: Int) -> tuple[Floa
     """
     number = np.arange(m + 1)
     size = m / pi_0
-    others = np.maximum(size - head, 0.0)[:, None]
-    is_possible = (number <= head[:, None]) & (m - number <= others + 1e-9)
-    is_possible[~is_possible.any(axis=1), m] = True  # more better items than m / pi_0
-    logs = (
-        gammaln(head[:, None] + 1.0)
-        - gammaln(number + 1.0)
-        - gammaln(np.maximum(head[:, None] - number, 0) + 1.0)
-        + gammaln(others + 1.0)
-        - gammaln(m - number + 1.0)
-        - gammaln(np.maximum(others - (m - number), 0.0) + 1.0)
-    )
-    logs = np.where(is_possible, logs, -np.inf)
-    law = np.exp(logs - logs.max(axis=1, keepdims=True))
-    law /= law.sum(axis=1, keepdims=True)
+    # Where that is not whole: a mixture of the next whole numbers, with the mean b1 pi_0.
+    below = float(np.floor(size + _ROUNDING))
+    share = min(max(((below + 1.0) / size - 1.0) * below, 0.0), 1.0)
+    law = share * _better_of_drawn(head, m, below)
+    law += (1.0 - share) * _better_of_drawn(head, m, below + 1.0)
     with_tail = law * (m - number)
     total = with_tail.sum(axis=1, keepdims=True)
     with_tail = np.where(total > 0.0, with_tail / np.maximum(total, 1e-300), law)
@@ -255,6 +247,25 @@ def kept_distribution(head: Int, m: int, pi_0: float, starts: Int) -> tuple[Floa
     for place, each in enumerate((law, with_tail)):
         result[place, :, : used.size] = np.add.reduceat(each, used, axis=1)
     return result[0], result[1]
+
+
+def _better_of_drawn(head: Int, m: int, size: float) -> Float:
+    """Return the distribution of s if m of `size` items are drawn, shape (heads, m + 1)."""
+    number = np.arange(m + 1)
+    better = np.minimum(head, size)[:, None]
+    others = size - better
+    is_possible = (number <= better) & (m - number <= others)
+    logs = (
+        gammaln(better + 1.0)
+        - gammaln(number + 1.0)
+        - gammaln(np.maximum(better - number, 0.0) + 1.0)
+        + gammaln(others + 1.0)
+        - gammaln(m - number + 1.0)
+        - gammaln(np.maximum(others - (m - number), 0.0) + 1.0)
+    )
+    logs = np.where(is_possible, logs, -np.inf)
+    law = np.exp(logs - logs.max(axis=1, keepdims=True))
+    return np.asarray(law / law.sum(axis=1, keepdims=True))
 
 
 def _grid(most: int) -> Int:
