@@ -63,6 +63,7 @@ ATTACKING_DRAWS, WHOLE_DRAWS = 20, 8  # at most
 WHOLE = "all users"
 Z, CONFIDENCE = 1.959964, 0.95
 TINY = 1e-6  # low end in ratios of ends
+WIDEST = 100  # ratio that is printed
 RANGES = {"range": "ranges with tastes", "free": "ranges without tastes"}
 ORDERS = {
     "printed": "Printed",
@@ -76,8 +77,9 @@ TITLES = {"ml-100k": "ML-100K", "ml-1m": "ML-1M", WHOLE: "ML-1M, all users", "sy
 ABOUT = """# Negatives of any design
 
 `make measure PAGE=negatives` writes this page; [negatives](../negatives.md) says what it means, and
-[negatives.csv](negatives.csv) has each cell. Draws of negatives for each design and m: {draws};
-each is of three recommenders, which take turns. The first ones, {ranges} at most, have ranges with
+[negatives.csv](negatives.csv) has each cell. Draws of negatives for each design and m:
+{draws}.
+Each is of three recommenders, which take turns. The first ones, {ranges} at most, have ranges with
 tastes, and {slow} also without. Users are {users:,}, drawn once, or all.
 
 - ML-100K and ML-1M: X, Y and Z and five others of the study. The last item of each user is held
@@ -391,6 +393,8 @@ def orders_without_tastes(results: list[dict[str, Any]]) -> dict[tuple[Any, ...]
 def count_orders(orders: "pd.Series[float]") -> str:
     """Format right, wrong and undecided orders."""
     decided = orders.dropna()
+    if decided.empty:
+        return ""
     return " ".join(str(int((decided == sign).sum())) for sign in (1, -1, 0))
 
 
@@ -405,7 +409,8 @@ def by_design(table: pd.DataFrame, text_of: Callable[[pd.DataFrame], str]) -> li
         for design in DESIGNS:
             selected = cell[cell["design"] == design]
             row[design] = text_of(selected) if len(selected) else ""
-        rows.append(row)
+        if any(row[design] for design in DESIGNS):
+            rows.append(row)
     return rows
 
 
@@ -432,7 +437,8 @@ def range_text(kind: str) -> Callable[[pd.DataFrame], str]:
             return ""
         widths = rows.set_index("metric")[f"{kind}_width"].reindex(METRICS)
         held = f"{100 * rows[f'{kind}_held'].mean():.0f}"
-        return f"{held}; " + " ".join(f"{width:.1f}" for width in widths)
+        shown_widths = (f"{width:.1f}" if width <= WIDEST else f"> {WIDEST}" for width in widths)
+        return f"{held}; " + " ".join(shown_widths)
 
     return text_of
 
@@ -513,7 +519,7 @@ def page(results: list[Any], table: pd.DataFrame, summary: pd.DataFrame) -> Iter
     for column, title in ORDERS.items():
         if pairs[column].isna().all():
             continue
-        yield f"\n{title}:\n"
+        yield f"\n{title}, in all {count_orders(pairs[column])}:\n"
         by_column = by_design(pairs, lambda rows, column=column: count_orders(rows[column]))
         yield markdown(by_column)
     if "synthetic" in set(table["data"]):
