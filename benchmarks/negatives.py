@@ -26,7 +26,7 @@ from benchmarks.worlds import DESIGNS, MOST_USERS, SYNTHETIC, WORLDS, Draw, Worl
 from sampled_metrics._base.array_types import Float, Int
 from sampled_metrics._base.random_streams import generator
 from sampled_metrics.estimators import estimator_matrix, likely_log_errors, parse_estimators
-from sampled_metrics.estimators.jackknife import GROUPS, jackknife_log_errors
+from sampled_metrics.estimators.jackknife import jackknife_log_errors
 from sampled_metrics.estimators.tastes import (
     TasteFit,
     estimate_by_tastes,
@@ -36,6 +36,7 @@ from sampled_metrics.estimators.tastes import (
     metrics_of_cells,
 )
 from sampled_metrics.evaluation.strata import are_uniform
+from sampled_metrics.intervals.kernels import last_shaped_rank
 from sampled_metrics.intervals.taste_ranges import (
     Mixture,
     fit_mixture,
@@ -45,7 +46,7 @@ from sampled_metrics.intervals.taste_ranges import (
 from sampled_metrics.intervals.thinned_ranges import thinned_ranges
 from sampled_metrics.metrics.measures import Measure, parse_measure
 from sampled_metrics.ranks import Sampling
-from sampled_metrics.ranks.strata import StratumCounts
+from sampled_metrics.ranks.strata import JACKKNIFE_GROUPS, StratumCounts
 
 ROOT = Path(__file__).parents[1]
 PAGE = ROOT / "docs/measured/negatives.md"
@@ -130,11 +131,6 @@ def correct_as_uniform(n_better: Int, n: int, m: int) -> tuple[Float, Float]:
     return values, likely_log_errors(tuple(histogram.tolist()), tuple(MEASURES), n, m, KIND)
 
 
-def last_shaped(n: int, m: float, cutoff: int | None) -> int:
-    """Return the rank at which the shape ends, as `correct` chooses it."""
-    return int(max(5.0 * n / m, 3 * (cutoff or 0)))
-
-
 def design_effects(counts: StratumCounts, fit: TasteFit, n: int, whole_error: Float) -> Float:
     """Return by how much clusters raise the variance of each log estimate, shape (measures,)."""
     by_chance = fit.fit.log_errors(metrics_of_cells(fit, MEASURES, n).T)
@@ -151,7 +147,7 @@ def find_ranges(
     mixtures: dict[int, Mixture] = {}
     ranges: dict[str, list[Any]] = {"range": [], "half": []}
     for measure, effect in zip(MEASURES, effects, strict=True):
-        last = last_shaped(n, m, measure.cutoff)
+        last = last_shaped_rank(n, m, measure.cutoff)
         if last not in mixtures:
             mixtures[last] = fit_mixture(fit, last)
         credit = measure.value_at(np.arange(1, n + 1), n)
@@ -174,7 +170,7 @@ def measures_by_last(n: int, m: float) -> dict[int, list[Measure]]:
     """Return the metrics, in order, by the rank at which the shape ends."""
     groups: dict[int, list[Measure]] = {}
     for measure in MEASURES:
-        groups.setdefault(last_shaped(n, m, measure.cutoff), []).append(measure)
+        groups.setdefault(last_shaped_rank(n, m, measure.cutoff), []).append(measure)
     return groups
 
 
@@ -195,7 +191,7 @@ def correct_one(
         values, errors = as_uniform[0], np.maximum(as_uniform[1], errors)
     if draw.cluster is not None:
         errors = np.full(len(MEASURES), np.nan)
-        if has_errors and draw.cluster.max() + 1 >= GROUPS:
+        if has_errors and draw.cluster.max() + 1 >= JACKKNIFE_GROUPS:
             errors = jackknife_log_errors(counts, draw.cluster, MEASURES, world.n, fit=fit)
     corrected = Corrected(
         values_at(1 + world.better[name].sum(axis=1), world.n),

@@ -14,7 +14,12 @@ import yaml
 from benchmarks.vectors import ARCHIVE
 from sampled_metrics._base.array_types import Bool, Float, Int
 from sampled_metrics._base.random_streams import generator
-from sampled_metrics.ranks.strata import StratumCounts, strata_of_items, sums_by_stratum
+from sampled_metrics.ranks.strata import (
+    StratumCounts,
+    mean_log_popularity,
+    strata_of_items,
+    sums_by_stratum,
+)
 from sampled_metrics_study.data.events import read_ratings
 from sampled_metrics_study.data.movielens import CATALOGUE
 from sampled_metrics_study.data.settings import SplitSettings
@@ -304,6 +309,5 @@ def count_draw(world: World, is_drawn: Bool, name: str) -> StratumCounts:
     is_above = world.better[name][user, item]
     drawn = sums_by_stratum(user, item, stratum, n_users)
     better = sums_by_stratum(user[is_above], item[is_above], stratum, n_users)
-    size = np.bincount(stratum)
-    log_popularity = np.bincount(stratum, np.log(world.popularity)) / size
+    log_popularity = mean_log_popularity(world.popularity, stratum)
     return StratumCounts(better, drawn, world.candidates, log_popularity)

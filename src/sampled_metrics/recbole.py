@@ -23,10 +23,10 @@ from sampled_metrics._base.errors import InputError
 from sampled_metrics._base.random_streams import generator
 from sampled_metrics.evaluation.correct import correct
 from sampled_metrics.evaluation.evaluate import evaluate
+from sampled_metrics.intervals.kernels import last_shaped_rank
 from sampled_metrics.intervals.ranges import Range
 from sampled_metrics.intervals.rank_only_ranges import (
     item_draws,
-    last_shaped_rank,
     rank_only_ranges,
 )
 from sampled_metrics.metrics.measures import parse_measure
@@ -126,7 +126,8 @@ class Exact:
             ranks.n_negatives,
             str(ranks.sampling),
         )
-        last_shaped = last_shaped_rank(draws, measures)
+        cutoff = max(measure.cutoff or 0 for measure in measures)
+        last_shaped = last_shaped_rank(draws.n, draws.m, cutoff)
         found = rank_only_ranges(
             ranks.sampled_ranks, draws, measures, last_shaped, DEFAULT_CONFIDENCE
         )

@@ -4,12 +4,11 @@ import numpy as np
 import pytest
 
 from sampled_metrics.estimators.jackknife import (
-    GROUPS,
-    deal_in_groups,
     jackknife_log_errors,
     jackknife_over_negatives,
 )
 from sampled_metrics.estimators.tastes import estimate_by_tastes, fit_tastes
+from sampled_metrics.ranks.strata import JACKKNIFE_GROUPS, deal_in_groups
 from tests.estimators.test_tastes import MEASURES, count, draw, exact_values, made_up
 
 
@@ -40,7 +39,9 @@ def test_errors_of_dependent_rows_are_no_smaller(sample):
     fit = fit_tastes(sample)
     independent = estimate_by_tastes(sample, MEASURES, 200, fit).log_errors
     of_clusters = jackknife_log_errors(sample, np.arange(300) // 10, MEASURES, 200, fit=fit)
-    of_negatives = jackknife_over_negatives([sample] * GROUPS, sample, MEASURES, 200, fit=fit)
+    of_negatives = jackknife_over_negatives(
+        [sample] * JACKKNIFE_GROUPS, sample, MEASURES, 200, fit=fit
+    )
     assert (of_clusters >= independent).all()
     # Sets without a group that tell the same have no error of their own.
     assert of_negatives == pytest.approx(independent, rel=1e-6)
@@ -65,10 +66,10 @@ def test_errors_of_one_set_for_all_users_cover_the_spread_of_sets():
     for seed in range(12):
         items = np.random.default_rng(seed).choice(400, 40, replace=False)
         counts = shared_set(popularity, is_better, is_candidate, items)
-        group = deal_in_groups(popularity[items], GROUPS)
+        group = deal_in_groups(popularity[items], JACKKNIFE_GROUPS)
         without = [
             shared_set(popularity, is_better, is_candidate, items[group != each])
-            for each in range(GROUPS)
+            for each in range(JACKKNIFE_GROUPS)
         ]
         fit = fit_tastes(counts)
         logs.append(np.log(estimate_by_tastes(counts, MEASURES, 400, fit).values))

@@ -110,6 +110,11 @@ def test_item_without_a_count_is_refused():
         pd.Series([2, 1], index=["a", "b"]),
         pd.DataFrame({"item_id": ["a", "b"], "count": [2, 1]}),
         {"item_id": ["a", "b"], "n": [2, 1]},
+        pd.DataFrame({"count": [2, 1]}, index=pd.Index(["a", "b"], name="item_id")),
+        pd.Series(["a", "b", "a"], name="item_id").value_counts().to_frame(),
+        pd.DataFrame({"user_id": [1, 1, 2], "item_id": ["a", "b", "a"]}).set_index(
+            ["user_id", "item_id"]
+        ),
         {1: ["a", "b"], 2: ["a"]},
         {1: ["a", "b"], 2: "a"},
         pd.DataFrame({"user_id": [1, 1, 2], "item_id": ["a", "b", "a"]}),

@@ -31,27 +31,7 @@ from sampled_metrics.estimators.tastes import (
     refit,
 )
 from sampled_metrics.metrics.measures import Measure
-from sampled_metrics.ranks.strata import StratumCounts
-
-GROUPS = 10
-
-
-def deal_in_groups(sizes: Float, groups: int = GROUPS) -> Int:
-    """Return a group of each cluster or item, 0 ... groups - 1, of about the same sum of sizes.
-
-    The largest ones are dealt first, to and fro. To divide negatives into groups, the sizes are the
-    popularities of the items.
-
-    Examples
-    --------
-    >>> deal_in_groups(np.array([50.0, 10, 20, 30, 40]), 2)
-    array([0, 0, 0, 1, 1])
-    """
-    order = np.argsort(-np.asarray(sizes), kind="stable")
-    turn, place = np.divmod(np.arange(order.size), groups)
-    group = np.empty(order.size, np.int64)
-    group[order] = np.where(turn % 2 == 0, place, groups - 1 - place)
-    return group
+from sampled_metrics.ranks.strata import JACKKNIFE_GROUPS, StratumCounts, deal_in_groups
 
 
 def jackknife_log_errors(
@@ -61,7 +41,7 @@ def jackknife_log_errors(
     n: int,
     *,
     weights: Float | None = None,
-    groups: int = GROUPS,
+    groups: int = JACKKNIFE_GROUPS,
     fit: TasteFit | None = None,
 ) -> Float:
     """Return the whole standard errors of log estimates from rows that depend within clusters.
@@ -95,11 +75,10 @@ def jackknife_log_errors(
     if fit is None:
         fit = fit_tastes(counts, weights)
     group = deal_in_groups(size.astype(np.float64), groups)[cluster]
-    credit_of_metric = [measure.value_at(np.arange(1, n + 1), n) for measure in measures]
     logs = []
     for left_out in range(groups):
         kept = refit(fit, counts, np.where(group == left_out, 0.0, weights))
-        logs.append(np.log(_estimates(counts, kept, credit_of_metric)))
+        logs.append(np.log(_estimates(counts, kept, measures, n)))
     return log_errors(fit, counts, measures, n, _jackknife(np.array(logs)))
 
 
@@ -131,18 +110,17 @@ def jackknife_over_negatives(
     weights = np.ones(len(full.better)) if weights is None else weights
     if fit is None:
         fit = fit_tastes(full, weights)
-    credit_of_metric = [measure.value_at(np.arange(1, n + 1), n) for measure in measures]
     logs = []
     for counts in counts_without:
         kept = refit(fit, counts, weights)
-        logs.append(np.log(_estimates(counts, kept, credit_of_metric)))
+        logs.append(np.log(_estimates(counts, kept, measures, n)))
     return np.hypot(_jackknife(np.array(logs)), log_errors(fit, full, measures, n))
 
 
-def _estimates(counts: StratumCounts, fit: TasteFit, credit_of_metric: Sequence[Float]) -> Float:
+def _estimates(counts: StratumCounts, fit: TasteFit, measures: Sequence[Measure], n: int) -> Float:
     """Return the weighted mean over rows of each metric."""
     weights = fit.likelihood.weights
-    return np.asarray(posterior_means(counts, fit, credit_of_metric) @ weights / weights.sum())
+    return np.asarray(posterior_means(counts, fit, measures, n) @ weights / weights.sum())
 
 
 def _jackknife(logs: Float) -> Float:

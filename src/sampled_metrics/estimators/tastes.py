@@ -374,8 +374,7 @@ def estimate_by_tastes(
     """
     if fit is None:
         fit = fit_tastes(counts, weights)
-    credit_of_metric = [measure.value_at(np.arange(1, n + 1), n) for measure in measures]
-    by_row = posterior_means(counts, fit, credit_of_metric)
+    by_row = posterior_means(counts, fit, measures, n)
     of_row = fit.likelihood.weights
     values = by_row @ of_row / of_row.sum()
     errors = log_errors(fit, counts, measures, n)
@@ -384,17 +383,18 @@ def estimate_by_tastes(
 
 
 def posterior_means(
-    counts: StratumCounts, fit: TasteFit, credit_of_metric: Sequence[Float]
+    counts: StratumCounts, fit: TasteFit, measures: Sequence[Measure], n: int
 ) -> Float:
     """Return the posterior mean of each metric for each row, shape (measures, rows).
 
-    `fit` is a fit of these rows, and `credit_of_metric` holds each metric at the ranks 1 ... n.
+    `fit` is a fit of these rows.
     """
-    better = np.minimum(counts.better.sum(axis=1), credit_of_metric[0].size - 1)
+    better = np.minimum(counts.better.sum(axis=1), n - 1)
     distinct, known = np.unique(better, return_inverse=True)
-    means = _grid_of_means(credit_of_metric[0].size)
-    tables = [_credit_table(credit, distinct, means) for credit in credit_of_metric]
-    result = np.zeros((len(credit_of_metric), len(known)))
+    means = _grid_of_means(n)
+    ranks = np.arange(1, n + 1)
+    tables = [_credit_table(each.value_at(ranks, n), distinct, means) for each in measures]
+    result = np.zeros((len(measures), len(known)))
     for rows in _blocks(len(known)):
         posterior = fit.likelihood.posterior(fit.fit.share, rows)
         unseen = (counts.candidates[rows] - counts.drawn[rows]) @ fit.probabilities.T

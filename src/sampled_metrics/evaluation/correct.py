@@ -456,7 +456,7 @@ def estimate_ranks(
     if ranks.strata is not None:
         if shape_name(shape) != DEFAULT_SHAPE:
             raise InputError(
-                f"shape (--shape) does not go with counts, which need {DEFAULT_SHAPE}; leave it out"
+                f"shape (--shape) does not go with counts, which need {DEFAULT_SHAPE}; drop it"
             )
         names = STRATUM_ESTIMATORS if estimators is DEFAULT_ESTIMATORS else estimators
         parsed = parse_estimators(names)

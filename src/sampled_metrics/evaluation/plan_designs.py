@@ -20,9 +20,10 @@ from sampled_metrics._base.random_streams import generator
 from sampled_metrics.estimators.tastes import fit_tastes, metrics_of_cells
 from sampled_metrics.evaluation.plan_simulation import Decision
 from sampled_metrics.evaluation.strata import refuse_unreached
+from sampled_metrics.intervals.kernels import last_shaped_rank
 from sampled_metrics.intervals.population import Population
 from sampled_metrics.intervals.ranges import Range
-from sampled_metrics.intervals.taste_ranges import fit_mixture, last_shaped_rank, profile_ranges
+from sampled_metrics.intervals.taste_ranges import fit_mixture, profile_ranges
 from sampled_metrics.metrics.measures import Measure
 from sampled_metrics.ranks import Ranks
 from sampled_metrics.ranks.sampling import Design
@@ -149,7 +150,8 @@ def _range(sample: StratumCounts, measure: Measure, confidence: float) -> Range:
     """Return the range with half of the drop, for a difference."""
     n = round(float(sample.candidates.sum(axis=1).mean())) + 1
     fit = fit_tastes(sample)
-    mixture = fit_mixture(fit, last_shaped_rank(sample, measure, n))
+    last_shaped = last_shaped_rank(n, sample.mean_negatives, measure.cutoff)
+    mixture = fit_mixture(fit, last_shaped)
     of_cells = metrics_of_cells(fit, [measure], n)
     (found,) = profile_ranges(mixture, of_cells, confidence, share_of_drop=0.5)
     return found

@@ -26,13 +26,13 @@ from sampled_metrics.estimators.tastes import (
     fit_tastes,
     metrics_of_cells,
 )
+from sampled_metrics.intervals.kernels import last_shaped_rank
 from sampled_metrics.intervals.means import MeanInterval, Moments, collapse_visits, mean_interval
 from sampled_metrics.intervals.quoting import Quoted, quote
 from sampled_metrics.intervals.ranges import Range, refuse_joint_metrics
 from sampled_metrics.intervals.taste_ranges import (
     Mixture,
     fit_mixture,
-    last_shaped_rank,
     profile_ranges,
     tastes_are_safe,
 )
@@ -238,8 +238,7 @@ class StratumEstimates:
         self.design_effects = np.ones(len(measures))
         if ranks.clusters is not None:
             self._log_errors = self._jackknife(ranks.clusters)
-            of_cells = metrics_of_cells(self._fit, measures, self._n)
-            curvature = self._fit.fit.log_errors(of_cells.T)
+            curvature = self._fit.fit.log_errors(self._of_cells.T)
             added = self._log_errors**2 - self._estimates.log_errors**2
             self.design_effects = 1.0 + np.maximum(added, 0.0) / curvature**2
         if tastes is None:
@@ -359,15 +358,23 @@ class StratumEstimates:
         ranks = self.ranks.take(is_kept)
         return StratumEstimates(ranks, self.measures, self.estimators, self.confidence, self.tastes)
 
+    @cached_property
+    def _of_cells(self) -> Float:
+        """Each metric of users in each cell before counts are seen, shape (measures, cells)."""
+        return metrics_of_cells(self._fit, self.measures, self._n)
+
+    def _last_shaped(self, measure: int) -> int:
+        """Return the rank at which the shape ends."""
+        return last_shaped_rank(self._n, self.strata.mean_negatives, self.measures[measure].cutoff)
+
     def _range_with_tastes(self, measure: int, confidence: float, share: float = 1.0) -> Range:
         """Return the range by the likelihood, which may fall by a share of its usual drop."""
-        last = last_shaped_rank(self.strata, self.measures[measure], self._n)
+        last = self._last_shaped(measure)
         if last not in self._mixtures:
             self._mixtures[last] = fit_mixture(self._fit, last, self._rows.weights)
-        values = metrics_of_cells(self._fit, [self.measures[measure]], self._n)
         (allowed,) = profile_ranges(
             self._mixtures[last],
-            values,
+            self._of_cells[[measure]],
             confidence,
             design_effect=float(self.design_effects[measure]),
             share_of_drop=share,
@@ -384,7 +391,7 @@ class StratumEstimates:
     @cached_property
     def thinned(self) -> list[ThinnedRange]:
         """Range of each metric whatever the tastes are, without allowance for shared negatives."""
-        last_ranks = [last_shaped_rank(self.strata, each, self._n) for each in self.measures]
+        last_ranks = [self._last_shaped(i) for i in range(len(self.measures))]
         found: dict[int, ThinnedRange] = {}
         for last in set(last_ranks):  # metrics of one shape share most of the work
             places = [i for i, each in enumerate(last_ranks) if each == last]

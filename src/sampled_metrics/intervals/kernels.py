@@ -43,7 +43,7 @@ _FIRST_BINS = 20  # sampled ranks with a bin of their own
 _BIN_GROWTH = 1.2  # factor from bin to bin beyond
 # Down to where the class has its shape. A good recommender may have a few users with ranks far down
 # that no decreasing distribution explains, and these do not matter for the ends of a range.
-_SHAPED_NEGATIVES = 5  # times n / m
+SHAPED_NEGATIVES = 5  # times n / m
 _SHAPED_CUTOFFS = 3  # times the cut-off
 _MOST_NEWTON_STEPS = 50  # about five are needed
 _MEANS_ROUNDING = 1e-14  # difference of means that counts as rounding
@@ -204,11 +204,23 @@ def kernel(
         raise InputError(f"ranges take at most {_MOST_SAMPLED:,} negatives, not {m:,}")
     last_shaped = 0
     if factor < np.inf:
-        by_negatives = -(-_SHAPED_NEGATIVES * n // m)  # rounded up
-        by_cutoff = _SHAPED_CUTOFFS * (cutoff or 0)
-        last_shaped = min(n, max(by_negatives, by_cutoff, down_to))
+        last_shaped = min(n, max(last_shaped_rank(n, m, cutoff), down_to))
     grid_cutoff = cutoff if n > ALL_POINTS else None
     return replace(_tabulate(n, m, Sampling(sampling), last_shaped, grid_cutoff), factor=factor)
+
+
+def last_shaped_rank(n: int, m: float, cutoff: int | None) -> int:
+    """Return the last rank near the top, down to which no rank is likelier than a better one.
+
+    `m` is the number of negatives, the mean if rows differ.
+
+    Examples
+    --------
+    >>> last_shaped_rank(1000, 30, 10), last_shaped_rank(1000, 500, 10)
+    (167, 30)
+    """
+    by_negatives = int(-(-SHAPED_NEGATIVES * n // m))  # rounded up
+    return min(n, max(by_negatives, _SHAPED_CUTOFFS * (cutoff or 0)))
 
 
 @lru_cache(maxsize=16)

@@ -32,7 +32,6 @@ equal probabilities: exactly so for uniform negatives, where S is hypergeometric
 
 from __future__ import annotations
 
-import math
 from collections.abc import Sequence
 from typing import NamedTuple
 
@@ -63,7 +62,6 @@ _LARGEST = 20.0  # step of a vector, in spans of the metric
 _CHOOSING_Z = 4.0  # as in `thinned_ranges`: no vector that rests on a few users
 _PSEUDO_USERS = 0.5  # of a uniform rank, so that each number of better negatives stays possible
 _ACCURACY = 1e-7  # of cone programmes
-_SHAPED_NEGATIVES, _SHAPED_CUTOFFS = 5, 3  # times n / m, times the cut-off, as in `kernels`
 
 
 class ItemDraws(NamedTuple):
@@ -305,13 +303,6 @@ def rank_only_ranges(
         bottom, top = sorted(np.clip(ends, low, high).tolist())
         results.append(Range(bottom, top, is_inverted=ends[0] > ends[1]))
     return results
-
-
-def last_shaped_rank(draws: ItemDraws, measures: Sequence[Measure]) -> int:
-    """Return the last rank near the top, down to which no rank is likelier than a better one."""
-    by_negatives = math.ceil(_SHAPED_NEGATIVES * draws.n / draws.m)
-    by_cutoff = _SHAPED_CUTOFFS * max(measure.cutoff or 0 for measure in measures)
-    return min(draws.n, max(by_negatives, by_cutoff))
 
 
 def programme_ranks(n: int, others: Sequence[int]) -> Int:

@@ -37,8 +37,8 @@ from scipy.special import ndtri
 from sampled_metrics._base.array_types import Float, Int
 from sampled_metrics._base.solvers import solve_cone_programme
 from sampled_metrics.estimators.tastes import TASTES, TasteFit
+from sampled_metrics.intervals.kernels import SHAPED_NEGATIVES
 from sampled_metrics.intervals.ranges import Range
-from sampled_metrics.metrics.measures import Measure
 from sampled_metrics.ranks.strata import StratumCounts
 
 _EM_STEPS = 30  # of expectation maximisation, before the steps of Newton's method
@@ -59,8 +59,6 @@ _AVERSE = 0.3  # tastes below it do not look at popularity, or avoid it
 _MOST_AVERSE = 0.08  # share of the users near the top with such a taste
 _UNIFORM_SHARE = 0.5  # of negatives; then all ranges held, whatever the taste
 _CHANCE = 3.0  # standard deviations by which a stratum may miss this share
-_RANKS_BY_NEGATIVES = 5.0  # near the top: ranks up to 5 n / m
-_RANKS_BY_CUTOFF = 3  # and at least three times the cut-off, as for uniform negatives
 
 
 class Mixture(NamedTuple):
@@ -101,12 +99,6 @@ class Mixture(NamedTuple):
 def _expand(to_levels: Float, by_cell: Float) -> Float:
     levels = by_cell.reshape(*by_cell.shape[:-1], len(to_levels), TASTES.size)
     return np.einsum("kl,...lt->...kt", to_levels, levels, optimize=True).reshape(by_cell.shape)
-
-
-def last_shaped_rank(counts: StratumCounts, measure: Measure, n: int) -> int:
-    """Return the last rank near the top, down to which no rank is likelier than a better one."""
-    m = float(counts.drawn.sum(axis=1).mean())
-    return int(max(_RANKS_BY_NEGATIVES * n / m, _RANKS_BY_CUTOFF * (measure.cutoff or 0)))
 
 
 def fit_mixture(fit: TasteFit, last_shaped: int, weights: Float | None = None) -> Mixture:
@@ -317,6 +309,6 @@ def tastes_are_safe(fit: TasteFit, counts: StratumCounts, n: int) -> bool:
     expected = _UNIFORM_SHARE * candidates * drawn.sum() / candidates.sum()
     if (drawn >= expected - _CHANCE * np.sqrt(expected)).all():
         return True
-    m = float(counts.drawn.sum(axis=1).mean())
-    share = fit.fit.share.reshape(fit.levels.size, -1)[fit.levels < _RANKS_BY_NEGATIVES * n / m]
+    m = counts.mean_negatives
+    share = fit.fit.share.reshape(fit.levels.size, -1)[fit.levels < SHAPED_NEGATIVES * n / m]
     return float(share[:, TASTES < _AVERSE].sum()) <= _MOST_AVERSE * float(share.sum())

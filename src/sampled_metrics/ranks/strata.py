@@ -17,6 +17,7 @@ from typing import NamedTuple
 import numpy as np
 
 from sampled_metrics._base.array_types import Float, Int, RowSelection
+from sampled_metrics._base.arrays import is_among, sorted_unique
 
 # Largest ratio of popularities in a stratum. With 2 instead of 1.25, draws that favour the popular
 # items of a stratum bias estimates by 5 % (MovieLens 1M).
@@ -24,6 +25,7 @@ STRATUM_RATIO = 1.25
 # Seen items are no candidates if fewer of them were drawn than this share of what uniform draws
 # would give; popular draws give more. Counts may have events that the sampler did not know.
 SEEN_SHARE = 0.5
+JACKKNIFE_GROUPS = 10  # of clusters, or of negatives, that a jackknife leaves out in turn
 MIN_ITEMS = 3  # of a stratum; with fewer it joins the next less popular one
 
 
@@ -47,11 +49,28 @@ class StratumCounts(NamedTuple):
     candidates: Int
     log_popularity: Float
 
+    @property
+    def mean_negatives(self) -> float:
+        """Mean number of different negatives of a row."""
+        return float(self.drawn.sum(axis=1).mean())
+
     def take(self, rows: RowSelection) -> StratumCounts:
         """Return the counts of some rows, selected like elements of an array."""
         return self._replace(
             better=self.better[rows], drawn=self.drawn[rows], candidates=self.candidates[rows]
         )
+
+
+def group_items(popularity: Float) -> Int:
+    """Return the group of each item: popularities in one differ by `STRATUM_RATIO` at most.
+
+    Examples
+    --------
+    >>> group_items(np.array([8.0, 1, 1, 9, 30]))
+    array([1, 0, 0, 1, 2])
+    """
+    level = np.floor(np.log(popularity) / np.log(STRATUM_RATIO) + 1e-9)
+    return np.unique(level, return_inverse=True)[1].astype(np.int64)
 
 
 def strata_of_items(popularity: Float) -> Int:
@@ -65,8 +84,8 @@ def strata_of_items(popularity: Float) -> Int:
     >>> strata_of_items(np.array([8.0, 1, 1, 1, 8.1, 8.2, 30]))
     array([1, 0, 0, 0, 1, 1, 1])
     """
-    level = np.floor(np.log(popularity) / np.log(STRATUM_RATIO) + 1e-9).astype(np.int64)
-    _, stratum, size = np.unique(level, return_inverse=True, return_counts=True)
+    stratum = group_items(popularity)
+    size = np.bincount(stratum)
     joined = np.arange(size.size)
     for h in range(size.size - 1, 0, -1):
         if size[h] < MIN_ITEMS:
@@ -80,3 +99,55 @@ def sums_by_stratum(row: Int, item: Int, stratum: Int, n_rows: int) -> Int:
     n_strata = int(stratum.max(initial=-1)) + 1
     cell = row * n_strata + stratum[item]
     return np.bincount(cell, minlength=n_rows * n_strata).reshape(n_rows, n_strata)
+
+
+def mean_log_popularity(popularity: Float, stratum: Int) -> Float:
+    """Return the mean log of the popularity of the items of each stratum, shape (strata,)."""
+    return np.asarray(np.bincount(stratum, np.log(popularity)) / np.bincount(stratum))
+
+
+def unavailable_items(held_out: Int, seen: Int, drawn: Int, n_items: int) -> Int:
+    """Return the items that rows could not draw, from those that they drew.
+
+    These are the held-out items, and the seen ones that were not drawn, unless about as many seen
+    items were drawn as by chance.
+
+    Parameters
+    ----------
+    held_out, seen, drawn
+        Items of rows as row * items + item, each in ascending order.
+    n_items
+        Number of items of the catalogue.
+
+    Examples
+    --------
+    Of 9 items, row 0 has item 0 held out and has seen item 1, and did not draw it.
+
+    >>> unavailable_items(np.array([0]), np.array([1]), np.array([3, 4, 5]), 9)
+    array([0, 1])
+    >>> unavailable_items(np.array([0]), np.array([1]), np.array([1, 4, 5]), 9)
+    array([0])
+    """
+    is_drawn = is_among(seen, drawn)
+    n_drawn = np.bincount(drawn // n_items, minlength=int(seen.max(initial=0)) // n_items + 1)
+    if is_drawn.sum() >= SEEN_SHARE * n_drawn[seen // n_items].sum() / n_items:
+        return held_out
+    return sorted_unique(np.concatenate([held_out, seen[~is_drawn]]))
+
+
+def deal_in_groups(sizes: Float, groups: int = JACKKNIFE_GROUPS) -> Int:
+    """Return a group of each cluster or item, 0 ... groups - 1, of about the same sum of sizes.
+
+    The largest ones are dealt first, to and fro. To divide negatives into groups, the sizes are the
+    popularities of the items.
+
+    Examples
+    --------
+    >>> deal_in_groups(np.array([50.0, 10, 20, 30, 40]), 2)
+    array([0, 0, 0, 1, 1])
+    """
+    order = np.argsort(-np.asarray(sizes), kind="stable")
+    turn, place = np.divmod(np.arange(order.size), groups)
+    group = np.empty(order.size, np.int64)
+    group[order] = np.where(turn % 2 == 0, place, groups - 1 - place)
+    return group

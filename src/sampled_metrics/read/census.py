@@ -16,7 +16,12 @@ from sampled_metrics._base.defaults import BLOCK_SIZE
 from sampled_metrics._base.errors import InputError
 from sampled_metrics._base.random_streams import generator
 from sampled_metrics._base.units import Units
-from sampled_metrics.ranks.strata import StratumCounts, strata_of_items, sums_by_stratum
+from sampled_metrics.ranks.strata import (
+    StratumCounts,
+    mean_log_popularity,
+    strata_of_items,
+    sums_by_stratum,
+)
 from sampled_metrics.read.item_counts import NEW_ITEM, ItemCounts
 from sampled_metrics.read.items import RELEVANT, SEEN, has_seen_items, items_for_scores
 from sampled_metrics.read.scores import read_scores
@@ -74,18 +79,18 @@ def read_census(scores: Any, relevant: Any, seen: Any, counts: ItemCounts) -> Ce
     held_out = read_items(relevant, RELEVANT)
     if (held_out.sizes != 1).any():
         raise InputError("counts (--counts) need one relevant item of each user of the scores")
-    own = held_out.item
+    held_out_item = held_out.item
     columns = np.arange(n_items) if item_ids is None else item_ids
     place = positions(columns, counts.item_ids)
     if (place < 0).all():
         raise InputError(
-            f"counts have no item of the scores: {counts.item_ids[0]} is none, and {columns[0]} "
-            "has no count; expected the same ids"
+            f"no item of the scores has a count: counts have ids such as {counts.item_ids[0]}, "
+            f"scores such as {columns[0]}; expected the same ids"
         )
     popularity = np.where(place >= 0, counts.counts[place], NEW_ITEM)
     stratum = strata_of_items(popularity)
     rows = np.arange(n_users)
-    excluded = sparse.csr_array((np.ones(n_users), (rows, own)), shape=source.shape)
+    excluded = sparse.csr_array((np.ones(n_users), (rows, held_out_item)), shape=source.shape)
     if has_seen_items(seen):
         seen_items = read_items(seen, SEEN)
         seen_items = seen_items.append_users(n_users - seen_items.n_users)
@@ -95,11 +100,11 @@ def read_census(scores: Any, relevant: Any, seen: Any, counts: ItemCounts) -> Ce
     candidates = size - sums_by_stratum(row, item, stratum, n_users)
     better = np.concatenate(
         [
-            _count_better(source.rows(block), own[block], excluded[block], stratum)
+            _count_better(source.rows(block), held_out_item[block], excluded[block], stratum)
             for block in np.split(rows, np.arange(BLOCK_SIZE, n_users, BLOCK_SIZE))
         ]
     )
-    log_popularity = np.bincount(stratum, np.log(popularity)) / size
+    log_popularity = mean_log_popularity(popularity, stratum)
     whole = StratumCounts(better, candidates, candidates, log_popularity)
     return Census(whole, excluded, popularity, stratum)
 
@@ -108,18 +113,18 @@ def _ids(ids: Any, name: str, size: int) -> Ids | None:
     return None if ids is None else unique_ids(ids, name, size)
 
 
-def _count_better(scores: Any, own: Int, excluded: sparse.csr_array, stratum: Int) -> Int:
+def _count_better(scores: Any, held_out: Int, excluded: sparse.csr_array, stratum: Int) -> Int:
     """Count the candidates above the held-out items of a block by stratum.
 
     Candidates with the same score are above it if their random number is.
     """
     array = to_numpy(scores)
-    rows = np.arange(own.size)
-    limit = array[rows, own, None]
+    rows = np.arange(held_out.size)
+    limit = array[rows, held_out, None]
     is_better = array > limit
     is_tied = array == limit
-    if is_tied.sum() > own.size:  # each held-out item is tied with itself
+    if is_tied.sum() > held_out.size:  # each held-out item is tied with itself
         key = generator(0, "ties").random(array.shape)
-        is_better |= is_tied & (key < key[rows, own, None])
+        is_better |= is_tied & (key < key[rows, held_out, None])
     row, item = np.nonzero(is_better & (excluded.toarray() == 0))
-    return sums_by_stratum(row, item, stratum, own.size)
+    return sums_by_stratum(row, item, stratum, held_out.size)

@@ -109,10 +109,9 @@ def _are_numbers(values: Any) -> bool:
 
 
 def _read_counts_table(data: Any) -> Table:
-    """Read a table with a column of items, and of users or counts."""
+    """Read a table with a column, or an index, of items, and of users or counts."""
     if not isinstance(data, str | Path) and kind_of(data) is Kind.WIDE:
-        names = ", ".join(to_arrow_table(data, Path(COUNTS), COUNTS).column_names)
-        raise InputError(f"{COUNTS}: found columns {names}; expected item_id and count")
+        data = to_arrow_table(data, Path(COUNTS), COUNTS)
     return read_table(data, "events (user_id, item_id) or counts (item_id, count)", name=COUNTS)
 
 

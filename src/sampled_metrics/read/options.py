@@ -39,7 +39,6 @@ from sampled_metrics.read.pair_scores import PairScores
 from sampled_metrics.read.products import InnerProducts
 from sampled_metrics.read.roles import ITEM, USER, VISIT, NamesByRole, check_roles
 from sampled_metrics.read.row_counts import pad_rows
-from sampled_metrics.read.samples import Draw, sampled_from_pairs, sampled_from_scores
 from sampled_metrics.read.scores import (
     ScoreSource,
     note_missing_seen,
@@ -239,13 +238,13 @@ class Reading:
     def _construct_sampled(self, data: Any) -> SampledRanks:
         """Call the constructor for the kind of data, with the options that it takes."""
         draw = {name: getattr(self, name) for name in ("n_items", "n_negatives", "sampling")}
-        if self.counts is not None:
-            return self._sampled_by_strata(data)
-        self._refuse_without_counts()
         order = {name: getattr(self, name) for name in ("ties", "seed", "missing")}
+        by_count = {name: getattr(self, name) for name in ("counts", "cluster")}
+        self._refuse_without_counts()
         if isinstance(data, Ranks):
             raise InputError("found full rankings, which need no correction; `evaluate` takes them")
         if isinstance(data, SampledRanks):
+            self._refuse_counts()
             self.refuse_others("sampled ranks", among=("positive", "relevant"))
             for name, value in draw.items():
                 require_same(name, value, name, getattr(data, name))
@@ -257,7 +256,8 @@ class Reading:
                     "relevant (--relevant) does not go with a matrix of scores; leave it out, and "
                     "give the columns of held-out items by positive (--positive)"
                 )
-            return SampledRanks.from_scores(data, self.positive, **order, **draw)
+            ids = {"items": self.items, "users": self.users}
+            return SampledRanks.from_scores(data, self.positive, **ids, **by_count, **order, **draw)
         if not isinstance(form, Table):
             if self.positive is not None:
                 raise InputError(
@@ -266,52 +266,30 @@ class Reading:
                     "scores.reshape(-1, 1 + n_negatives)"
                 )
             form = read_table({"sampled_rank": form}, "sampled ranks")
-        self.refuse_others("a table or ranks", among=("positive",))
+        self.refuse_others("a table or ranks", among=("positive", "items", "users"))
         if "sampled_rank" in form.columns:
+            self._refuse_counts()
             self.refuse_others("sampled ranks", among=("relevant",))
             return SampledRanks.from_table(form, seed=self.seed, **draw)
-        return SampledRanks.from_pairs(form, self.relevant, **order, **draw)
+        return SampledRanks.from_pairs(form, self.relevant, **by_count, **order, **draw)
 
     def _refuse_without_counts(self) -> None:
         """Raise InputError for an option that only counts of items give a meaning."""
         for name in ("items", "users", "cluster"):
-            if getattr(self, name) is not None:
+            if self.counts is None and getattr(self, name) is not None:
                 raise InputError(
                     f"{name} ({cli_option(name)}) goes with counts (--counts), the events of "
-                    "training or a count for each item; pass them, or leave it out"
+                    "training or a count for each item; pass them, or drop it"
                 )
 
-    def _sampled_by_strata(self, data: Any) -> SampledRanks:
-        """Read pairs or scores with ids of items, whose negatives are counted by popularity."""
-        if isinstance(data, Ranks | SampledRanks):
-            raise InputError(
-                "counts (--counts) do not go with ranks, which lack the ids of negatives; pass the "
-                "pairs or scores, or counts to SampledRanks.from_pairs or from_scores"
-            )
-        draw = Draw(
-            self.n_items,
-            self.n_negatives,
-            self.sampling,
-            ties=self.ties,
-            seed=self.seed,
-            counts=self.counts,
-            items=self.items,
-            cluster=self.cluster,
-        )
-        form = _read_sampled(data, self.relevant)
-        if isinstance(form, ScoreSource):
-            self.refuse_others("a matrix of scores", among=("relevant",))
-            return sampled_from_scores(
-                data, self.positive, draw, users=self.users, missing=self.missing
-            )
-        self.refuse_others("a table", among=("positive", "items", "users"))
-        if not isinstance(form, Table) or "sampled_rank" in form.columns:
+    def _refuse_counts(self) -> None:
+        """Raise InputError for counts of items beside ranks, which lack the ids of negatives."""
+        if self.counts is not None:
             raise InputError(
                 "counts (--counts) need the ids of the negatives: pass pairs of user_id, item_id, "
                 "score and label, or scores with positive (--positive) and items (--items); for "
                 "printed metrics `reported` takes counts"
             )
-        return sampled_from_pairs(form, self.relevant, draw, missing=self.missing)
 
 
 @public(columns=check_roles)

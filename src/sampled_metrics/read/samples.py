@@ -31,6 +31,7 @@ from sampled_metrics.checks.samples import (
 from sampled_metrics.ranks import SampledRanks
 from sampled_metrics.ranks.sampled import ScoredPairs
 from sampled_metrics.ranks.sampling import Sampling
+from sampled_metrics.ranks.strata import JACKKNIFE_GROUPS
 from sampled_metrics.read.item_counts import ItemCounts, read_item_counts
 from sampled_metrics.read.items import (
     Items,
@@ -52,7 +53,6 @@ from sampled_metrics.read.scores import read_scores
 from sampled_metrics.read.strata import count_by_stratum
 from sampled_metrics.read.tables import ColumnNames, Table, as_table
 
-JACKKNIFE_GROUPS = 10  # of clusters, or of negatives, that a jackknife leaves out in turn
 # Share of the negatives that rows may lack. A few may be missing, for example because duplicates or
 # seen items were dropped; if more are, the data probably mixes two ways of sampling.
 _MAX_MISSING = 0.1

@@ -6,7 +6,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from sampled_metrics._base.array_types import Bool, Float, Floats, Int
+from sampled_metrics._base.array_types import Bool, Floats, Int
 from sampled_metrics._base.arrays import concatenate_ranges, is_among, run_starts, sorted_unique
 from sampled_metrics._base.arrow import positions
 from sampled_metrics._base.calls import note_meaning
@@ -14,7 +14,14 @@ from sampled_metrics._base.errors import InputError
 from sampled_metrics._base.random_streams import generator
 from sampled_metrics._base.units import Units
 from sampled_metrics.ranks.sampled import ScoredPairs
-from sampled_metrics.ranks.strata import SEEN_SHARE, StratumCounts, strata_of_items, sums_by_stratum
+from sampled_metrics.ranks.strata import (
+    StratumCounts,
+    deal_in_groups,
+    mean_log_popularity,
+    strata_of_items,
+    sums_by_stratum,
+    unavailable_items,
+)
 from sampled_metrics.read.item_counts import NEW_ITEM, ItemCounts
 
 _MAX_NEW = 0.1  # share of pairs with such items; more have probably other ids
@@ -80,11 +87,8 @@ def count_by_stratum(
     compared = concatenate_ranges(run_starts(n_drawn)[pairs.user[rows]], n_drawn[pairs.user[rows]])
     row = np.repeat(np.arange(rows.size), n_drawn[pairs.user[rows]])
     is_better = _is_better(score[negatives][compared], score[rows], row, ties, seed)
-    unavailable = held_out
     seen = _seen_items(counts, units)
-    is_drawn = is_among(seen, unit * n_items + negative)
-    if is_drawn.sum() < SEEN_SHARE * n_drawn[seen // n_items].sum() / n_items:
-        unavailable = sorted_unique(np.concatenate([held_out, seen[~is_drawn]]))
+    unavailable = unavailable_items(held_out, seen, unit * n_items + negative, n_items)
     n_unavailable = sums_by_stratum(*np.divmod(unavailable, n_items), stratum, n_units)
     size = np.bincount(stratum)
     compared_item = negative[compared]
@@ -92,10 +96,14 @@ def count_by_stratum(
         better=sums_by_stratum(row[is_better], compared_item[is_better], stratum, rows.size),
         drawn=sums_by_stratum(row, compared_item, stratum, rows.size),
         candidates=(size - n_unavailable)[pairs.user[rows]],
-        log_popularity=np.bincount(stratum, np.log(counts.counts)) / size,
+        log_popularity=mean_log_popularity(counts.counts, stratum),
     )
     without_part = []
-    part = _parts_of_items(sorted_unique(negative), counts.counts, n_parts)[compared_item]
+    part = np.zeros(n_items, np.int64)
+    if n_parts:
+        drawn = sorted_unique(negative)
+        part[drawn] = deal_in_groups(counts.counts[drawn], n_parts)
+    part = part[compared_item]
     for left_out in range(n_parts):
         is_kept = part != left_out
         better = is_kept & is_better
@@ -106,17 +114,6 @@ def count_by_stratum(
             )
         )
     return CountedPairs(counts, strata, tuple(without_part))
-
-
-def _parts_of_items(drawn: Int, popularity: Float, n_parts: int) -> Int:
-    """Deal drawn items to parts in the order of popularity; return the part of each item."""
-    part = np.zeros(popularity.size, np.int64)
-    if n_parts:
-        rng = generator(0, "parts")
-        ordered = drawn[np.argsort(-popularity[drawn], kind="stable")]
-        dealt = [rng.permutation(n_parts) for _ in range(-(-drawn.size // n_parts))]
-        part[ordered] = np.concatenate(dealt)[: drawn.size]
-    return part
 
 
 def _with_new_items(counts: ItemCounts, pairs: ScoredPairs) -> ItemCounts:

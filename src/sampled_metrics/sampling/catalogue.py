@@ -85,8 +85,8 @@ def read_catalogue(
         columns.append(counted_ids)
         if len(known_ids) and not (positions(counted_ids, known_ids) >= 0).any():
             raise InputError(
-                f"counts have no item of the other tables: {counted_ids[0]} is none, and "
-                f"{known_ids[0]} has no count; expected the same ids"
+                f"no item of the other tables has a count: counts have ids such as "
+                f"{counted_ids[0]}, other tables such as {known_ids[0]}; expected the same ids"
             )
         compare_ids(ITEM, "counts", counted_ids, "other tables", known_ids)
     for table in others:

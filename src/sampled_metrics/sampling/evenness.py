@@ -33,8 +33,12 @@ from scipy.sparse import csr_array
 from scipy.special import chdtrc
 
 from sampled_metrics._base.array_types import Bool, Float, Int
-from sampled_metrics._base.arrays import sorted_unique
-from sampled_metrics.ranks.strata import SEEN_SHARE, STRATUM_RATIO, sums_by_stratum
+from sampled_metrics._base.arrays import is_among, sorted_unique
+from sampled_metrics.ranks.strata import (
+    group_items,
+    sums_by_stratum,
+    unavailable_items,
+)
 
 # Expected draws of a pool of items in a chi-square test, for which 5 is the usual minimum; items
 # next to each other are pooled until a pool has them.
@@ -156,15 +160,10 @@ def draws_of_pairs(
     n_items = popularity.size
     held_out_keys = _keys_of(held_out)
     keys = sorted_unique(row.astype(np.int64) * n_items + item)
-    keys = keys[~np.isin(keys, held_out_keys)]
+    keys = keys[~is_among(keys, held_out_keys)]
     unavailable = held_out_keys
     if seen is not None:
-        seen_keys = _keys_of(seen)
-        is_drawn = np.isin(seen_keys, keys)
-        n_drawn = np.bincount(keys // n_items, minlength=held_out.shape[0])
-        expected = n_drawn[seen_keys // n_items].sum() / n_items
-        if is_drawn.sum() < SEEN_SHARE * expected:
-            unavailable = sorted_unique(np.concatenate([held_out_keys, seen_keys[~is_drawn]]))
+        unavailable = unavailable_items(held_out_keys, _keys_of(seen), keys, n_items)
     table = csr_array(
         (np.ones(unavailable.size), np.divmod(unavailable, n_items)), shape=held_out.shape
     )
@@ -176,18 +175,6 @@ def _keys_of(table: csr_array) -> Int:
     """Return row * items + item of each nonzero."""
     row, item = table.nonzero()
     return sorted_unique(row.astype(np.int64) * table.shape[1] + item)
-
-
-def group_items(popularity: Float) -> Int:
-    """Return the group of each item: popularities in one differ by `STRATUM_RATIO` at most.
-
-    Examples
-    --------
-    >>> group_items(np.array([8.0, 1, 1, 9, 30]))
-    array([1, 0, 0, 1, 2])
-    """
-    level = np.floor(np.log(popularity) / np.log(STRATUM_RATIO) + 1e-9)
-    return np.unique(level, return_inverse=True)[1].astype(np.int64)
 
 
 def measure_evenness(draws: Draws) -> Evenness:
