@@ -51,8 +51,9 @@ def test_contradicting_printed_numbers_have_no_range(opened):
         )
     printed = {"hr": "0.500", "ndcg": "0.600"}
     assert opened.page.evaluate(REPORTED, [printed, 3416, 100, None]) is None
-    opened.page.fill("#hr", "182")
-    assert "fraction" in opened.page.inner_text("#paper-words")
+    for mistake in ("182", "1.2"):
+        opened.page.fill("#hr", mistake)
+        assert "fraction" in opened.page.inner_text("#paper-words")
     assert opened.page.locator("#paper-bars .range").count() == 0
 
 
@@ -89,6 +90,45 @@ def test_two_numbers_show_command(fresh):
     assert box[0] < joint.range_low < joint.range_high < box[1]
     page.fill("#ndcg", "")
     assert page.is_hidden("#paper-command")
+
+
+def bar_of(page):
+    """Return the ends of the first bar, in percent of its track."""
+    bar = page.locator("#paper-bars .range i").first
+    left, width = (
+        float(bar.evaluate(f"(bar) => bar.style.{side}").rstrip("%")) for side in ("left", "width")
+    )
+    return left, left + width
+
+
+def test_each_bar_uses_both_numbers(fresh):
+    """Without NDCG@10, the range of HR@10 is wider, so the bar is not by HR@10 alone."""
+    page = fresh.page
+    page.locator(".examples button").first.click()
+    low, high = bar_of(page)
+    page.fill("#ndcg", "")
+    low_alone, high_alone = bar_of(page)
+    assert low_alone < low < high < high_alone
+
+
+def test_measured_value_belongs_to_all_numbers_of_an_example(fresh):
+    page = fresh.page
+    page.locator(".examples button").first.click()
+    assert page.locator("#paper-bars .track u:not(.printed)").count() == 1
+    page.fill("#ndcg", "0.60")
+    assert page.locator("#paper-bars .track u:not(.printed)").count() == 0
+
+
+def test_link_restores_every_field(browser, report, fresh):
+    page = fresh.page
+    page.locator(".examples button").first.click()
+    fields = {"hr": "0.47", "ndcg": "", "of": "100", "n": "12000", "users": ""}
+    for field, value in fields.items():
+        page.fill(f"#{field}", value)
+    words = page.inner_text("#paper-words")
+    with opened_at(browser, report, page.evaluate("location.hash")) as again:
+        assert {field: again.page.input_value(f"#{field}") for field in fields} == fields
+        assert again.page.inner_text("#paper-words") == words
 
 
 def test_controls_update_headline_and_address(fresh):

@@ -108,12 +108,19 @@ function reported(printed, n, m, users) {
 }
 
 const FIELDS = ["hr", "ndcg", "of", "n", "users"];
-let measured = null; // afterwards, by the same authors, with the numbers it belongs to
 
-// A number as the text of a fraction; 82.45 and 82.45 % are percent.
+const typed = () => Object.fromEntries(FIELDS.map((id) => [id, element(id).value.trim()]));
+
+// What was measured later, by the same authors, for the numbers of an example; else nothing.
+function measuredOf(texts) {
+  const same = ({ dataset }) => FIELDS.every((id) => (dataset[id] ?? "") === texts[id]);
+  return [...document.querySelectorAll(".examples button")].find(same)?.dataset.measured;
+}
+
+// A number as the text of a fraction; 82.45 and 82.45 % are percent, but 1.2 is a mistake.
 function fraction(text) {
   const bare = text.replace("%", "").trim();
-  if (bare === text && !(Number(text) > 1)) return text;
+  if (bare === text && !(Number(text) >= 10)) return text;
   const decimals = (bare.split(".")[1] ?? "").length + 2;
   return Number(bare) <= 100 ? (Number(bare) / 100).toFixed(decimals) : text;
 }
@@ -128,22 +135,22 @@ function wrong(printed, n, m, users) {
   return users >= 0 ? "" : "users must be a whole number.";
 }
 
-function rangeRow(name, [low, high], value) {
+function rangeRow(name, [low, high], value, measured) {
   const bar = make("i", {});
   const mark = make("u", { className: "printed" });
   Object.assign(bar.style, { left: `${100 * low}%`, width: `${100 * (high - low)}%` });
   mark.style.left = `${100 * value}%`;
   const track = make("span", { className: "track" }, bar, mark);
-  if (name === "hr" && measured?.hr === element("hr").value) {
+  if (name === "hr" && measured) {
     const line = make("u", {});
-    line.style.left = `${100 * measured.value}%`;
+    line.style.left = `${100 * measured}%`;
     track.append(line);
   }
   const words = make("span", {}, `${percent(low)} to ${percent(high)}`);
   return make("div", { className: "range" }, make("b", {}, METRICS[name]), track, words);
 }
 
-// Where the two numbers together allow less than one by one, the command that says so.
+// Where the command allows less, because it knows that both numbers are of the same users.
 function showCommand(printed, n, m, users) {
   const isNarrower = Object.keys(printed).length > 1 && users > 0;
   element("paper-command").hidden = !isNarrower;
@@ -154,7 +161,8 @@ function showCommand(printed, n, m, users) {
 }
 
 function answer() {
-  const texts = Object.fromEntries(FIELDS.map((id) => [id, element(id).value.trim()]));
+  const texts = typed();
+  const measured = measuredOf(texts);
   const [m, n, users] = ["of", "n", "users"].map((id) => Number(texts[id].replaceAll(",", "")));
   const printed = Object.fromEntries(
     Object.keys(METRICS).filter((id) => texts[id]).map((id) => [id, fraction(texts[id])]));
@@ -165,38 +173,41 @@ function answer() {
   const rows = Object.entries(ranges ?? {});
   showCommand(ranges ? printed : {}, n, m, users);
   element("paper-bars").replaceChildren(
-    ...rows.map(([name, ends]) => rangeRow(name, ends, Number(printed[name]))));
+    ...rows.map(([name, ends]) => rangeRow(name, ends, Number(printed[name]), measured)));
   if (!rows.length) {
     element("paper-words").textContent = problem
       || "No distribution of true ranks gives these numbers: check them, m and n.";
     return;
   }
   const [[name, [low, high]]] = rows;
-  const after = name === "hr" && measured?.hr === printed.hr;
   element("paper-words").textContent = `${METRICS[name]} of ${percent(Number(printed[name]))} `
     + `(dotted) against ${m} random items means between ${percent(low)} and ${percent(high)} `
-    + `over all ${n.toLocaleString("en")} items.${after
-      ? ` Measured over all items: ${percent(measured.value)} (line).` : ""}`;
+    + `over all ${n.toLocaleString("en")} items.${name === "hr" && measured
+      ? ` Measured over all items: ${percent(Number(measured))} (line).` : ""}`;
 }
 
 function fill(values) {
   for (const id of FIELDS) element(id).value = values[id] ?? "";
-  measured = values.measured ? { hr: values.hr, value: Number(values.measured) } : null;
   answer();
 }
+
+// Keep all fields in the address, so that a link has the same answer; an empty field is empty there.
+const keep = () => remember(typed(), {});
 
 if (element("paper")) {
   const examples = [...document.querySelectorAll(".examples button")];
   for (const button of examples) {
     button.addEventListener("click", () => {
       fill(button.dataset);
-      remember(button.dataset, {});
+      keep();
     });
   }
-  const usual = Object.fromEntries(FIELDS.map((id) => [id, ""]));
-  const typed = () => Object.fromEntries(FIELDS.map((id) => [id, element(id).value]));
-  for (const id of FIELDS) element(id).addEventListener("input", answer);
-  element("paper").addEventListener("change", () => remember(typed(), usual));
+  for (const id of FIELDS) {
+    element(id).addEventListener("input", () => {
+      answer();
+      keep();
+    });
+  }
   const asked = Object.fromEntries(FIELDS.map((id) => [id, address.get(id)]));
   fill(Object.values(asked).some(Boolean) ? asked : examples[0].dataset);
 }
