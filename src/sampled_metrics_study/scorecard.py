@@ -1,4 +1,7 @@
-"""Every published cell beside ours, with a verdict that follows from stated tolerances.
+"""Every published number beside ours, with a verdict that follows from stated tolerances.
+
+A cell has a value, and 96 of the 204 cells have a standard deviation over repetitions as well. Both
+are judged.
 
 `_RULES` explains the verdicts. The paper leaves three choices open that move the numbers: the
 random start of X; the order of Z's ties, of which the published exact metric is one and ours the
@@ -6,6 +9,7 @@ expectation over all; and the order of tied samples. `claims.starts` measures ho
 cell. No verdict depends on a seed, because our numbers are in closed form.
 """
 
+from collections import Counter
 from collections.abc import Iterable
 from pathlib import Path
 from typing import NamedTuple
@@ -19,25 +23,23 @@ from sampled_metrics_study.files import write_table
 from sampled_metrics_study.tables import (
     COUNTS,
     DECIMALS,
+    EXPECTED,
     KEY,
+    PAPER,
     PAPERS_REPETITIONS,
     as_printed,
     counts_per_100_repetitions,
+    std_of,
     to_markdown,
 )
-from sampled_metrics_study.verdicts import NOT_COMPARABLE, VERDICTS
+from sampled_metrics_study.verdicts import NOT_COMPARABLE, VERDICTS, verdict_line
 
-# A normal difference is larger with probability 0.27 %: half a cell of the 204.
+# A normal difference is larger with probability 0.27 %: less than one of the 300 numbers.
 SIGMAS = 3.0
 LAST_DIGITS = {table: 10.0**-decimals for table, decimals in DECIMALS.items()}
-# A cell whose likeliest printed outcome has at least this probability is near-certain: that it
+# A number whose likeliest printed outcome has at least this probability is near-certain: that it
 # agrees is hardly evidence.
 CERTAIN = 0.9
-EXACT_BY_KIND = {  # how cells with the same digits are counted, by kind of cell
-    "deterministic": "exact: deterministic",
-    "near-certain": "exact: near-certain",
-    "random": "exact: by chance",
-}
 
 
 class PublishedCell(NamedTuple):
@@ -45,10 +47,12 @@ class PublishedCell(NamedTuple):
 
     table: int
     value_published: str
+    std_published: str
     expected: float
     expected_std: float
     repetitions: float
     ours: str
+    ours_std: str
     spread: float
     cause: str
     uniform: float
@@ -63,10 +67,25 @@ class Judgement(NamedTuple):
     note: str = ""
     kind: str = ""
     error: str = ""
+    std_difference: str = ""
+    std_tolerance: str = ""
+    std_verdict: str = ""  # empty if no standard deviation is printed
+    std_kind: str = ""
 
 
-_OUR_COLUMNS = ("ours", "ours_std", "difference")
-SCORECARD = (*KEY, "published", "published_std", *_OUR_COLUMNS, *Judgement._fields)
+_NAMES = {
+    "value_published": PAPER,
+    "std_published": std_of(PAPER),
+    "ours": EXPECTED,
+    "ours_std": std_of(EXPECTED),
+    **{field: field.replace("_", " ") for field in Judgement._fields},
+}
+SCORECARD = (
+    *KEY,
+    *(_NAMES[name] for name in ("value_published", "std_published", "ours", "ours_std")),
+    "difference",
+    *(_NAMES[field] for field in Judgement._fields),
+)
 
 
 class Tolerance(NamedTuple):
@@ -95,6 +114,21 @@ def mean_tolerance(table: int, expected: float, deviation: float, spread: float 
     """
     size = LAST_DIGITS[table]
     error = float(np.hypot(deviation / PAPERS_REPETITIONS[table] ** 0.5, spread))
+    return _normal_tolerance(expected, error, size)
+
+
+def std_tolerance(table: int, deviation: float) -> Tolerance:
+    """Return the tolerance of a published standard deviation: 3 standard errors plus half a unit.
+
+    `deviation` is the expected one. The standard error of a standard deviation over R repetitions
+    is that of normal ones, `deviation` / sqrt(2 (R - 1)): 7.1 % of it for R = 100.
+    """
+    error = deviation / (2.0 * (PAPERS_REPETITIONS[table] - 1)) ** 0.5
+    return _normal_tolerance(deviation, error, LAST_DIGITS[table])
+
+
+def _normal_tolerance(expected: float, error: float, size: float) -> Tolerance:
+    """Return the tolerance of a number with a standard `error`, printed in units of `size`."""
     edges = (np.round(expected / size) + np.array([-0.5, 0.5])) * size
     with np.errstate(divide="ignore", invalid="ignore"):
         low, high = ndtr((edges - expected) / error)
@@ -161,7 +195,7 @@ def scorecard(
         uniform=counts_per_100_repetitions(table, "uniform"),
         expected_std=table["expected_std"].where(table["table"] != COUNTS),
     )
-    # The columns `ours` and `ours_std` are expectations as texts with the published decimals.
+    # The fields `ours` and `ours_std` are expectations as texts with the published decimals.
     printed = as_printed(ours, "expected", "expected_std")
     ours = ours.assign(ours=printed["value"], ours_std=printed["std"])
     # Both tables have columns `value` and `std`; the published ones get a suffix.
@@ -172,29 +206,25 @@ def scorecard(
     difference = cells["expected"] - cells["value_published"].astype(float)
     cells["difference"] = difference.map("{:z.4f}".format)
     # Cells that this run did not compute have no numbers of ours.
-    cells.loc[difference.isna(), _OUR_COLUMNS] = ""
+    cells.loc[difference.isna(), ["ours", "ours_std", "difference"]] = ""
     rows = cells[[*PublishedCell._fields]].itertuples(index=False)
     judged = pd.DataFrame([_judge(PublishedCell(*row)) for row in rows], columns=Judgement._fields)
-    names = {"value_published": "published", "std_published": "published_std"}
-    return pd.concat([cells.rename(columns=names), judged], axis=1)[[*SCORECARD]]
+    return pd.concat([cells, judged], axis=1).rename(columns=_NAMES)[[*SCORECARD]]
 
 
 def _judge(cell: PublishedCell) -> Judgement:
     """Judge a cell by the noise of repetitions, then by the choices that the paper leaves open."""
     if cell.departures or pd.isna(cell.expected):
-        return Judgement(note=cell.departures or "not computed in this run")
+        reason = cell.departures or "not computed in this run"
+        return Judgement(note=reason, std_verdict=NOT_COMPARABLE if cell.std_published else "")
     difference = cell.expected - float(cell.value_published)
     noise = _tolerance(cell)
     widest = _tolerance(cell, cell.spread)
     tolerance = noise
     note = ""
-    if cell.ours == cell.value_published:
-        verdict = "exact"
-    elif noise.kind != "deterministic" and noise.holds(difference):
-        verdict = "within noise"
-    else:
+    verdict = _verdict_by_noise(noise, difference, is_same=cell.ours == cell.value_published)
+    if verdict == "differs":
         tolerance = widest
-        verdict = "differs"
         if pd.notna(cell.cause):
             note = f"beyond the spread of the {cell.cause}"
             if widest.holds(difference):
@@ -206,7 +236,32 @@ def _judge(cell: PublishedCell) -> Judgement:
     allowed = tolerance.above
     if difference > 0:
         allowed = tolerance.below
-    return Judgement(f"{allowed:.4f}", verdict, note, noise.kind, f"{widest.error:.4f}")
+    judgement = Judgement(f"{allowed:.4f}", verdict, note, noise.kind, f"{widest.error:.4f}")
+    if not cell.std_published:
+        return judgement
+    return _judge_std(cell, judgement)
+
+
+def _judge_std(cell: PublishedCell, judgement: Judgement) -> Judgement:
+    """Add what the scorecard says of the standard deviation of a cell."""
+    tolerance = std_tolerance(cell.table, cell.expected_std)
+    difference = cell.expected_std - float(cell.std_published)
+    is_same = cell.ours_std == cell.std_published
+    return judgement._replace(
+        std_difference=f"{difference:z.4f}",
+        std_tolerance=f"{tolerance.above:.4f}",
+        std_verdict=_verdict_by_noise(tolerance, difference, is_same=is_same),
+        std_kind=tolerance.kind,
+    )
+
+
+def _verdict_by_noise(tolerance: Tolerance, difference: float, *, is_same: bool) -> str:
+    """Judge a number that noise may move, by its difference and whether it has the same digits."""
+    if tolerance.kind == "deterministic":
+        return "exact" if is_same else "differs"
+    if tolerance.kind == "near-certain" and is_same:
+        return "exact"
+    return "within noise" if is_same or tolerance.holds(difference) else "differs"
 
 
 def _is_due_to_ties(cell: PublishedCell) -> bool:
@@ -237,14 +292,26 @@ def z_scores(card: pd.DataFrame) -> pd.DataFrame:
     return cells.assign(z=z).dropna(subset="z")[[*KEY, "z"]].reset_index(drop=True)
 
 
+def verdicts_of_numbers(card: pd.DataFrame) -> list[str]:
+    """List the verdicts on all printed numbers: of each cell its value, then its deviation."""
+    pairs = card[["verdict", "std verdict"]].to_numpy().tolist()
+    return [verdict for pair in pairs for verdict in pair if verdict]
+
+
 def count_by_verdict(card: pd.DataFrame) -> pd.DataFrame:
-    """Count the cells of each table by verdict, and exact cells by kind as well."""
-    by_kind = card["kind"].map(EXACT_BY_KIND)
-    columns = card["verdict"].mask(card["verdict"] == "exact", by_kind)
-    counts = pd.crosstab(card["table"], columns, margins=True, margins_name="all")
-    names = [*EXACT_BY_KIND.values(), *VERDICTS[1:], "all"]
-    counts = counts.reindex(columns=names, fill_value=0).rename(columns={"all": "cells"})
-    return counts.astype(object).reset_index()
+    """Count the printed numbers of each table by verdict: values, and standard deviations."""
+    rows = []
+    for table, cells in [*card.groupby("table"), ("all", card)]:
+        values = cells["verdict"].tolist()
+        deviations = [verdict for verdict in cells["std verdict"] if verdict]
+        kinds = {"values": values, "standard deviations": deviations}
+        if table == "all":
+            kinds = {"": values + deviations}
+        for kind, verdicts in kinds.items():
+            if verdicts:
+                counts = Counter(verdicts)
+                rows.append([table, kind, *(counts[name] for name in VERDICTS), counts.total()])
+    return pd.DataFrame(rows, columns=["table", "numbers", *VERDICTS, "all"]).astype(object)
 
 
 def write_scorecard(card: pd.DataFrame, ranks: str, csv: Path, md: Path) -> None:
@@ -252,6 +319,7 @@ def write_scorecard(card: pd.DataFrame, ranks: str, csv: Path, md: Path) -> None
     write_table(card, csv)
     parts = [
         "# Scorecard against the published tables",
+        verdict_line(Counter(verdicts_of_numbers(card))),
         f"Ranks: {ranks}.",
         to_markdown(count_by_verdict(card), decimals=0),
         _RULES,
@@ -280,21 +348,27 @@ def _explained_cells_text(card: pd.DataFrame) -> str:
     cells = "; ".join(f"{cause}, {n}" for cause, n in causes.items())
     events = f"{len(causes)} event{'s' * (len(causes) > 1)}"
     return (
-        f"The {causes.sum()} cells that are `explained` are {events}, because one draw that the "
+        f"The {causes.sum()} values that are `explained` are {events}, because one draw that the "
         f"paper leaves open moves all cells that rest on it. By cause: {cells}."
     )
 
 
 _RULES = """\
 Ours is the exact metric, or the expectation over sampling in closed form, so no verdict depends on
-a seed. A cell is `exact` if it has the same digits: of the deterministic ones that is an identity;
-near-certain ones hardly could differ; random ones might as well have come out `within noise`, so
-they have the same digits by chance. A published mean is `within noise` if it lies
-at most 3 of its standard errors plus half a unit of the last digit from ours, a published count of
-Table 4 anywhere but in the outer 0.135 % of its binomial distribution on either side.
-Cells are `explained` that would differ without what the paper leaves open: the initialisation of X,
-the order of Z's ties, or that of its tied samples. The kind of a cell is `deterministic`, `random`,
-or `near-certain`: sampled, but one printed outcome, such as 0 or 100, has a probability of at least
-90 %.
-A cell is `not comparable` if this run did not compute it, or for another setting than the paper's,
+a seed. The kind of a number is `deterministic`, `random`, or `near-certain`: sampled, but one
+printed outcome, such as 0 or 100, has a probability of at least 90 %. A deterministic or
+near-certain number that has the same digits is `exact`: it must match, and does. A random one is
+`within noise` whether its digits are the same, by chance, or not.
+
+- A published mean is `within noise` if it lies at most 3 of its standard errors plus half a unit of
+  the last digit from ours;
+- a published count of Table 4 anywhere but in the outer 0.135 % of its binomial distribution on
+  either side, which is the probability beyond 3 standard errors;
+- a published standard deviation, in the columns `std`, at most 3 of its standard errors plus half a
+  unit. Over R repetitions the standard error is 1/sqrt(2 (R - 1)) of ours: 7.1 % for the 100 of
+  Table 3, 2.2 % for the 1,000 of Table 2.
+
+Values are `explained` that would differ without what the paper leaves open: the initialisation of
+X, the order of Z's ties, or that of its tied samples. A standard deviation is never `explained`. A
+number is `not comparable` if this run did not compute it, or for another setting than the paper's,
 which its note names."""

@@ -9,7 +9,7 @@ from pathlib import Path
 
 from sampled_metrics._base.errors import InputError
 from sampled_metrics_study.program import program
-from sampled_metrics_study.verdicts import NOT_COMPARABLE, VERDICT_PHRASES
+from sampled_metrics_study.verdicts import verdict_line
 
 
 def summary_line(results: Path) -> str:
@@ -18,17 +18,16 @@ def summary_line(results: Path) -> str:
     Examples
     --------
     >>> summary_line(Path("results/reference"))
-    '204 cells: 96 with the same digits, 87 within noise, 21 explained, 0 differ'
+    '300 published numbers: 64 must match and do, 215 fit the noise (3 standard errors), 21 follow \
+from choices that the paper leaves open, 0 differ'
     """
     card = results / "scorecard.csv"
     if not card.exists():
         names = dict.fromkeys(row["recommender"] for row in _rows(results / "tables/exact.csv"))
         return f"Tables 3 and 4, Figures 5 and 6 of {', '.join(names)}"
-    counts = Counter(row["verdict"] for row in _rows(card))
-    phrases = [f"{counts[verdict]} {phrase}" for verdict, phrase in VERDICT_PHRASES.items()]
-    if not counts[NOT_COMPARABLE]:
-        phrases.pop()
-    return f"{counts.total()} cells: {', '.join(phrases)}"
+    rows = _rows(card)
+    verdicts = [row[name] for row in rows for name in ("verdict", "std verdict") if row[name]]
+    return verdict_line(Counter(verdicts)).removesuffix(".")
 
 
 def _rows(path: Path) -> list[dict[str, str]]:

@@ -1,7 +1,8 @@
 """Tables 1 to 4 and the table of the number to quote: computed, rounded and laid out.
 
-A `TableCell` has a simulated and a closed-form value; `as_printed` rounds it to the digits of its
-table. `write_tables` writes each table as CSV, Markdown and LaTeX.
+A `TableCell` has the mean of drawn samples and the expectation over samples; `as_printed` rounds
+them to the digits of the table. `write_tables` writes each table as CSV, Markdown and LaTeX. All
+call their numbers as `NUMBERS` does.
 """
 
 import re
@@ -31,8 +32,20 @@ from sampled_metrics_study.settings import N_ITEMS, ExperimentSettings, ToySetti
 
 KEY = ["table", "row", "metric", "column"]
 COLUMNS = (*KEY, "value", "std")
+PAPER = "paper"
+EXPECTED = "ours (expected)"
+DRAWN = "ours (drawn)"
+NUMBERS = (PAPER, EXPECTED, DRAWN)
 SPREAD_COLUMNS = (*KEY, "spread", "cause")
 TEXT_COLUMNS = ("row", "metric", "column", "ranks", "cause")
+
+
+def std_of(number: str) -> str:
+    """Return the name of the column with the standard deviations of one of `NUMBERS`."""
+    return f"{number} std"
+
+
+PRINTED_COLUMNS = (*KEY, *(name for number in NUMBERS for name in (number, std_of(number))))
 EXACT = "Exact"
 SAMPLED = "Sampled"
 COUNTS = 4  # number of the table that counts repetitions
@@ -284,27 +297,41 @@ def column_titles(number: int) -> dict[str, str]:
     return names
 
 
-def side_by_side(
-    number: int, table: pd.DataFrame, published: pd.DataFrame | None = None
-) -> pd.DataFrame:
-    """Lay a table out as in the paper; a cell has lines for ours, the closed form and the paper."""
-    kinds = {"ours": as_printed(table)}
-    if number > 1:
-        kinds["closed form"] = as_printed(table, "expected", "expected_std")
-    if number == COUNTS:
-        kinds["closed form"]["std"] = ""
-    if published is not None:
-        kinds["paper"] = published[published["table"] == number]
+def beside_paper(table: pd.DataFrame, published: pd.DataFrame | None = None) -> pd.DataFrame:
+    """Return the texts of a table with the columns `PRINTED_COLUMNS`, in the order of its cells.
+
+    A text is empty if there is no such number: what the paper does not print, draws of an exact
+    metric, and standard deviations of the counts of Table 4.
+    """
+    drawn = as_printed(table)
+    drawn.loc[(table["repetitions"] == 0).to_numpy(), ["value", "std"]] = ""
+    expected = as_printed(table, "expected", "expected_std")
+    expected["std"] = expected["std"].mask(expected["table"] == COUNTS, "")
+    paper = pd.DataFrame(columns=COLUMNS) if published is None else published
+    printed = table[KEY]
+    for number, texts in zip(NUMBERS, (paper, expected, drawn), strict=True):
+        texts = texts.rename(columns={"value": number, "std": std_of(number)})
+        printed = printed.merge(texts.astype({"table": int}), on=KEY, how="left", validate="1:1")
+    return printed.fillna("")
+
+
+def side_by_side(number: int, printed: pd.DataFrame) -> pd.DataFrame:
+    """Lay out the result of `beside_paper` as in the paper; a cell has a line for each number."""
+    kinds = {
+        kind: printed[KEY].assign(value=printed[kind], std=printed[std_of(kind)])
+        for kind in NUMBERS
+    }
     cells = pd.concat(kinds, names=["number"]).reset_index("number")
+    cells = cells[cells["value"] != ""]
     cells["text"] = cells["value"].where(cells["std"] == "", cells["value"] + "±" + cells["std"])
     if number != COUNTS:
         cells["text"] = best_in_bold(cells)
     lines = LINES[number]
     across = ACROSS[number]
     wide = cells.set_index([*lines, "number", across])["text"].unstack(fill_value="", sort=False)
-    ours = table[lines].drop_duplicates().itertuples(index=False)
+    ours = printed[lines].drop_duplicates().itertuples(index=False)
     shown = [key for line in ours for kind in kinds if (key := (*line, kind)) in wide.index]
-    laid_out = wide.loc[shown, table[across].unique()].reset_index()
+    laid_out = wide.loc[shown, printed[across].unique()].reset_index()
     return laid_out.rename(columns={**column_titles(number), "number": ""})
 
 
@@ -318,15 +345,16 @@ def best_in_bold(cells: pd.DataFrame) -> "pd.Series[str]":
 def write_printed(
     number: int, table: pd.DataFrame, published: pd.DataFrame | None, stem: Path
 ) -> None:
-    """Write one table as `.csv`, rounded, and as `.md` and `.tex` beside any published numbers."""
-    write_table(as_printed(table), stem.with_suffix(".csv"))
+    """Write one table, rounded, beside any published numbers: as `.csv`, `.md` and `.tex`."""
+    printed = beside_paper(table, published)
+    write_table(printed, stem.with_suffix(".csv"))
     laid_out = pd.DataFrame(columns=[*column_titles(number).values()])
     sentence = "One recommender makes no pair."
     if len(table):
-        laid_out = side_by_side(number, table, published)
+        laid_out = side_by_side(number, printed)
         sentence = f"Ranks: {join_sources(table['ranks'])}."
     if number > 1:
-        sentence = f"Ours: simulated; closed form: expected. {sentence}"
+        sentence = f"Expected: over all samples; drawn: in this run. {sentence}"
     caption = f"{CAPTIONS[number]} {sentence}"
     write_text(stem.with_suffix(".md"), f"Table {number}. {caption}\n\n{to_markdown(laid_out)}\n")
     write_text(stem.with_suffix(".tex"), to_latex(laid_out, caption, stem.name))

@@ -303,7 +303,7 @@ def test_page_without_javascript(browser, report):
     page = context.new_page()
     page.goto(report.as_uri())
     assert "X looks best of three" in page.inner_text("#result")
-    assert "204 published numbers" in page.inner_text("#result")
+    assert "300 published numbers" in page.inner_text("#result")
     assert page.inner_text("#headline").startswith("You asked for Recall@10.")
     assert page.inner_text("#verdict").startswith("0 of 2 decided orders are right")
     assert page.locator(".slope svg line").count() == page.locator(".chart .line").count() == 3

@@ -2,6 +2,7 @@
 
 import importlib.util
 import re
+from collections import Counter
 
 import numpy as np
 import pandas as pd
@@ -12,6 +13,8 @@ from benchmarks import speed
 from benchmarks.archive import price
 from sampled_metrics.read.options import as_ranks
 from sampled_metrics_study import audit
+from sampled_metrics_study.scorecard import verdicts_of_numbers
+from sampled_metrics_study.verdicts import verdict_line
 from tests.conftest import ROOT
 from tests.helpers.documents import text_of, words_of
 
@@ -209,16 +212,19 @@ def test_quantity_reproduces_number_or_bound(value, published, tolerance, expect
     assert quantity.is_reproduced == expected
 
 
+@pytest.mark.parametrize(
+    "path", ["README.md", "docs/results.md", "docs/study.md", "paper/paper.md"]
+)
+def test_pages_quote_the_verdict(path):
+    card = pd.read_csv(REFERENCE / "scorecard.csv", keep_default_na=False)
+    words = re.sub(r" \([^()]* ties [^()]*\)", "", words_of(path))
+    numbers, _, verdicts = verdict_line(Counter(verdicts_of_numbers(card))).partition(": ")
+    assert numbers in words
+    assert verdicts.removesuffix(".") in words
+
+
 def test_study_guide_quotes_totals():
-    card = pd.read_csv(REFERENCE / "scorecard.csv")
-    counts, words = card["verdict"].value_counts(), words_of("docs/study.md")
-    assert set(counts.index) == {"exact", "within noise", "explained"}
-    assert f"Of the {len(card)} published cells of Tables 1-4, {counts['exact']} have" in words
-    kinds = card.loc[card["verdict"] == "exact", "kind"].value_counts()
-    by_kind = (kinds["deterministic"], kinds["near-certain"], kinds["random"])
-    assert "{} deterministic ones, {} near-certain ones, and {} random".format(*by_kind) in words
-    assert f" {counts['within noise']} differ within the noise" in words
-    assert f" {counts['explained']} by three choices" in words
+    words = words_of("docs/study.md")
     claims = pd.read_csv(REFERENCE / "claims.csv")
     verdicts = claims["verdict"].value_counts()
     assert f"Of {verdicts.sum()} sentences" in words
@@ -227,9 +233,6 @@ def test_study_guide_quotes_totals():
     *most, last = sorted(shares.str.extract(r"(\d+) of 20 others")[0].astype(int))
     assert f"(they hold in {', '.join(map(str, most))} and {last} of 20 others)" in words
     assert f"{verdicts['does not hold']} do not hold, {verdicts['slip']} are slips" in words
-    said = f"{len(card)} published cells of Tables 1-4, {counts['exact']} have the same digits, "
-    said += f"{counts['within noise']} differ by what the paper's repetitions explain, "
-    assert f"{said}{counts['explained']} rest on what the paper" in words_of("paper/paper.md")
 
 
 SIZES = {
@@ -265,25 +268,14 @@ def test_budget_guide_quotes_right_orders():
     assert f"and in at least {least['popularity']} with popularity" in words
 
 
-def test_readme_quotes_verdicts():
-    verdicts = pd.read_csv(REFERENCE / "scorecard.csv")["verdict"]
-    counts = verdicts.value_counts()
-    assert set(counts.index) == {"exact", "within noise", "explained"}
-    words = words_of("README.md")
-    assert f"{len(verdicts)} published numbers" in words
-    assert f"{counts['exact']} have the same digits" in words
-    assert f"{counts['within noise']} lie within noise" in words
-    assert f"{counts['explained']} are explained, 0 differ" in words
-
-
 def test_readme_quotes_values_of_the_chart():
     (words,) = re.findall('alt="([^"]*)"', text_of("README.md"))
     tables = REFERENCE / "tables"
-    closed_form = re.findall(
-        r"(?m)^\| Recall@10 \| [XYZ] +\| closed form \| [*]*([\d.]+)[*]* +\| [*]*([\d.]+)",
+    expected = re.findall(
+        r"(?m)^\| Recall@10 \| [XYZ] +\| ours \(expected\) \| [*]*([\d.]+)[*]* +\| [*]*([\d.]+)",
         (tables / "table3.md").read_text(encoding="utf-8"),
     )
-    exact, sampled = zip(*closed_form, strict=True)
+    exact, sampled = zip(*expected, strict=True)
     rounded = [f"{float(value):.1f}" for value in sampled]
     assert "against 100 random items {}, {} and {} %".format(*rounded) in words
     assert "over all items {}, {} and {} %".format(*exact) in words

@@ -69,7 +69,7 @@ def test_verify_counts_changes_and_names_first(results, run):
     assert status == 1
     assert "Tables 1-4 (1 of " in printed
     assert "table3.csv, row " in printed
-    assert "value: 7.76, not 7.75" in printed
+    assert "7.76, not 7.75" in printed
     assert "Figures 1-6 (1 of " in printed
     assert printed.endswith("the same as the reference: exact metrics, ranges, scorecard\n")
 

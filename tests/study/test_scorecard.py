@@ -19,6 +19,8 @@ from sampled_metrics_study.scorecard import (
     count_tolerance,
     mean_tolerance,
     scorecard,
+    std_tolerance,
+    verdicts_of_numbers,
     write_scorecard,
     z_scores,
 )
@@ -40,7 +42,7 @@ def card_of(*rows, spread=None, cause="initialisation of X"):
     keys = [(*row[:4], spread, cause) for row in rows if spread is not None and row.table > 2]
     spreads = pd.DataFrame(keys, columns=[*KEY, "spread", "cause"])
     card = scorecard(cell_table(*rows), PUBLISHED, spreads)
-    np.testing.assert_array_equal(card["published"], PUBLISHED["value"])
+    np.testing.assert_array_equal(card["paper"], PUBLISHED["value"])
     return card
 
 
@@ -100,7 +102,7 @@ def test_verdict_by_hand(row, spread, verdict, tolerance):
 @pytest.mark.parametrize(
     ("ours", "uniform", "verdict"),
     [  # 30.01 published, accepted if at most 0.065 away
-        (30.01, 30.07, "exact"),
+        (30.01, 30.07, "within noise"),
         (30.01, 30.08, "explained"),
         (30.07, 29.95, "within noise"),
         (30.07, 29.94, "explained"),
@@ -142,17 +144,60 @@ def test_tolerances_of_means_and_spread():
     )
 
 
+@pytest.mark.parametrize(
+    ("ours", "verdict"),
+    [  # 0.20 published, over 100 repetitions: accepted up to s = 0.2 + 3 s / sqrt(198) + 0.005
+        (0.2605, "within noise"),
+        (0.2606, "differs"),
+        (0.20, "within noise"),  # the same digits, by chance
+        # and from s = 0.2 - 3 s / sqrt(198) - 0.005 on
+        (0.1608, "within noise"),
+        (0.1607, "differs"),
+        (0.0, "differs"),
+    ],
+)
+def test_verdict_on_standard_deviation_by_hand(ours, verdict):
+    line = judge(cell(*Y_AP, 30.01, ours, 100))
+    assert line["paper std"] == "0.20"
+    assert line["std verdict"] == verdict
+    assert float(line["std difference"]) == pytest.approx(ours - 0.2, abs=1e-4)
+    assert float(line["std tolerance"]) == pytest.approx(3 * ours / 198**0.5 + 0.005, abs=1e-4)
+
+
+def test_std_tolerance_matches_simulation():
+    deviations = np.random.default_rng(0).normal(scale=0.25, size=(20_000, 100)).std(1, ddof=1)
+    found = std_tolerance(3, 0.25)
+    assert found.above - 0.005 == pytest.approx(3 * deviations.std(), rel=0.02)
+    assert found.kind == "random"
+    assert std_tolerance(2, 0.0).kind == "near-certain"
+    # 0.010 over 1,000 repetitions has a standard error of 0.0002, a fifth of a unit
+    assert std_tolerance(2, 0.01).kind == "near-certain"
+
+
+def test_all_300_numbers_of_the_paper_are_judged():
+    card = pd.read_csv(REFERENCE / "scorecard.csv", dtype=str).fillna("")
+    printed = (PUBLISHED["value"] != "").sum() + (PUBLISHED["std"] != "").sum()
+    verdicts = pd.Series(verdicts_of_numbers(card)).value_counts()
+    assert verdicts.sum() == printed == 300
+    assert ((card["std verdict"] == "") == (PUBLISHED["std"] == "")).all()
+    # a standard deviation agrees to 3 standard errors and half a unit, or the run has other numbers
+    judged = card[card["std verdict"] != ""]
+    apart = judged["std difference"].astype(float).abs()
+    assert (apart <= judged["std tolerance"].astype(float)).all()
+    counts = count_by_verdict(card)
+    assert counts.iloc[-1, 2:].tolist() == [*(verdicts.get(name, 0) for name in VERDICTS), 300]
+    assert (counts[list(VERDICTS)].sum(axis=1) == counts["all"]).all()
+    assert (counts.iloc[:-1]["all"]).sum() == 300
+
+
 def test_reference_verdicts_partition_cells():
     card = pd.read_csv(REFERENCE / "scorecard.csv", dtype=str).fillna("")
-    counts = count_by_verdict(card).set_index("table")
-    exact = card[card["verdict"] == "exact"]["kind"]
-    by_kind = [(exact == kind).sum() for kind in ("deterministic", "near-certain", "random")]
-    others = [(card["verdict"] == verdict).sum() for verdict in VERDICTS[1:]]
-    assert counts.loc["all"].tolist() == [*by_kind, *others, 204]
-    assert (counts.drop(columns="cells").sum(axis=1) == counts["cells"]).all()
-    # deterministic cells, and only these, have the same digits; explained cells have a cause
-    same = (card["ours"] == card["published"]) & (card["verdict"] != "explained")
-    assert (same == (card["verdict"] == "exact")).all()
+    # numbers that must match do; explained cells have a cause
+    same = card["ours (expected)"] == card["paper"]
+    must = (card["kind"] != "random") & (card["verdict"] != "explained")
+    assert (must == (card["verdict"] == "exact")).all()
+    assert same[must].all()
+    assert (card.loc[card["verdict"] == "explained", "note"] != "").all()
     of_ties = card["note"].str.startswith("order of tied samples")
     assert set(card.loc[of_ties, ["row", "metric", "verdict"]].itertuples(index=False)) == {
         ("Z", "AUC", "explained")
@@ -174,12 +219,12 @@ def test_write_scorecard_files(tmp_path):
     markdown = (tmp_path / "s.md").read_text()
     assert "Ranks: from a test." in markdown
     assert all(verdict in markdown for verdict in VERDICTS)
-    assert "2 cells that are `explained` are 1 event," in markdown
+    assert "2 values that are `explained` are 1 event," in markdown
     assert "initialisation of X, 2" in markdown
     (line,) = [line for line in markdown.splitlines() if line.startswith("| all")]
     # the AUC of X and of A is an identity, a count of 0 is nearly certain; others were not computed
-    counts = [c.strip() for c in line.split("|")[2:-1]]
-    assert counts == ["2", "1", "0", "0", "2", "0", "199", "204"]
+    counts = [c.strip() for c in line.split("|")[3:-1]]
+    assert counts == ["3", "0", "2", "0", "295", "300"]
     uncomputed = card[card["note"] == "not computed in this run"]
     assert (len(uncomputed), *set(uncomputed["verdict"])) == (199, "not comparable")
 
@@ -209,14 +254,16 @@ def fifty_negatives():
 def test_other_n_negatives_is_not_comparable(fifty_negatives, tmp_path):
     assert set(fifty_negatives["verdict"]) == {"not comparable"}
     write_scorecard(fifty_negatives, "from a test", tmp_path / "s.csv", tmp_path / "s.md")
+    assert set(verdicts_of_numbers(fifty_negatives)) == {"not comparable"}
     assert "n_negatives is 50, the paper's 100: 204" in (tmp_path / "s.md").read_text()
 
 
 def test_count_other_settings_in_order_of_cells():
     notes = ["b", "", "a; b", "a", "a", "c"]
     verdicts = ["not comparable", "exact", *["not comparable"] * 3, "differs"]
-    card = pd.DataFrame({"verdict": verdicts, "note": notes})
-    assert count_other_settings(card) == [("b", 2), ("a", 3)]
+    deviations = ["not comparable", *[""] * 5]
+    card = pd.DataFrame({"verdict": verdicts, "std verdict": deviations, "note": notes})
+    assert count_other_settings(card) == [("b", 3), ("a", 3)]
 
 
 def test_z_scores_figure_without_cells(fifty_negatives, tmp_path):

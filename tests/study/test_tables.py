@@ -31,6 +31,10 @@ from sampled_metrics_study.tables import (
 from tests.conftest import ROOT
 from tests.study.conftest import PUBLISHED, REFERENCE
 
+HEAD = (
+    "table,row,metric,column,paper,paper std,ours (expected),ours (expected) std,"
+    "ours (drawn),ours (drawn) std"
+)
 NASTY = r"50% of a_b & c#d ~e^f\g {h} <i> |j| $k"
 
 
@@ -59,36 +63,37 @@ def test_as_printed_rounds_by_table(tmp_path):
 
 def test_write_printed_files(tmp_path):
     rows = [
-        cell(3, row, metric, column, 1.0, std, 100)
+        cell(3, row, metric, column, 1.0, std, repetitions)
         for metric in ("AP", "Recall@5")
         for row in ("X", "W")
-        for column, std in (("Exact", None), ("Sampled", 0.5))
+        for column, std, repetitions in (("Exact", None, 0), ("Sampled", 0.5, 100))
     ]
+    rows[1] = rows[1]._replace(value=1.2, std=0.6)
     write_printed(3, cell_table(*rows), PUBLISHED, tmp_path / "table3")
     csv = (tmp_path / "table3.csv").read_text().splitlines()
     assert csv[:3] == [
-        "table,row,metric,column,value,std",
-        "3,X,AP,Exact,1.00,",
-        "3,X,AP,Sampled,1.00,0.50",
+        HEAD,
+        "3,X,AP,Exact,3.75,,1.00,,,",
+        "3,X,AP,Sampled,32.55,0.21,1.00,0.50,1.20,0.60",
     ]
     markdown = (tmp_path / "table3.md").read_text()
     assert "Ranks: test." in markdown
     # the best of each line is bold
     lines = [[c.strip() for c in line.split("|")[1:-1]] for line in markdown.splitlines()[4:]]
     assert lines[:3] == [
-        ["AP", "X", "ours", "**1.00**", "**1.00±0.50**"],
-        ["AP", "X", "closed form", "**1.00**", "**1.00±0.50**"],
-        ["AP", "X", "paper", "3.75", "**32.55±0.21**"],
+        ["AP", "X", "paper", "**3.75**", "**32.55±0.21**"],
+        ["AP", "X", "ours (expected)", "**1.00**", "**1.00±0.50**"],
+        ["AP", "X", "ours (drawn)", "", "**1.20±0.60**"],
     ]
     # values that the paper does not print have no comparison
-    kinds = ["ours", "closed form"]
+    kinds = ["ours (expected)", "ours (drawn)"]
     assert [line[:3] for line in lines[3:9]] == [
         [metric, row, kind] for metric, row in (("AP", "W"), ("Recall@5", "X"), ("Recall@5", "W"))
         for kind in kinds
     ]  # fmt: skip
     assert r"32.55$\pm$0.21" in (tmp_path / "table3.tex").read_text()
     write_printed(4, cell_table(), PUBLISHED, tmp_path / "table4")
-    assert (tmp_path / "table4.csv").read_text() == "table,row,metric,column,value,std\n"
+    assert (tmp_path / "table4.csv").read_text() == f"{HEAD}\n"
     assert "One recommender makes no pair." in (tmp_path / "table4.md").read_text()
 
 
@@ -139,13 +144,13 @@ def test_every_table_has_layout():
 
 def test_highest_values_are_bold(tmp_path):
     """The best of 7.75 and 8.84 is the second, of the published 9.60 and 8.84 the first."""
-    columns = list(TableCell._fields[:8])
+    columns = ["table", "row", "metric", "column", "value", "std", "expected", "expected_std"]
     ours = {"X": ("7.75", 66.125), "Y": ("8.84", 56.481)}
     rows = []
     for row, (exact, sampled) in ours.items():
         rows.append((3, row, "Recall@10", "Exact", float(exact), np.nan, float(exact), np.nan))
         rows.append((3, row, "Recall@10", "Sampled", sampled, 0.28, sampled, 0.26))
-    table = pd.DataFrame(rows, columns=columns).assign(ranks="trained in this run")
+    table = pd.DataFrame(rows, columns=columns).assign(ranks="trained in this run", repetitions=100)
     print_of = {
         ("X", "Exact"): "9.60",
         ("Y", "Exact"): "8.84",
@@ -158,8 +163,8 @@ def test_highest_values_are_bold(tmp_path):
     write_printed(3, table, published, tmp_path / "table3")
     lines = (tmp_path / "table3.md").read_text().splitlines()
     cells = [[cell.strip() for cell in line.split("|")[1:-1]] for line in lines if "|" in line]
-    assert ["Recall@10", "X", "ours", "7.75", "**66.12±0.28**"] in cells
-    assert ["Recall@10", "Y", "ours", "**8.84**", "56.48±0.28"] in cells
+    assert ["Recall@10", "X", "ours (drawn)", "7.75", "**66.12±0.28**"] in cells
+    assert ["Recall@10", "Y", "ours (drawn)", "**8.84**", "56.48±0.28"] in cells
     assert ["Recall@10", "X", "paper", "**9.60**", "**66.19**"] in cells
     assert [line[:2] for line in cells].count(["Recall@10", "X"]) == 3
     tex = (tmp_path / "table3.tex").read_text()

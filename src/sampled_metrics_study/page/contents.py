@@ -5,6 +5,7 @@ import gzip
 import os
 import platform
 import re
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from importlib.metadata import PackageNotFoundError, metadata, version
 from pathlib import Path
@@ -31,18 +32,21 @@ from sampled_metrics_study.experiment import (
 )
 from sampled_metrics_study.figures.slope import describe_decisions, headline
 from sampled_metrics_study.files import read_json, read_table
-from sampled_metrics_study.scorecard import SCORECARD, z_scores
+from sampled_metrics_study.scorecard import SCORECARD, verdicts_of_numbers, z_scores
 from sampled_metrics_study.settings import ExperimentSettings
 from sampled_metrics_study.tables import (
     ACROSS,
     CAPTIONS,
-    COLUMNS,
+    EXPECTED,
     KEY,
     LINES,
+    PAPER,
+    PRINTED_COLUMNS,
     SAMPLED,
     column_titles,
     read_texts,
     rows_by_value,
+    std_of,
 )
 from sampled_metrics_study.verdicts import NOT_COMPARABLE, VERDICT_PHRASES, VERDICTS
 
@@ -51,7 +55,16 @@ FIGURE_6_COLUMNS = ("kind", "recommender", "estimator", "n_negatives")
 LENS_METRICS = 4  # the first metrics of the study, which the lens shows
 SHOWN_SIZES = {10, 100, 1000}  # numbers of negatives for which the page shows ranges
 PAPERS_RECOMMENDERS = {"X": "ALS 16 (X)", "Y": "item-kNN, all (Y)", "Z": "item-kNN, 10 (Z)"}
-_CARD_COLUMNS = ["ours", "ours_std", "published", "published_std", "difference", "tolerance", "z"]
+_CARD_COLUMNS = {  # of the scorecard, by their names in templates
+    **{name: name for name in ("difference", "tolerance", "z", "verdict", "note")},
+    **{f"std {name}": f"std_{name}" for name in ("difference", "tolerance", "verdict")},
+}
+_SHOWN_COLUMNS = {  # of the file of a table, by their names in templates
+    EXPECTED: "ours",
+    std_of(EXPECTED): "ours_std",
+    PAPER: "published",
+    std_of(PAPER): "published_std",
+}
 PACKAGES = ("numpy", "scipy", "implicit", "pandas", "pyarrow", "snakemake", "matplotlib")
 _KIND_TITLES = {"als": "matrix factorisation", "itemknn": "neighbours of items"}
 
@@ -148,7 +161,7 @@ def _tables_section(results: Path, is_paper: bool, card: pd.DataFrame) -> dict[s
 
     Keys: `tables`, as `table_grid` lays them out; `exact`, the table of exact metrics by tie policy
     as a download; the keys of `counts_of_cells`; and `is_reproduction`, whether the data
-    is the paper's and every published cell is compared.
+    is the paper's and every published number is compared.
     """
     counts = counts_of_cells(card)
     return {
@@ -327,21 +340,19 @@ def table_grid(number: int, path: Path, card: pd.DataFrame) -> dict[str, Any]:
 
     Returns a dictionary with the `number`, the `caption`, the file `csv`, the `head` of the leading
     column, `across` (the heads of the other columns) and `groups` of lines. A line has a cell by
-    column, a dictionary of texts, or None. Its text `ours` is the expectation that the scorecard
-    has, or else the value of the table.
+    column, a dictionary of texts, or None. Its texts `ours` and `published`, and their standard
+    deviations, are those of the file; the scorecard `card` has the others.
     """
-    table = read_texts(path, COLUMNS)
+    table = read_texts(path, PRINTED_COLUMNS).rename(columns=_SHOWN_COLUMNS)
     z = z_scores(card)
     z = z.assign(z=z["z"].map("{:.1f}".format).astype(str))
     judged = card.merge(z, on=KEY, how="left")
-    wanted = [*KEY, *_CARD_COLUMNS, "verdict", "note"]
-    cells = table.merge(judged[wanted], on=KEY, how="left")
+    judged = judged[[*KEY, *_CARD_COLUMNS]].rename(columns=_CARD_COLUMNS)
+    cells = table.merge(judged, on=KEY, how="left")
     if len(card):
         cells = cells.fillna({"verdict": "not published"})
     cells = cells.fillna("")
-    unjudged = cells["ours"] == ""
-    cells["ours"] = cells["ours"].mask(unjudged, cells["value"])
-    cells["ours_std"] = cells["ours_std"].mask(unjudged, cells["std"])
+    cells["verdict"] = cells["verdict"].mask(cells["std_verdict"] == "differs", "differs")
     column = ACROSS[number]
     across = list(cells[column].unique())
     *leading, last = LINES[number]
@@ -362,27 +373,26 @@ def table_grid(number: int, path: Path, card: pd.DataFrame) -> dict[str, Any]:
 
 
 def counts_of_cells(card: pd.DataFrame) -> dict[str, Any]:
-    """Count the published cells of a scorecard by verdict.
+    """Count the published numbers of a scorecard, values and standard deviations, by verdict.
 
-    Returns a dictionary with `cells`, the verdicts of comparable cells; the number of cells by
-    `verdicts`; the number of exact cells by kind, `kinds_of_exact`; how many cells are
-    `not_comparable`; and `of_other_settings`, the reasons.
+    Returns a dictionary with `cells`, the verdicts on comparable numbers; how many there are of
+    each, `verdicts`; how many numbers are `not_comparable`; and `of_other_settings`, the reasons.
     """
-    is_compared = card["verdict"] != NOT_COMPARABLE
-    compared = card.loc[is_compared, "verdict"].tolist()
-    kinds = card.loc[card["verdict"] == "exact", "kind"]
+    verdicts = verdicts_of_numbers(card)
+    counts = Counter(verdicts)
     return {
-        "cells": compared,
-        "verdicts": {verdict: compared.count(verdict) for verdict in VERDICTS[:-1]},
-        "kinds_of_exact": kinds.value_counts().to_dict(),
-        "not_comparable": len(card) - len(compared),
+        "cells": [verdict for verdict in verdicts if verdict != NOT_COMPARABLE],
+        "verdicts": {verdict: counts[verdict] for verdict in VERDICTS[:-1]},
+        "not_comparable": counts[NOT_COMPARABLE],
         "of_other_settings": count_other_settings(card),
     }
 
 
 def count_other_settings(card: pd.DataFrame) -> list[tuple[str, int]]:
-    """List the reasons why published cells are not compared, with the number of cells of each."""
-    notes = card.loc[card["verdict"] == NOT_COMPARABLE, "note"]
+    """List the reasons why published numbers are not compared, with how many each concerns."""
+    columns = ["verdict", "std verdict"]
+    verdicts = card.melt("note", columns, value_name="judged")
+    notes = verdicts.loc[verdicts["judged"] == NOT_COMPARABLE, "note"]
     counts = notes.str.split("; ").explode().value_counts(sort=False)
     return [(str(note), int(number)) for note, number in counts.items()]
 

@@ -19,9 +19,10 @@ function showDetail({ target }) {
   const spread = (value, std) => (std ? `${value} ± ${std}` : value);
   element("detail").textContent = [
     button.parentElement.className.replace("-", " "),
-    data.ours && `ours ${spread(data.ours, data.oursStd)}`,
-    data.published && `published ${spread(data.published, data.publishedStd)}`,
+    data.ours && `ours (expected) ${spread(data.ours, data.oursStd)}`,
+    data.published && `paper ${spread(data.published, data.publishedStd)}`,
     data.difference && `difference ${data.difference}, tolerance ${data.tolerance}`,
+    data.stdTolerance && `of ± ${data.stdDifference}, tolerance ${data.stdTolerance}`,
     data.z && `z ${data.z}`,
     data.note,
   ].filter(Boolean).join("; ");
