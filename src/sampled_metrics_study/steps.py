@@ -79,13 +79,16 @@ def code_digest(stage: str) -> str:
 def step(job: Any) -> Iterator[logging.Logger]:
     """Run the body of a script; `job` is its object `snakemake`.
 
-    Messages go to the log of the rule and to the terminal; expected errors are one line. The
-    checksums of the outputs are written beside the log. Warnings of the library are silent here:
+    Messages go to the log of the rule and to standard error; on a terminal only warnings and errors
+    do. Expected errors are one line. The checksums of the outputs are written beside the log. Warnings of the library are silent here:
     the step that makes ranks checks them once and logs what it finds.
     """
     log = Path(job.log[0])
     file = logging.FileHandler(log, "w", encoding="utf-8")
-    handlers: list[logging.Handler] = [logging.StreamHandler(), file]
+    stream = logging.StreamHandler()
+    if sys.stderr.isatty():  # where Snakemake draws bars, which other lines would tear apart
+        stream.setLevel(logging.WARNING)
+    handlers: list[logging.Handler] = [stream, file]
     logging.basicConfig(format="%(message)s", handlers=handlers, level=logging.INFO, force=True)
     try:
         with warnings.catch_warnings(action="ignore", category=InputWarning):

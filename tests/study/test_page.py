@@ -26,7 +26,7 @@ from sampled_metrics_study.config import STORED_RANKS, Study
 from sampled_metrics_study.experiment import expected_moments
 from sampled_metrics_study.page import contents as page_of_a_study
 from sampled_metrics_study.page import render
-from sampled_metrics_study.page.contents import collect
+from sampled_metrics_study.page.contents import collect, describe_data
 from sampled_metrics_study.tables import read_texts
 from tests.conftest import ROOT
 from tests.study.conftest import REFERENCE
@@ -219,6 +219,40 @@ def test_archive_of_unknown_content_is_not_called_the_published_one(tmp_path):
     (folder / "provenance.json").write_text(json.dumps(record))
     text = " ".join(render(collect(**sources(folder))).split())
     assert "The archive is not the official file of ml-1m" in text
+    result = text.partition('<section id="tables"')[0]
+    assert "The archive is not the official file of MovieLens 1M" in result
+
+
+@pytest.mark.parametrize(
+    ("source", "is_said"),
+    [
+        ({"ratings_is_official": False, "archive_is_official": False}, True),
+        ({"ratings_is_official": None, "archive_is_official": False}, True),
+        ({"ratings_is_official": True, "archive_is_official": False}, False),
+        ({"ratings_is_official": None, "archive_is_official": None}, False),
+        ({}, False),
+    ],
+)
+def test_data_that_is_not_the_published_file_is_named(source, is_said):
+    note = describe_data({"source": {"dataset": "ml-1m", **source}})
+    assert ("MovieLens 1M" in note) == is_said
+    assert bool(note) == is_said
+
+
+def test_verdict_and_data_come_first(page, content):
+    """Before the first picture: how many numbers, and that the ratings are a reconstruction."""
+    beginning = page.partition('class="picture-head"')[0]
+    chips = re.findall(r'class="tally ([^"]*)">(\d+)', beginning)
+    names = [name.replace(" ", "-") for name in content["verdicts"]]
+    shown = [
+        name if count else "zero"
+        for name, count in zip(names, content["verdicts"].values(), strict=True)
+    ]
+    assert chips == [
+        (name, str(count)) for name, count in zip(shown, content["verdicts"].values(), strict=True)
+    ]
+    assert content["data_note"]
+    assert content["data_note"] in beginning
 
 
 class Tables(HTMLParser):

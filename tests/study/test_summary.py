@@ -1,27 +1,113 @@
-"""The closing sentence of a run of the study."""
+"""The lines at the end of a run of the study."""
 
-import json
 import os
-import shutil
+import re
 import subprocess
 import sys
 
 import pytest
 
-from sampled_metrics_study.summary import main, summary_line
-from sampled_metrics_study.verdicts import VERDICT_PHRASES, VERDICTS
-from tests.conftest import ROOT
+from sampled_metrics_study.page.closing import closing_text, order_line
 
-REFERENCE = ROOT / "results/reference"
+COUNTS = {"exact": 64, "within noise": 215, "explained": 21, "differs": 0}
+NOT_OFFICIAL = "The ratings are not the official file of MovieLens 1M."
+
+
+def content(values=("9.42", "8.84", "7.75"), **changed):
+    """What `closing_text` reads of the content of a page; Y and Z are undecided."""
+    lens = {
+        "start": {"metric": "recall@10", "estimator": "sampled", "m": 100},
+        "names": ["X", "Y", "Z"],
+        "asked": {"recall@10": {"label": "Recall@10"}},
+        "views": {
+            "recall@10 sampled 100": {
+                "read": [(0, "66.1\xa0%"), (1, "56.5\xa0%"), (2, "54.2\xa0%")]
+            }
+        },
+        "truth": {"recall@10": [(2 - place, f"{text}\xa0%") for place, text in enumerate(values)]},
+        "undecided": [["Y", "Z"]],
+    }
+    usual = {
+        "lens": lens,
+        "verdicts": COUNTS,
+        "not_comparable": 0,
+        "origin": {"ranks": "trained"},
+        "data_note": "",
+    }
+    return {**usual, **changed}
+
+
+def lines_of(**changed):
+    lines = closing_text(content(**changed), "results/report.html").splitlines()
+    assert max(map(len, lines)) <= 80
+    return lines
+
+
+def test_lines_state_orders_verdict_and_page():
+    sampled, exact, *verdict, last = lines_of()
+    assert sampled == "Recall@10  against 100 random items  X 66.1 > Y 56.5 > Z 54.2"
+    assert exact.startswith("           over all items            Z 9.42, Y 8.84 > X 7.75")
+    numbers = list(map(int, re.findall(r"\b\d+\b", " ".join(verdict))))
+    assert numbers == [300, 64, 215, 3, 21, 0]
+    assert last == "Open results/report.html"
+
+
+def test_data_and_stored_ranks_are_named_beside_the_verdict():
+    usual = " ".join(lines_of()[2:-1])
+    other = " ".join(lines_of(data_note=NOT_OFFICIAL, origin={"ranks": "reference"})[2:-1])
+    assert other.startswith(usual)
+    assert other.endswith(NOT_OFFICIAL)
+    assert "reference" in other.removeprefix(usual)
+
+
+def test_numbers_that_are_not_comparable_are_counted():
+    verdict = " ".join(lines_of(not_comparable=7))
+    assert "307 published numbers" in verdict
+    assert "7 not comparable" in verdict
+
+
+def test_study_without_published_numbers_names_its_recommenders():
+    *_, verdict, _ = lines_of(verdicts=dict.fromkeys(COUNTS, 0))
+    assert "X, Y, Z" in verdict
+    assert not re.search("published|differ", verdict)
+
+
+@pytest.mark.parametrize(
+    ("undecided", "expected"),
+    [
+        ([], "A 3 > B 2 > C 1"),
+        (["AB"], "A 3, B 2 > C 1"),
+        (["BC"], "A 3 > B 2, C 1"),
+        (["AC"], "A 3, B 2, C 1"),  # no sign may claim the order of A and C
+    ],
+)
+def test_order_has_signs_only_where_all_pairs_are_decided(undecided, expected):
+    line = order_line({"A": "3", "B": "2", "C": "1"}, list(map(frozenset, undecided)))
+    assert line.partition(" (")[0] == expected
+    assert ("(" in line) == bool(undecided)
+
+
+def test_many_recommenders_take_several_lines():
+    names = [f"a-recommender-with-a-long-name-{i}" for i in range(5)]
+    many = content()
+    values = [(i, "12.3\xa0%") for i in range(5)]
+    many["lens"] |= {"names": names, "truth": {"recall@10": values}, "undecided": []}
+    many["lens"]["views"]["recall@10 sampled 100"] = {"read": values}
+    lines = closing_text(many, "results/report.html").splitlines()
+    assert max(map(len, lines)) <= 80
+    assert all(sum(name in line for line in lines) == 2 for name in names)
+
+
+# The command.
 
 
 def run(folder, *arguments, **environment):
     command = [sys.executable, "-m", "sampled_metrics_study.summary", *arguments]
+    path = {name: os.environ[name] for name in ("PYTHONPATH",) if name in os.environ}
     done = subprocess.run(
         command,
         cwd=folder,
-        env={name: os.environ[name] for name in ("PYTHONPATH",) if name in os.environ}
-        | environment,
+        env=path | environment,
         capture_output=True,
         text=True,
         check=False,
@@ -32,57 +118,29 @@ def run(folder, *arguments, **environment):
 @pytest.fixture
 def results(tmp_path):
     folder = tmp_path / "results"
-    (folder / "tables").mkdir(parents=True)
-    for name in ("scorecard.csv", "tables/exact.csv"):
-        shutil.copy(REFERENCE / name, folder / name)
-    (folder / "provenance.json").write_text(json.dumps({"ranks": "trained"}))
+    folder.mkdir()
+    (folder / "summary.txt").write_text("one\ntwo\n")
     (folder / "report.html").touch()
     return folder
 
 
-def test_every_verdict_has_phrase():
-    assert tuple(VERDICT_PHRASES) == VERDICTS
+def test_summary_prints_the_lines_of_the_run(results):
+    assert run(results.parent) == (0, ["one", "two"], "")
+    assert run(results, ".") == (0, ["one", "two"], "")
 
 
-def test_summary_counts_cells(results):
-    counted = summary_line(REFERENCE)
-    assert counted.startswith("300 published numbers: 64 must")
-    assert run(results.parent) == (0, [f"{counted}; open results/report.html"], "")
-    card = results / "scorecard.csv"
-    head, first, *others = card.read_text().splitlines()
-    first = first.replace("exact", "not comparable")
-    card.write_text("\n".join([head, first, *others]))
-    assert summary_line(results).startswith("300 published numbers: 63 must")
-    assert summary_line(results).endswith(", 1 not comparable")
-
-
-def test_summary_without_scorecard_names_recommenders(results):
-    (results / "scorecard.csv").unlink()
-    _, (line,), _ = run(results.parent, "results")
-    assert "X, Y, Z" in line
-    assert line.endswith("open results/report.html")
-
-
-def test_only_summary_of_reference_ranks_has_second_part(results, capsys):
-    parts = {}
-    for ranks in ("reference", "trained"):
-        (results / "provenance.json").write_text(json.dumps({"ranks": ranks}))
-        main(results)
-        parts[ranks] = len(capsys.readouterr().out.splitlines()[0].split("; "))
-    assert parts == {"reference": 3, "trained": 2}
-
-
-def test_summary_names_inactive_environment(results):
+def test_summary_names_inactive_environment_first(results):
     activate = results.parent / ".venv/bin/activate"
     activate.parent.mkdir(parents=True)
     activate.touch()
     _, lines, _ = run(results.parent)
-    assert "source .venv/bin/activate" in lines[1]
+    assert "source .venv/bin/activate" in lines[0]
+    assert lines[-2:] == ["one", "two"]
     _, lines, _ = run(results.parent, VIRTUAL_ENV=str(activate.parents[1]))
-    assert len(lines) == 1
+    assert lines == ["one", "two"]
 
 
-@pytest.mark.parametrize("name", ["provenance.json", "report.html"])
+@pytest.mark.parametrize("name", ["summary.txt", "report.html"])
 def test_summary_of_unfinished_run_is_one_line(results, name):
     (results / name).unlink()
     status, lines, error = run(results.parent)

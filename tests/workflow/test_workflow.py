@@ -34,7 +34,7 @@ THEORY, FIGURES = (
 FIGURES |= {f"figures/errors.{form}" for form in ("csv", "svg", "pdf", "png")}
 THEORY |= {f"tables/table{n}.{form}" for n in (1, 2) for form in ("csv", "md", "tex")}
 THEORY |= {f"cells/table{n}.csv" for n in (1, 2)}
-PAGE = {"report.html", "provenance.json"}
+PAGE = {"report.html", "provenance.json", "summary.txt"}
 BELOW_RANKS = {*EXACT, *TABLES, *FIGURES, *CARD, *PAGE}
 
 
@@ -200,7 +200,7 @@ def test_report_has_results(finished):
         names = {PurePath(name).name for name in report.namelist()}
     figures = {f"figure{n}.svg" for n in range(1, 7)}
     tables = {f"table{n}.md" for n in range(1, 5)}
-    assert {*figures, *tables, "exact.md", "scorecard.md", "z.svg"} < names
+    assert {*figures, *tables, "exact.md", "scorecard.md", "z.svg", "report.html"} < names
 
 
 @pytest.mark.long

@@ -1,6 +1,7 @@
 import os
 import re
 import sys
+import warnings
 from copy import deepcopy
 from functools import cache
 from pathlib import Path
@@ -12,6 +13,10 @@ if " " in sys.executable:
     sys.exit(
         f"{sys.executable}: Snakemake cannot start scripts from a path with a blank; move this folder"
     )
+
+# Snakemake computes the sizes of inputs that resources name. Where it writes a report it needs none,
+# and drops the computation with a warning that no reader can act on.
+warnings.filterwarnings("ignore", "coroutine 'InputFiles[.]_predicated_size", RuntimeWarning)
 
 # The workflow runs the package of its own checkout, or the installed one if it is a remote module.
 ROOT = Path(workflow.current_basedir, "../..").resolve()

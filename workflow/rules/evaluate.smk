@@ -7,7 +7,7 @@ rule exact:
             "<results>/tables/exact.md",
             caption="../report/exact.rst",
             category="Tables",
-            labels={"table": "exact metrics"},
+            labels={"title": "Exact metrics by tie policy"},
         ),
         ranges="<results>/ranges.csv",
     log:
@@ -40,20 +40,20 @@ rule tables:
             "<results>/tables/table3.md",
             caption="../report/table3.rst",
             category="Tables",
-            labels={"table": "3"},
+            labels={"title": "Table 3. Exact, sampled and corrected metrics"},
         ),
         table4=report(
             "<results>/tables/table4.md",
             caption="../report/table4.rst",
             category="Tables",
-            labels={"table": "4"},
+            labels={"title": "Table 4. Repetitions that find the order"},
         ),
         likely="<results>/tables/likely.csv",
         likely_md=report(
             "<results>/tables/likely.md",
             caption="../report/likely.rst",
             category="Tables",
-            labels={"table": "number to quote"},
+            labels={"title": "The number to quote beside the estimators"},
         ),
     log:
         "<results>/logs/tables.log",

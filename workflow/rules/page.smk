@@ -21,8 +21,14 @@ rule page:
         origin=[find_file(path) for path in STUDY.origin],
         results=RESULTS,
     output:
-        page="<results>/report.html",
+        page=report(
+            "<results>/report.html",
+            caption="../report/page.rst",
+            category="Everything on one page",
+            labels={"title": "report.html: verdict, tables, figures, lens, evidence"},
+        ),
         provenance="<results>/provenance.json",
+        summary="<results>/summary.txt",  # the first lines of Snakemake's report
     log:
         "<results>/logs/page.log",
     conda:

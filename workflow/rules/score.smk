@@ -9,13 +9,13 @@ rule scorecard:
             "<results>/scorecard.md",
             caption="../report/scorecard.rst",
             category="Scorecard",
-            labels={"content": "cells"},
+            labels={"title": "All 300 published numbers beside ours"},
         ),
         z=report(
             "<results>/figures/z.svg",
             caption="../report/z.rst",
             category="Scorecard",
-            labels={"content": "z-scores"},
+            labels={"title": "Differences in standard errors"},
         ),
         others=multiext("<results>/figures/z", ".csv", ".pdf", ".png"),
     log:

@@ -5,6 +5,7 @@ from pathlib import Path
 from sampled_metrics._base.files import write_text
 from sampled_metrics_study.files import write_json
 from sampled_metrics_study.page import render
+from sampled_metrics_study.page.closing import closing_text
 from sampled_metrics_study.page.contents import collect, provenance
 from sampled_metrics_study.steps import refuse_edited, step
 
@@ -26,3 +27,4 @@ with step(snakemake):
         stored=[Path(path) for path in inputs.stored],
     )
     write_text(page, render(content))
+    write_text(Path(snakemake.output.summary), closing_text(content, str(page)))

@@ -213,9 +213,9 @@ def _provenance_section(
 
     Keys: `origin`, the content of the file; `run`, the provenance of the run that made the ranks,
     which is `origin` itself unless the ranks are stored; `version`, of sampled-metrics in that run;
-    `dataset`, its title; `facts`, all entries of the file as names and values; `provenance_file`,
-    the file as a download; `trained`, the subject and verb of a sentence on the recommenders of the
-    study; and `stored`, a sentence on the others.
+    `dataset`, its title; `data_note`, see `describe_data`; `facts`, all entries of the file as
+    names and values; `provenance_file`, the file as a download; `trained`, the subject and verb of
+    a sentence on the recommenders of the study; and `stored`, a sentence on the others.
     """
     origin = read_json(path)
     run = origin.get("provenance", origin)
@@ -224,6 +224,7 @@ def _provenance_section(
         "run": run,
         "version": run["versions"]["sampled-metrics"],
         "dataset": title_of_dataset(run),
+        "data_note": describe_data(run),
         "facts": list(pd.json_normalize(origin, sep=": ").iloc[0].items()),
         "provenance_file": embed_file(path),
         "trained": f"{join_names(names)} {'were' if len(names) > 1 else 'was'}",
@@ -516,3 +517,25 @@ def title_of_dataset(run: Mapping[str, Any]) -> str:
     if name in CATALOGUE:
         return CATALOGUE[name].title
     return name
+
+
+def describe_data(run: Mapping[str, Any]) -> str:
+    """Return a sentence if the data of a run is not the published file; or else an empty text.
+
+    It is about the ratings, or about the archive if that alone is known to be another one.
+
+    Examples
+    --------
+    >>> describe_data({"source": {"dataset": "ml-1m", "ratings_is_official": False}})
+    'The ratings are not the official file of MovieLens 1M.'
+    """
+    source = run.get("source", {})
+    is_official = source.get("ratings_is_official")
+    is_other = "ratings_is_official" in source and not is_official
+    if not is_other or (is_official is None and source.get("archive_is_official") is not False):
+        return ""
+    what = "archive is" if is_official is None else "ratings are"
+    text = f"The {what} not the official file of {title_of_dataset(run)}"
+    if run.get("split", {}).get("as_expected"):
+        text += "; users, items and interactions are as many"
+    return f"{text}."

@@ -22,7 +22,7 @@ function showDetail({ target }) {
     data.ours && `ours (expected) ${spread(data.ours, data.oursStd)}`,
     data.published && `paper ${spread(data.published, data.publishedStd)}`,
     data.difference && `difference ${data.difference}, tolerance ${data.tolerance}`,
-    data.stdTolerance && `of ± ${data.stdDifference}, tolerance ${data.stdTolerance}`,
+    data.stdTolerance && `that of ± ${data.stdDifference}, tolerance ${data.stdTolerance}`,
     data.z && `z ${data.z}`,
     data.note,
   ].filter(Boolean).join("; ");
