@@ -1,11 +1,13 @@
 """The preview picture of links to the site, from Figure 6.
 
 Drawn when the documentation is built, without a network, from the
-table of the reference run: Recall@10 of three recommenders relative
-to their mean, by the number of random items and over all items.
+tables of the reference run: the verdict, and Recall@10 of three
+recommenders relative to their mean, by the number of random items and
+over all items.
 """
 
 import io
+import textwrap
 from pathlib import Path
 from typing import Any
 
@@ -16,10 +18,11 @@ from matplotlib.figure import Figure
 from matplotlib.ticker import NullLocator
 from mkdocs.structure.files import File, Files
 
-TABLE = (
-    Path(__file__).parents[2]
-    / "results/reference/figures/figure6.csv"
-)
+from sampled_metrics_study.verdicts import verdict_line
+
+REFERENCE = Path(__file__).parents[2] / "results/reference"
+TABLE = REFERENCE / "figures/figure6.csv"
+CARD = REFERENCE / "scorecard.csv"
 NAME = "card.png"
 SIZE = 1200, 630  # pixels
 HEADLINE = (
@@ -46,9 +49,10 @@ def picture() -> bytes:
         figure = Figure(figsize=(width / 100, height / 100), dpi=100)
         figure.text(0.05, 0.9, "sampled-metrics", color="#555555")
         figure.text(
-            0.05, 0.7, HEADLINE, size=34, weight="bold", va="center"
+            0.05, 0.73, HEADLINE, size=34, weight="bold", va="center"
         )
-        axes = figure.add_axes((0.05, 0.14, 0.85, 0.38))
+        figure.text(0.05, 0.495, verdict(), size=17, color="#555555")
+        axes = figure.add_axes((0.05, 0.14, 0.85, 0.3))
         for name, color in zip(leads, COLORS, strict=True):
             axes.plot(
                 leads[name], color=color, linewidth=5, clip_on=False
@@ -76,6 +80,13 @@ def picture() -> bytes:
             output, metadata={"Software": None}
         )
     return output.getvalue()
+
+
+def verdict() -> str:
+    """Return how many published numbers agree, in two lines."""
+    verdicts = pd.read_csv(CARD)[["verdict", "std verdict"]]
+    counts = verdicts.stack().value_counts()
+    return textwrap.fill(verdict_line(counts.to_dict()), 76)
 
 
 def leads_over_mean(table: pd.DataFrame) -> pd.DataFrame:

@@ -80,8 +80,9 @@ def step(job: Any) -> Iterator[logging.Logger]:
     """Run the body of a script; `job` is its object `snakemake`.
 
     Messages go to the log of the rule and to standard error; on a terminal only warnings and errors
-    do. Expected errors are one line. The checksums of the outputs are written beside the log. Warnings of the library are silent here:
-    the step that makes ranks checks them once and logs what it finds.
+    do. Expected errors are one line. The checksums of the outputs are written beside the log.
+    Warnings of the library are silent here: the step that makes ranks checks them once and logs
+    what it finds.
     """
     log = Path(job.log[0])
     file = logging.FileHandler(log, "w", encoding="utf-8")

@@ -1,6 +1,7 @@
 """Files of scores and ranks, compared with hand counts; ranks of pieces and of all users."""
 
 import re
+import sys
 
 import numpy as np
 import pandas as pd
@@ -61,6 +62,13 @@ def rows_of(records):
 def rank_file(path, split):
     with place_of(path):
         return rows_of(rank_piece(read_scores(path, split), split))
+
+
+def test_ranking_draws_no_bar(capsys, monkeypatch):
+    """A bar would tear those of Snakemake apart."""
+    monkeypatch.setattr(sys.stderr, "isatty", lambda: True)
+    rank_piece(lambda users: SCORES[users], split_of("integers"))
+    assert capsys.readouterr().err == ""
 
 
 def write(path, users, items, scores):

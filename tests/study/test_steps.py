@@ -61,6 +61,16 @@ def test_step_logs_to_file_and_screen(log, capsys):
     assert log.read_text() == capsys.readouterr().err == "7 users\n"
 
 
+def test_terminal_shows_warnings_and_errors_only(log, capsys, monkeypatch):
+    """Snakemake draws its bars there."""
+    monkeypatch.setattr(sys.stderr, "isatty", lambda: True)
+    with step(fake_job(log)) as logger:
+        logger.info("7 users")
+        logger.warning("fewer users than published")
+    assert capsys.readouterr().err == "fewer users than published\n"
+    assert log.read_text() == "7 users\nfewer users than published\n"
+
+
 def test_edited_file_is_refused(tmp_path, log):
     output, foreign = tmp_path / "made.csv", tmp_path / "foreign.csv"
     for text in ("a\n", "b\n"):  # also when the step runs again

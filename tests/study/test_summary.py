@@ -8,6 +8,7 @@ import sys
 import pytest
 
 from sampled_metrics_study.page.closing import closing_text, order_line
+from sampled_metrics_study.verdicts import VERDICT_PHRASES, VERDICTS, verdict_line
 
 COUNTS = {"exact": 64, "within noise": 215, "explained": 21, "differs": 0}
 NOT_OFFICIAL = "The ratings are not the official file of MovieLens 1M."
@@ -29,8 +30,7 @@ def content(values=("9.42", "8.84", "7.75"), **changed):
     }
     usual = {
         "lens": lens,
-        "verdicts": COUNTS,
-        "not_comparable": 0,
+        "verdict_sentence": verdict_line(COUNTS),
         "origin": {"ranks": "trained"},
         "data_note": "",
     }
@@ -61,13 +61,14 @@ def test_data_and_stored_ranks_are_named_beside_the_verdict():
 
 
 def test_numbers_that_are_not_comparable_are_counted():
-    verdict = " ".join(lines_of(not_comparable=7))
+    assert "comparable" not in verdict_line(COUNTS)
+    verdict = verdict_line({**COUNTS, "not comparable": 7})
     assert "307 published numbers" in verdict
     assert "7 not comparable" in verdict
 
 
 def test_study_without_published_numbers_names_its_recommenders():
-    *_, verdict, _ = lines_of(verdicts=dict.fromkeys(COUNTS, 0))
+    *_, verdict, _ = lines_of(verdict_sentence="")
     assert "X, Y, Z" in verdict
     assert not re.search("published|differ", verdict)
 
@@ -96,6 +97,10 @@ def test_many_recommenders_take_several_lines():
     lines = closing_text(many, "results/report.html").splitlines()
     assert max(map(len, lines)) <= 80
     assert all(sum(name in line for line in lines) == 2 for name in names)
+
+
+def test_every_verdict_has_phrase():
+    assert tuple(VERDICT_PHRASES) == VERDICTS
 
 
 # The command.

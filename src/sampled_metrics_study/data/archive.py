@@ -3,7 +3,6 @@
 import hashlib
 import logging
 import shutil
-import sys
 import zipfile
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -131,7 +130,7 @@ def find_or_download(settings: DatasetSettings, dataset: MovieLens) -> tuple[Pat
     )
     path = Path(cache.path) / name
     is_cached = download_action(path, dataset.checksum)[0] == "fetch"
-    download = pooch.HTTPDownloader(progressbar=sys.stderr.isatty(), timeout=settings.timeout)
+    download = pooch.HTTPDownloader(timeout=settings.timeout)
     try:
         cache.fetch(name, downloader=download)
         # Without a checksum, a login page in place of the archive would pass unnoticed.

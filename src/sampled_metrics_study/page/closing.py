@@ -4,8 +4,6 @@ import textwrap
 from collections.abc import Collection, Mapping, Sequence
 from typing import Any
 
-from sampled_metrics_study.verdicts import verdict_line
-
 WIDTH = 80  # columns of a terminal
 _SEPARATORS = {True: " > ", False: ", "}  # of parts whose order is decided or not
 _UNDECIDED = "(comma: undecided)"
@@ -34,10 +32,9 @@ def closing_text(content: Mapping[str, Any], page: str) -> str:
         head = f"{label}  {side:<{size}}  "
         lines += textwrap.wrap(head + order, WIDTH, subsequent_indent=" " * len(head))
         label = " " * len(label)
-    counts = {**content["verdicts"], "not comparable": content["not_comparable"]}
-    verdict = f"Tables 3 and 4, Figures 5 and 6 of {', '.join(names)}."
-    if sum(counts.values()):
-        verdict = verdict_line(counts)
+    verdict = content["verdict_sentence"]
+    if not verdict:
+        verdict = f"Tables 3 and 4, Figures 5 and 6 of {', '.join(names)}."
     if content["origin"]["ranks"] == "reference":
         verdict += " Nothing was trained: the ranks are those of the reference run."
     lines += textwrap.wrap(f"{verdict} {content['data_note']}", WIDTH)

@@ -48,7 +48,7 @@ from sampled_metrics_study.tables import (
     rows_by_value,
     std_of,
 )
-from sampled_metrics_study.verdicts import NOT_COMPARABLE, VERDICT_PHRASES, VERDICTS
+from sampled_metrics_study.verdicts import NOT_COMPARABLE, VERDICT_PHRASES, VERDICTS, verdict_line
 
 ORDER_COLUMNS = (SAMPLED, "BV 0.1")  # columns of the table of orders
 FIGURE_6_COLUMNS = ("kind", "recommender", "estimator", "n_negatives")
@@ -376,12 +376,14 @@ def table_grid(number: int, path: Path, card: pd.DataFrame) -> dict[str, Any]:
 def counts_of_cells(card: pd.DataFrame) -> dict[str, Any]:
     """Count the published numbers of a scorecard, values and standard deviations, by verdict.
 
-    Returns a dictionary with `cells`, the verdicts on comparable numbers; how many there are of
-    each, `verdicts`; how many numbers are `not_comparable`; and `of_other_settings`, the reasons.
+    Returns a dictionary with `verdict_sentence`; `cells`, the verdicts on comparable numbers; how
+    many there are of each, `verdicts`; how many numbers are `not_comparable`; and
+    `of_other_settings`, the reasons.
     """
     verdicts = verdicts_of_numbers(card)
     counts = Counter(verdicts)
     return {
+        "verdict_sentence": verdict_line(counts) if verdicts else "",
         "cells": [verdict for verdict in verdicts if verdict != NOT_COMPARABLE],
         "verdicts": {verdict: counts[verdict] for verdict in VERDICTS[:-1]},
         "not_comparable": counts[NOT_COMPARABLE],

@@ -81,6 +81,7 @@ def rank_piece(
         users=split.evaluated_ids[users],
         items=split.item_ids,
         block_size=block_size,
+        progress=False,  # Snakemake shows its own
     )
 
 
