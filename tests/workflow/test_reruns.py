@@ -26,13 +26,14 @@ DELIVERABLES = {
     *(f"scorecard.{form}" for form in FORMS[:2]),
     "report.html",
     "provenance.json",
+    "summary.txt",
 }
 ONE_OF_EACH_KIND = [
     "split/split.npz", "split/split.json", "data/source.json", "ranks/Y.parquet",
     "cells/table1.csv", "cells/table4.csv", "tables/table2.md", "tables/table3.tex",
     "tables/likely.md", "tables/exact.csv", "ranges.csv", "figures/figure2.pdf",
     "figures/figure5.png", "figures/figure6.csv", "figures/errors.svg", "figures/z.png",
-    "scorecard.md", "report.html", "provenance.json",
+    "scorecard.md", "report.html", "provenance.json", "summary.txt",
 ]  # fmt: skip
 
 

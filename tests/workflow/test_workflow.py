@@ -1,6 +1,7 @@
 """The paper's study on small synthetic data, and the steps that changes run again."""
 
 import hashlib
+import html
 import json
 import os
 import signal
@@ -195,12 +196,20 @@ def test_python_path_with_blank_is_refused(finished, tmp_path):
 
 @pytest.mark.long
 def test_report_has_results(finished):
-    finished.snakemake("--report", "report.zip")
+    output = finished.snakemake("--report", "report.zip")
+    assert "RuntimeWarning" not in output
     with ZipFile(finished.folder / "report.zip") as report:
-        names = {PurePath(name).name for name in report.namelist()}
+        names = {PurePath(name).name for name in report.namelist() if "/data/" in name}
+        (first,) = [name for name in report.namelist() if "/data/" not in name]
+        text = report.read(first).decode()
     figures = {f"figure{n}.svg" for n in range(1, 7)}
     tables = {f"table{n}.md" for n in range(1, 5)}
     assert {*figures, *tables, "exact.md", "scorecard.md", "z.svg", "report.html"} < names
+    # It begins with the lines at the end of `make reproduce`.
+    lines = finished.result("summary.txt").decode().splitlines()
+    assert lines[-1] == "Open results/report.html"
+    shown = html.unescape(text)
+    assert [line for line in lines if line not in shown] == []
 
 
 @pytest.mark.long
