@@ -245,7 +245,7 @@ def test_verdict_and_data_come_first(page, content):
     chips = re.findall(r'class="tally ([^"]*)">(\d+)', beginning)
     names = [name.replace(" ", "-") for name in content["verdicts"]]
     shown = [
-        name if count else "zero"
+        name if count else "not-published"
         for name, count in zip(names, content["verdicts"].values(), strict=True)
     ]
     assert chips == [
