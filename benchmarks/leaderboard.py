@@ -10,6 +10,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
+from sampled_metrics._base.palette import recommender_looks
 from sampled_metrics.evaluation.results import quantity
 from sampled_metrics.metrics import parse_measures
 from sampled_metrics.pages.leaderboard import BOARD_SIZES, build_board
@@ -23,7 +24,7 @@ SHOWN = 100  # number of random items that the picture highlights
 GAP = 1.7  # distance on the axis from the largest sample to all items, as a factor
 COLUMNS = ((1.04, "left"), (1.48, "right"), (1.66, "right"))  # texts at the right: x, alignment
 LANE = 0.013  # share of the axes' width between brackets
-RED, BLUE, GREY, GREY_TEXT, INK = "#b3261e", "#0b5cad", "#9aa1aa", "#59616c", "#1b1e23"
+GREY, GREY_TEXT, INK = "#9aa1aa", "#59616c", "#1b1e23"
 
 
 def picture(content: Mapping[str, Any], label: str, m: int) -> Any:
@@ -37,7 +38,8 @@ def picture(content: Mapping[str, Any], label: str, m: int) -> Any:
     sizes = content["sizes"]
     at = sizes.index(m)
     better, worse = board["shown"][at]
-    styles = {worse: (RED, "-"), better: (BLUE, (0, (4, 1.2)))}
+    looks = list(recommender_looks(content["names"]).values())
+    styles = {worse: (looks[worse].light, "-"), better: (looks[better].light, (0, (4, 1.2)))}
     end = sizes[-1] * GAP
     figure, axes = pyplot.subplots(figsize=(8.8, 4.7))
     figure.subplots_adjust(left=0.065, right=0.62, top=0.79, bottom=0.15)

@@ -9,17 +9,12 @@ import pandas as pd
 
 from sampled_metrics._base.defaults import DECIDED_SHARE, QUOTED_ESTIMATOR
 from sampled_metrics._base.errors import InputError
+from sampled_metrics._base.palette import estimator_looks
 from sampled_metrics._base.text import format_range
 from sampled_metrics.metrics.measures import Measure, parse_measure
 
 STYLE = Path(__file__).with_name("plots.mplstyle")
-_MARKERS = (  # colour and shape by estimator; the colours suit colour-blind readers
-    ("#0072b2", "o"),
-    ("#a06000", "D"),
-    ("#6a4fb3", "^"),
-    ("#b0488a", "s"),
-    ("#5b6470", "v"),
-)
+_INK = "#1b1f24"  # of values that are no estimates
 _LINE: dict[str, Any] = {
     "color": "0.82",
     "linewidth": 12,
@@ -158,6 +153,7 @@ def _draw_lines(
 ) -> None:
     """Draw the results of one metric, a line for each recommender or pair."""
     estimators = list(rows["estimator"].unique())
+    looks = estimator_looks(estimators)
     middle = (len(estimators) - 1) / 2
     lines: list[Any] = list(rows.groupby("key", sort=False))
     names = []
@@ -168,7 +164,9 @@ def _draw_lines(
         axes.plot(sorted(ends), [height, height], label=meaning, **_LINE)
         for value, estimator in zip(line_rows[column], line_rows["estimator"], strict=True):
             position = estimators.index(estimator)
-            color, marker = _MARKERS[position % len(_MARKERS)]
+            color, marker = looks[estimator].light, looks[estimator].marker
+            if estimator == column:
+                color = _INK
             y = height + _OFFSET * (position - middle)
             axes.plot(sign * value, y, label=estimator, color=color, marker=marker, **_MARK)
             if estimator == QUOTED_ESTIMATOR and "likely_low" in line_rows:
@@ -245,12 +243,11 @@ def _draw_plan(table: pd.DataFrame, axes: Any) -> Any:
         first = rows.iloc[0]
         sizes = rows["n_negatives"].astype(float)
         full = 2 * sizes.max()
-        color, marker = _MARKERS[0]
         panel.plot(
             sizes.fillna(full),
             rows["probability"],
-            color=color,
-            marker=marker,
+            color=_INK,
+            marker="o",
             label=first["title"],
         )
         panel.axhline(

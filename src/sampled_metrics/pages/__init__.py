@@ -8,6 +8,7 @@ from typing import Any
 import jinja2
 
 from sampled_metrics import __version__
+from sampled_metrics._base.palette import slots, stylesheet
 from sampled_metrics._base.text import escape_html
 from sampled_metrics.pages.bars import axis_ticks
 
@@ -43,12 +44,13 @@ def render(
     )
     environment.filters["coded"] = escape_html
     environment.globals["axis_ticks"] = axis_ticks
+    environment.globals["slots"] = slots
     # Scripts must not end their element or open a comment; JSON must not contain HTML.
     script = "\n".join(_static(f"{name}.js", packages) for name in scripts)
     data = json.dumps(content["numbers"], separators=(",", ":"))
     return environment.get_template(template).render(
         **{"version": __version__, **content},
-        style="\n".join(_static(f"{name}.css", packages) for name in styles),
+        style="\n".join([stylesheet(), *(_static(f"{name}.css", packages) for name in styles)]),
         scripts=script.replace("</script", "<\\/script").replace("<!--", "<\\!--"),
         data=data.replace("<", "\\u003c").replace(">", "\\u003e").replace("&", "\\u0026"),
     )

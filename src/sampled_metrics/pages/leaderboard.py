@@ -8,6 +8,7 @@ import numpy as np
 from sampled_metrics._base.array_types import Float, Int
 from sampled_metrics._base.arrays import geometric_sizes
 from sampled_metrics._base.defaults import DEFAULT_CONFIDENCE
+from sampled_metrics._base.palette import slots
 from sampled_metrics.evaluation.compare import compare
 from sampled_metrics.evaluation.compare_text import better_first
 from sampled_metrics.evaluation.results import UNDECIDED, quantity
@@ -35,9 +36,9 @@ def build_board(
     -------
     dict or None
         None for a single recommender, for recommenders with different candidates, and without a
-        suitable metric. Otherwise `names`, `n_users`, the mean `n_items`, the `sizes` of samples,
-        the `level` of decisions in percent, and in `metrics` the board of each metric, see
-        `lay_out`.
+        suitable metric. Otherwise `names`, the `slots` of their looks, `n_users`, the mean
+        `n_items`, the `sizes` of samples, the `level` of decisions in percent, and in `metrics` the
+        board of each metric, see `lay_out`.
     """
     chosen = [measure for measure in measures if (measure.cutoff or np.inf) <= MOST_CUTOFF][:2]
     first, *others = (np.sort(ranks.n_candidates) for ranks in records.values())
@@ -52,6 +53,7 @@ def build_board(
         boards[measure.label] = lay_out(names, sizes, metric_values, pairs_by_metric[str(measure)])
     return {
         "names": names,
+        "slots": slots(names),
         "n_users": first.size,
         "n_items": round(float(first.mean())),
         "level": f"{100 * confidence:g}",

@@ -19,6 +19,7 @@ import numpy as np
 from scipy.special import ndtr
 
 from sampled_metrics._base.array_types import Float, Int
+from sampled_metrics._base.palette import slots
 from sampled_metrics.estimators import Estimator, estimator_matrix
 from sampled_metrics.evaluation.acts_like import acts_like_rank
 from sampled_metrics.evaluation.compare import Compared
@@ -318,9 +319,9 @@ def build_lens(
         and headline, and with recommenders the keys of `_order_view`. `start` is the view that is
         shown first; `asked`, `estimators` and `sizes` are what can be chosen. By metric, `truth`
         lists the recommenders, best first, and `exact` has their values. `names` are those of the
-        recommenders and `undecided` the pairs that full rankings leave undecided by the first
-        metric. `lines`, `ticks` and `last`, the last rank, belong to the chart. `fewest` and `n`
-        are the smallest and the mean number of candidates.
+        recommenders, `slots` the numbers of their looks, and `undecided` the pairs that full
+        rankings leave undecided by the first metric. `lines`, `ticks` and `last`, the last rank,
+        belong to the chart. `fewest` and `n` are the smallest and the mean number of candidates.
     """
     if candidates is None:
         candidates = np.concatenate([ranks.n_candidates for ranks in records.values()])
@@ -371,6 +372,7 @@ def build_lens(
         "ticks": chart.ticks(),
         "last": int(chart.ks[-1]),
         "names": names,
+        "slots": slots(names),
         "undecided": [
             pair
             for pair in map(list, combinations(names, 2))

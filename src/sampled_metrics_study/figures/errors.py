@@ -22,10 +22,11 @@ from sampled_metrics_study.experiment import (
 )
 from sampled_metrics_study.figures.style import (
     INK,
+    LIGHT,
     annotate,
     draw_curves,
+    estimator_styles,
     label_line_ends,
-    line_styles,
     log_axis,
     panels,
     shorten_name,
@@ -91,15 +92,18 @@ def draw_errors_against_samples(figure: Figure, table: pd.DataFrame) -> None:
         figure.text(0.02, 0.5, "No metric above 0 but AUC.")
         return
     names = table["estimator"].unique()
-    styles = [{"color": INK, "linewidth": 1.8}, *line_styles(len(names) - 1)]
-    ((axes,),) = panels(figure, 1, 1, 2, right=0.85, ylabel="Relative error (%)")
+    styles = estimator_styles(names)
+    styles[names[0]]["linewidth"] = 1.8
+    ((axes,),) = panels(figure, 1, 1, 2, right=0.9, ylabel="Relative error (%)")
     table = table.assign(value=table["value"].clip(lower=LEAST_ERROR))
-    draw_curves(axes, table, "estimator", "n_negatives", styles, clip_on=False)
+    draw_curves(axes, table, "estimator", "n_negatives", styles.values(), clip_on=False)
     first = table["n_negatives"].min()
     log_axis(axes.xaxis, first, max(table["n_negatives"].max(), 2 * first))
     log_axis(axes.yaxis, 0.8 * table["value"].min(), 1.25 * table["value"].max())
     axes.set_xlabel("Negatives m")
-    label_line_ends(axes.get_lines())
+    lines = axes.get_lines()
+    lines[0].set_label(f"{names[0]} (ours)")
+    label_line_ends(lines)
 
 
 def draw_z_scores(figure: Figure, table: pd.DataFrame) -> None:
@@ -118,11 +122,11 @@ def draw_z_scores(figure: Figure, table: pd.DataFrame) -> None:
     edges = np.arange(-reach, reach + 0.25, 0.5)
     counts, _ = np.histogram(z, edges)
     most = max(counts.max(), expected.max())
-    top.stairs(counts, edges, fill=True, color="C0", alpha=0.5)
+    top.stairs(counts, edges, fill=True, color=LIGHT, alpha=0.5)
     top.plot(points, expected, color=INK)
     annotate(top, 0.02, 0.98, f"mean {z.mean():.2f},\nsd {z.std():.2f}\n(curve: 0, 1)")
     top.set(ylabel=f"Cells, of {len(table)}", ylim=(0, 1.15 * most))
-    bottom.plot(z, places, "|", color="C0", markersize=6)
+    bottom.plot(z, places, "|", color=INK, markersize=6)
     bottom.set(xlim=(-reach, reach), ylim=(len(names) - 0.4, -0.6))
     bottom.set_xlabel("ours minus published, in standard errors")
     bottom.set_yticks(range(len(names)), names)

@@ -22,14 +22,14 @@ from sampled_metrics_study.figures.style import (
     DOTTED,
     GREY,
     INK,
-    LIGHT,
     annotate,
     draw_curves,
+    estimator_styles,
     label_line_ends,
-    line_styles,
     linear_axis,
     log_axis,
     panels,
+    recommender_styles,
 )
 from sampled_metrics_study.settings import N_ITEMS
 from sampled_metrics_study.tables import EXACT, METRICS, PREDICTED_RANKS, SAMPLED, rows_by_value
@@ -37,8 +37,7 @@ from sampled_metrics_study.tables import EXACT, METRICS, PREDICTED_RANKS, SAMPLE
 _WITH = Sampling.WITH_REPLACEMENT
 _WITHOUT = Sampling.WITHOUT_REPLACEMENT
 SIZES = (1, 10, 100, 1000)  # samples in Figure 3
-TOYS = ("#8a1538", "#006d77", "#7a5c00")
-SHADES = ("#0f7d6c", "#1f5fa8", "#6a3fb0", "#8f1560")  # colours of `SIZES`
+SHADES = ("#757575", "#606060", "#4b4b4b", "#363636")  # of `SIZES`, which differ in dashes
 
 
 @one_thread()
@@ -94,9 +93,7 @@ def toys_against_samples() -> pd.DataFrame:
 
 def draw_toys_against_samples(figure: Figure, table: pd.DataFrame) -> None:
     """Draw Figure 2: expected sampled metrics of the toy recommenders as the sample grows."""
-    styles = [
-        {"color": color, "linestyle": dashes} for color, dashes in zip(TOYS, DASHES, strict=False)
-    ]
+    styles = list(recommender_styles(table["recommender"].unique()).values())
     grid = _draw_by_metric(figure, table, "recommender", "n_negatives", styles, top=0.36)
     for axes in grid.flat:
         axes.axvline(99, color=GREY, label="m of Table 2", **DOTTED)
@@ -179,19 +176,18 @@ def draw_corrected_ap(figure: Figure, table: pd.DataFrame) -> None:
     """Draw Figure 4: corrected AP at each sampled rank, and its expectation at each true rank.
 
     The first row has all corrections on one scale, like the paper's figure. Below it each
-    correction has a row and a scale of its own, in the same colour; other curves may leave the
-    panel there.
+    correction has a row and a scale of its own, in the same colour; the exact curve may
+    leave the panel there.
     """
     names = [name for name in table["curve"].unique() if name not in (SAMPLED, EXACT)]
     uncorrected: dict[str, Any] = {
-        "color": LIGHT,
+        **estimator_styles([SAMPLED])[SAMPLED],
         "linewidth": 0.8,
-        "linestyle": DASHES[1],
         "label": "uncorrected",
     }
     exact: dict[str, Any] = {"color": INK, "linestyle": DASHES[2], "label": "exact", "zorder": 3}
-    styles_by_name = dict(zip(names, line_styles(len(names)), strict=True))
-    height = 0.56
+    styles_by_name = estimator_styles(names)
+    height = 0.44
     grid = panels(
         figure,
         len(names) + 1,
@@ -211,7 +207,7 @@ def draw_corrected_ap(figure: Figure, table: pd.DataFrame) -> None:
         _draw_corrections(column[0], rows, styles)
         for axes, name in zip(column[1:], names, strict=True):
             style = styles_by_name[name] | {"linestyle": "-"}
-            _draw_corrections(axes, rows, {SAMPLED: uncorrected, name: style, EXACT: exact})
+            _draw_corrections(axes, rows, {name: style, EXACT: exact})
         if panel == "sampled rank":  # an integer
             for line in (line for axes in column for line in axes.get_lines()):
                 line.set_drawstyle("steps-mid")

@@ -16,9 +16,11 @@ from sampled_metrics_study.figures.style import (
     DASHES,
     GREY,
     LIGHT,
+    ON_WHITE,
     annotate,
     linear_axis,
     panels,
+    recommender_styles,
     shorten_name,
 )
 from sampled_metrics_study.tables import rows_by_value
@@ -103,6 +105,7 @@ def draw_rank_distribution(figure: Figure, table: pd.DataFrame) -> None:
     Widths of bins may differ by one rank, so counts are scaled to the widest bin.
     """
     names = table["recommender"].unique()
+    styles = recommender_styles(names)
     width = 1 + table["last_rank"] - table["first_rank"]
     widest = width.groupby(table["panel"]).transform("max")
     table = table.assign(width=width, height=table["users"] * widest / width)
@@ -124,7 +127,7 @@ def draw_rank_distribution(figure: Figure, table: pd.DataFrame) -> None:
         thin = rows[rows["is_thin"]]
         thick = rows[~rows["is_thin"]]
         for i, name in enumerate(names):
-            color = f"C{i % 8}"
+            color = styles[name]["color"]
             for other, points in thick.groupby("recommender"):
                 style = FRONT_STYLE | {"color": color} if other == name else BACKGROUND_STYLE
                 _draw_outline(column[i], points, style)
@@ -157,14 +160,17 @@ def _label_rows(grid: Any, table: pd.DataFrame) -> None:
     """
     is_last = (table["panel"] == "all") & (table["ties"] == "pessimistic")
     last_bins = table[is_last].groupby("recommender").tail(1).set_index("recommender")
-    for i, name in enumerate(table["recommender"].unique()):
-        style = {"color": f"C{i % 8}", "ha": "right"}
+    styles = recommender_styles(table["recommender"].unique())
+    for i, name in enumerate(styles):
+        style = {"color": styles[name]["color"], "ha": "right"}
         text = shorten_name(name, 16)
         annotate(grid[i, 1], 0.97, 0.99, text, **style)
         if name in last_bins.index:
             worst = last_bins.loc[name]
             text += f"\n{worst['users']:,.0f} in the last {worst['width']}"
-        annotate(grid[i, 0], 0.87, 0.99, text, **style)  # left of the last ranks
+        annotate(
+            grid[i, 0], 0.87, 0.99, text, zorder=4, **style, **ON_WHITE
+        )  # left of the last ranks
 
 
 def _draw_outline(axes: Axes, points: pd.DataFrame, style: dict[str, Any]) -> None:

@@ -31,13 +31,14 @@ from sampled_metrics_study.experiment import (
 from sampled_metrics_study.figures.style import (
     GREY,
     INK,
+    ON_WHITE,
     annotate,
     draw_curves,
     keep_apart,
     label_line_ends,
-    line_styles,
     log_axis,
     panels,
+    recommender_styles,
     shorten_name,
 )
 from sampled_metrics_study.files import read_table
@@ -228,12 +229,12 @@ def draw_recall_against_samples(figure: Figure, table: pd.DataFrame) -> None:
             axes.annotate(f"paper: {m:,}", (m, 0), color=GREY, **place)
         text = _orders_as_text(rows, first)
         if estimator == SAMPLED:  # its curves fall, so the text is at the top
-            annotate(axes, 0.99, 0.97, text, ha="right")
+            annotate(axes, 0.99, 0.97, text, ha="right", zorder=1.5, **ON_WHITE)
             axes.set_title("Uncorrected")
         else:
             if (rows["kind"] == "lowest").any():
                 text += "\nBand: random starts"
-            annotate(axes, 0.99, 0.03, text, ha="right", va="bottom")
+            annotate(axes, 0.99, 0.03, text, ha="right", va="bottom", zorder=1.5, **ON_WHITE)
             axes.set_title(f"Corrected by {estimator}")
     grid[-1].set_xlabel("Negatives m")
 
@@ -242,7 +243,7 @@ def _draw_expected_recall(
     axes: Axes, rows: pd.DataFrame, exact: dict[Any, float], ends: Sequence[str]
 ) -> None:
     """Draw the curves of one estimator, and the exact values with the labels `ends`."""
-    styles = line_styles(len(exact))
+    styles = list(recommender_styles(exact).values())
     expected = rows[rows["kind"] == "curve"]
     draw_curves(axes, expected, "recommender", "n_negatives", styles, marker=".", clip_on=False)
     log_axis(axes.xaxis, *expected["n_negatives"].agg(["min", "max"]))
@@ -296,6 +297,7 @@ def _label_curves(axes: Axes, expected: pd.DataFrame, styles: Sequence[dict[str,
             weight="bold",
             va="center",
             zorder=5,
+            **ON_WHITE,
         )
 
 

@@ -14,6 +14,7 @@ from matplotlib.figure import Figure
 
 from sampled_metrics import compare
 from sampled_metrics._base.files import replace_file
+from sampled_metrics._base.palette import recommender_looks
 from sampled_metrics.evaluation.compare import Compared
 from sampled_metrics.metrics import values
 from sampled_metrics.ranks import Ranks
@@ -28,19 +29,17 @@ AXIS_TITLES = "against {m} random items", "over all items"
 
 
 class Theme(NamedTuple):
-    """Colours of a picture: the page, its text, and a line for each recommender."""
+    """Colours of a picture: the page and its text."""
 
     page: str
     ink: str
     grey: str
-    lines: tuple[str, ...]
+    scheme: str  # of the colours of recommenders
 
 
-# Recommenders have the same colours as in the figures, lighter on dark pages. The contrast of a
-# line with its page is at least 4.5.
 THEMES = {
-    "": Theme("#ffffff", "#1b1e23", "#59616c", ("#0072b2", "#a06000", "#007a5a")),
-    "-dark": Theme("#0d1117", "#f0f3f6", "#a5adb8", ("#6cb6ff", "#e0a458", "#4fd1a5")),
+    "": Theme("#ffffff", "#1b1e23", "#59616c", "light"),
+    "-dark": Theme("#0d1117", "#f0f3f6", "#a5adb8", "dark"),
 }
 
 
@@ -111,7 +110,9 @@ def draw_slope(figure: Figure, table: pd.DataFrame, m: int, note: str, theme: Th
         axes.axvline(x, color=theme.grey, linewidth=1, zorder=1)
     heights = table[["sampled", "exact"]].apply(shares_of_range)
     best = table["sampled"].idxmax()
-    for row, color in zip(table.itertuples(), theme.lines, strict=True):
+    looks = recommender_looks(table["recommender"])
+    for row in table.itertuples():
+        color = getattr(looks[str(row.recommender)], theme.scheme)
         ends = heights.loc[row.Index].tolist()
         width = 4.0 if row.Index == best else 2.2
         axes.plot([LEFT, RIGHT], ends, color=color, linewidth=width, marker="o", clip_on=False)

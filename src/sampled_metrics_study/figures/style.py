@@ -1,6 +1,6 @@
 """What figures share: panels, axes, curves and labels at the ends of curves."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -11,14 +11,17 @@ from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 from matplotlib.ticker import MaxNLocator
 
+from sampled_metrics._base import palette
 from sampled_metrics._base.array_types import Float
+from sampled_metrics._base.palette import Look, estimator_looks, recommender_looks
 from sampled_metrics_study.tables import rows_by_value
 
 INK = "#1a1a1a"  # for exact values
 GREY = "#555555"  # for text
 LIGHT = "#767676"  # background curves
 FOOT = 0.34  # inches below the lowest panel, for ticks and label of the x axis
-DASHES = ("-", (0, (4, 1.2)), (0, (1.2, 0.9)), (0, (5, 1.2, 1.2, 1.2)))
+DASHES = tuple((0, lengths) if lengths else "-" for lengths in palette.DASHES)
+ON_WHITE: dict[str, Any] = {"bbox": {"facecolor": "white", "linewidth": 0, "pad": 0.6}}
 DOTTED: dict[str, Any] = {"linewidth": 0.7, "linestyle": (0, (1, 1.5)), "zorder": 1}
 
 
@@ -87,9 +90,21 @@ def log_axis(axis: XAxis | YAxis, low: float, high: float) -> None:
     axis.minorticks_off()
 
 
-def line_styles(number: int) -> list[dict[str, Any]]:
-    """Return a style for each of `number` curves: a colour and dashes."""
-    return [{"color": f"C{i % 8}", "linestyle": DASHES[(i + i // 8) % 4]} for i in range(number)]
+def recommender_styles(names: Iterable[str]) -> dict[str, dict[str, Any]]:
+    """Return the colour and dashes of each recommender, which are the same in all pictures."""
+    return _line_styles(recommender_looks(names))
+
+
+def estimator_styles(names: Iterable[str]) -> dict[str, dict[str, Any]]:
+    """Return the colour and dashes of each estimator, which are the same in all pictures."""
+    return _line_styles(estimator_looks(names))
+
+
+def _line_styles(looks: Mapping[str, Look]) -> dict[str, dict[str, Any]]:
+    """Return looks on white as Matplotlib takes them."""
+    return {
+        name: {"color": look.light, "linestyle": look.linestyle} for name, look in looks.items()
+    }
 
 
 def annotate(axes: Axes, x: float, y: float, text: str, **style: Any) -> None:

@@ -1,7 +1,7 @@
 // The leaderboard: places of recommenders by the number of random items, and over all items.
 
 if (numbers.board) {
-  const { metrics, names: titles, sizes: counts } = numbers.board;
+  const { metrics, names: titles, slots: looks, sizes: counts } = numbers.board;
   const SVG = "http://www.w3.org/2000/svg";
   const svg = element("board");
   const all = counts.length; // index of all items among the sizes
@@ -68,19 +68,20 @@ if (numbers.board) {
     const look = (k) => ({ [better]: "better", [worse]: "worse" })[k] ?? "";
     const order = titles.map((_, k) => k).sort((a, b) => look(a).length - look(b).length);
     for (const k of order) {
+      const own = { class: look(k), style: `--c: var(--c${looks[k]})` };
       const points = [...counts, 0].map((_, j) => `${x(j).toFixed(1)} ${y(places[k][j])}`);
-      add("path", { class: `line ${look(k)}`, d: `M${points.join("L")}` });
+      add("path", { ...own, class: `line ${look(k)}`, d: `M${points.join("L")}` });
       const at = y(places[k][all]);
-      const name = add("text", { class: `name ${look(k)}`, x: chart.names, y: narrow ? at - 2 : at + 4 });
+      const name = add("text", { ...own, class: `name ${look(k)}`, x: chart.names, y: narrow ? at - 2 : at + 4 });
       name.textContent = titles[k];
       const [here, exact] = [percent(values[k][i]), percent(values[k][all])];
       if (narrow) {
-        add("text", { class: look(k), x: chart.names, y: at + 13 }, `${here} → ${exact}`);
+        add("text", { ...own, x: chart.names, y: at + 13 }, `${here} → ${exact}`);
       } else {
-        add("text", { class: look(k), x: width - 84, y: at + 4, "text-anchor": "end" }, here);
-        add("text", { class: look(k), x: width - 4, y: at + 4, "text-anchor": "end" }, exact);
+        add("text", { ...own, x: width - 84, y: at + 4, "text-anchor": "end" }, here);
+        add("text", { ...own, x: width - 4, y: at + 4, "text-anchor": "end" }, exact);
       }
-      add("circle", { class: `dot ${look(k)}`, cx: x(i), cy: y(places[k][i]), r: look(k) ? 5 : 3 });
+      add("circle", { ...own, class: `dot ${look(k)}`, cx: x(i), cy: y(places[k][i]), r: look(k) ? 5 : 3 });
     }
     for (const [first, last, lane] of metrics[by].together) {
       const [at, top, end] = [x(all) + 9 + LANE * lane, y(first) - 7, y(last) + 7];

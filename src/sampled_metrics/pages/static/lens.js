@@ -1,6 +1,6 @@
 // The lens: shows the view of the chosen metric, estimator and number of random items.
 
-const { views, asked, truth, sizes, start, names, estimators } = numbers.lens;
+const { views, asked, truth, sizes, start, names, slots, estimators } = numbers.lens;
 const state = { ...start };
 const NEAR = 14; // percent of the chart; labels that are closer would overlap
 let shownM = start.m; // the number nearest to state.m that has a view
@@ -12,7 +12,7 @@ const key = ({ metric, estimator, m }) => `${metric} ${estimator} ${m}`;
 function listStandings(list, standings) {
   list.replaceChildren(...standings.map(([i, value]) => {
     const who = make("span", { className: "who" }, `${names[i]} `, make("b", {}, value));
-    who.style.setProperty("--c", `var(--c${i % 8})`);
+    who.style.setProperty("--c", `var(--c${slots[i]})`);
     return make("li", {}, who);
   }));
 }
