@@ -42,7 +42,7 @@ def picture(content: Mapping[str, Any], label: str, m: int) -> Any:
     styles = {worse: (looks[worse].light, "-"), better: (looks[better].light, (0, (4, 1.2)))}
     end = sizes[-1] * GAP
     figure, axes = pyplot.subplots(figsize=(8.8, 4.7))
-    figure.subplots_adjust(left=0.065, right=0.62, top=0.79, bottom=0.15)
+    figure.subplots_adjust(left=0.065, right=0.62, top=0.79, bottom=0.18)
     left_transform = axes.get_yaxis_transform()  # x as a share of the axes' width
     for i, name in enumerate(content["names"]):
         color, dash = styles.get(i, (GREY, "-"))
@@ -85,6 +85,8 @@ def picture(content: Mapping[str, Any], label: str, m: int) -> Any:
     users = quantity(content["n_users"], "user")
     level = f"({content['level']} %, Holm)"
     below = f"Brackets join recommenders that full rankings of {users} do not tell apart {level}."
+    if board["caption"]:
+        below += f"\n{board['caption']}"
     figure.text(0.065, 0.015, below, fontsize=7.5, color=GREY_TEXT)
     return figure
 

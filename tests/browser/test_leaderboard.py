@@ -1,5 +1,8 @@
 """The leaderboard in a real browser: pointing, selecting, playing and the address."""
 
+import re
+from itertools import combinations
+
 import pytest
 
 from tests.browser.conftest import DESKTOP, assert_texts_fit, opened_at
@@ -67,3 +70,35 @@ def test_board_texts_are_not_cut(browser, report, width):
     with opened_at(browser, report, viewport=viewport) as opened:
         assert opened.page.evaluate("document.documentElement.scrollWidth") <= width
         assert_texts_fit(opened.page, "#board", 0, width)
+
+
+@pytest.mark.parametrize("by", ["Recall@10", "NDCG@10"])
+def test_brackets_and_caption_show_every_undecided_pair(page, by):
+    """As many pairs are joined or named as the sentence below the board leaves undecided."""
+    page.select_option("#board-metric", by)
+    decided = int(page.inner_text("#board-pairs"))
+    page.get_by_text("The places as a table").click()
+    names = page.locator("#board-rows th").all_inner_texts()
+    row = 34  # pixels from one place to the next
+    pairs = set()
+    for path in page.locator("#board .bracket").all():
+        top, height = re.fullmatch(
+            r"M[\d.]+ ([\d.]+)h3V([\d.]+)h-3", path.get_attribute("d")
+        ).groups()
+        first, last = (round((float(y) - 30) / row + 0.5) for y in (top, height))
+        pairs |= set(combinations(names[first - 1 : last], 2))
+    caption = page.inner_text("#board-apart")
+    named = {pair for pair in combinations(names, 2) if " and ".join(pair) in caption}
+    assert not named & pairs
+    assert decided + len(pairs | named) == len(names) * (len(names) - 1) // 2
+    if decided < 45:
+        assert page.inner_text("#board-head").count(f" of {decided} pairs") == 1
+
+
+def test_pointing_moves_the_slider(page):
+    page.locator("#board").scroll_into_view_if_needed()
+    box = page.locator("#board").bounding_box()
+    page.mouse.move(box["x"] + 30, box["y"] + 150)
+    assert page.input_value("#board-m") == "0"
+    page.hover("#board-head")
+    assert page.input_value("#board-m") != "0"

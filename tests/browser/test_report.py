@@ -217,22 +217,39 @@ def test_figures_can_be_saved(browser, report, tmp_path, kind, head):
     assert (tmp_path / "saved").read_bytes().startswith(head)
 
 
-def test_own_page_of_sampled_ranks(browser, tmp_path):
+@pytest.fixture(scope="module")
+def own_page(tmp_path_factory):
+    """The page of sampled ranks of X, Y and Z."""
     samples = {}
     for name in "XYZ":
         ranks = Ranks.read(REFERENCE / f"ranks/{name}.parquet").take(slice(None, None, 8))
         sampled_ranks = draw_sampled_ranks(ranks, 100, np.random.default_rng(0))
         samples[name] = SampledRanks(sampled_ranks, ranks.n_candidates, 100)
     content = sampled_content(samples, ["recall@10"], ["sampled", "bv:0.1"])
-    path = tmp_path / "report.html"
+    path = tmp_path_factory.mktemp("own") / "report.html"
     path.write_text(render(content, "report.html"), encoding="utf-8")
+    return path
+
+
+def test_own_page_of_sampled_ranks(browser, own_page):
     viewport = {"width": 320, "height": 640}
-    with opened_at(browser, path, viewport=viewport) as opened:
+    with opened_at(browser, own_page, viewport=viewport) as opened:
         assert "It suggests X > Y > Z." in opened.page.inner_text("h1")
         opened.page.check("#correct")
         assert ", by BV 0.1, you measured" in opened.page.inner_text("#headline")
         assert opened.page.evaluate("document.documentElement.scrollWidth") <= 320
         assert opened.complaints == []
+
+
+def test_item_opens_at_the_rank_of_its_heading(browser, own_page):
+    with opened_at(browser, own_page) as opened:
+        sampled, m, rank, _ = map(
+            int, re.findall(r"\d+", opened.page.inner_text("#item-head").replace(",", ""))
+        )
+        assert (sampled, m, rank) == (7, 101, 200)
+        assert opened.page.input_value("#r") == str(rank)
+        mean = re.search(r"its rank is ([\d.]+)", opened.page.inner_text("#item-words"))[1]
+        assert round(float(mean)) == sampled
 
 
 @pytest.mark.parametrize(

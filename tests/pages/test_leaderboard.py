@@ -14,6 +14,7 @@ from sampled_metrics.pages.leaderboard import (
     build_board,
     place_brackets,
     places_by_size,
+    undecided_apart,
     undecided_runs,
 )
 from sampled_metrics.ranks import Ranks
@@ -141,6 +142,8 @@ def test_brackets_join_undecided_runs():
     best_first = [3, 1, 4, 0, 2]
     orders = [(3, 0), (3, 2), (1, 2), (4, 2)]
     assert undecided_runs(best_first, orders) == [[1, 3], [2, 4], [4, 5]]
+    assert undecided_apart(best_first, [[1, 3], [2, 4], [4, 5]], orders) == []
+    assert undecided_apart([2, 1, 0], [], [(2, 1), (1, 0)]) == [(2, 0)]
     assert undecided_runs(best_first, list(combinations(best_first, 2))) == []
     assert undecided_runs(best_first, []) == [[1, 5]]
     assert place_brackets([[1, 3], [2, 4], [4, 5]]) == [
@@ -160,9 +163,13 @@ def test_brackets_match_compare(records, content):
     board = content["metrics"]["HR@10"]
     last = [row[-1] for row in board["places"]]
     at = dict(zip(last, names, strict=True))
+    shown = {frozenset(names[i] for i in pair) for pair in board["apart"]}
+    assert shown == {frozenset({"ALS 16 (X)", "BPR"})}
     for first, end, _ in board["together"]:
         for pair in combinations(range(first, end + 1), 2):
-            assert frozenset(at[place] for place in pair) in open_pairs
+            shown.add(frozenset(at[place] for place in pair))
+    assert shown == open_pairs
+    assert all(name in board["caption"] for name in ("ALS 16 (X)", "BPR"))
     assert board["together"][0][0] == 1  # the first places are undecided
     assert board["decided"] == 45 - len(open_pairs)
 

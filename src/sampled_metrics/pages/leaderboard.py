@@ -1,6 +1,7 @@
 """The leaderboard: places of recommenders against m random items, and over all items."""
 
 from collections.abc import Mapping, Sequence
+from itertools import combinations
 from typing import Any
 
 import numpy as np
@@ -163,8 +164,9 @@ def lay_out(
     dict
         `values` and `places` of each recommender at each size, and the number of `decided` pairs;
         for each size how many of these are in the `wrong` order, the worst of them (`shown`) and
-        sentences about both (`headline`, `pair`); and brackets around recommenders whose pairs are
-        undecided (`together`).
+        sentences about both (`headline`, `pair`); brackets around recommenders whose pairs are
+        undecided (`together`); and the undecided pairs that no bracket joins (`apart`), with a
+        sentence on them (`caption`).
     """
     by_size: dict[str, list[Any]] = {name: [] for name in ("wrong", "shown", "headline", "pair")}
     for column, m in enumerate([*sizes, None]):
@@ -177,14 +179,42 @@ def lay_out(
         by_size["headline"].append(board_headline(m, len(wrong), len(orders)))
         by_size["pair"].append(describe_wrong_pair(names, at_size, values[:, -1], worst))
     places = places_by_size(values)
-    runs = undecided_runs(np.argsort(places[:, -1]).tolist(), orders)
+    best_first = np.argsort(places[:, -1]).tolist()
+    runs = undecided_runs(best_first, orders)
+    apart = undecided_apart(best_first, runs, orders)
     return {
         "values": values.round(6).tolist(),
         "places": places.tolist(),
         "decided": len(orders),
         "together": place_brackets(runs),
+        "apart": apart,
+        "caption": describe_apart(names, apart),
         **by_size,
     }
+
+
+def undecided_apart(
+    best_first: Sequence[int], runs: Sequence[Sequence[int]], orders: Sequence[tuple[int, int]]
+) -> list[tuple[int, int]]:
+    """Return the undecided pairs that are in no run of places, each with the better one first.
+
+    A decided recommender between them parts them.
+    """
+    decided = {frozenset(pair) for pair in orders}
+    apart = []
+    for (place, a), (other_place, b) in combinations(enumerate(best_first, 1), 2):
+        is_joined = any(first <= place and other_place <= last for first, last in runs)
+        if frozenset({a, b}) not in decided and not is_joined:
+            apart.append((a, b))
+    return apart
+
+
+def describe_apart(names: Sequence[str], pairs: Sequence[Sequence[int]]) -> str:
+    """Name the undecided pairs that no bracket joins; nothing if there are none."""
+    if not pairs:
+        return ""
+    texts = [f"{names[a]} and {names[b]}" for a, b in pairs]
+    return f"Without a bracket, also undecided: {'; '.join(texts)}."
 
 
 def board_headline(m: int | None, n_wrong: int, n_decided: int) -> str:

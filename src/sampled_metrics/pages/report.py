@@ -296,8 +296,22 @@ def _common_content(
         "notes": [],  # on how data was read
         "tables": tables,
         "lens": lens,
-        "numbers": {"lens": lens} if lens else {},
+        "numbers": {"lens": lens, "item": typical_item(lens)} if lens else {},
     }
+
+
+def typical_item(lens: Mapping[str, Any]) -> dict[str, int]:
+    """Return a round true `rank` and the `sampled` rank to which it leads on average.
+
+    The true rank is near one whose sampled rank is 7.
+    """
+    m = lens["start"]["m"]
+    n = int(lens["n"].replace(",", ""))
+    others = max(n - 1, 1)
+    near = 1 + 6 * others / m
+    power = 10 ** (len(str(int(near))) - 1)
+    rank = min(max(round(near / power) * power, 1), n)
+    return {"rank": rank, "sampled": round(1 + (rank - 1) * m / others)}
 
 
 def _printed_table(results: Results[Any]) -> tuple[TableRows, str]:

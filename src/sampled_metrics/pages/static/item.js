@@ -5,7 +5,7 @@ const total = Number(numbers.lens.n.replaceAll(",", ""));
 const LEAST = 1e-3; // smaller probabilities have no bar
 
 let draws = { ranks: [], last: [] };
-const START = Math.max(1, Math.round(total / 10));
+const START = numbers.item.rank;
 let rank = START;
 
 // Draw m of n ranks without replacement, except rank r, by Floyd's algorithm.

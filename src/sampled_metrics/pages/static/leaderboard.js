@@ -100,6 +100,8 @@ if (numbers.board) {
     element("board-head").textContent = board.headline[i];
     element("board-pair").textContent = board.pair[i] || "\u00a0";
     element("board-pairs").textContent = board.decided;
+    element("board-apart").textContent = board.caption;
+    element("board-m").value = i;
     element("board-m-value").textContent = i === all ? "all" : counts[i].toLocaleString("en");
     drawAxis();
     drawLines(i);
