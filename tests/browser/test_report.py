@@ -11,6 +11,7 @@ from sampled_metrics.pages import render
 from sampled_metrics.pages.report import sampled_content
 from sampled_metrics.ranks import Ranks, SampledRanks
 from sampled_metrics.sampling import draw_sampled_ranks
+from sampled_metrics_study.tables import PREDICTED_RANKS
 from tests.browser.conftest import DESKTOP, opened_at
 from tests.study.conftest import REFERENCE
 
@@ -134,13 +135,13 @@ def test_link_restores_every_field(browser, report, fresh):
 def test_controls_update_headline_and_address(fresh):
     page, head = fresh.page, "You asked for Recall@10. Against 100 random items"
     assert page.inner_text("#headline").startswith(f"{head} you measured about Recall@3")
-    page.check("#correct")
+    page.select_option("#estimator", "bv:0.1")
     assert page.inner_text("#headline").startswith(
         f"{head}, by BV 0.1, you measured about Recall@1"
     )
     assert page.inner_text("#verdict").startswith("2 of 2 decided orders are right")
     assert page.get_attribute("#down", "d")
-    page.uncheck("#correct")
+    page.select_option("#estimator", "sampled")
     page.focus("#m")
     page.keyboard.press("Home")
     assert page.inner_text("#headline").endswith("nothing: all 2 are among the best 10.")
@@ -189,6 +190,7 @@ def test_label_is_at_peak_of_weights(fresh, metric):
 
 
 def test_pointer_shows_values_of_lines(fresh):
+    fresh.page.locator(".chart").scroll_into_view_if_needed()
     box = fresh.page.locator(".chart").bounding_box()
     fresh.page.mouse.move(box["x"] + 1, box["y"] + 50)
     text = fresh.page.inner_text("#at-k")
@@ -235,7 +237,7 @@ def test_own_page_of_sampled_ranks(browser, own_page):
     viewport = {"width": 320, "height": 640}
     with opened_at(browser, own_page, viewport=viewport) as opened:
         assert "It suggests X > Y > Z." in opened.page.inner_text("h1")
-        opened.page.check("#correct")
+        opened.page.select_option("#estimator", "bv:0.1")
         assert ", by BV 0.1, you measured" in opened.page.inner_text("#headline")
         assert opened.page.evaluate("document.documentElement.scrollWidth") <= 320
         assert opened.complaints == []
@@ -323,7 +325,7 @@ def test_page_without_javascript(browser, report):
     assert "300 published numbers" in page.inner_text("#result")
     assert page.inner_text("#headline").startswith("You asked for Recall@10.")
     assert page.inner_text("#verdict").startswith("0 of 2 decided orders are right")
-    assert page.locator(".slope svg line").count() == page.locator(".chart .line").count() == 3
+    assert page.locator(".slope path").count() == page.locator(".chart .line").count() == 3
     assert page.locator("table.cells").count() == 4
     assert page.locator(".drawing svg").count() == 8
     assert page.locator(".controls:visible, .download:visible").count() == 0
@@ -374,3 +376,111 @@ def test_page_made_no_requests_or_errors(opened, report):
     assert addresses - {report.as_uri()} <= {
         url for url in addresses if url.startswith(("data:", "blob:"))
     }
+
+
+@pytest.mark.parametrize("width", [390, 768, 1280])
+def test_labels_of_first_picture_are_on_line_ends_to_scale(fresh, width):
+    fresh.show(width, 900)
+    page = fresh.page
+    box = page.locator(".slope svg").bounding_box()
+    starts = [
+        [float(y) for y in re.findall(r"[\d.]+ ([\d.]+)", path.get_attribute("d"))]
+        for path in page.locator(".slope path").all()  # best sampled first
+    ]
+    lists = page.locator(".slope ol").all()
+    exact = lists[1].locator("li").all_inner_texts()
+    for place, item in enumerate(lists[0].locator("li").all()):
+        y = box["y"] + box["height"] * starts[place][0] / 100
+        label = item.bounding_box()
+        assert label["y"] + label["height"] / 2 == pytest.approx(y, abs=1.5)
+        name = item.inner_text()[0]
+        (end,) = [
+            each for each, text in zip(lists[1].locator("li").all(), exact, strict=True)
+            if text.startswith(name)
+        ]  # fmt: skip
+        label = end.bounding_box()
+        y = box["y"] + box["height"] * starts[place][3] / 100
+        assert label["y"] + label["height"] / 2 == pytest.approx(y, abs=1.5)
+    for side, column in zip(lists, (1, 2), strict=True):
+        texts = side.locator("li").all_inner_texts()
+        values = {text[0]: float(text.split()[1]) for text in texts}
+        names = [text[0] for text in lists[0].locator("li").all_inner_texts()]
+        slope, _ = np.polyfit(
+            [values[name] for name in names], [ends[column] for ends in starts], 1
+        )
+        low, high = min(values.values()), max(values.values())
+        tops = [ends[column] for ends in starts]
+        assert slope == pytest.approx(-(max(tops) - min(tops)) / (high - low), rel=0.02)
+
+
+def test_chips_and_squares_lead_to_their_cells(fresh):
+    squares = fresh.page.locator(".squares a").evaluate_all(
+        "(all) => all.map((a) => [a.firstElementChild.className,"
+        " document.querySelector(a.hash).className])"
+    )
+    assert len(squares) == 204
+    assert all(square == cell for square, cell in squares)
+    chip = fresh.page.locator("a.tally.explained")
+    target = "(a) => document.querySelector(a.hash).className"
+    assert chip.evaluate(target) == "explained"
+    chip.click()
+    detail = fresh.page.inner_text("#detail")
+    assert detail.startswith("Table 3, Recall@10, X, Exact; explained;")
+    assert fresh.page.locator(".tally.none").inner_text().startswith("0 ")
+
+
+def test_tables_are_laid_out_as_in_the_paper(fresh):
+    """Predicted ranks define A, B and C, and the best of each column is bold."""
+    given = fresh.page.locator("[aria-label='Table 1'] .given").all_inner_texts()
+    assert given == [", ".join(f"{r:,}" for r in ranks) for ranks in PREDICTED_RANKS.values()]
+    table = fresh.page.locator("[aria-label='Table 3'] tbody").first
+    rows = [row for row in table.locator("tr").all() if row.locator("td").count()]
+    numbers = [row.locator("td button > span").all_inner_texts() for row in rows]
+    values = np.array([[float(text.split()[0]) for text in row] for row in numbers])
+    weight = "(all) => all.map((node) => Number(getComputedStyle(node).fontWeight) > 600)"
+    bold = [row.locator("td button > span").evaluate_all(weight) for row in rows]
+    assert np.array_equal(bold, values == values.max(axis=0))
+    assert bold[0][1]
+    assert bold[2][0]
+
+
+def test_signs_have_their_own_column_and_names_stay(fresh):
+    fresh.show(390, 844)
+    button = fresh.page.locator("[aria-label='Table 3'] td button").first
+    assert button.evaluate("(node) => parseFloat(getComputedStyle(node).columnGap)") >= 8
+    region = fresh.page.locator("[aria-label='Table 3']")
+    region.evaluate("(node) => { node.scrollLeft = 300; }")
+    name = region.locator("tbody th[scope=row]").first.bounding_box()
+    assert name["x"] == pytest.approx(region.bounding_box()["x"], abs=1)
+    region.evaluate("(node) => { node.scrollLeft = 0; }")
+    fresh.show(1280, 800)
+    assert region.evaluate("(node) => node.scrollWidth <= node.clientWidth")
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+def test_focus_ring_is_not_red(fresh, scheme):
+    fresh.show(1280, 800, color_scheme=scheme)
+    fresh.page.focus("#hr")
+    ring = fresh.page.locator("#hr").evaluate("(node) => getComputedStyle(node).outlineColor")
+    red, _, blue = map(int, re.findall(r"\d+", ring)[:3])
+    assert red < blue
+
+
+def test_print_ends_no_line_in_nothing(fresh):
+    fresh.show(703, 1032, media="print")
+    ends = fresh.page.locator("#tables p, #evidence p, #figures p").evaluate_all(
+        "(all) => all.filter((p) => p.offsetHeight).map((p) => p.innerText.trim().slice(-1))"
+    )
+    assert ":" not in ends
+    fresh.page.emulate_media(media="screen")
+
+
+def test_lens_has_heading_and_cursor(fresh):
+    head = fresh.page.locator("#lens h2")
+    assert head.count() == 1
+    assert head.bounding_box()["y"] < fresh.page.locator("#metric").bounding_box()["y"]
+    fresh.page.locator(".chart").scroll_into_view_if_needed()
+    box = fresh.page.locator(".chart").bounding_box()
+    fresh.page.mouse.move(box["x"] + box["width"] / 2, box["y"] + 50)
+    cursor = re.match(r"M([\d.]+) ", fresh.page.get_attribute("#cursor", "d"))
+    assert float(cursor[1]) == pytest.approx(500, abs=2)

@@ -30,17 +30,20 @@ from sampled_metrics_study.experiment import (
     fewest_candidates,
     read_ranks_by_name,
 )
-from sampled_metrics_study.figures.slope import describe_decisions, headline
+from sampled_metrics_study.figures.slope import describe_decisions, headline, shares_of_range
+from sampled_metrics_study.figures.style import keep_apart
 from sampled_metrics_study.files import read_json, read_table
 from sampled_metrics_study.scorecard import SCORECARD, verdicts_of_numbers, z_scores
 from sampled_metrics_study.settings import ExperimentSettings
 from sampled_metrics_study.tables import (
     ACROSS,
     CAPTIONS,
+    COUNTS,
     EXPECTED,
     KEY,
     LINES,
     PAPER,
+    PREDICTED_RANKS,
     PRINTED_COLUMNS,
     SAMPLED,
     column_titles,
@@ -66,7 +69,9 @@ _SHOWN_COLUMNS = {  # of the file of a table, by their names in templates
     std_of(PAPER): "published_std",
 }
 PACKAGES = ("numpy", "scipy", "implicit", "pandas", "pyarrow", "snakemake", "matplotlib")
-_KIND_TITLES = {"als": "matrix factorisation", "itemknn": "neighbours of items"}
+_KIND_TITLES = {"als": "matrix factorisation", "itemknn": "item-kNN"}
+SLOPE_ROW = 2.1  # rem; height of a label of the first picture
+SLOPE_HEIGHT = 13.0  # rem; height of the first picture, if its labels fit
 
 
 def collect(
@@ -354,6 +359,9 @@ def table_grid(number: int, path: Path, card: pd.DataFrame) -> dict[str, Any]:
         cells = cells.fillna({"verdict": "not published"})
     cells = cells.fillna("")
     cells["verdict"] = cells["verdict"].mask(cells["std_verdict"] == "differs", "differs")
+    cells["best"] = _is_best(cells, "ours", number)
+    cells["best_published"] = _is_best(cells, "published", number)
+    cells["id"] = [cell_id(number, *key) for key in cells[KEY[1:]].to_numpy()]
     column = ACROSS[number]
     across = list(cells[column].unique())
     *leading, last = LINES[number]
@@ -368,24 +376,72 @@ def table_grid(number: int, path: Path, card: pd.DataFrame) -> dict[str, Any]:
         "caption": f"Table {number}. {CAPTIONS[number]}",
         "csv": embed_file(path),
         "head": column_titles(number)[last],
+        "given": {name: join_ranks(ranks) for name, ranks in PREDICTED_RANKS.items()}
+        if number == 1
+        else {},
         "across": across,
         "groups": grouped,
     }
 
 
+def join_ranks(ranks: Sequence[int]) -> str:
+    """Write predicted ranks as in Table 1 of the paper."""
+    return ", ".join(f"{rank:,}" for rank in ranks)
+
+
+def _is_best(cells: pd.DataFrame, column: str, number: int) -> "pd.Series[bool]":
+    """Return whether a cell has the highest value of its metric and column, as bold in the paper.
+
+    Counts are not compared.
+    """
+    values = pd.to_numeric(cells[column], errors="coerce")
+    best = values.groupby([cells["metric"], cells["column"]]).transform("max")
+    return (values == best) & (number != COUNTS)
+
+
+def cell_id(table: int, row: str, metric: str, column: str) -> str:
+    """Return the id of a cell on the page.
+
+    Examples
+    --------
+    >>> cell_id(3, "X", "Recall@10", "BV 0.1")
+    'cell-3-X-Recall-10-BV-0-1'
+    """
+    return "-".join(["cell", *re.findall(r"[^\W_]+", f"{table} {row} {metric} {column}")])
+
+
+def squares_by_table(card: pd.DataFrame) -> dict[int, list[dict[str, str]]]:
+    """Return the verdict on each compared number and the id of its cell, by table."""
+    squares: dict[int, list[dict[str, str]]] = {}
+    for *key, verdict, std_verdict in card[[*KEY, "verdict", "std verdict"]].to_numpy().tolist():
+        for of_number in (verdict, std_verdict):
+            if of_number and of_number != NOT_COMPARABLE:
+                square = {"verdict": of_number, "id": cell_id(*key)}
+                squares.setdefault(int(key[0]), []).append(square)
+    return squares
+
+
 def counts_of_cells(card: pd.DataFrame) -> dict[str, Any]:
     """Count the published numbers of a scorecard, values and standard deviations, by verdict.
 
-    Returns a dictionary with `verdict_sentence`; `cells`, the verdicts on comparable numbers; how
-    many there are of each, `verdicts`; how many numbers are `not_comparable`; and
+    Returns a dictionary with `verdict_sentence`; `cells`, the verdicts on comparable numbers;
+    `squares`, the same by table, see `squares_by_table`; the ids of the `first_cells` by verdict;
+    how many numbers have each verdict, `verdicts`; how many are `not_comparable`; and
     `of_other_settings`, the reasons.
     """
     verdicts = verdicts_of_numbers(card)
     counts = Counter(verdicts)
+    squares = squares_by_table(card)
     return {
         "verdict_sentence": verdict_line(counts) if verdicts else "",
         "cells": [verdict for verdict in verdicts if verdict != NOT_COMPARABLE],
         "verdicts": {verdict: counts[verdict] for verdict in VERDICTS[:-1]},
+        "squares": squares,
+        "first_cells": {
+            square["verdict"]: square["id"]
+            for line in reversed(squares.values())
+            for square in reversed(line)
+        },
         "not_comparable": counts[NOT_COMPARABLE],
         "of_other_settings": count_other_settings(card),
     }
@@ -400,8 +456,12 @@ def count_other_settings(card: pd.DataFrame) -> list[tuple[str, int]]:
     return [(str(note), int(number)) for note, number in counts.items()]
 
 
-def describe_slope(lens: Mapping[str, Any], compared: Sequence[Compared]) -> dict[str, str]:
-    """Return the `headline` of the first picture, and a sentence on decided orders, `verdict`."""
+def describe_slope(lens: Mapping[str, Any], compared: Sequence[Compared]) -> dict[str, Any]:
+    """Return what the first picture needs.
+
+    Keys: its `headline`; a sentence on decided orders, `verdict`; its `height` in rem; and `sides`,
+    what `slope_side` returns for the sampled and for the exact values.
+    """
     start = lens["start"]
     view = lens["views"][f"{start['metric']} {start['estimator']} {start['m']}"]
     by_sampled, by_exact = (
@@ -409,7 +469,45 @@ def describe_slope(lens: Mapping[str, Any], compared: Sequence[Compared]) -> dic
         for best_first in (view["read"], lens["truth"][start["metric"]])
     )
     verdict = describe_decisions(pair for pair in compared if pair.metric == start["metric"])
-    return {"headline": headline(by_sampled, by_exact, start["m"]), "verdict": verdict}
+    height = max(SLOPE_HEIGHT, SLOPE_ROW * len(lens["names"]))
+    sides = [slope_side(side, height) for side in (view["read"], lens["truth"][start["metric"]])]
+    return {
+        "headline": headline(by_sampled, by_exact, start["m"]),
+        "verdict": verdict,
+        "height": height,
+        "sides": sides,
+    }
+
+
+def slope_side(best_first: Sequence[tuple[int, str]], height: float) -> list[tuple[float, float]]:
+    """Place the values of one side of the first picture, for each recommender by its number.
+
+    Values are drawn to scale, from the lowest to the highest, as in the slope chart of the README.
+    Labels are at the values, or moved so that they do not overlap.
+
+    Parameters
+    ----------
+    best_first
+        Numbers of recommenders and their values in percent, as texts.
+    height
+        Of the picture, in rem.
+
+    Returns
+    -------
+    list of (float, float)
+        Positions of the value and of its label, in percent of the height from the top.
+    """
+    by_number = dict(best_first)
+    numbers = [float(by_number[i].split("\xa0")[0]) for i in range(len(by_number))]
+    row = SLOPE_ROW / height
+    places = np.array([0.5 * (row + (1 - row))] * len(numbers))
+    if max(numbers) > min(numbers):
+        places = row / 2 + (1 - row) * shares_of_range(pd.Series(numbers)).to_numpy()
+    labels = keep_apart(places, row)
+    return [
+        (round(100 * (1 - place), 2), round(100 * (1 - label), 2))
+        for place, label in zip(places.tolist(), labels.tolist(), strict=True)
+    ]
 
 
 def describe_stored(names: Sequence[str]) -> str:
@@ -507,10 +605,20 @@ def provenance(ranks: str, origin: Sequence[Path], identity: Mapping[str, Any]) 
 def describe_recommenders(names: Sequence[str], config: Mapping[str, Any]) -> str:
     """List the recommenders with their kinds."""
     kinds = [
-        f"{entry['name']} ({_KIND_TITLES.get(entry['kind'], entry['kind'])})"
-        for entry in config.get("recommenders", [])
+        f"{entry['name']} ({_describe_kind(entry)})" for entry in config.get("recommenders", [])
     ]
     return join_names(kinds or names)
+
+
+def _describe_kind(entry: Mapping[str, Any]) -> str:
+    """Name the kind of a recommender, and how many neighbours an item-kNN sums over."""
+    kind: str = _KIND_TITLES.get(entry["kind"], entry["kind"])
+    settings = entry.get("settings") or {}
+    if "k_prime" not in settings:
+        return kind
+    if settings["k_prime"] is None:
+        return f"{kind} with all neighbours"
+    return f"{kind} with {settings['k_prime']} neighbours"
 
 
 def title_of_dataset(run: Mapping[str, Any]) -> str:

@@ -44,7 +44,6 @@ function showView() {
     }));
   }
   for (const name of ["metric", "estimator"]) element(name).value = state[name];
-  if (element("correct")) element("correct").checked = state.estimator !== "sampled";
   if (element("m")) {
     element("m").value = sizes.indexOf(nearest(sizes, state.m));
     element("m").setAttribute("aria-valuetext", `${shownM} random items`);
@@ -64,9 +63,6 @@ function choose(values) {
 for (const name of ["metric", "estimator"]) {
   element(name).addEventListener("input", ({ target }) => choose({ [name]: target.value }));
 }
-element("correct")?.addEventListener("input", ({ target }) => {
-  choose({ estimator: target.checked ? Object.keys(estimators).at(-1) : "sampled" });
-});
 element("m")?.addEventListener("input", ({ target }) => {
   choose({ m: sizes[target.value] });
 });
@@ -90,6 +86,7 @@ function readLines({ clientX }) {
     const value = (numbers.lens.lines.most * (CHART.middle - y)) / CHART.reach;
     return `${names[i]} ${lines.length > 1 && value > 0 ? "+" : ""}${value.toFixed(1)} %`;
   });
+  element("cursor").setAttribute("d", `M${x.toFixed(1)} 0V350`);
   element("at-k").textContent = `k = ${k.toLocaleString("en")}: ${values.join(", ")}`;
 }
 

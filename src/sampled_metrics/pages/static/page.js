@@ -17,7 +17,14 @@ function showDetail({ target }) {
   if (!button) return;
   const data = button.dataset;
   const spread = (value, std) => (std ? `${value} ± ${std}` : value);
+  const cell = button.parentElement;
+  const table = cell.closest("table");
+  const head = table.tHead.rows[0].cells[cell.cellIndex].textContent;
+  const group = cell.closest("tbody").querySelector("[scope=rowgroup]")?.textContent;
+  const name = table.parentElement.getAttribute("aria-label");
+  const row = cell.parentElement.cells[0].textContent;
   element("detail").textContent = [
+    [name, group, row, head].filter(Boolean).join(", "),
     button.parentElement.className.replace("-", " "),
     data.ours && `ours (expected) ${spread(data.ours, data.oursStd)}`,
     data.published && `paper ${spread(data.published, data.publishedStd)}`,
@@ -75,5 +82,8 @@ addEventListener("DOMContentLoaded", () => {
     table.querySelector("button").tabIndex = 0;
     table.addEventListener("keydown", moveWithin);
   }
+  addEventListener("hashchange", () => {
+    document.querySelector(".cells td:target button")?.focus({ preventScroll: true });
+  });
   for (const event of ["pointerover", "focusin", "click"]) addEventListener(event, showDetail);
 });
