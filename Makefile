@@ -114,6 +114,7 @@ reference-paper:
 	python -m tests.browser.picture results/report.html results/reference/report.png # needs Chromium
 	python -m benchmarks.leaderboard results/reference
 	python -m sampled_metrics_study.reference slope results/reference
+	python -m sampled_metrics_study.reference lens results/reference
 	python -m sampled_metrics_study.claims.ledger results results/reference docs/measured/claims.md
 
 reference-ml-100k:

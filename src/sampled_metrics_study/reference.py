@@ -5,6 +5,7 @@
 - `store FOLDER FILE...`: write ranks to a folder, without the ids of MovieLens;
 - `schema FILE`: write the JSON schema of the configuration;
 - `slope REFERENCE`: draw the slope chart of the README, slope.svg and slope-dark.svg;
+- `lens REFERENCE`: draw the lens of the README, lens.svg, light, dark, wide and narrow;
 - `verify RUN REFERENCE`: compare the tables and figures of a run with those of the reference;
 - `times ARCHIVE OUTPUT`, `lines ARCHIVE OUTPUT`: rewrite an archive without changing results.
 """
@@ -133,13 +134,26 @@ def schema(path: Path) -> None:
 
 def slope(reference: Path) -> None:
     """Draw the slope chart of X, Y and Z in the folder of the reference run."""
-    from sampled_metrics_study.experiment import read_ranks_by_name
     from sampled_metrics_study.figures.slope import write_slope
+
+    write_slope(*ranks_and_settings(reference), reference)
+
+
+def lens(reference: Path) -> None:
+    """Draw the lens of X, Y and Z in the folder of the reference run."""
+    from sampled_metrics_study.figures.lens import write_lens
+
+    write_lens(*ranks_and_settings(reference), reference)
+
+
+def ranks_and_settings(reference: Path) -> tuple[Any, Any]:
+    """Read the ranks of the paper's recommenders, and the settings of its experiment."""
+    from sampled_metrics_study.experiment import read_ranks_by_name
     from sampled_metrics_study.paper import read_study
 
     study = read_study()
     paths = [reference / f"ranks/{entry.name}.parquet" for entry in study.recommenders]
-    write_slope(read_ranks_by_name(paths), study.experiment, reference)
+    return read_ranks_by_name(paths), study.experiment
 
 
 def replace_times(user: Int, item: Int, time: Int) -> Int:
@@ -182,6 +196,7 @@ if __name__ == "__main__":
                 "store": store,
                 "schema": schema,
                 "slope": slope,
+                "lens": lens,
                 "verify": verify,
             }
             commands[command](*map(Path, arguments))

@@ -1,12 +1,14 @@
 """The page in a real browser: its computations, controls, layout and accessibility."""
 
 import re
+from xml.etree import ElementTree
 
 import numpy as np
 import pytest
 
 import sampled_metrics
 from sampled_metrics import InputError
+from sampled_metrics._base.palette import RECOMMENDERS
 from sampled_metrics.pages import render
 from sampled_metrics.pages.report import sampled_content
 from sampled_metrics.ranks import Ranks, SampledRanks
@@ -231,6 +233,30 @@ def own_page(tmp_path_factory):
     path = tmp_path_factory.mktemp("own") / "report.html"
     path.write_text(render(content, "report.html"), encoding="utf-8")
     return path
+
+
+@pytest.mark.parametrize("part", ["lens", "leaders"])
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+def test_lens_and_board_can_be_saved(browser, report, tmp_path, part, scheme):
+    """The saved picture has the headline, the names and the colours of the page."""
+    with opened_at(browser, report, accept_downloads=True, color_scheme=scheme) as opened:
+        saved = {}
+        for kind in ("svg", "png"):
+            with opened.page.expect_download() as started:
+                opened.page.locator(f"#{part} .picture[data-kind={kind}]").click()
+            saved[kind] = tmp_path / f"saved.{kind}"
+            started.value.save_as(saved[kind])
+        head = opened.page.inner_text("#headline" if part == "lens" else "#board-head")
+        assert opened.complaints == []
+    assert saved["png"].read_bytes().startswith(b"\x89PNG")
+    texts = [" ".join(node.itertext()) for node in ElementTree.parse(saved["svg"]).iter()  # noqa: S314
+             if node.tag.endswith("}text")]  # fmt: skip
+    assert texts[0].split() == head.split()
+    assert sum(name in text for text in texts for name in ("X", "Y", "Z")) >= 3
+    red, green, blue = (int(RECOMMENDERS["X"]._asdict()[scheme][i : i + 2], 16) for i in (1, 3, 5))
+    svg = saved["svg"].read_text("utf-8")
+    assert part == "leaders" or f"rgb({red}, {green}, {blue})" in svg
+    assert "var(" not in re.sub(r"--\w+: var\([^)]*\)", "", svg)
 
 
 def test_own_page_of_sampled_ranks(browser, own_page):

@@ -273,7 +273,8 @@ def test_budget_guide_quotes_right_orders():
 
 
 def test_readme_quotes_values_of_the_chart():
-    (words,) = re.findall('alt="([^"]*)"', text_of("README.md"))
+    words, lens_words = re.findall('alt="([^"]*)"', text_of("README.md"))
+    assert "Recall@342" in lens_words  # as in test_lens_picture
     tables = REFERENCE / "tables"
     expected = re.findall(
         r"(?m)^\| Recall@10 \| [XYZ] +\| ours \(expected\) \| [*]*([\d.]+)[*]* +\| [*]*([\d.]+)",

@@ -1,6 +1,7 @@
 """An HTML page about the user's own ranks, which loads no other file."""
 
 import json
+import re
 from collections.abc import Mapping, Sequence
 from importlib.resources import files
 from typing import Any
@@ -13,7 +14,7 @@ from sampled_metrics._base.text import escape_html
 from sampled_metrics.pages.bars import axis_ticks
 
 PACKAGES = ("sampled_metrics.pages",)
-SCRIPTS = ("base", "leaderboard", "lens", "chance", "item", "page")
+SCRIPTS = ("base", "leaderboard", "lens", "chance", "item", "picture", "page")
 
 
 def render(
@@ -57,6 +58,7 @@ def render(
 
 
 def _static(name: str, packages: Sequence[str]) -> str:
-    """Read a file of the first package that has it."""
+    """Read a file of the first package that has it, without indentation and lines of comments."""
     paths = (files(package).joinpath("static", name) for package in packages)
-    return next(path for path in paths if path.is_file()).read_text("utf-8")
+    text = next(path for path in paths if path.is_file()).read_text("utf-8")
+    return re.sub(r"^[ \t]*(//.*\n)?", "", text, flags=re.MULTILINE)

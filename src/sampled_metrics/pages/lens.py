@@ -201,14 +201,17 @@ class Chart(NamedTuple):
         """Return the position of one of the ranks, in percent of the axis."""
         return round(float(self.xs[index]) / 10, 1)
 
+    def density(self, by_rank: Float) -> Float:
+        """Return the weights of the ranks by which a credit falls, per unit of the axis."""
+        after_last = 2 * self.xs[-1] - self.xs[-2]
+        return -np.diff(by_rank, append=0.0) / np.diff(self.xs, append=after_last)
+
     def window(self, by_rank: Float) -> dict[str, Any]:
         """Draw the window of a credit as areas above and below the axis.
 
         Returns the paths `up` and `down`, and the position of the peak, `at`.
         """
-        after_last = 2 * self.xs[-1] - self.xs[-2]
-        widths = np.diff(self.xs, append=after_last)
-        density = -np.diff(by_rank, append=0.0) / widths
+        density = self.density(by_rank)
         density /= max(density.max() / UP, -density.min() / DOWN, 1e-12)
         return {
             "up": self._steps(density.clip(0)),
@@ -236,13 +239,10 @@ class Chart(NamedTuple):
         lines = [f"h{x}v{-y}" for x, y in zip(across, rises[changes], strict=True)]
         return f"M0 {BASE}{''.join(lines)}H{WIDTH}V{BASE}Z"
 
-    def leads(self, records: Mapping[str, Ranks]) -> dict[str, Any]:
-        """Draw Recall@k of each recommender relative to the mean of all: r / mean - 1.
+    def relative_recall(self, records: Mapping[str, Ranks]) -> Float:
+        """Return Recall@k of each recommender relative to the mean of all: r / mean - 1.
 
-        A single recommender is drawn as Recall@k itself. Ties are broken at random.
-
-        Returns `lines`, each with the position of its name, where it is furthest from all other
-        lines, and the largest absolute value, `most`, in percent.
+        That of a single recommender is Recall@k itself. The shape is (recommenders, ranks).
         """
         recall = np.empty((len(records), self.ks.size))
         for row, ranks in enumerate(records.values()):
@@ -251,6 +251,17 @@ class Chart(NamedTuple):
                 recall[row, column] = np.clip(share, 0, 1).mean()
         if len(recall) > 1:
             recall = recall / np.maximum(recall.mean(axis=0), 1e-12) - 1.0
+        return recall
+
+    def leads(self, records: Mapping[str, Ranks]) -> dict[str, Any]:
+        """Draw Recall@k of each recommender relative to the mean of all: r / mean - 1.
+
+        A single recommender is drawn as Recall@k itself. Ties are broken at random.
+
+        Returns `lines`, each with the position of its name, where it is furthest from all other
+        lines, and the largest absolute value, `most`, in percent.
+        """
+        recall = self.relative_recall(records)
         most = float(np.abs(recall).max()) or 1.0
         ys = MIDDLE - (MIDDLE - 20) * recall / most
         distances = np.abs(ys[:, np.newaxis] - ys)

@@ -6,7 +6,7 @@ from typing import Any
 from sampled_metrics import pages
 
 PACKAGES = ("sampled_metrics_study.page", *pages.PACKAGES)
-SCRIPTS = ("base", "leaderboard", "lens", "chance", "paper", "page")
+SCRIPTS = ("base", "leaderboard", "lens", "chance", "paper", "picture", "page")
 
 
 def render(
