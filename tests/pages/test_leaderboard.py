@@ -98,7 +98,7 @@ def test_headline_counts_wrong_pairs():
     content = build_board({"A": better, "B": worse}, parse_measures("hr@10"))
     board = content["metrics"]["HR@10"]
     assert board["decided"] == 1
-    assert board["headline"][0].startswith("Against 15 random items, 1 of 1 pairs")
+    assert board["headline"][0].startswith("Against 15 random items, the only pair")
     assert board["pair"][0].startswith("B looks better than A (")
     assert board["shown"][0] == (0, 1)
     assert "no decided pair" in board["headline"][-2]

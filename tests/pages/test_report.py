@@ -2,7 +2,9 @@
 
 import json
 import re
+import shlex
 from html import unescape
+from itertools import combinations
 
 import numpy as np
 import pytest
@@ -15,6 +17,7 @@ from sampled_metrics.pages import render
 from sampled_metrics.pages.report import (
     _describe_values,
     full_content,
+    order_line,
     report,
     sampled_content,
 )
@@ -487,3 +490,47 @@ def test_bars_are_marked_by_likely(tmp_path):
     report({"A": few}, page, "hr@10", shape="none")
     assert "%, line at" not in page.read_text()
     assert "too uncertain to be quoted" in page.read_text()
+
+
+def ranks_with_hits(share, seed=0):
+    """Ranks of 400 users, of which a share has rank 1 and the others rank 150."""
+    rng = np.random.default_rng(seed)
+    better = np.where(rng.permutation(400) < 400 * share, 0, 149)
+    return Ranks(np.full(400, 200), better, np.zeros(400, int))
+
+
+def test_full_page_has_order_line_and_sorted_bars(tmp_path):
+    """Pairs within 2 points are undecided, and pairs 20 points apart are decided."""
+    shares = {"a": 0.10, "b": 0.50, "c": 0.30, "d": 0.51, "e": 0.31}
+    files = {}
+    for seed, (name, share) in enumerate(shares.items()):
+        files[name] = tmp_path / f"my {name}.parquet"
+        ranks_with_hits(share, seed).write(files[name])
+    page = tmp_path / "page.html"
+    report(files, page, "HR@10")
+    text = page.read_text("utf-8")
+    head = re.search(r"<h1[^>]*>(.*?)</h1>", text, re.DOTALL)[1]
+    head = " ".join(unescape(re.sub("<[^>]+>", " ", head)).split())
+    assert "d, b > e, c > a" in head
+    assert re.findall(r'<b class="who">(\w)</b>', text) == list("dbeca")
+    command = unescape(re.search(r"<code>(sampled-metrics plan.*?)</code>", text)[1])
+    assert shlex.split(command)[-2:] == [str(files["d"]), str(files["b"])]
+
+
+def test_order_line_says_what_commas_hide():
+    """a is above c, while b is decided from neither: no > can stand between them."""
+    names = list("abc")
+    ranks = {
+        name: ranks_with_hits(share) for name, share in zip(names, (0.5, 0.45, 0.4), strict=True)
+    }
+    pairs = compare(ranks, "HR@10")
+    orders = {frozenset((pair.a, pair.b)): pair.order for pair in pairs}
+    found = order_line(names, [0, 1, 2], pairs)
+    if orders[frozenset("ab")] == orders[frozenset("bc")] == "undecided":
+        assert found["line"] == "a, b, c"
+    for above, below in combinations(range(3), 2):
+        groups = [set(group.split(", ")) for group in found["line"].split(" > ")]
+        is_parted = not any({names[above], names[below]} <= group for group in groups)
+        is_decided = orders[frozenset((names[above], names[below]))] != "undecided"
+        is_said = f"{names[above]} above {names[below]}" in found["rest"]
+        assert is_decided == (is_parted or is_said)

@@ -224,6 +224,8 @@ def board_headline(m: int | None, n_wrong: int, n_decided: int) -> str:
     if m is None:
         return f"Over all items, the orders of {quantity(n_decided, 'pair')} are decided."
     against = f"Against {quantity(m, 'random item')}"
+    if n_decided == n_wrong == 1:
+        return f"{against}, the only pair that full rankings decide is in the wrong order."
     if n_wrong == 0:
         return f"{against}, no decided pair of recommenders is in the wrong order."
     pairs = f"{n_wrong} of {n_decided} pairs that full rankings decide"

@@ -23,7 +23,7 @@ from sampled_metrics._base.palette import slots
 from sampled_metrics.estimators import Estimator, estimator_matrix
 from sampled_metrics.evaluation.acts_like import acts_like_rank
 from sampled_metrics.evaluation.compare import Compared
-from sampled_metrics.evaluation.results import UNDECIDED
+from sampled_metrics.evaluation.results import UNDECIDED, quantity
 from sampled_metrics.intervals.population import Population
 from sampled_metrics.metrics import Measure, values
 from sampled_metrics.pages.lens_text import (
@@ -405,7 +405,8 @@ def _order_view(
     `undecided` are the pairs of names that full rankings leave undecided by this metric.
 
     Keys: `read`, the recommenders with their mean estimates, best first; `verdict`, a sentence on
-    the number of right orders; `pairs`, sentences on single pairs; `right`, two numbers of
+    the number of right orders; `pairs`, sentences on single pairs; `more`, if
+    further decided pairs are not in the right order, how many; `right`, two numbers of
     recommenders and the probability of their right order in one draw; and `noise`, the recommender
     with the largest standard deviation, and this deviation in percent.
     """
@@ -413,10 +414,18 @@ def _order_view(
     open_pairs = {(a, b) for a, b in orders if frozenset({names[a], names[b]}) in undecided}
     decided = {pair: order for pair, order in orders.items() if pair not in open_pairs}
     noisiest = int(np.argmax(setting.sd))
+    pairs = describe_pairs(names, exact, orders, open_pairs)
+    n_hidden = sum(sign != 1 for sign, _ in decided.values()) - sum(
+        sign in (-1, 0) for sign, _, _ in pairs
+    )
+    more = {}
+    if n_hidden > 0:
+        more["more"] = f"Not right either: {quantity(n_hidden, 'more pair')}."
     return {
+        **more,
         "read": standings(setting.mean),
         "verdict": describe_orders(decided, len(open_pairs)),
-        "pairs": describe_pairs(names, exact, orders, open_pairs),
+        "pairs": pairs,
         "right": [[*pair, None if p is None else round(p, 6)] for pair, (_, p) in orders.items()],
         "noise": [names[noisiest], f"{100 * setting.sd[noisiest]:.2f}"],
     }

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 from collections.abc import Iterable, Mapping, Sequence
 from itertools import chain, pairwise
 from pathlib import Path
@@ -25,7 +26,7 @@ from sampled_metrics._base.files import check_output_path, write_text
 from sampled_metrics._base.text import Explanation, TableRows, format_number, join_names
 from sampled_metrics.estimators import REGISTERED_ESTIMATORS, parse_estimators
 from sampled_metrics.evaluation.compare import Compared, compare
-from sampled_metrics.evaluation.compare_text import PROVES_LITTLE, order_in_words
+from sampled_metrics.evaluation.compare_text import PROVES_LITTLE, better_first, order_in_words
 from sampled_metrics.evaluation.correct import correct
 from sampled_metrics.evaluation.evaluate import evaluate
 from sampled_metrics.evaluation.pairing import read_recommenders
@@ -43,6 +44,7 @@ from sampled_metrics.read.roles import NamesByRole, check_roles
 
 _FIRST_SIZE = 100  # negatives with which the lens of full rankings starts, if there are as many
 _MOST_IN_HEADLINE = 4  # recommenders in the headline
+MOST_IN_SENTENCE = 3  # fewer recommenders need no line with their order
 
 
 @public(columns=check_roles, see="the page has them")
@@ -129,6 +131,7 @@ def report(
     else:
         names = [str(estimator) for estimator in parse_estimators(estimators)]
         content = sampled_content(samples, measures, names, shape=shape, confidence=confidence)
+    content["plan_command"] = plan_command(data, content)
     notes = current_call().all_notes()
     content["warnings"] = warnings_among(notes)
     content["notes"] = [str(note) for note in notes if note.kind is not NoteKind.WARNING]
@@ -169,11 +172,14 @@ def sampled_content(
         results = _select_metric(measure, chain(*corrected.values()))
         quoted = [result.value for result in results if result.estimator == QUOTED_ESTIMATOR]
         sampled = [result for result in results if result.estimator == "sampled"]
-        group = _group_orders(measure, _select_metric(measure, chain(*compared)))
+        pairs = _select_metric(measure, chain(*compared))
+        group = _group_orders(measure, pairs)
         group["open"] = len(group["open"])
         group["sampled"] = [result.value for result in sampled]
         ranges = [(result.range_low, result.range_high) for result in sampled]
-        groups.append({**group, **range_bars(ranges, quoted, m)})
+        best_first = order_by_value(quoted, [result.value for result in sampled])
+        groups.append({**group, **range_bars(ranges, quoted, m), "order": best_first})
+        groups[-1].update(order_line(names, best_first, pairs))
     lens = None
     if is_uniform:
         parsed = parse_estimators(chosen)
@@ -221,9 +227,14 @@ def full_content(
     groups = []
     for measure in measures:
         results = _select_metric(measure, chain(*evaluated.values()))
-        group = _group_orders(measure, _select_metric(measure, chain(*compared)))
+        pairs = _select_metric(measure, chain(*compared))
+        group = _group_orders(measure, pairs)
         intervals = [(result.ci_low, result.ci_high) for result in results]
-        groups.append({**group, **range_bars(intervals, [result.value for result in results], m)})
+        exact = [result.value for result in results]
+        best_first = order_by_value(exact, exact)
+        names = list(rankings)
+        groups.append({**group, **range_bars(intervals, exact, m), "order": best_first})
+        groups[-1].update(order_line(names, best_first, pairs))
     content = _common_content(evaluated, compared, lens)
     content["board"] = None
     if ties == "expected":
@@ -298,6 +309,58 @@ def _common_content(
         "lens": lens,
         "numbers": {"lens": lens, "item": typical_item(lens)} if lens else {},
     }
+
+
+def order_by_value(values: Sequence[float], otherwise: Sequence[float]) -> list[int]:
+    """Return the numbers of recommenders, best first; `otherwise` is used if a value is nan."""
+    chosen = values
+    if np.isnan(values).any() or len(values) < len(otherwise):
+        chosen = otherwise
+    return sorted(range(len(chosen)), key=lambda i: -chosen[i])
+
+
+def order_line(
+    names: Sequence[str], best_first: Sequence[int], pairs: Sequence[Compared]
+) -> dict[str, Any]:
+    """Write the order of several recommenders in one line, such as "Z, Y > X".
+
+    The sign > stands where every recommender before it is decided to be above every one after it.
+
+    Returns
+    -------
+    dict
+        The `line`, empty for fewer than three recommenders; and `rest`, decided orders of
+        recommenders between which the line has a comma. All other pairs with a comma are undecided.
+    """
+    if len(names) < MOST_IN_SENTENCE:
+        return {"line": "", "rest": []}
+    decided = {
+        better_first(pair, pair.order): order_in_words(pair)
+        for pair in pairs
+        if pair.order != UNDECIDED and (pair.holds_up_to or np.inf) >= PROVES_LITTLE
+    }
+    ordered = [names[i] for i in best_first]
+    groups: list[list[str]] = [[ordered[0]]]
+    for place, name in enumerate(ordered[1:], 1):
+        if all((above, below) in decided for above in ordered[:place] for below in ordered[place:]):
+            groups.append([])
+        groups[-1].append(name)
+    group_of = {name: number for number, group in enumerate(groups) for name in group}
+    rest = [text for (a, b), text in decided.items() if group_of[a] == group_of[b]]
+    return {"line": " > ".join(map(", ".join, groups)), "rest": rest}
+
+
+def plan_command(data: Mapping[str, Any], content: Mapping[str, Any]) -> str:
+    """Return the command that plans an evaluation of the two best recommenders, with their files.
+
+    It names two files A and B if the data is not in files.
+    """
+    bars = content.get("exact_bars") or content["bars"]
+    names = [content["names"][i] for i in bars[0]["order"][:2]]
+    files = [data[name] for name in names]
+    if len(files) < 2 or not all(isinstance(file, str | Path) for file in files):
+        files = ["A", "B"]
+    return f"sampled-metrics plan --ranks {shlex.join(map(str, files))}"
 
 
 def typical_item(lens: Mapping[str, Any]) -> dict[str, int]:

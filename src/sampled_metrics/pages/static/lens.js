@@ -35,6 +35,7 @@ function showView() {
     listStandings(element("read"), view.read);
     listStandings(element("truth"), truth[state.metric]);
     element("verdict").textContent = view.verdict;
+    element("more").textContent = view.more ?? "";
     [element("noisy").textContent, element("noise").textContent] = view.noise;
     element("pairs").replaceChildren(...view.pairs.map(([sign, words, right]) => {
       const marks = right === null ? "" : "●".repeat(right) + "×".repeat(20 - right);
