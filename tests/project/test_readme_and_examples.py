@@ -7,6 +7,7 @@ import runpy
 import shlex
 import subprocess
 import sys
+from itertools import pairwise
 
 import pytest
 
@@ -49,6 +50,16 @@ def test_python_snippets_print_their_output(monkeypatch):
     )  # fmt: skip
     assert (done.returncode, done.stderr) == (0, "")
     assert json.loads(done.stdout) == [text.rstrip() for text in shown]
+
+
+def test_readme_code_fits_and_each_call_has_its_output():
+    text = (ROOT / "README.md").read_text(encoding="utf-8")
+    blocks = re.findall(r"(?ms)^```(\w+)\n(.*?)^```$", text)
+    too_wide = [line for _, block in blocks for line in block.splitlines() if len(line) > 80]
+    assert too_wide == []
+    kinds = [kind for kind, _ in blocks]
+    assert {after for kind, after in pairwise(kinds) if kind == "python"} == {"text"}
+    assert all(block.count("print(") == 1 for kind, block in blocks if kind == "python")
 
 
 def test_readme_names_reproduce_and_test():

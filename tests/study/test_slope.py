@@ -1,14 +1,19 @@
 """The slope chart of the reference run: Recall@10 against random items and all items."""
 
+from itertools import combinations
+
 import numpy as np
 import pytest
+from matplotlib.figure import Figure
 from scipy.stats import hypergeom
 
 from sampled_metrics import Ranks, compare
 from sampled_metrics_study import reference
 from sampled_metrics_study.figures.slope import (
+    LAYOUTS,
     THEMES,
     describe_decisions,
+    draw_slope,
     headline,
     recall_by_candidates,
     write_slope,
@@ -67,9 +72,27 @@ def test_headline_states_exact_place(exact, place):
 
 def test_committed_charts_are_current(tmp_path, records, experiment):
     write_slope(records, experiment, tmp_path)
-    for suffix in THEMES:
+    for suffix in (shape + dark for shape in LAYOUTS for dark in THEMES):
         name = f"slope{suffix}.svg"
         assert (tmp_path / name).read_text() == (REFERENCE / name).read_text()
+
+
+@pytest.mark.parametrize("shape", LAYOUTS)
+def test_chart_fits_and_text_does_not_overlap(records, experiment, shape):
+    figure = Figure(dpi=72)
+    table = recall_by_candidates(records, experiment)
+    layout = LAYOUTS[shape]
+    draw_slope(figure, table, 100, describe_decisions([]), THEMES[""], layout)
+    width, height = figure.canvas.get_width_height()
+    texts = [*figure.texts, *figure.axes[0].texts]
+    boxes = [text.get_window_extent() for text in texts]
+    for box in boxes:
+        assert min(box.x0, box.y0) >= 0
+        assert (box.x1 <= width) & (box.y1 <= height)
+    for one, other in combinations(boxes, 2):
+        assert not one.overlaps(other)
+    smallest = min(text.get_fontsize() for text in texts)
+    assert smallest * 358 / (72 * layout.width) >= (8 if shape else 0)  # points on a phone
 
 
 def test_slope_command_reads_ranks(tmp_path):

@@ -4,7 +4,9 @@
 """
 
 from collections.abc import Iterable, Mapping, Sequence
+from itertools import product
 from pathlib import Path
+from textwrap import fill
 from typing import Any, NamedTuple
 
 import matplotlib
@@ -23,9 +25,31 @@ from sampled_metrics_study.figures.figure6 import ESTIMATORS, RECALL, expected_r
 from sampled_metrics_study.settings import ExperimentSettings
 from sampled_metrics_study.tables import SAMPLED
 
-SIZE = 8.4, 2.45  # inches, as wide as a README on GitHub
 LEFT, RIGHT = 0.0, 1.0  # where the two axes are
 AXIS_TITLES = "against {m} random items", "over all items"
+
+
+class Layout(NamedTuple):
+    """Size of a picture in inches, and the size of its text in points."""
+
+    width: float
+    height: float
+    axes: tuple[float, float, float, float]  # left, bottom, width and height, as shares
+    title: float
+    label: float
+    head: float
+    note: float
+    title_width: int  # characters in a line
+    note_width: int
+    title_top: float
+    head_bottom: float
+
+
+# As wide as a README on GitHub, and as its text on a phone.
+LAYOUTS = {
+    "": Layout(8.4, 2.45, (0.17, 0.2, 0.66, 0.54), 12, 13, 11, 9.5, 99, 99, 0.975, 0.81),
+    "-narrow": Layout(4.7, 4.7, (0.31, 0.26, 0.38, 0.39), 15, 14, 12, 12, 34, 50, 0.98, 0.69),
+}
 
 
 class Theme(NamedTuple):
@@ -96,14 +120,16 @@ def headline(by_sampled: Sequence[str], by_exact: Sequence[str], m: int) -> str:
     return f"Against {m:,} random items {best} looks best of {number}. Over all items {over_all}."
 
 
-def draw_slope(figure: Figure, table: pd.DataFrame, m: int, note: str, theme: Theme) -> None:
+def draw_slope(
+    figure: Figure, table: pd.DataFrame, m: int, note: str, theme: Theme, layout: Layout
+) -> None:
     """Draw a line for each recommender, from its sampled to its exact Recall@10.
 
-    Each side has its own scale. `note` is the text below the chart.
+    Each side has its own scale. `note` is the text below the chart. The background is that of the
+    page around the picture.
     """
-    figure.set_size_inches(SIZE)
-    figure.set_facecolor(theme.page)
-    axes = figure.add_axes((0.17, 0.2, 0.66, 0.54))
+    figure.set_size_inches(layout.width, layout.height)
+    axes = figure.add_axes(layout.axes)
     axes.set(xlim=(LEFT, RIGHT), ylim=(-0.06, 1.06))
     axes.axis("off")
     for x in (LEFT, RIGHT):
@@ -117,17 +143,28 @@ def draw_slope(figure: Figure, table: pd.DataFrame, m: int, note: str, theme: Th
         width = 4.0 if row.Index == best else 2.2
         axes.plot([LEFT, RIGHT], ends, color=color, linewidth=width, marker="o", clip_on=False)
         texts = f"{row.recommender}   {row.sampled:.1f} %", f"{row.exact:.2f} %   {row.recommender}"
-        label_both_ends(axes, ends, texts, color=color)
+        label_both_ends(axes, ends, texts, color=color, fontsize=layout.label)
     for x, title, side in zip((0.02, 0.98), AXIS_TITLES, ("left", "right"), strict=True):
-        head = f"Recall@10 {title.format(m=f'{m:,}')}"
-        figure.text(x, 0.81, head, ha=side, color=theme.ink, fontsize=11)
+        head = fill(f"Recall@10 {title.format(m=f'{m:,}')}", layout.note_width // 2)
+        figure.text(
+            x,
+            layout.head_bottom,
+            head,
+            ha=side,
+            multialignment=side,
+            color=theme.ink,
+            fontsize=layout.head,
+        )
     by_sampled, by_exact = (
         table.sort_values(column, ascending=False)["recommender"].tolist()
         for column in ("sampled", "exact")
     )
-    sentence = headline(by_sampled, by_exact, m)
-    figure.text(0.5, 0.91, sentence, ha="center", color=theme.ink, fontsize=12, weight="bold")
-    figure.text(0.5, 0.04, note, ha="center", color=theme.grey, fontsize=9.5, linespacing=1.5)
+    sentence = fill(headline(by_sampled, by_exact, m), layout.title_width)
+    bold: dict[str, Any] = {"color": theme.ink, "fontsize": layout.title, "weight": "bold"}
+    figure.text(0.5, layout.title_top, sentence, ha="center", va="top", **bold)
+    small: dict[str, Any] = {"color": theme.grey, "fontsize": layout.note, "linespacing": 1.5}
+    lines = "\n".join(fill(line, layout.note_width) for line in note.splitlines())
+    figure.text(0.5, 0.01, lines, ha="center", va="bottom", **small)
 
 
 def shares_of_range(column: pd.Series) -> Any:
@@ -153,7 +190,6 @@ def label_both_ends(axes: Axes, heights: list[float], texts: tuple[str, str], **
             textcoords="offset points",
             ha=side,
             va="center",
-            fontsize=13,
             weight="bold",
             annotation_clip=False,
             **style,
@@ -161,18 +197,19 @@ def label_both_ends(axes: Axes, heights: list[float], texts: tuple[str, str], **
 
 
 def write_slope(records: Mapping[str, Ranks], settings: ExperimentSettings, folder: Path) -> None:
-    """Write slope.svg, and slope-dark.svg for dark pages, in a folder."""
+    """Write slope.svg and slope-narrow.svg, and both for dark pages, in a folder."""
     table = recall_by_candidates(records, settings)
     users = len(next(iter(records.values())))
     note = (
         f"MovieLens 1M, {users:,} users. Values on the left are expected ones. "
         f"Each side has its own scale.\n{describe_decisions(compare(records, str(RECALL)))}"
     )
-    for suffix, theme in THEMES.items():
+    for (shape, layout), (dark, theme) in product(LAYOUTS.items(), THEMES.items()):
         style = matplotlib.rc_params_from_file(STYLE)
         # Draw text as outlines: a README cannot load a font, and other fonts are wider.
         style |= {"svg.fonttype": "path", "lines.markersize": 8}
-        with matplotlib.rc_context(style), replace_file(folder / f"slope{suffix}.svg") as path:
+        with matplotlib.rc_context(style), replace_file(folder / f"slope{shape}{dark}.svg") as path:
             figure = Figure(dpi=72)  # the resolution of SVG
-            draw_slope(figure, table, settings.n_negatives, note, theme)
-            figure.savefig(path, format="svg", metadata={"Date": None, "Creator": None})
+            draw_slope(figure, table, settings.n_negatives, note, theme, layout)
+            metadata = {"Date": None, "Creator": None}
+            figure.savefig(path, format="svg", transparent=True, metadata=metadata)
