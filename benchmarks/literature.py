@@ -22,8 +22,8 @@ from sampled_metrics_study.page.atlas import KINDS, METRICS_BY_PREFERENCE, atlas
 ROOT = Path(__file__).parents[1]
 TABLE = ROOT / "docs/atlas/literature.csv"
 FEWEST = 2  # printed numbers that the number to quote needs
-START = "s3rec.amazon-beauty-5-core.poprec"  # the atlas opens with a baseline, not a person's model
-HEAD = """# Printed numbers
+START = "s3rec.amazon-beauty-5-core.sasrec"  # the example of README
+HEAD = """# Atlas of printed numbers
 
 Sampled metrics printed in papers and repositories, and what they allow over all items
 ([method](../reported.md)). `make measure PAGE=literature` writes this page and the atlas from
@@ -33,7 +33,7 @@ of each source whether it is a paper, a log of a paper's authors, a reproduction
 and how that is known. A range holds at 95 % and assumes that before the last rank none is likelier
 than a better one.
 
-<iframe class="atlas" src="../atlas.html" title="Atlas of printed sampled metrics"
+<iframe class="atlas" src="../atlas.html" title="Atlas of printed numbers"
 loading="lazy"></iframe>
 
 The [atlas](../atlas.html) on a page of its own.

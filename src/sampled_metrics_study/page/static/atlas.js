@@ -9,6 +9,11 @@ const REACH = 400; // squared distance at which a bar is pointed at
 const READ = 0.3; // where the rings have their label
 const HIDDEN = "hidden";
 const USUAL_METRIC = "HR@10";
+// What the headline adds to a measured value beside its range; nothing if it lies inside.
+const OUTSIDE = {
+  outside: ", outside of the range",
+  "inside within its error": ", outside of the range by less than its sampling error",
+};
 
 const entries = numbers.rows.map((cells) => {
   const entry = Object.fromEntries(numbers.columns.map((name, i) => [name, cells[i]]));
@@ -96,7 +101,7 @@ function showEntry(entry) {
   element("headline").replaceChildren(
     `${model}: “${metric} = ${value}” was against ${count(m)} random items. `
     + `Over all ${count(n)} items ${who} `, make("b", {}, span(seen)),
-    after === null ? "." : `; measured: ${percent(after)}.`);
+    after === null ? "." : `; measured: ${percent(after)}${OUTSIDE[seen.standing] ?? ""}.`);
   element("name").textContent = [seen.model, seen.data].filter(Boolean).join(" on ");
   element("about").textContent = `${seen.title}. `
     + `${seen.users ? `${count(seen.users)} users; ` : ""}`
