@@ -11,3 +11,11 @@ const name = () => {
 };
 new MutationObserver(name).observe(document.body, { childList: true, subtree: true });
 name();
+// Frames are as high as their content, which tells its height.
+addEventListener("message", ({ source, data }) => {
+  const height = Number(data?.height);
+  if (!(height > 0)) return;
+  for (const frame of document.querySelectorAll("iframe.study")) {
+    if (frame.contentWindow === source) frame.style.height = `${height + 2}px`;
+  }
+});

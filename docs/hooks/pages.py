@@ -15,6 +15,7 @@ from typing import Any
 
 import typer
 import yaml
+from mkdocs.exceptions import PluginError
 from mkdocs.structure.files import File, Files
 
 from sampled_metrics._base import defaults
@@ -24,8 +25,12 @@ from sampled_metrics_study.page import render
 from sampled_metrics_study.page.contents import collect
 
 ROOT = Path(__file__).parents[2]
-FRAME = ("base", "lens", "page")  # scripts of the lens alone
+FRAME = ("base", "lens", "page", "frame")  # scripts of the lens alone
 REFERENCE = ROOT / "results/reference"
+MENU = '<nav aria-label="Sections">\n'
+BACK = '<a href="index.html" target="_top">Documentation</a>\n'
+BOOSTS = {"notebooks/plan.py": 10.0}  # of pages without metadata
+ALONE = ("report.html", "atlas.html")  # pages without the theme
 DEFAULT = re.compile(
     r'<span class="n">(?:<span title="[^"]*">)?'
     r"([A-Z][A-Z_]+)(?:</span>)?</span>"
@@ -62,6 +67,8 @@ def on_page_markdown(markdown: str, page: Any, **_: Any) -> str:
             re.sub("(?m)^# ?", "", cell) for cell in cells
         )
     page.meta.setdefault("description", description_of(text))
+    if page.file.src_uri in BOOSTS:
+        page.meta["search"] = {"boost": BOOSTS[page.file.src_uri]}
     return markdown
 
 
@@ -107,6 +114,21 @@ def on_post_page(output: str, page: Any = None, **_: Any) -> str:
 def on_post_template(output: str, **_: Any) -> str:
     """Name the search on the page for missing pages too."""
     return on_post_page(output)
+
+
+def on_post_build(config: Any) -> None:
+    """Link pages without the theme back to the documentation."""
+    for name in ALONE:
+        path = Path(config["site_dir"]) / name
+        text = path.read_text("utf-8")
+        path.write_text(with_way_back(text), "utf-8")
+
+
+def with_way_back(page: str) -> str:
+    """Return a page whose menu begins with the documentation."""
+    if page.count(MENU) != 1:
+        raise PluginError("a page has no menu for the way back")
+    return page.replace(MENU, MENU + BACK)
 
 
 def study_content() -> dict[str, Any]:
