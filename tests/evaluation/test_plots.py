@@ -1,7 +1,9 @@
 """Plots of results: a named line for each row, metrics as the caller wrote them, shared axes."""
 
+import re
 import sys
 import warnings
+from collections import defaultdict
 
 import numpy as np
 import pandas as pd
@@ -9,6 +11,7 @@ import pytest
 
 import sampled_metrics as sm
 from sampled_metrics.evaluation import plots
+from sampled_metrics.metrics import parse_measure
 
 matplotlib = pytest.importorskip("matplotlib")
 
@@ -57,12 +60,12 @@ RESULTS = {  # a call, the metrics as the caller wrote them, the names of the li
     ),
     "compare full": (
         lambda: sm.compare({"A": full(20), "B": full(40), "C": full(60)}, "HR@10"),
-        ["HR@10"], ["A - B", "A - C", "B - C"],
+        ["HR@10"], ["B - A", "C - A", "C - B"],
     ),
     "compare sampled": (
         lambda: sm.compare({"A": SAMPLED, "B": SAMPLED[:, ::-1]}, "MRR", positive=0,
                            n_items=2000),
-        ["MRR"], ["A - B"],
+        ["MRR"], ["B - A"],
     ),
     "budget": (budget, ["HR@10", "MRR@10"], ["300 users"]),
     "reported": (
@@ -75,7 +78,7 @@ RESULTS = {  # a call, the metrics as the caller wrote them, the names of the li
             {"model": "B", "HR@5": "0.7013", "HR@10": "0.8013", **PRINTED},
             {"model": "C", "HR@5": "0.7235", "HR@10": "0.8145", **PRINTED},
         ]),
-        ["hit@10"], ["A", "B", "C"],
+        ["HR@10"], ["A", "B", "C"],
     ),
 }  # fmt: skip
 
@@ -104,9 +107,12 @@ def test_plot_names_lines_and_metrics(name):
     assert [panel.get_title("left").split(":")[0] for panel in panels] == metrics
     for panel, metric in zip(panels, metrics, strict=True):
         assert [text.get_text() for text in panel.get_yticklabels()] == lines
-        bars = [line for line in panel.lines if line.get_label() in ("range", "interval")]
+        bars = [
+            line for line in panel.lines if line.get_label().split()[0] in ("range", "interval")
+        ]
         assert len(bars) == len(lines)
-        rows = table[table["metric"] == metric]
+        of_metric = table["metric"].map(parse_measure) == parse_measure(metric)
+        rows = table[of_metric]
         ends = "range" if "range_low" in rows else "ci"
         (first,) = rows.iloc[:1].to_dict("records")
         assert sorted(map(abs, bars[0].get_xdata())) == pytest.approx(
@@ -127,15 +133,59 @@ def test_check_plot_has_line_per_model():
         assert list(bar.get_xdata()) == pytest.approx([row.range_low, row.range_high])
 
 
-def test_decided_difference_is_drawn_positive():
+def test_differences_have_the_sign_of_the_table():
     result, (panel,) = plot(lambda: sm.compare({"A": full(20), "B": full(30)}, "HR@10"))
     assert result[0].difference == pytest.approx(1 / 3 - 1 / 2)  # B - A
     (mark,) = [line for line in panel.lines if line.get_label() == "difference"]
-    assert list(mark.get_xdata()) == pytest.approx([1 / 2 - 1 / 3])
+    assert list(mark.get_xdata()) == [result[0].difference]
+    assert [text.get_text() for text in panel.get_yticklabels()] == ["B - A"]
     assert panel.get_title("left") == "HR@10: A above B"
     (panel,) = np.atleast_1d(result.plot(exact=result))
     (mark,) = [line for line in panel.lines if line.get_label() == "exact"]
-    assert list(mark.get_xdata()) == pytest.approx([1 / 2 - 1 / 3])
+    assert list(mark.get_xdata()) == [result[0].difference]
+
+
+def test_bars_that_contain_zero_look_different():
+    result, (panel,) = plot(
+        lambda: sm.compare({"A": full(20), "B": full(30), "C": full(31)}, "HR@10")
+    )
+    contain_zero = defaultdict(list)
+    for height, pair in enumerate(result):
+        (bar,) = [
+            line
+            for line in panel.lines
+            if list(line.get_ydata()) == [height, height] and line.get_linewidth() > 5
+        ]
+        contain_zero[bar.get_label(), bar.get_linestyle()].append(pair.ci_low <= 0 <= pair.ci_high)
+    assert sorted(contain_zero.values()) == [[False, False], [True]]
+    (legend,) = panel.figure.legends
+    assert len(legend.get_texts()) == 3  # both bars, and the difference
+
+
+@pytest.mark.parametrize("name", ["reported", "check"])
+def test_printed_values_are_hollow_rings(name):
+    result, panels = plot(RESULTS[name][0])
+    expected = {"reported": [[0.8245], [0.5905]], "check": [[0.8245, 0.8013, 0.8145]]}[name]
+    for panel, values in zip(panels, expected, strict=True):
+        rings = [line for line in panel.lines if line.get_label() == "printed"]
+        assert [list(ring.get_xdata()) for ring in rings] == [[value] for value in values]
+        assert {ring.get_fillstyle() for ring in rings} == {"none"}
+        assert panel.get_xlim()[1] > max(values)
+    if name == "reported":
+        title = panels[0].get_title("left")
+        row = result[0]
+        numbers = [float(number) for number in re.findall(r"\d\.\d+", title)]
+        assert numbers[:2] == [0.8245, pytest.approx(row.range_high, abs=5e-4)]
+
+
+def test_row_without_a_range_says_so():
+    rows = [
+        {"model": "A", "HR@5": "0.7235", "HR@10": "0.8245", **PRINTED},
+        {"model": "B", "HR@5": "0.9013", "HR@10": "0.8013", **PRINTED},
+    ]
+    result, (panel,) = plot(lambda: sm.check(rows))
+    assert [row.range_low is None for row in result] == [False, True]
+    assert [(text.get_text(), text.xy[1]) for text in panel.texts] == [("no range", 1)]
 
 
 @pytest.mark.parametrize("name", ["evaluate", "correct", "reported"])
@@ -160,6 +210,7 @@ def test_plan_plot_is_curve_of_probability():
         assert ticks == ["1", "5", "20", "all"]
         assert panel.get_title("left").startswith(f"{metric}: ")
         assert [0.95, 0.95] in [list(line.get_ydata()) for line in panel.lines]
+        assert panel.get_ylabel() != "probability"  # of what
     assert panels[-1].get_xlabel() == "negatives"
 
 
@@ -221,7 +272,7 @@ def test_plot_differences():
     assert axes.get_xlabel() == "difference (fraction)"
     again = exact.plot(axes=axes)
     assert again is axes
-    assert points_of_label(axes, "interval") == [[[result.ci_low, 0], [result.ci_high, 0]]]
+    assert points_of_label(axes, "interval with 0") == [[[result.ci_low, 0], [result.ci_high, 0]]]
     with pytest.raises(sm.InputError, match="results"):
         sampled.plot(exact=sm.evaluate(FEW_SCORES, "auc", relevant=[0] * 60, seen=FEW_SCORES < -9))
     with pytest.raises(sm.InputError, match="1 axes"):
@@ -244,7 +295,7 @@ def test_negative_differences_fit_axis():
     better, worse = (sm.Ranks([100] * 500, places + more, [0] * 500) for more in (0, 3))
     (result,) = compared = sm.compare({"A": better, "B": worse}, "auc")
     low, high = compared.plot().get_xlim()
-    assert -0.1 < low < 0.0 < -result.range_high < -result.range_low < high
+    assert low < result.range_low < result.range_high < 0.0 < high
 
 
 def test_missing_matplotlib_is_named(corrected, monkeypatch):

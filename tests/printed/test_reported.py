@@ -417,8 +417,9 @@ def test_frame_and_plot():
     actual = reported(HR | {"NDCG@10": 0.5905}, "HR@10, MRR", **ABOUT)
     assert actual.to_frame()["range_low"].tolist() == [row.range_low for row in actual]
     axes, _ = actual.plot(exact={"hit@10": 0.2})
-    lines = {line.get_label(): line.get_xdata().tolist() for line in axes.get_lines()[:2]}
+    lines = {line.get_label(): line.get_xdata().tolist() for line in axes.get_lines()[:3]}
     assert lines == {"range": [actual[0].range_low, actual[0].range_high],
+                     "printed": [actual[0].reported],
                      "likely": [actual[0].likely]}  # fmt: skip
     matplotlib.pyplot.close("all")
 

@@ -21,10 +21,19 @@ _LINE: dict[str, Any] = {
     "solid_capstyle": "butt",
     "zorder": 1,
 }
+_CONTAINS_ZERO = {"linestyle": (0, (0.25, 0.2))}  # stripes, in widths of the line
+_RING: dict[str, Any] = {
+    "linestyle": "",
+    "color": "0.25",
+    "marker": "o",
+    "markersize": 9,
+    "fillstyle": "none",
+}
 _INTERVAL: dict[str, Any] = {"linewidth": 1.5, "label": "_"}  # not in the legend
 _MARK: dict[str, Any] = {"linestyle": "", "markersize": 5}
 _EXACT = {"linestyle": "", "color": "black", "marker": "|", "markersize": 16, "markeredgewidth": 2}
 _OFFSET = 0.14  # between estimators on a line, so that equal values do not hide each other
+_PRINTED = "printed"  # the label of rings
 _MARGIN = 0.05  # beside the drawn values, as a share of their width
 
 
@@ -75,7 +84,7 @@ def _draw_results(table: pd.DataFrame, exact: pd.DataFrame | Mapping[Any, float]
         _share_axis(list(shared), value == "difference")
     panels[-1].set_xlabel(f"{value} (fraction)")
     marks = {mark.get_label(): mark for panel in panels for mark in panel.lines}
-    labels = [meaning, *table["estimator"].unique(), "exact"]
+    labels = [meaning, _with_zero(meaning), _PRINTED, *table["estimator"].unique(), "exact"]
     labels = [label for label in labels if label in marks]
     handles = [marks[label] for label in labels]
     if has_own_figure:
@@ -92,8 +101,8 @@ def _columns_to_draw(table: pd.DataFrame) -> tuple[pd.DataFrame, str, str, list[
     Returns
     -------
     table
-        With the columns `key` (which identifies a line), `line` (its label), `sign` (-1 where the
-        difference is drawn reversed), `range_low` and `range_high` (its ends).
+        With the columns `key` (which identifies a line, and is its label), `range_low` and
+        `range_high` (its ends).
     value
         Column of the marks.
     meaning
@@ -103,6 +112,8 @@ def _columns_to_draw(table: pd.DataFrame) -> tuple[pd.DataFrame, str, str, list[
     """
     if "printed" in table:  # a result of `reported` or `check`
         table = table.assign(estimator="likely", value=table["likely"].astype(float))
+        if "reported" not in table:
+            table = _with_printed_values(table)
     value = "difference" if "difference" in table else "value"
     if value not in table:
         raise InputError("these results have no values to plot")
@@ -113,13 +124,26 @@ def _columns_to_draw(table: pd.DataFrame) -> tuple[pd.DataFrame, str, str, list[
     else:
         meaning = "range"
     names = _columns_of_names(table)
-    key = list(map(" - ".join, table[names].to_numpy()))
-    if "a" not in table:
-        return table.assign(key=key, line=key, sign=1), value, meaning, names
-    # Differences are drawn as better - worse, which is positive.
-    is_reversed = table["order"] == "a"
-    line = np.where(is_reversed, table["a"] + " - " + table["b"], key)
-    return table.assign(key=key, line=line, sign=1 - 2 * is_reversed), value, meaning, names
+    key = list(map(" - ".join, table[names].to_numpy()))  # of differences b - a, as in tables
+    return table.assign(key=key), value, meaning, names
+
+
+def _with_printed_values(table: pd.DataFrame) -> pd.DataFrame:
+    """Add what rows print of their metric: its name as `title`, and its value as `reported`."""
+    titles = []
+    values = []
+    for measure, title, text in zip(table["metric"], table["title"], table["printed"], strict=True):
+        pairs = [entry.rsplit("=", 1) for entry in text.split()]
+        own = [(name, float(value)) for name, value in pairs if parse_measure(name) == measure]
+        name, value = own[0] if own else (title, np.nan)
+        titles.append(name)
+        values.append(value)
+    return table.assign(title=titles, reported=values)
+
+
+def _with_zero(meaning: str) -> str:
+    """Return the label of ranges or intervals that contain 0."""
+    return f"{meaning} with 0"
 
 
 def _columns_of_names(table: pd.DataFrame) -> list[str]:
@@ -158,27 +182,42 @@ def _draw_lines(
     lines: list[Any] = list(rows.groupby("key", sort=False))
     names = []
     for height, (key, line_rows) in enumerate(lines):
-        line, sign = line_rows[["line", "sign"]].iloc[0]
-        names.append(line or _users_in_words(line_rows.get("n_users")))
-        ends = sign * line_rows[["range_low", "range_high"]].iloc[0].astype(float)
-        axes.plot(sorted(ends), [height, height], label=meaning, **_LINE)
+        names.append(key or _users_in_words(line_rows.get("n_users")))
+        low, high = line_rows[["range_low", "range_high"]].iloc[0].astype(float)
+        _draw_bar(axes, low, high, height, meaning=meaning, is_difference="difference" in rows)
+        if "reported" in rows:
+            axes.plot(line_rows["reported"].iloc[0], height, label=_PRINTED, **_RING)
         for value, estimator in zip(line_rows[column], line_rows["estimator"], strict=True):
             position = estimators.index(estimator)
             color, marker = looks[estimator].light, looks[estimator].marker
             if estimator == column:
                 color = _INK
             y = height + _OFFSET * (position - middle)
-            axes.plot(sign * value, y, label=estimator, color=color, marker=marker, **_MARK)
+            axes.plot(value, y, label=estimator, color=color, marker=marker, **_MARK)
             if estimator == QUOTED_ESTIMATOR and "likely_low" in line_rows:
                 quoted = line_rows[line_rows["estimator"] == QUOTED_ESTIMATOR].iloc[0]
-                interval = sign * quoted[["likely_low", "likely_high"]].astype(float)
+                interval = quoted[["likely_low", "likely_high"]].astype(float)
                 axes.plot(interval, [y, y], color=color, **_INTERVAL)
         if key in exact:
-            axes.plot(sign * exact[key], height, label="exact", **_EXACT)
+            axes.plot(exact[key], height, label="exact", **_EXACT)
     axes.set_yticks(range(len(names)), names)
     axes.set_ylim(len(names) - 0.5, -0.5)
     if "difference" in rows:
         axes.axvline(0.0, color="0.4", linewidth=1, zorder=0)
+
+
+def _draw_bar(
+    axes: Any, low: float, high: float, height: int, *, meaning: str, is_difference: bool
+) -> None:
+    """Draw a range or an interval; differences that may be 0 are striped. Say if there is none."""
+    label, style = meaning, _LINE
+    if is_difference and low <= 0.0 <= high:
+        label, style = _with_zero(meaning), {**_LINE, **_CONTAINS_ZERO}
+    axes.plot([low, high], [height, height], label=label, **style)
+    if np.isnan([low, high]).any():
+        axes.annotate(
+            f"no {meaning}", (0.0, height), (4, 0), textcoords="offset points", va="center"
+        )
 
 
 def _users_in_words(numbers: pd.Series | None) -> str:
@@ -198,11 +237,18 @@ def _title(rows: pd.DataFrame, value: str) -> str:
     ends = first[["range_low", "range_high"]].astype(float)
     if rows["key"].nunique() > 1 or ends.isna().any():
         return metric
+    start = f"{metric}: "
+    if pd.notna(first.get("reported")):
+        at_most = format_range(*ends).rpartition(" ")[2]
+        start += f"printed {first['reported']:.4g}, at most {at_most}"
+        if pd.isna(first["likely"]):
+            return start
+        start += ", likely "
     if first["estimator"] == QUOTED_ESTIMATOR and pd.notna(first.get("likely_low")):
         ends = first[["likely_low", "likely_high"]].astype(float)
     if first["estimator"] in (QUOTED_ESTIMATOR, "value") and np.isfinite(first[value]):
-        return f"{metric}: {first[value]:.3g} ({format_range(*ends)})"
-    return f"{metric}: {format_range(*ends)}"
+        return f"{start}{first[value]:.3g} ({format_range(*ends)})"
+    return f"{start}{format_range(*ends)}"
 
 
 def _orders_in_words(pairs: pd.DataFrame) -> str:
@@ -212,8 +258,9 @@ def _orders_in_words(pairs: pd.DataFrame) -> str:
         return f"{n_decided} of {len(pairs)} pairs decided"
     if not n_decided:
         return "undecided"
-    better, _, worse = pairs["line"].item().partition(" - ")
-    return f"{better} above {worse}"
+    (pair,) = pairs.to_dict("records")
+    better, worse = ("a", "b") if pair["order"] == "a" else ("b", "a")
+    return f"{pair[better]} above {pair[worse]}"
 
 
 def _exact_values(
@@ -261,7 +308,7 @@ def _draw_plan(table: pd.DataFrame, axes: Any) -> Any:
         ticks = sizes.dropna().astype(int).tolist()
         panel.set_xticks([*ticks, full], [*map("{:,}".format, ticks), "all"])
         panel.minorticks_off()
-        panel.set(ylim=(0, 1.05), ylabel="probability")
+        panel.set(ylim=(0, 1.05), ylabel="probability that\nthe order is decided")
         panel.grid(axis="y")
         panel.set_title(_plan_title(rows))
     panels[-1].set_xlabel("negatives")

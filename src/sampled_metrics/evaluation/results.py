@@ -39,10 +39,11 @@ class Shown(ABC):
     def plot(self, exact: "Shown | Mapping[Any, float] | None" = None, axes: Any = None) -> Any:
         """Draw a panel for each metric.
 
-        Ranges or intervals are lines, with the values or estimates on them. The interval of
-        `likely` is a thin line. Metrics share an axis that starts at 0; metrics that compare with
-        all candidates, such as AUC, have their own. For a plan, draw the probability that an order
-        is decided against the number of negatives.
+        Ranges or intervals are bars, with the values or estimates on them. The interval of
+        `likely` is a thin line, and a printed value is a ring. Differences are b - a, and bars of
+        differences that contain 0 are striped. Metrics share an axis that starts at 0; metrics
+        that compare with all candidates, such as AUC, have their own. For a plan, draw the
+        probability that an order is decided against the number of negatives.
 
         Parameters
         ----------
