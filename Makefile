@@ -44,7 +44,7 @@ LOCKED = echo 'If no run is active in this directory, run $(VENV)/bin/snakemake 
 SNAKEMAKE = snakemake $$(test -t 2 && echo --logger=rich) --profile workflow/profiles/local --cores $(CORES)
 
 TARGETS ?= # files to make; by default everything
-reproduce: $(STUDY_INSTALLED) ## make every table and figure of the paper from MovieLens 1M: half a minute
+reproduce: $(STUDY_INSTALLED) ## make every table and figure from MovieLens 1M: half a minute
 	@rm -f $(UNREACHABLE)
 	@$(SNAKEMAKE) $(TARGETS) || { test -e $(UNREACHABLE) \
 	  && echo && echo 'GroupLens could not be reached: going on with the ranks of the reference run; nothing is trained.' && echo \
@@ -53,7 +53,7 @@ reproduce: $(STUDY_INSTALLED) ## make every table and figure of the paper from M
 	@$(if $(TARGETS),:,echo; python -m sampled_metrics_study.summary results)
 
 ARCHIVE ?= # of MovieLens 1M
-verify: ## compare the results of your copy of MovieLens 1M with the reference: ARCHIVE=ml-1m.zip
+verify: ## compare a run on your copy of MovieLens 1M: ARCHIVE=ml-1m.zip
 	@test -f '$(strip $(ARCHIVE))' || { echo 'no such archive of MovieLens 1M; run make verify ARCHIVE=ml-1m.zip'; exit 2; }
 	@$(MAKE) --no-print-directory $(STUDY_INSTALLED)
 	@rm -rf results/verify
@@ -78,7 +78,7 @@ types:
 
 -include tests/parts.mk
 PARTS ?= $(ALL_PARTS)
-test-all: $(INSTALLED) ## run all other tests: whole studies, browsers, other versions, SLURM: half an hour
+test-all: $(INSTALLED) ## run all other tests, also of browsers and SLURM: half an hour
 	@python -m tests.parts $(PARTS)
 
 docs: $(INSTALLED) ## build the documentation in results/site
@@ -89,7 +89,7 @@ bench: ## measure the time and memory of functions and commands
 
 PAGE ?= # of docs/measured
 LIST ?= # anything, to list the pages
-measure: $(INSTALLED) ## repeat the measurements of a page of docs/measured: PAGE=estimators; list them: LIST=1
+measure: $(INSTALLED) ## repeat a page of docs/measured: PAGE=estimators; list them: LIST=1
 	python -m benchmarks.measure $(if $(strip $(LIST)),--list,$(PAGE))
 
 dist: $(INSTALLED) ## build the wheel and the source archive in dist/
@@ -98,7 +98,7 @@ dist: $(INSTALLED) ## build the wheel and the source archive in dist/
 
 STUDY ?= paper # or ml-100k, global-time, ncf
 NCF ?= # folder of the published weights and negatives, see config/ncf.yaml
-reference: $(INSTALLED) ## update results/reference by a run of the study; other studies: STUDY=ml-100k, global-time, ncf
+reference: $(INSTALLED) ## update results/reference: STUDY=paper, ml-100k, global-time, ncf
 	@$(MAKE) --no-print-directory reference-$(strip $(STUDY))
 
 .PHONY: reference-paper reference-ml-100k reference-global-time reference-ncf
@@ -135,7 +135,7 @@ reference-ncf:
 
 UV_LOCK = uv pip compile --quiet --universal --fork-strategy fewest --python-version 3.11 \
 	  --generate-hashes --no-emit-index-url --no-annotate --custom-compile-command 'make lock'
-lock: ## update all pinned dependencies (needs uv); a test then lists the changes to environment.yml
+lock: ## update all pinned dependencies (needs uv)
 	@command -v uv > /dev/null || { echo 'uv is not installed: pip install uv'; exit 2; }
 	$(UV_LOCK) --all-extras --output-file requirements.lock pyproject.toml
 	echo hatchling | $(UV_LOCK) --extra study --extra terminal --constraint requirements.lock \

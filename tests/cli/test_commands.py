@@ -19,6 +19,7 @@ from sampled_metrics import cli
 from sampled_metrics._base.errors import InputError
 from sampled_metrics.cli import output
 from sampled_metrics.metrics import parse_measure
+from tests.conftest import ROOT
 
 RANKS = "user_id,rank\nanna,1\nbert,3\ncora,11\n"
 FILES = {
@@ -401,6 +402,22 @@ def test_missing_module_without_name_or_of_this_package():
     assert message.startswith("this needs ")
     with pytest.raises(ModuleNotFoundError):
         cli._describe_error(ModuleNotFoundError("no", name="sampled_metrics.nothing"))
+
+
+@pytest.mark.parametrize("name", ["metrics", "columns"])
+def test_names_in_tables_are_whole(run, name):
+    lines = run(name).stdout.splitlines()
+    assert max(map(len, lines)) <= 80
+    listed = " ".join(" ".join(lines).split())
+    if name == "metrics":
+        names = [row["theirs"] for row in json.loads(run(name, "--format", "json").stdout)]
+        assert all(word in listed.split() for text in names for word in text.split())
+
+
+def test_help_of_make_fits():
+    text = (ROOT / "Makefile").read_text()
+    for target, words in re.findall(r"(?m)^([a-z-]+):.*## (.*)$", text):
+        assert 11 + len(words) <= 80, target
 
 
 def test_metrics_formats(run):

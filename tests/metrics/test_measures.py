@@ -104,10 +104,20 @@ class TestNames:
             *("f0.12345678@5", "f²@5"),
         ],
     )
-    def test_parse_measure_unknown_name_lists_known(self, name):
+    def test_parse_measure_unknown_name_lists_known_or_similar(self, name):
         with pytest.raises(InputError, match="unknown measure") as caught:
             parse_measure(name)
-        assert all(known_name in str(caught.value) for known_name in known_measures())
+        text = str(caught.value)
+        if "did you mean" in text:
+            assert len(text.removeprefix(f"unknown measure {name!r}")) < 100
+            assert f"did you mean {name}?" not in text
+        else:
+            assert all(known_name in text for known_name in known_measures())
+
+    def test_letters_are_not_taken_for_a_cutoff_of_zero(self):
+        with pytest.raises(InputError) as caught:
+            parse_measure("foo@10")
+        assert "f@" not in str(caught.value).partition("known: ")[0]
 
     @pytest.mark.parametrize(
         ("kind", "names"),

@@ -206,6 +206,11 @@ def check_negatives(
         raise typer.Exit(NOT_SOUND)
 
 
+def _lines_of_names(names: str) -> list[str]:
+    """Return lines of a cell, in which no name is broken."""
+    return wrap(names, LONGEST_LINE, break_long_words=False, break_on_hyphens=False) or [""]
+
+
 @draws_app.command(epilog="Example: sampled-metrics metrics")
 def metrics(
     explain: options.Explain = False,
@@ -227,7 +232,7 @@ def metrics(
         notes = [f"{row['library']} {row['theirs']}: {row['note']}." for row in rows if row["note"]]
         table = []
         for row in rows:
-            first, *rest = wrap(row["theirs"], LONGEST_LINE) or [""]
+            first, *rest = _lines_of_names(row["theirs"])
             table.append({"library": row["library"], "theirs": first, "ours": row["ours"]})
             table += [{"library": "", "theirs": line, "ours": ""} for line in rest]
         emit_parts([table, Explanation("\n".join(notes))], output, explain)
@@ -254,7 +259,7 @@ def columns(
     if form is Format.TABLE:
         table = []
         for name, role in ROLES.items():
-            first, *rest = wrap(", ".join(role.aliases), LONGEST_LINE) or [""]
+            first, *rest = _lines_of_names(", ".join(role.aliases))
             table.append({"column": name, "other names": first})
             table += [{"column": "", "other names": line} for line in rest]
         meanings = "\n".join(f"{name}: {role.holds}." for name, role in ROLES.items())

@@ -498,6 +498,13 @@ def _unknown_measure(
 ) -> InputError:
     """Return the error for an unknown text, with names similar to its name and cut-off."""
     suggestion = _suggest_measures(name, cutoff)
+    if suggestion == f" did you mean {text}?":
+        suggestion = ""
+    if suggestion and not reason:
+        return InputError(
+            f"unknown measure {format_value(text)};{suggestion} "
+            "`sampled-metrics metrics` lists all names"
+        )
     return InputError(
         f"unknown measure {format_value(text)}{reason};{suggestion} known: "
         f"{', '.join(known_measures(any_bounds=True))} (k a whole number >= 1, BETA a number >= 0 "
@@ -509,7 +516,8 @@ def _suggest_measures(name: str, cutoff: str | None) -> str:
     """Return ` did you mean ...?` with similar names and the cut-off, or an empty text."""
     for known_name in sorted(_KINDS, key=len, reverse=True):
         rest = name.removeprefix(known_name).lstrip("@ ").translate(_LETTERS_AS_DIGITS)
-        if name.startswith(known_name) and rest.isdecimal() and _takes_cutoff(known_name):
+        is_cutoff = rest.isdecimal() and not rest.startswith("0")
+        if name.startswith(known_name) and is_cutoff and _takes_cutoff(known_name):
             return f" did you mean {known_name}@{rest}?"
     numbered = _NAME_AND_NUMBER.fullmatch(name)
     if numbered and cutoff is None:
