@@ -1,6 +1,7 @@
 """The atlas in a real browser: selecting, searching, copying and saving."""
 
 import csv
+import re
 
 import pytest
 
@@ -30,6 +31,25 @@ def test_address_selects_result(opened):
     assert "the 6 numbers of this row allow" in page.inner_text("#headline")
     assert page.inner_text("#remark") == page.evaluate("chosen.remark")
     assert (opened.requests, opened.complaints) == ([PAGE.as_uri()], [])
+
+
+def test_headline_says_if_a_measured_value_lies_outside(opened):
+    page = opened.page
+    standing = page.evaluate("[chosen.measured < chosen.low, chosen.standing]")
+    assert standing == [True, "outside"]
+    assert "outside" in page.inner_text("#headline")
+    page.evaluate("choose(entries.find(({ standing }) => standing === 'inside'))")
+    assert "outside" not in page.inner_text("#headline")
+
+
+def test_atlas_opens_on_the_example_of_readme(browser):
+    with opened_at(browser, PAGE, viewport=DESKTOP) as opened:
+        printed = opened.page.evaluate("chosen.printed").split()
+        assert opened.page.inner_text("h1") == opened.page.title()
+    readme = (ROOT / "README.md").read_text("utf-8")
+    for name in ("HR@10", "NDCG@10"):
+        (value,) = re.findall(rf'"{name}": "([\d.]+)"', readme)
+        assert f"{name}={value}" in printed
 
 
 def test_search_chart_and_keys_select_results(opened):
