@@ -27,6 +27,9 @@ from sampled_metrics_study.page.contents import collect
 ROOT = Path(__file__).parents[2]
 FRAME = ("base", "lens", "page", "frame")  # scripts of the lens alone
 REFERENCE = ROOT / "results/reference"
+CELL = re.compile(r"(?s)<td[^>]*>.*?</td>")
+CODE = re.compile(r"(?<=<code>)[^<]+")
+HYPHENATED = re.compile(r"[\w.@-]*-[\w.@-]+")
 MENU = '<nav aria-label="Sections">\n'
 BACK = '<a href="index.html" target="_top">Documentation</a>\n'
 BOOSTS = {"notebooks/plan.py": 10.0}  # of pages without metadata
@@ -108,7 +111,14 @@ def on_post_page(output: str, page: Any = None, **_: Any) -> str:
     search = 'data-md-component="search" role="dialog"'
     named = output.replace(search, f'{search} aria-label="Search"')
     # An empty cell is not a column heading.
-    return re.sub(r"<th( [^>]*)?></th>", r"<td\1></td>", named)
+    named = re.sub(r"<th( [^>]*)?></th>", r"<td\1></td>", named)
+    return CELL.sub(lambda cell: with_whole_names(cell[0]), named)
+
+
+def with_whole_names(cell: str) -> str:
+    """Mark names with hyphens in code, where browsers break lines."""
+    whole = r'<span class="whole">\g<0></span>'
+    return CODE.sub(lambda code: HYPHENATED.sub(whole, code[0]), cell)
 
 
 def on_post_template(output: str, **_: Any) -> str:

@@ -205,7 +205,7 @@ BROKEN_NAMES = """() => [...document.querySelectorAll("table code")].flatMap((co
   const text = document.createTreeWalker(code, NodeFilter.SHOW_TEXT);
   const broken = [];
   while (text.nextNode()) {
-    for (const word of text.currentNode.data.matchAll(/[\\w.@]+/g)) {
+    for (const word of text.currentNode.data.matchAll(/[\\w.@-]+/g)) {
       const range = document.createRange();
       range.setStart(text.currentNode, word.index);
       range.setEnd(text.currentNode, word.index + word[0].length);
