@@ -59,7 +59,7 @@ LENS_METRICS = 4  # the first metrics of the study, which the lens shows
 SHOWN_SIZES = {10, 100, 1000}  # numbers of negatives for which the page shows ranges
 PAPERS_RECOMMENDERS = {"X": "ALS 16 (X)", "Y": "item-kNN, all (Y)", "Z": "item-kNN, 10 (Z)"}
 _CARD_COLUMNS = {  # of the scorecard, by their names in templates
-    **{name: name for name in ("difference", "tolerance", "z", "verdict", "note")},
+    **{name: name for name in ("id", "difference", "tolerance", "z", "verdict", "note")},
     **{f"std {name}": f"std_{name}" for name in ("difference", "tolerance", "verdict")},
 }
 _SHOWN_COLUMNS = {  # of the file of a table, by their names in templates
@@ -128,6 +128,7 @@ def collect(
     card = pd.DataFrame(columns=SCORECARD)
     if is_paper:
         card = read_texts(results / "scorecard.csv", SCORECARD)
+    card = card.assign(id=np.array(cell_ids(card["table"]), dtype=object))
     return {
         "is_paper": is_paper,
         "links": links_of_project(),
@@ -361,7 +362,6 @@ def table_grid(number: int, path: Path, card: pd.DataFrame) -> dict[str, Any]:
     cells["verdict"] = cells["verdict"].mask(cells["std_verdict"] == "differs", "differs")
     cells["best"] = _is_best(cells, "ours", number)
     cells["best_published"] = _is_best(cells, "published", number)
-    cells["id"] = [cell_id(number, *key) for key in cells[KEY[1:]].to_numpy()]
     column = ACROSS[number]
     across = list(cells[column].unique())
     *leading, last = LINES[number]
@@ -399,25 +399,32 @@ def _is_best(cells: pd.DataFrame, column: str, number: int) -> "pd.Series[bool]"
     return (values == best) & (number != COUNTS)
 
 
-def cell_id(table: int, row: str, metric: str, column: str) -> str:
-    """Return the id of a cell on the page.
+def cell_ids(tables: Sequence[str]) -> list[str]:
+    """Return the ids of cells on the page: their numbers within each table.
+
+    They are short because each stands in the page up to three times.
 
     Examples
     --------
-    >>> cell_id(3, "X", "Recall@10", "BV 0.1")
-    'cell-3-X-Recall-10-BV-0-1'
+    >>> cell_ids(["1", "1", "2"])
+    ['t1-1', 't1-2', 't2-1']
     """
-    return "-".join(["cell", *re.findall(r"[^\W_]+", f"{table} {row} {metric} {column}")])
+    counts: Counter[str] = Counter()
+    ids = []
+    for table in tables:
+        counts[table] += 1
+        ids.append(f"t{table}-{counts[table]}")
+    return ids
 
 
 def squares_by_table(card: pd.DataFrame) -> dict[int, list[dict[str, str]]]:
     """Return the verdict on each compared number and the id of its cell, by table."""
     squares: dict[int, list[dict[str, str]]] = {}
-    for *key, verdict, std_verdict in card[[*KEY, "verdict", "std verdict"]].to_numpy().tolist():
-        for of_number in (verdict, std_verdict):
-            if of_number and of_number != NOT_COMPARABLE:
-                square = {"verdict": of_number, "id": cell_id(*key)}
-                squares.setdefault(int(key[0]), []).append(square)
+    columns = ["table", "id", "verdict", "std verdict"]
+    for table, cell, *verdicts in card[columns].to_numpy().tolist():
+        for verdict in verdicts:
+            if verdict and verdict != NOT_COMPARABLE:
+                squares.setdefault(int(table), []).append({"verdict": verdict, "id": cell})
     return squares
 
 
