@@ -38,6 +38,7 @@ from sampled_metrics_study.claims.starts import (
     count_users_by_rank,
     means_over_orders,
 )
+from sampled_metrics_study.data.settings import TieBreak
 from sampled_metrics_study.data.split import leave_last_out
 from sampled_metrics_study.experiment import expected_estimates
 from sampled_metrics_study.paper import REFERENCE, ROOT, Paper, read_paper
@@ -140,11 +141,17 @@ def expected_quantity(
 
 def ties_of_the_split(paper: Paper) -> Readings:
     """Yield exact metrics of Y for each rule that picks one of several last events."""
-    for rule in ("ncf", "first", "last", "random"):
+    words: dict[TieBreak, str] = {
+        "ncf": "the one that the authors of NCF hold out",
+        "first": "the first in the file",
+        "last": "the last in the file",
+        "random": "a random one",
+    }
+    for rule, reading in words.items():
         rng = generator(paper.study.experiment.seed, "audit", "split")
         split = leave_last_out(paper.interactions, rule, rng)
         for quantity in exact_quantities(paper, "Y", paper.ranks("Y", split)):
-            yield f"tie_break: {rule}", quantity
+            yield f"{reading} (tie_break: {rule})", quantity
 
 
 def candidates_of_auc(paper: Paper) -> Readings:

@@ -4,6 +4,7 @@ import re
 from xml.etree import ElementTree
 
 import numpy as np
+import pandas as pd
 import pytest
 
 import sampled_metrics
@@ -444,11 +445,15 @@ def test_chips_and_squares_lead_to_their_cells(fresh):
         "(all) => all.map((a) => [a.firstElementChild.className,"
         " document.querySelector(a.hash).className])"
     )
-    assert len(squares) == 204
-    assert all(square == cell for square, cell in squares)
+    card = pd.read_csv(REFERENCE / "scorecard.csv", keep_default_na=False)
+    expected = []  # a square for each value and each standard deviation, which lead to their cell
+    for value, std in card[["verdict", "std verdict"]].to_numpy():
+        expected += [[value, value], [std, value]] if std else [[value, value]]
+    assert [[name.replace("-", " ") for name in pair] for pair in squares] == expected
+    for verdict in ("exact", "within-noise", "explained"):
+        link = fresh.page.locator(f"a.tally.{verdict}")
+        assert link.evaluate("(a) => document.querySelector(a.hash).className") == verdict
     chip = fresh.page.locator("a.tally.explained")
-    target = "(a) => document.querySelector(a.hash).className"
-    assert chip.evaluate(target) == "explained"
     chip.click()
     detail = fresh.page.inner_text("#detail")
     assert detail.startswith("Table 3, Recall@10, X, Exact; explained;")

@@ -91,8 +91,8 @@ def test_library_and_readme_need_no_extra(python):
     study = sorted(names_of(EXTRAS["study"]) - {"pydantic", "pyyaml", "requests"})
     absent = "".join(f"assert importlib.util.find_spec({name!r}) is None\n" for name in study)
     text = (ROOT / "README.md").read_text(encoding="utf-8")
-    (snippet,) = re.findall(r"(?s)```python\n(.*?)```", text)
-    code = [IMPORTS, "import importlib.util", absent, snippet]
+    snippets = re.findall(r"(?s)```python\n(.*?)```", text)
+    code = [IMPORTS, "import importlib.util", absent, *snippets]
     done = python("python", "-c", "\n".join(code))
     assert (done.returncode, done.stderr) == (0, "")
     assert re.search(r"(?m)^HR@10 +0\.\d+ to 0\.\d+ ", done.stdout)

@@ -6,7 +6,7 @@ import os
 import platform
 import re
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from importlib.metadata import PackageNotFoundError, metadata, version
 from pathlib import Path
 from typing import Any
@@ -70,6 +70,7 @@ _SHOWN_COLUMNS = {  # of the file of a table, by their names in templates
 }
 PACKAGES = ("numpy", "scipy", "implicit", "pandas", "pyarrow", "snakemake", "matplotlib")
 _KIND_TITLES = {"als": "matrix factorisation", "itemknn": "item-kNN"}
+NAMED_READINGS = 3  # of a choice; more are counted
 SLOPE_ROW = 2.1  # rem; height of a label of the first picture
 SLOPE_HEIGHT = 13.0  # rem; height of the first picture, if its labels fit
 
@@ -399,7 +400,7 @@ def _is_best(cells: pd.DataFrame, column: str, number: int) -> "pd.Series[bool]"
     return (values == best) & (number != COUNTS)
 
 
-def cell_ids(tables: Sequence[str]) -> list[str]:
+def cell_ids(tables: Iterable[str]) -> list[str]:
     """Return the ids of cells on the page: their numbers within each table.
 
     They are short because each stands in the page up to three times.
@@ -432,23 +433,18 @@ def counts_of_cells(card: pd.DataFrame) -> dict[str, Any]:
     """Count the published numbers of a scorecard, values and standard deviations, by verdict.
 
     Returns a dictionary with `verdict_sentence`; `cells`, the verdicts on comparable numbers;
-    `squares`, the same by table, see `squares_by_table`; the ids of the `first_cells` by verdict;
-    how many numbers have each verdict, `verdicts`; how many are `not_comparable`; and
-    `of_other_settings`, the reasons.
+    `squares`, the same by table, see `squares_by_table`; `first_cells`, the id of the first cell
+    whose value has a verdict; `verdicts`, how many numbers have each; how many are
+    `not_comparable`; and `of_other_settings`, the reasons.
     """
     verdicts = verdicts_of_numbers(card)
     counts = Counter(verdicts)
-    squares = squares_by_table(card)
     return {
         "verdict_sentence": verdict_line(counts) if verdicts else "",
         "cells": [verdict for verdict in verdicts if verdict != NOT_COMPARABLE],
         "verdicts": {verdict: counts[verdict] for verdict in VERDICTS[:-1]},
-        "squares": squares,
-        "first_cells": {
-            square["verdict"]: square["id"]
-            for line in reversed(squares.values())
-            for square in reversed(line)
-        },
+        "squares": squares_by_table(card),
+        "first_cells": card.drop_duplicates("verdict").set_index("verdict")["id"].to_dict(),
         "not_comparable": counts[NOT_COMPARABLE],
         "of_other_settings": count_other_settings(card),
     }
@@ -544,14 +540,20 @@ def links_of_project() -> list[tuple[str, str]]:
 
 
 def agreeing_readings(path: Path) -> list[tuple[str, str]]:
-    """List the choices that the paper leaves open, and the readings that agree in all rows."""
+    """List the choices that the paper leaves open, and the readings that agree in all rows.
+
+    Of many that agree, only the number is given; the embedded file names them.
+    """
     table = read_texts(path, ["topic", "reading", "quantity", "value", "published", "reproduces"])
     lines = []
     for topic, rows in rows_by_value(table, "topic"):
         is_same = rows["reproduces"] == "yes"
         agrees = is_same.groupby(rows["reading"], sort=False).all()
-        agreeing = "; ".join(agrees.index[agrees])
-        lines.append((str(topic), agreeing or "no reading in all rows"))
+        agreeing = agrees.index[agrees]
+        words = "; ".join(agreeing) or "no reading in all rows"
+        if len(agreeing) > NAMED_READINGS:
+            words = f"{len(agreeing)} of {len(agrees)} readings, all named in the file"
+        lines.append((str(topic), words))
     return lines
 
 
@@ -573,13 +575,15 @@ def embed_file(path: Path) -> dict[str, str]:
 def inline_svg(text: str, prefix: str) -> str:
     """Prepare an SVG file for embedding: remove prolog, comments and size, and prefix its ids.
 
-    The font, which all texts share, is set once for the whole drawing.
+    The font, which all texts share, is set once for the whole drawing. Rotations by 0 and
+    offsets of 0 are removed, so that the page stays small.
     """
     text = text[text.index("<svg") :]
     text = re.sub(r"<!--.*?-->|<metadata>.*?</metadata>", "", text, flags=re.DOTALL)
     text = re.sub(r'\s(width|height)="[^"]*"', "", text, count=2)  # for the whole picture
     text = re.sub(r'(\bid="|href="#|url\(#)', rf"\g<1>{prefix}", text)
     text = re.sub(r"font-family:'DejaVu Sans'[^;\"]*;?", "", text)
+    text = re.sub(r'\stransform="rotate\(-0 [^"]*"|stroke-dashoffset:0;', "", text)
     font = 'font-family="DejaVu Sans, Verdana, sans-serif"'
     return text.replace("<svg", f'<svg aria-hidden="true" {font}', 1).strip()
 
