@@ -131,7 +131,8 @@ def report(
     else:
         names = [str(estimator) for estimator in parse_estimators(estimators)]
         content = sampled_content(samples, measures, names, shape=shape, confidence=confidence)
-    content["plan_command"] = plan_command(data, content)
+    content["planned"] = planned_pair(content)
+    content["plan_command"] = plan_command(data, content["planned"])
     notes = current_call().all_notes()
     content["warnings"] = warnings_among(notes)
     content["notes"] = [str(note) for note in notes if note.kind is not NoteKind.WARNING]
@@ -258,12 +259,13 @@ def _group_orders(measure: Measure, pairs: Iterable[Compared]) -> dict[str, Any]
 
     Keys: `label`, of the metric; `decided`, orders in words; `leaning`, orders that hold
     only if no rank near the top is more than f times as likely as a better one, where f, which is
-    `Compared.holds_up_to`, is below `PROVES_LITTLE`; `open`, the pairs without a known order; and
-    `verdicts`, sentences on the decided and leaning pairs, in the order of `pairs`.
+    `Compared.holds_up_to`, is below `PROVES_LITTLE`; `open`, the pairs without a known order;
+    `pairs`, the names of those with one; and `verdicts`, sentences on these, in the same order.
     """
     decided: list[str] = []
     leaning: list[str] = []
     verdicts = []
+    ordered = []
     undecided = []
     for pair in pairs:
         if pair.order == UNDECIDED:
@@ -275,11 +277,13 @@ def _group_orders(measure: Measure, pairs: Iterable[Compared]) -> dict[str, Any]
         is_weak = pair.holds_up_to is not None and pair.holds_up_to < PROVES_LITTLE
         (leaning if is_weak else decided).append(order_in_words(pair))
         verdicts.append(pair.verdict)
+        ordered.append((pair.a, pair.b))
     return {
         "label": measure.label,
         "decided": decided,
         "leaning": leaning,
         "verdicts": verdicts,
+        "pairs": ordered,
         "open": undecided,
     }
 
@@ -350,14 +354,24 @@ def order_line(
     return {"line": " > ".join(map(", ".join, groups)), "rest": rest}
 
 
-def plan_command(data: Mapping[str, Any], content: Mapping[str, Any]) -> str:
-    """Return the command that plans an evaluation of the two best recommenders, with their files.
+def planned_pair(content: Mapping[str, Any]) -> list[str]:
+    """Return the two recommenders, best first, whose order random items should decide.
+
+    They are the first two of the order by value that full rankings decide, or the best two.
+    """
+    group = (content.get("exact_bars") or content["bars"])[0]
+    ordered = [content["names"][i] for i in group["order"]]
+    places = {name: place for place, name in enumerate(ordered)}
+    pairs = [sorted(pair, key=places.__getitem__) for pair in group["pairs"]]
+    return min(pairs, key=lambda pair: [places[name] for name in pair], default=ordered[:2])
+
+
+def plan_command(data: Mapping[str, Any], pair: Sequence[str]) -> str:
+    """Return the command that plans an evaluation of a pair of recommenders, with their files.
 
     It names two files A and B if the data is not in files.
     """
-    bars = content.get("exact_bars") or content["bars"]
-    names = [content["names"][i] for i in bars[0]["order"][:2]]
-    files = [data[name] for name in names]
+    files = [data[name] for name in pair]
     if len(files) < 2 or not all(isinstance(file, str | Path) for file in files):
         files = ["A", "B"]
     return f"sampled-metrics plan --ranks {shlex.join(map(str, files))}"
