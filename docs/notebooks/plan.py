@@ -1,9 +1,11 @@
 # %% [markdown]
-# # Plan an evaluation
+# # Plan an evaluation: how many negatives, how many users
 #
 # How many negatives do you need to see which of two recommenders is
 # better? Start from full rankings like those you expect, for example
 # of two older recommenders.
+#
+# ## How many negatives decide an order
 
 # %%
 from pathlib import Path
