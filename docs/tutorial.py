@@ -42,8 +42,8 @@ sm.compare(ranked, "HR@10")
 # better. For a single recommender, call `sm.evaluate(careful,
 # "HR@10", relevant=held_out)`. If it has vectors of users and items,
 # pass those instead: `sm.evaluate((users, items), "HR@10",
-# relevant=held_out)`. Exact metrics at a cut-off then [cost about as
-# much as 100 negatives](scale.md#exact-for-what-a-sample-costs).
+# relevant=held_out)`. Exact metrics at a cut-off then need [only part
+# of all scores](scale.md#exact-for-what-a-sample-costs).
 #
 # ## 2. Sample
 #

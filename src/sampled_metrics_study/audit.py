@@ -215,7 +215,7 @@ def ties_of_z(paper: Paper) -> Readings:
         for ties in ("expected", "optimistic", "pessimistic"):
             yield ties, Quantity(name, percent_exact(measure, ranks, ties), published, HALF_UNIT)
         mean, spread = mean_over_ties(paper, measure, ranks)
-        reading = f"one random order (standard deviation {spread:.3f}, 3 of them allowed)"
+        reading = "one random order, within 3 standard deviations"
         yield reading, Quantity(name, mean, published, 3 * spread + HALF_UNIT)
     for ties, range_text in (("random", "0 ... T"), ("paper", "0 ... T - 1")):
         reading = f"sampled: place among T sampled ties drawn from {range_text}"

@@ -131,4 +131,4 @@ def test_required_option_is_described(run):
     done = run("reported", "HR@10=0.5", "--n-negatives", "100")
     assert done.returncode == 2
     assert "candidates" in done.stderr
-    assert "e.g. --n-items 3416" in done.stderr
+    assert "e.g. --n-items 3253" in done.stderr

@@ -341,9 +341,17 @@ def test_title_of_range():
     columns = ["a", "b", "order", "difference"]
     ranges = pd.DataFrame([row(), row(estimator="cls")]).drop(columns=columns)
     axes = plots.draw(ranges.assign(value=[0.25, 0.3]), {}, None)
-    assert axes.get_title("left") == "ap: 0.25 (0.125 to 0.500)"
+    assert axes.get_title("left") == "ap: 0.250 (0.125 to 0.500)"
     two = ranges.assign(value=0.25, recommender=["A", "B"], estimator="likely")
     assert plots.draw(two, {}, None).get_title("left") == "ap"
+
+
+@pytest.mark.usefixtures("closing")
+def test_rows_without_names_are_drawn_by_number():
+    about = {"n_items": 500, "n_negatives": 50, "n_users": 200}
+    table = pd.DataFrame([{"HR@10": "0.80", **about}, {"HR@10": "0.60", **about}])
+    labels = [label.get_text() for label in sm.check(table).plot().get_yticklabels()]
+    assert labels == ["1", "2"]
 
 
 @pytest.mark.usefixtures("closing")

@@ -199,7 +199,7 @@ def test_shared_texts_are_stored_once():
     ]
     assert [row["note"] for row in rows] == ["one", "two", "one", "two", "one"]
     assert [row["data"] for row in rows] == ["D", "D", "E", "D", "D"]
-    (head,) = re.findall(r"<p>[^<]*printed tables[^<]*</p>", page)
+    (head,) = re.findall(r'<p class="fine">[^<]*printed tables[^<]*</p>', page)
     # rows, sources, and values of two metrics
     assert re.findall(r"(\d+) (?:rows|sources|values)", head) == ["5", "2", "10"]
     with pytest.raises(ValueError, match="nowhere"):
@@ -263,7 +263,7 @@ def test_source_kinds_match_evidence():
     assert all(source["evidence"] for source in sources.values())
     counts = Counter(row.details["kind"] for row in rows)
     assert counts == {"paper": 74, "authors": 15, "reproduction": 92, "other": 267}
-    head = PAGE.read_text(encoding="utf-8").split("</header>")[0]
+    head = PAGE.read_text(encoding="utf-8").split('<section id="atlas"')[0]
     assert "74 of 6 papers, 15 of 3 authors&#39; logs, 92 of 13 reproductions, 267 of 21" in head
 
 

@@ -46,12 +46,12 @@ OTHER_RECOMMENDERS = (
 ESTIMATORS = {
     "likely": Look("#c0207a", "#ff7fbf", DASHES[0], "o"),
     "sampled": Look("#6e6e6e", "#a8a8a8", DASHES[1], "D"),
-    "rank-estimate": Look("#5e2a9e", "#b79cf5", DASHES[0], "v"),
-    "cls": Look("#8f1fb5", "#dd8bf7", DASHES[1], "P"),
-    "bv:1": Look("#3a1058", "#cbb8e8", DASHES[2], "<"),
-    "bv:0.1": Look("#7456c8", "#9f8ae8", DASHES[3], "^"),
-    "bv:0.01": Look("#a946c2", "#f0b0ff", DASHES[0], "s"),
-    "bv:0.001": Look("#86104f", "#e0609f", DASHES[1], ">"),
+    "rank-estimate": Look("#5b3df0", "#a79bff", DASHES[0], "v"),
+    "cls": Look("#9e1b45", "#ff8fab", DASHES[1], "P"),
+    "bv:1": Look("#3d1f6d", "#cbb8e8", DASHES[3], "<"),
+    "bv:0.1": Look("#7a4fb0", "#b48fe0", DASHES[0], "^"),
+    "bv:0.01": Look("#a946c2", "#f0b0ff", DASHES[1], "s"),
+    "bv:0.001": Look("#bf3fa0", "#f57fd6", DASHES[2], ">"),
     "em": Look("#8c5a86", "#cfa0c8", DASHES[2], "X"),
 }
 OTHER_ESTIMATORS = (

@@ -271,8 +271,16 @@ def short_names(paths: Sequence[Path]) -> dict[str, str]:
 
 
 def paths_by_name(paths: Sequence[Path]) -> dict[str, Path]:
-    """Name files by their stems, or by their whole paths if two stems are the same."""
-    stems = {path.stem: path for path in paths}
+    """Name files by their stems without .sampled, or by their whole paths if two are the same.
+
+    Examples
+    --------
+    >>> list(paths_by_name([Path("runs/X.sampled.parquet"), Path("runs/Y.csv")]))
+    ['X', 'Y']
+    >>> list(paths_by_name([Path("X.sampled.parquet"), Path("X.parquet")]))
+    ['X.sampled.parquet', 'X.parquet']
+    """
+    stems = {path.stem.removesuffix(".sampled"): path for path in paths}
     return stems if len(stems) == len(paths) else {str(path): path for path in paths}
 
 

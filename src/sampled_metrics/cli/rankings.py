@@ -158,7 +158,7 @@ def correct(
 
 
 @rankings_app.command(
-    epilog="Example: sampled-metrics reported HR@10=0.8245 NDCG@10=0.5905 --n-items 3416 "
+    epilog="Example: sampled-metrics reported HR@10=0.8245 NDCG@10=0.5905 --n-items 3253 "
     "--n-negatives 100 --n-users 6040"
 )
 def reported(

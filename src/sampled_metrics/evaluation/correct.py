@@ -235,8 +235,8 @@ def correct(
     compare : Orders of several recommenders.
     reported : The same from printed numbers.
     plan : How many negatives decide.
-    evaluate : Exact metrics. With vectors of users and items, they cost about as much as 100
-        negatives.
+    evaluate : Exact metrics. With vectors of users and items, those at a cut-off need only part of
+        all scores.
 
     References
     ----------

@@ -171,7 +171,7 @@ def plan(
     See Also
     --------
     compare : Decide between recommenders. With vectors of users and items, exact metrics at a
-        cut-off cost about as much as 100 negatives.
+        cut-off need only part of all scores.
     evaluate_on_budget : Fewer scores than a full ranking.
 
     References

@@ -10,7 +10,7 @@ import pandas as pd
 from sampled_metrics._base.defaults import DECIDED_SHARE, QUOTED_ESTIMATOR
 from sampled_metrics._base.errors import InputError
 from sampled_metrics._base.palette import estimator_looks
-from sampled_metrics._base.text import format_range
+from sampled_metrics._base.text import format_interval, format_number, format_range
 from sampled_metrics.metrics.measures import Measure, parse_measure
 
 STYLE = Path(__file__).with_name("plots.mplstyle")
@@ -124,7 +124,7 @@ def _columns_to_draw(table: pd.DataFrame) -> tuple[pd.DataFrame, str, str, list[
     else:
         meaning = "range"
     names = _columns_of_names(table)
-    key = list(map(" - ".join, table[names].to_numpy()))  # of differences b - a, as in tables
+    key = [" - ".join(map(str, line)) for line in table[names].to_numpy()]  # b - a, as in tables
     return table.assign(key=key), value, meaning, names
 
 
@@ -152,9 +152,11 @@ def _columns_of_names(table: pd.DataFrame) -> list[str]:
         return ["b", "a"]
     if "row" in table:  # of a checked table
         varying = [name for name in ("source", "data_set") if table[name].nunique() > 1]
-        if table.duplicated([*varying, "model", "metric"]).any():
-            return [*varying, "model", "row"]
-        return [*varying, "model"]
+        if table["model"].any():
+            varying.append("model")
+        if table.duplicated([*varying, "metric"]).any():
+            varying.append("row")
+        return varying
     if "recommender" in table and table["recommender"].nunique() > 1:
         return ["recommender"]
     return []
@@ -245,9 +247,12 @@ def _title(rows: pd.DataFrame, value: str) -> str:
             return start
         start += ", likely "
     if first["estimator"] == QUOTED_ESTIMATOR and pd.notna(first.get("likely_low")):
-        ends = first[["likely_low", "likely_high"]].astype(float)
+        if not start.endswith(f"{QUOTED_ESTIMATOR} "):
+            start += f"{QUOTED_ESTIMATOR} "
+        interval = format_interval(first["likely_low"], first["likely_high"], is_short=True)
+        return f"{start}{format_number(first[value])} ({interval})"
     if first["estimator"] in (QUOTED_ESTIMATOR, "value") and np.isfinite(first[value]):
-        return f"{start}{first[value]:.3g} ({format_range(*ends)})"
+        return f"{start}{format_number(first[value])} ({format_range(*ends)})"
     return f"{start}{format_range(*ends)}"
 
 

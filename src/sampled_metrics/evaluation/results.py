@@ -19,7 +19,7 @@ EXACT = "exact"  # estimator of values from full rankings
 UNDECIDED = "undecided"
 OTHER_WAYS = (
     "To know more, rank fully where scores are cheap (`evaluate`): with vectors of users and "
-    "items, exact metrics at a cut-off cost about as much as 100 negatives. If each score is "
+    "items, exact metrics at a cut-off need only part of all scores. If each score is "
     "expensive, `evaluate_on_budget` estimates exact metrics from about "
     f"{DEFAULT_BUDGET:g} scores per user."
 )

@@ -261,7 +261,7 @@ def check(
 
     Examples
     --------
-    >>> about = {"n_items": 3416, "n_negatives": 100, "n_users": 6040}
+    >>> about = {"n_items": 3253, "n_negatives": 100, "n_users": 6040}
     >>> checks = check([
     ...     {"model": "A", "HR@5": "0.6913", "HR@10": "0.8245", **about},
     ...     {"model": "B", "HR@5": "0.7886", "HR@10": "0.5538", **about},

@@ -155,9 +155,9 @@ def reported(
     Examples
     --------
     >>> paper = {"HR@10": 0.8245, "NDCG@10": 0.5905}
-    >>> result = reported(paper, "HR@10", n_items=3416, n_negatives=100, n_users=6040)[0]
+    >>> result = reported(paper, "HR@10", n_items=3253, n_negatives=100, n_users=6040)[0]
     >>> round(result.range_low, 3), round(result.range_high, 3)
-    (0.098, 0.457)
+    (0.103, 0.459)
     """
     setting = EvaluationSetting(
         n_items=n_items,

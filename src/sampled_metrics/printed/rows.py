@@ -92,7 +92,7 @@ def read_printed(
 
     Examples
     --------
-    >>> row = {"model": "A", "n_items": 3416, "n_negatives": 100, "HR@10": "82.45 %"}
+    >>> row = {"model": "A", "n_items": 3253, "n_negatives": 100, "HR@10": "82.45 %"}
     >>> read_printed([row])[0].printed
     {'HR@10': '0.8245'}
     """

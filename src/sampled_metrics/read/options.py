@@ -414,8 +414,8 @@ def refuse_vectors(data: Data, remedy: str) -> None:
     users, items = (numeric_array(part) for part in data)
     if users.shape[1] == items.shape[1] and {users.dtype.kind, items.dtype.kind} == {"f"}:
         raise InputError(
-            "found vectors of users and of items; exact metrics at a cut-off cost about as much as "
-            f"metrics of 100 negatives: {remedy}"
+            "found vectors of users and of items; exact metrics at a cut-off need only part of "
+            f"their scores: {remedy}"
         )
 
 

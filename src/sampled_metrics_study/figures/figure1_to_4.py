@@ -206,8 +206,7 @@ def draw_corrected_ap(figure: Figure, table: pd.DataFrame) -> None:
         styles = {SAMPLED: uncorrected, EXACT: exact, **styles_by_name}
         _draw_corrections(column[0], rows, styles)
         for axes, name in zip(column[1:], names, strict=True):
-            style = styles_by_name[name] | {"linestyle": "-"}
-            _draw_corrections(axes, rows, {name: style, EXACT: exact})
+            _draw_corrections(axes, rows, {name: styles_by_name[name], EXACT: exact})
         if panel == "sampled rank":  # an integer
             for line in (line for axes in column for line in axes.get_lines()):
                 line.set_drawstyle("steps-mid")
@@ -219,7 +218,7 @@ def draw_corrected_ap(figure: Figure, table: pd.DataFrame) -> None:
         annotate(axes, 1, 1, name, color=styles_by_name[name]["color"], ha="right")
         _set_scale(axes, table.loc[table["curve"] == name, "value"])
     grid[0, 0].set(ylim=(-0.55, 1.05), yticks=[-0.5, 0, 0.5, 1])
-    annotate(grid[0, 0], 1, 0.22, "all corrections,\ncolours as below", ha="right")
+    annotate(grid[0, 0], 1, 0.22, "all corrections,\nlines as below", ha="right")
     grid[0, 0].set_title("Estimate")
     grid[0, 1].set_title("Expected estimate")
     handles = [Line2D([], [], **style) for style in (uncorrected, exact)]

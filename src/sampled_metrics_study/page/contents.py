@@ -550,7 +550,7 @@ def agreeing_readings(path: Path) -> list[tuple[str, str]]:
         is_same = rows["reproduces"] == "yes"
         agrees = is_same.groupby(rows["reading"], sort=False).all()
         agreeing = agrees.index[agrees]
-        words = "; ".join(agreeing) or "no reading in all rows"
+        words = "; ".join(name.replace(";", ",") for name in agreeing) or "no reading in all rows"
         if len(agreeing) > NAMED_READINGS:
             words = f"{len(agreeing)} of {len(agrees)} readings, all named in the file"
         lines.append((str(topic), words))
@@ -658,5 +658,5 @@ def describe_data(run: Mapping[str, Any]) -> str:
     what = "archive is" if is_official is None else "ratings are"
     text = f"The {what} not the official file of {title_of_dataset(run)}"
     if run.get("split", {}).get("as_expected"):
-        text += "; users, items and interactions are as many"
+        text += ", which has as many users, items and interactions"
     return f"{text}."

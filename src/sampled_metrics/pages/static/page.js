@@ -28,8 +28,8 @@ function showDetail({ target }) {
     button.parentElement.className.replace("-", " "),
     data.ours && `ours (expected) ${spread(data.ours, data.oursStd)}`,
     data.published && `paper ${spread(data.published, data.publishedStd)}`,
-    data.difference && `difference ${data.difference}, tolerance ${data.tolerance}`,
-    data.stdTolerance && `that of ± ${data.stdDifference}, tolerance ${data.stdTolerance}`,
+    data.difference && `difference ${data.difference}, at most ${data.tolerance} allowed`,
+    data.stdTolerance && `that of ± ${data.stdDifference}, at most ${data.stdTolerance} allowed`,
     data.z && `z ${data.z}`,
     data.note,
   ].filter(Boolean).join("; ");
@@ -70,6 +70,8 @@ function saveFigure(button) {
 
 addEventListener("DOMContentLoaded", () => {
   element("link")?.addEventListener("click", () => copy(location.href, element("link")));
+  element("copy-plan")?.addEventListener("click",
+    ({ target }) => copy(target.previousElementSibling.textContent, target));
   element("copy-bibtex")?.addEventListener("click",
     () => copy(element("bibtex").textContent, element("copy-bibtex")));
   for (const button of document.querySelectorAll(".as")) {
