@@ -12,7 +12,7 @@ export PATH := $(CURDIR)/$(VENV)/bin:$(PATH)
 unexport $(filter-out PYTHON PYTHONPATH,$(filter PYTHON%,$(.VARIABLES)))
 
 .DEFAULT_GOAL := help
-.PHONY: help reproduce verify test test-all docs bench measure dist reference lock schema clean
+.PHONY: help reproduce verify test test-all docs bench measure quote dist reference lock schema clean
 
 help: ## list these targets
 	@grep -hE '^[a-z-]+:.*##' Makefile | sed -E 's/^([a-z-]+):.*## /\1\t/' | expand -t 11
@@ -91,6 +91,9 @@ PAGE ?= # of docs/measured
 LIST ?= # anything, to list the pages
 measure: $(INSTALLED) ## repeat a page of docs/measured: PAGE=estimators; list them: LIST=1
 	python -m benchmarks.measure $(if $(strip $(LIST)),--list,$(PAGE))
+
+quote: $(INSTALLED) ## write numbers into README and docs from the files of results
+	python -m benchmarks.quote
 
 dist: $(INSTALLED) ## build the wheel and the source archive in dist/
 	@mkdir -p dist

@@ -4,7 +4,7 @@ Pages of times, and pages whose rows take longer than two seconds, are not recom
 the study have their own tests.
 """
 
-import importlib
+import importlib.util
 import re
 import subprocess
 import sys
@@ -14,8 +14,8 @@ import pandas as pd
 import pytest
 
 import sampled_metrics as sm
-from benchmarks import literature, measure, negatives, outside, quoting, verdicts, worlds
-from benchmarks.archive import check, llm, plans, proxies, shapes
+from benchmarks import literature, measure, negatives, outside, quote, quoting, verdicts, worlds
+from benchmarks.archive import check, llm, plans, price, proxies, shapes
 from benchmarks.coverage import populations
 from sampled_metrics import Ranks, plan
 from sampled_metrics.metrics.measures import parse_measure
@@ -38,31 +38,6 @@ def rows_of(page, name=""):
     return [dict(zip(head, row, strict=True)) for row in rows]
 
 
-def test_benchmarks_readme_lists_pages():
-    text = (ROOT / "benchmarks/README.md").read_text("utf-8")
-    listed = [
-        [cell.strip().replace("`", "") for cell in line.strip("|").split("|")]
-        for line in text.splitlines()
-        if re.match(r"\| \w+ \| `", line)
-    ]
-    assert listed == [list(row.values()) for row in measure.rows()]
-
-
-def test_archive_readme_lists_scripts():
-    folder = ROOT / "benchmarks/archive"
-    text = (folder / "README.md").read_text("utf-8")
-    listed = re.findall(r"(?m)^\| `([\w.]+?)(?:/|\.py)` \| (\w*) ?\|", text)
-    names = {path.stem for path in folder.iterdir() if path.name[0] not in "_R"}
-    assert {name for name, _ in listed} == names
-    pages = {
-        step[0].rpartition(".")[2]: page
-        for page, (_, _, steps, *_) in measure.PAGES.items()
-        for step in steps
-        if "archive" in step[0]
-    }
-    assert {name: page for name, page in listed if page} == pages
-
-
 def test_measured_pages_have_a_command():
     paths = {(ROOT / page.path).resolve() for page in measure.PAGES.values()}
     folder = {path.resolve() for path in ROOT.glob("docs/measured/*.md")}
@@ -70,6 +45,19 @@ def test_measured_pages_have_a_command():
     assert folder - {index} < paths
     linked = set(re.findall(r"\((\w+\.md)\)", index.read_text()))
     assert linked == {path.name for path in folder - {index}}
+
+
+def test_evidence_names_files_and_commands():
+    """Rows of the table: numbers, the file that they are in, and the command that writes it."""
+    text = (ROOT / "docs/evidence.md").read_text("utf-8")
+    rows = re.findall(r"(?m)^\| .* \| `([^`]*)` \| `((?:make|python) [^`]*)` \|$", text)
+    assert len(rows) > 20
+    for file, command in rows:
+        assert (ROOT / file).exists()
+        page = re.search("PAGE=(.*)", command)
+        module = re.search("-m (.*)", command)
+        assert page is None or page[1] in measure.PAGES
+        assert module is None or importlib.util.find_spec(module[1])
 
 
 @pytest.mark.long
@@ -135,6 +123,62 @@ def test_wrong_page_fails_in_one_line(words, monkeypatch):
     monkeypatch.setattr("sys.argv", ["measure", *words])
     with pytest.raises(SystemExit, match=words[0] if words else "no page"):
         measure.main()
+
+
+# Numbers that pages draw a conclusion from.
+
+
+def test_ratios_of_speed_are_those_of_times():
+    text = (ROOT / "docs/measured/speed.md").read_text("utf-8")
+    rows = re.findall(r"(?m)^\| .* \| ([\d.]+) \| .* \| ([\d.]+) \| ([\d.]+) \|$", text)
+    assert len(rows) == 9
+    for ours, bound, ratio in rows:
+        # all three are rounded
+        assert float(ratio) == pytest.approx(float(ours) / float(bound), abs=0.06, rel=0.04)
+
+
+def test_reported_ranges_contain_the_exact_value():
+    shares = [
+        float(cell.split(" (")[0])
+        for row in rows_of("reported")
+        for column, cell in row.items()
+        if column.startswith("m = ")
+    ]
+    assert len(shares) > 60
+    assert min(shares) >= 94.0  # 95 % is promised; each cell has a few hundred experiments
+
+
+def test_no_decided_order_is_wrong():
+    table = pd.read_csv(ROOT / "results/reference/verdicts.csv")
+    assert table["range wrong"].sum() == 0
+    assert table["range right"].sum() > 0
+
+
+def test_hundred_scores_per_user_order_x_y_and_z():
+    table = pd.read_csv(ROOT / "results/reference/beyond/orders.csv")
+    budgets = table[table["method"] == "budget"]
+    runs = budgets["runs"].unique().item()
+    right = budgets.groupby("proxy")["right"].min()
+    assert right["als"] == runs
+    assert right["popularity"] > runs / 2
+
+
+@pytest.mark.parametrize(
+    ("exact", "estimate", "right", "wrong"),
+    [
+        (0.1, (0.2, 0.1, 0.3), True, False),
+        (0.1, (-0.1, -0.2, 0.1), False, False),
+        (0.1, (-0.2, -0.3, -0.1), False, True),
+        (-0.1, (0.2, 0.1, 0.3), False, True),
+        (-0.1, (-0.2, -0.3, -0.1), True, False),
+    ],
+)
+def test_outcome_is_judged_by_the_exact_difference(exact, estimate, right, wrong):
+    outcome = price.judge((0, 2), "ap", 99.5, exact, estimate)
+    assert outcome == ("X vs Z", "ap", 99.5, right, wrong)
+
+
+# The first or last row of a page, measured again.
 
 
 def test_row_of_llm():
@@ -258,18 +302,6 @@ def record_of(line):
 
 
 ROWS = [record_of(line) for line in LINES if line.startswith("| ml-")]
-RULES = "".join(path.read_text("utf-8") for path in sorted((ROOT / "workflow/rules").glob("*.smk")))
-
-
-def requests():
-    """Return what each rule requests: memory in MB and minutes, each as base and amount per MB."""
-    number = r"([\d.]+)"
-    pair = rf"scaled\({number}, {number}\)"
-    form = rf"^rule (\w+):(?:(?!^rule ).)*?mem_mb={pair},\s+runtime={pair},"
-    by_rule = {}
-    for name, *numbers in re.findall(form, RULES, re.MULTILINE | re.DOTALL):
-        assert by_rule.setdefault(name, [*map(float, numbers)]) == [*map(float, numbers)]
-    return by_rule
 
 
 @pytest.fixture
@@ -353,21 +385,10 @@ def test_page_rows_match_the_command(large):
 @pytest.mark.parametrize("row", ROWS, ids=lambda row: f"{row['size']} {row['step']}")
 def test_requests_exceed_measurements(large, row):
     rule = "split" if large.STEPS[row["step"]].recommender is None else "rank"
-    base, per_mb, minutes, minutes_per_mb = requests()[rule]
+    base, per_mb, minutes, minutes_per_mb = quote.requests()[rule]
     memory = (base + per_mb * row["megabytes"]) / 1e3
     assert 6 > memory > row["used"] > row["of_one"]
     assert 60 * (minutes + minutes_per_mb * row["megabytes"]) > row["cpu"]
-
-
-def test_cluster_guide_quotes_requests():
-    lines = (ROOT / "docs/cluster.md").read_text("utf-8").splitlines()
-    quoted = {}
-    for line in lines:
-        names, *numbers = (cell.strip() for cell in line.strip("| ").split("|"))
-        if len(numbers) == 4 and names.startswith("`"):
-            for name in re.findall(r"`(\w+)`", names):
-                quoted[name] = [float(number.replace(",", "")) for number in numbers]
-    assert quoted == requests()
 
 
 @pytest.fixture(scope="module")

@@ -118,7 +118,9 @@ def test_documented_make_targets_exist():
         *sorted(REFERENCE.glob("**/*.md")),
         *sorted(ROOT.glob("src/**/*.html")),
     ]
-    pattern = r"(?:`|<code>|\$ |(?m:^))make ([a-z][\w-]*)"
     for path in pages:
-        named = set(re.findall(pattern, path.read_text(encoding="utf-8")))
-        assert named <= targets, path.relative_to(ROOT)
+        text = path.read_text(encoding="utf-8")
+        blocks = "\n".join(re.findall(r"(?ms)^```\w*\n(.*?)^```", text))
+        named = re.findall(r"(?m)^make ([a-z][\w-]*)", blocks)
+        named += re.findall(r"(?:`|<code>|\$ )make ([a-z][\w-]*)", text)
+        assert set(named) <= targets, path.relative_to(ROOT)
