@@ -1,4 +1,7 @@
-"""Links of README, CONTRIBUTING, the guides and the built site; pictures of the site."""
+"""Links of README and CONTRIBUTING, and pictures of all pages.
+
+The build of the documentation checks the links of its pages, here on a small site.
+"""
 
 import posixpath
 import re
@@ -12,11 +15,8 @@ import pytest
 from tests.conftest import ROOT
 from tests.helpers.documents import text_of
 
-PAGES = [
-    "README.md",
-    "CONTRIBUTING.md",
-    *(str(path.relative_to(ROOT)) for path in sorted(ROOT.glob("docs/**/*.md"))),
-]
+ON_GITHUB = ["README.md", "CONTRIBUTING.md"]
+PAGES = [*ON_GITHUB, *(str(path.relative_to(ROOT)) for path in sorted(ROOT.glob("docs/**/*.md")))]
 BLOCK = r"(?ms)^ *```.*?^ *```$"
 CODE = BLOCK + r"|`[^`\n]+`|<!--.*?-->"
 LINK = r'\]\(([^)\s]+)\)|\b(?:src|srcset|href)="([^"]+)"'
@@ -62,7 +62,7 @@ def dead_links(name, text, tracked):
     return dead
 
 
-@pytest.mark.parametrize("name", PAGES)
+@pytest.mark.parametrize("name", ON_GITHUB)
 def test_relative_links_lead_to_tracked_files(name, tracked):
     assert dead_links(name, text_of(name), tracked) == []
 
@@ -75,12 +75,6 @@ def test_dead_links_and_anchors_are_detected(tracked):
         "study.md#nowhere",
         "../no.png",
     ]
-
-
-def test_link_pattern_matches_links():
-    counts = {name: len(links_of(text_of(name))) for name in PAGES}
-    assert sum(counts.values()) > 100
-    assert counts["README.md"] > 10
 
 
 @pytest.fixture

@@ -1,4 +1,4 @@
-"""Public functions: their defaults are the same everywhere, and their docstrings are complete."""
+"""Public functions: the same defaults everywhere, and a description of each parameter."""
 
 import inspect
 import pydoc
@@ -68,63 +68,20 @@ def test_options_of_reading_have_the_defaults_of_functions():
         assert all(each[name].default == parameter.default for each in functions)
 
 
-ORDER = [
-    "Parameters",
-    "Attributes",
-    "Returns",
-    "Raises",
-    "See Also",
-    "References",
-    "Examples",
-]
-PAGES = {
-    name: pydoc.locate(name)
+FUNCTIONS = [
+    name
     for path in sorted((ROOT / "docs/api").glob("*.md"))
     for name in re.findall(r"(?m)^::: (\S+)", path.read_text())
-}
+    if inspect.isfunction(pydoc.locate(name))
+]
 
 
-# What every public function says of invalid input.
-RAISES = """
-InputError
-    If the data or an option is invalid; the message says where, why and what to do.
-"""
-
-
-def sections_of(documented):
-    text = inspect.getdoc(documented) or ""
-    parts = re.split(r"(?m)^(\w[\w ]+)\n-{3,}\n", text)
-    return dict(zip(parts[1::2], parts[2::2], strict=True))
-
-
-@pytest.mark.parametrize("name", PAGES)
-def test_docstring_sections_are_in_order(name):
-    documented = [PAGES[name]]
-    if inspect.isclass(PAGES[name]):
-        members = vars(PAGES[name]).items()
-        documented += [getattr(PAGES[name], x) for x, _ in members if not x.startswith("_")]
-    for one in documented:
-        numpydoc = [section for section in sections_of(one) if section in ORDER]
-        assert numpydoc == sorted(numpydoc, key=ORDER.index)
-        assert numpydoc == list(sections_of(one)), "no other sections"
-
-
-@pytest.mark.parametrize("name", [name for name, x in PAGES.items() if inspect.isfunction(x)])
-def test_function_docstrings_are_complete(name):
-    sections = sections_of(PAGES[name])
-    signature = inspect.signature(PAGES[name])
-    returns = ["Returns"] * (signature.return_annotation not in (None, "None"))
-    for section in ("Parameters", *returns, "Raises", "See Also", "Examples"):
-        assert section in sections, section
-    assert RAISES.strip() in sections["Raises"]
-    heads = re.findall(r"(?m)^(\w[\w, ]*)$", sections["Parameters"])
-    named = [word for head in heads for word in head.split(", ")]
-    assert set(named) == set(signature.parameters)
-    assert len(named) == len(set(named))
-
-
-def test_class_docstrings_have_examples_and_see_also():
-    for name in ("Ranks", "SampledRanks", "RankMeter"):
-        sections = sections_of(PAGES[f"sampled_metrics.{name}"])
-        assert {"See Also", "Examples"} <= sections.keys()
-        assert {"Parameters", "Attributes"} & sections.keys()
+@pytest.mark.parametrize("name", FUNCTIONS)
+def test_docstring_describes_each_parameter(name):
+    function = pydoc.locate(name)
+    text = inspect.getdoc(function)
+    section = re.search(r"(?s)\nParameters\n-+\n(.*?)\n\n\w[\w ]+\n-{3,}\n", text)[1]
+    heads = re.findall(r"(?m)^(\w[\w, ]*)$", section)
+    described = [parameter for head in heads for parameter in head.split(", ")]
+    assert sorted(described) == sorted(inspect.signature(function).parameters)
+    assert ">>> " in text, "no example"

@@ -7,7 +7,6 @@ import runpy
 import shlex
 import subprocess
 import sys
-from itertools import pairwise
 
 import pytest
 
@@ -19,7 +18,6 @@ GUIDES = [
 ]
 REFERENCE = ROOT / "results/reference"
 PYTHON = r"^```python\n(.*?)^```\n(?:\n```text\n(.*?)^```)?"
-SHELL = r"^(make [^\n]*)$"
 CONSOLE = r"^\$ ((?:[^\n]*\\\n)*[^\n]*)\n((?:(?!\$ |```)[^\n]*\n)*)"
 EACH_ALONE = """
 import contextlib, io, json, sys
@@ -50,21 +48,6 @@ def test_python_snippets_print_their_output(monkeypatch):
     )  # fmt: skip
     assert (done.returncode, done.stderr) == (0, "")
     assert json.loads(done.stdout) == [text.rstrip() for text in shown]
-
-
-def test_readme_code_fits_and_each_call_has_its_output():
-    text = (ROOT / "README.md").read_text(encoding="utf-8")
-    blocks = re.findall(r"(?ms)^```(\w+)\n(.*?)^```$", text)
-    too_wide = [line for _, block in blocks for line in block.splitlines() if len(line) > 80]
-    assert too_wide == []
-    kinds = [kind for kind, _ in blocks]
-    assert {after for kind, after in pairwise(kinds) if kind == "python"} == {"text"}
-    assert all(block.count("print(") == 1 for kind, block in blocks if kind == "python")
-
-
-def test_readme_names_reproduce_and_test():
-    commands = [line.split("#")[0].strip() for line in matches_in(["README.md"], SHELL)]
-    assert {"make reproduce", "make test"} <= set(commands)
 
 
 def arguments_of(command):
