@@ -6,8 +6,3 @@ from tests.conftest import ROOT
 def text_of(name: str) -> str:
     """Return the text of a file."""
     return (ROOT / name).read_text(encoding="utf-8")
-
-
-def words_of(name: str) -> str:
-    """Return the text of a file on one line, with single spaces."""
-    return " ".join(text_of(name).split())

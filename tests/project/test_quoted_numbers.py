@@ -8,7 +8,7 @@ from benchmarks import quote
 @pytest.mark.parametrize("page", quote.PAGES, ids=lambda page: page.name)
 def test_make_quote_changes_nothing(page):
     text = page.read_text("utf-8")
-    assert quote.quoted(text) == text
+    assert quote.quoted(text) == text, "run make quote"
 
 
 @pytest.fixture
