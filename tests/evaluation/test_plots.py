@@ -185,7 +185,7 @@ def test_row_without_a_range_says_so():
     ]
     result, (panel,) = plot(lambda: sm.check(rows))
     assert [row.range_low is None for row in result] == [False, True]
-    assert [(text.get_text(), text.xy[1]) for text in panel.texts] == [("no range", 1)]
+    assert [(text.get_text(), text.xy[1]) for text in panel.texts] == [("no range: bounds", 1)]
 
 
 @pytest.mark.parametrize("name", ["evaluate", "correct", "reported"])

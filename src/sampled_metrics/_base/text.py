@@ -62,7 +62,8 @@ def format_number(value: float) -> str:
 def format_range(low: float, high: float) -> RightAligned:
     """Write the ends of a range with equally many decimals.
 
-    The larger end has three significant digits, or more where the ends would else look alike.
+    The larger end has three significant digits, or more where the ends would else look alike. Ends
+    that differ by less than 1e-6 of the larger one are taken as equal.
 
     Examples
     --------
@@ -70,8 +71,13 @@ def format_range(low: float, high: float) -> RightAligned:
     ['0.087 to 0.102', '0.8913 to 0.8917']
     >>> str(format_range(0.0, 0.90201))
     '0.000 to 0.902'
+    >>> str(format_range(0.55 - 2e-11, 0.55 + 4e-11))
+    '0.550 to 0.550'
     """
-    places = max(count_decimals(max(-low, high)), count_decimals(high - low) - 2)
+    largest = max(-low, high)
+    places = count_decimals(largest)
+    if high - low > 1e-6 * largest:
+        places = max(places, count_decimals(high - low) - 2)
     return RightAligned(f"{low:.{places}f} to {high:.{places}f}")
 
 

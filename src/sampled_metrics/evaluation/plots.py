@@ -187,6 +187,12 @@ def _draw_lines(
         names.append(key or _users_in_words(line_rows.get("n_users")))
         low, high = line_rows[["range_low", "range_high"]].iloc[0].astype(float)
         _draw_bar(axes, low, high, height, meaning=meaning, is_difference="difference" in rows)
+        if np.isnan([low, high]).any():
+            text = f"no {meaning}"
+            if "flags" in rows:  # contradictions, such as "bounds: ..."
+                text += f": {line_rows['flags'].iloc[0].partition(':')[0]}"
+            place = {"xytext": (4, 0), "textcoords": "offset points", "va": "center"}
+            axes.annotate(text.removesuffix(": "), (0.0, height), **place)
         if "reported" in rows:
             axes.plot(line_rows["reported"].iloc[0], height, label=_PRINTED, **_RING)
         for value, estimator in zip(line_rows[column], line_rows["estimator"], strict=True):
@@ -211,15 +217,11 @@ def _draw_lines(
 def _draw_bar(
     axes: Any, low: float, high: float, height: int, *, meaning: str, is_difference: bool
 ) -> None:
-    """Draw a range or an interval; differences that may be 0 are striped. Say if there is none."""
+    """Draw a range or an interval; differences that may be 0 are striped."""
     label, style = meaning, _LINE
     if is_difference and low <= 0.0 <= high:
         label, style = _with_zero(meaning), {**_LINE, **_CONTAINS_ZERO}
     axes.plot([low, high], [height, height], label=label, **style)
-    if np.isnan([low, high]).any():
-        axes.annotate(
-            f"no {meaning}", (0.0, height), (4, 0), textcoords="offset points", va="center"
-        )
 
 
 def _users_in_words(numbers: pd.Series | None) -> str:
