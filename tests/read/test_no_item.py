@@ -10,7 +10,7 @@ import pytest
 from scipy.sparse import csr_array
 
 import sampled_metrics as sm
-from tests.helpers.remedies import Remedy, assert_remedy_works, evaluation, meter_evaluation
+from tests.helpers.cases import Call, Case, assert_ends_as_expected, each_case, evaluate, meter
 from tests.helpers.results import refusal_message, value_of
 
 # Columns 0, 2 and 1 are at ranks 1, 2 and 3; the other rows have no target.
@@ -256,73 +256,47 @@ LABELLED_PAIRS = pd.DataFrame(
     }
 )
 RANKED = pd.DataFrame({"user_id": [0, 0, 1, 1], "rank": [2, 1, 3, 1], "label": [1, -100, 1, -100]})
-REMEDIES = {
-    "other negative columns in a meter": Remedy(
-        meter_evaluation({"scores": SCORES, "positive": OTHER}),
-        r"scores\[positive >= 0\]",
-        meter_evaluation({"scores": SCORES[OTHER >= 0], "positive": OTHER[OTHER >= 0]}),
-        RR,
-    ),
-    "other negative columns of a sample": Remedy(
-        lambda: sample_results(SCORES, OTHER),
-        r"scores\[positive >= 0\]",
-        lambda: value_of(sample_results(SCORES[OTHER >= 0], OTHER[OTHER >= 0])),
-        RR,
-    ),
-    "targets of two axes": Remedy(
-        meter_evaluation({"scores": SCORES[:4], "positive": [[0, 0], [2, 1]]}),
-        r"positive.reshape\(-1\)",
-        meter_evaluation({"scores": SCORES[:4], "positive": np.reshape([[0, 0], [2, 1]], -1)}),
-        (1 + 1 / 4 + 1 / 2 + 1 / 3) / 4,
-    ),
-    "labels of -100 in a meter": Remedy(
-        meter_evaluation({"scores": LABELLED_SCORES, "positive": LABELS}),
-        "scores of -inf",
-        meter_evaluation(
-            {
-                "scores": np.where(LABELS == -100, -np.inf, LABELLED_SCORES),
-                "positive": LABELS == 1,
-            }
-        ),
-        LABELLED_RR,
-    ),
-    "labels of -100 of a sample": Remedy(
-        lambda: sample_results(LABELLED_SCORES, LABELS),
-        "pairs of user_id, score and label",
-        lambda: value_of(sm.correct(LABELLED_PAIRS, "rr", "sampled", n_items=9, shape="none")),
-        LABELLED_RR,
-    ),
-    "grades of -100 in a matrix": Remedy(
-        evaluation(LABELLED_SCORES, relevant=LABELS),
-        "grades == -100 as seen",
-        evaluation(LABELLED_SCORES, relevant=np.maximum(LABELS, 0), seen=LABELS == -100),
-        LABELLED_RR,
-    ),
-    "grades of -100 in a sparse matrix": Remedy(
-        evaluation(LABELLED_SCORES, relevant=csr_array(LABELS)),
-        "grades == -100 as seen",
-        evaluation(LABELLED_SCORES, relevant=np.maximum(LABELS, 0), seen=LABELS == -100),
-        LABELLED_RR,
-    ),
-    "labels of -100 in a table": Remedy(
-        evaluation(LABELLED_SCORES, relevant=LABELLED_PAIRS.drop(columns="score")),
-        "users and items as seen",
-        evaluation(
-            LABELLED_SCORES,
-            relevant=LABELLED_PAIRS.drop(columns="score").query("label != -100"),
-            seen=LABELLED_PAIRS.query("label == -100")[["user_id", "item_id"]],
-        ),
-        LABELLED_RR,
-    ),
-    "labels of -100 beside ranks": Remedy(
-        evaluation(RANKED, n_items=3),
-        "drop them",
-        evaluation(RANKED.query("label != -100").assign(rank=[1, 2]), n_items=2),
-        LABELLED_RR,
-    ),
-}
+LABELLED_RELEVANT = LABELLED_PAIRS.drop(columns="score")
+NOT_LABELLED = {"relevant": np.maximum(LABELS, 0), "seen": LABELS == -100}
+MASKED = np.where(LABELS == -100, -np.inf, LABELLED_SCORES)
+TARGETS = [[0, 0], [2, 1]]
 
 
-@pytest.mark.parametrize("name", REMEDIES)
-def test_followed_remedy_gives_the_right_number(name: str) -> None:
-    assert_remedy_works(REMEDIES[name])
+def sample(scores: Any, positive: Any) -> Call:
+    return Call(sample_results, {"scores": scores, "positive": positive})
+
+
+def of_pairs() -> float:
+    return value_of(sm.correct(LABELLED_PAIRS, "rr", "sampled", n_items=9, shape="none"))
+
+
+CASES = [
+    Case("-7 in a meter", meter({"scores": SCORES, "positive": OTHER}), r"scores\[positive >= 0\]",
+         {"batches": [{"scores": SCORES[OTHER >= 0], "positive": OTHER[OTHER >= 0]}]}, RR),
+    Case("-7 of a sample", sample(SCORES, OTHER), r"scores\[positive >= 0\]",
+         {"scores": SCORES[OTHER >= 0], "positive": OTHER[OTHER >= 0]}, RR),
+    Case("targets of two axes", meter({"scores": SCORES[:4], "positive": TARGETS}),
+         r"positive.reshape\(-1\)",
+         {"batches": [{"scores": SCORES[:4], "positive": np.reshape(TARGETS, -1)}]},
+         (1 + 1 / 4 + 1 / 2 + 1 / 3) / 4),
+    Case("labels in a meter", meter({"scores": LABELLED_SCORES, "positive": LABELS}),
+         "scores of -inf", {"batches": [{"scores": MASKED, "positive": LABELS == 1}]}, LABELLED_RR),
+    Case("labels of a sample", sample(LABELLED_SCORES, LABELS), "pairs of user_id, score and label",
+         of_pairs, LABELLED_RR),
+    Case("grades", evaluate(LABELLED_SCORES, relevant=LABELS), "grades == -100 as seen",
+         NOT_LABELLED, LABELLED_RR),
+    Case("sparse grades", evaluate(LABELLED_SCORES, relevant=csr_array(LABELS)),
+         "grades == -100 as seen", NOT_LABELLED, LABELLED_RR),
+    Case("labels in a table", evaluate(LABELLED_SCORES, relevant=LABELLED_RELEVANT),
+         "users and items as seen",
+         {"relevant": LABELLED_RELEVANT.query("label != -100"),
+             "seen": LABELLED_RELEVANT.query("label == -100")[["user_id", "item_id"]]},
+         LABELLED_RR),
+    Case("labels beside ranks", evaluate(RANKED, n_items=3), "drop them",
+         {"data": RANKED.query("label != -100").assign(rank=[1, 2]), "n_items": 2}, LABELLED_RR),
+]  # fmt: skip
+
+
+@each_case(CASES)
+def test_refusal_names_what_is_read(case: Case) -> None:
+    assert_ends_as_expected(case)

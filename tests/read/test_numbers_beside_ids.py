@@ -1,6 +1,5 @@
 """Numbers without users beside scores whose columns have ids: refused unless they are positions."""
 
-from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -8,7 +7,7 @@ import pandas as pd
 import pytest
 
 import sampled_metrics as sm
-from tests.helpers.remedies import Remedy, assert_remedy_works, evaluation
+from tests.helpers.cases import Call, Case, assert_ends_as_expected, each_case, evaluate, meter
 from tests.helpers.results import refusal_message, value_of
 
 # Items 1, 2 and 2 of users 1, 2 and 3 are at ranks 1, 1 and 3; the columns of these numbers,
@@ -73,7 +72,7 @@ def test_marks_beside_ids_are_by_row_and_column() -> None:
     for form in (marks, marks.astype(bool), marks.tolist()):
         assert value_of(sm.evaluate(FRAME, "rr", relevant=form)) == pytest.approx(BY_ID)
         assert sample(FRAME, form)() == pytest.approx(BY_ID)
-        assert meter(FRAME, form)() == pytest.approx(BY_ID)
+        assert meter({"scores": FRAME, "positive": form})() == pytest.approx(BY_ID)
 
 
 def test_name_of_a_column_is_no_number() -> None:
@@ -86,84 +85,46 @@ NUMBERED = NAMED.reset_index(drop=True)
 TABLE = pd.DataFrame({"user_id": IDS, "item_id": HELD_OUT})
 
 
-def budget(scores: Any, relevant: Any, seen: Any) -> Callable[[], float]:
+def budget(recommender: Any, relevant: Any, seen: Any) -> Call:
     """Return the exact metric of an evaluation on a budget that pays for all scores."""
-
-    def run() -> float:
-        result = sm.evaluate_on_budget(scores, "rr", relevant=relevant, seen=seen, budget=3)
-        return float(result.estimates[0][0].value)
-
-    return run
+    named = {"recommender": recommender, "metrics": "rr", "relevant": relevant, "seen": seen}
+    arguments = {**named, "budget": 3}
+    return Call(sm.evaluate_on_budget, arguments, lambda result: result.estimates[0][0].value)
 
 
-def sample(scores: Any, positive: Any) -> Callable[[], float]:
-    options = {"positive": positive, "n_items": 9, "shape": "none"}
-    return lambda: value_of(sm.correct(scores, "rr", "sampled", **options))
+def sample(data: Any, positive: Any) -> Call:
+    named = {"data": data, "metrics": "rr", "estimators": "sampled", "positive": positive}
+    return Call(sm.correct, {**named, "n_items": 9, "shape": "none"})
 
 
-def meter(scores: Any, positive: Any) -> Callable[[], float]:
-    def run() -> float:
-        meter = sm.RankMeter("rr")
-        meter.update(scores, positive=positive)
-        return value_of(meter.compute())
+TABLE_BY_USER = TABLE.set_index("user_id")["item_id"]
+BY_USER = dict(zip(IDS, HELD_OUT, strict=True))
+NAMES_BY_USER = dict(zip(IDS, NAMES, strict=True))
+UNSEEN = (1 + 1 + 1 / 2) / 3  # the ranks without item 3 of user 1, and item 1 of the others
 
-    return run
-
-
-REMEDIES = {
-    "table": Remedy(
-        evaluation(FRAME, relevant=HELD_OUT), "a table", evaluation(FRAME, relevant=TABLE), BY_ID
-    ),
-    "dictionary": Remedy(
-        evaluation(FRAME, relevant=HELD_OUT),
-        "a dictionary",
-        evaluation(FRAME, relevant=dict(zip(IDS, HELD_OUT, strict=True))),
-        BY_ID,
-    ),
-    "series": Remedy(
-        evaluation(FRAME, relevant=pd.Series(HELD_OUT)),
-        "a Series by user",
-        evaluation(FRAME, relevant=TABLE.set_index("user_id")["item_id"]),
-        BY_ID,
-    ),
-    "array": Remedy(
-        evaluation(FRAME, relevant=HELD_OUT),
-        "scores without ids, as an array",
-        evaluation(FRAME.to_numpy(), relevant=HELD_OUT),
-        BY_COLUMN,
-    ),
-    "text": Remedy(
-        evaluation(NAMED, relevant=NAMES),
-        "text.*a Series by user",
-        evaluation(NAMED, relevant=pd.Series(NAMES, index=IDS)),
-        BY_ID,
-    ),
-    "lists of text": Remedy(
-        evaluation(NAMED, relevant=[[name] for name in NAMES]),
-        "text.*a dictionary",
-        evaluation(NAMED, relevant={user: [n] for user, n in zip(IDS, NAMES, strict=True)}),
-        BY_ID,
-    ),
-    "text beside numbered rows": Remedy(
-        evaluation(NUMBERED, relevant=pd.Series(NAMES)),
-        "text.*a dictionary",
-        evaluation(NUMBERED, relevant=dict(enumerate(NAMES))),
-        BY_ID,
-    ),
-    "budget": Remedy(
-        budget(FRAME, [[1], [2], [2]], [[0], [0], [0]]),
-        "a table",
-        budget(FRAME, TABLE, {1: [3], 2: [1], 3: [1]}),
-        (1 + 1 + 1 / 2) / 3,
-    ),
-    "sample": Remedy(sample(FRAME, HELD_OUT), "an array", sample(SCORES, HELD_OUT), BY_COLUMN),
-    "single column of a sample": Remedy(
-        sample(FRAME, 1), "an array", sample(SCORES, 1), (1 / 2 + 1 + 1 / 3) / 3
-    ),
-    "meter": Remedy(meter(FRAME, HELD_OUT), "an array", meter(SCORES, HELD_OUT), BY_COLUMN),
-}
+CASES = [
+    Case("table", evaluate(FRAME, relevant=HELD_OUT), "a table", {"relevant": TABLE}, BY_ID),
+    Case("dictionary", evaluate(FRAME, relevant=HELD_OUT), "a dictionary", {"relevant": BY_USER},
+         BY_ID),
+    Case("series", evaluate(FRAME, relevant=pd.Series(HELD_OUT)), "a Series by user",
+         {"relevant": TABLE_BY_USER}, BY_ID),
+    Case("array", evaluate(FRAME, relevant=HELD_OUT), "scores without ids, as an array",
+         {"data": SCORES}, BY_COLUMN),
+    Case("text", evaluate(NAMED, relevant=NAMES), "text.*a Series by user",
+         {"relevant": pd.Series(NAMES_BY_USER)}, BY_ID),
+    Case("lists of text", evaluate(NAMED, relevant=[[name] for name in NAMES]),
+         "text.*a dictionary", {"relevant": {u: [n] for u, n in NAMES_BY_USER.items()}}, BY_ID),
+    Case("text beside numbered rows", evaluate(NUMBERED, relevant=pd.Series(NAMES)),
+         "text.*a dictionary", {"relevant": dict(enumerate(NAMES))}, BY_ID),
+    Case("budget", budget(FRAME, [[1], [2], [2]], [[0], [0], [0]]), "a table",
+         {"relevant": TABLE, "seen": {1: [3], 2: [1], 3: [1]}}, UNSEEN),
+    Case("sample", sample(FRAME, HELD_OUT), "an array", {"data": SCORES}, BY_COLUMN),
+    Case("one column", sample(FRAME, 1), "an array", {"data": SCORES}, (1 / 2 + 1 + 1 / 3) / 3),
+    Case("meter", meter({"scores": FRAME, "positive": HELD_OUT}), "an array",
+         {"batches": [{"scores": SCORES, "positive": HELD_OUT}]}, BY_COLUMN),
+]  # fmt: skip
 
 
-@pytest.mark.parametrize("name", REMEDIES)
-def test_followed_remedy_gives_the_right_number(name: str) -> None:
-    assert_remedy_works(REMEDIES[name])
+@each_case(CASES)
+def test_refusal_names_what_is_read(case: Case) -> None:
+    assert_ends_as_expected(case)

@@ -8,7 +8,7 @@ import pytest
 
 import sampled_metrics as sm
 from sampled_metrics.cli import app
-from tests.helpers.remedies import Remedy, assert_remedy_works, evaluation
+from tests.helpers.cases import Case, assert_ends_as_expected, each_case, evaluate
 from tests.helpers.results import value_of, values, values_and_warnings
 
 # Lists of three visits of anna and one of bob, best first, and the relevant items.
@@ -610,53 +610,31 @@ def test_ranks_of_visits_are_read(ids, reciprocal_ranks, n_users, n_visits):
 STEPS = pd.DataFrame({"session_id": [8, 8, 9], "step": [1, 2, 1], "rank": [1, 5, 3]})
 RR_OF_STEPS = (1 + 1 / 5 + 1 / 3) / 3
 EQUAL_STEPS = STEPS.assign(rank=[1, 1, 3])
-STEP_REMEDIES = {
-    "renamed": Remedy(
-        evaluation(STEPS, n_items=100),
-        "step.* name it visit_id and pass columns={'user': 'session_id'}",
-        evaluation(
-            STEPS.rename(columns={"step": "visit_id"}), n_items=100, columns={"user": "session_id"}
-        ),
-        RR_OF_STEPS,
-    ),
-    "one ranking": Remedy(
-        evaluation(STEPS.rename(columns={"session_id": "impression_id"}), n_items=100),
-        "leave step out",
-        evaluation(STEPS[["session_id", "rank"]].set_axis(["impression_id", "rank"], axis=1),
-            n_items=100),
-        (1 + 1 / 3) / 2,
-    ),
-    "steps of users": Remedy(
-        evaluation(STEPS.rename(columns={"session_id": "user_id"}), n_items=100),
-        "name it visit_id;",
-        evaluation(STEPS.set_axis(["user_id", "visit_id", "rank"], axis=1), n_items=100),
-        RR_OF_STEPS,
-    ),
-    "counts": Remedy(
-        evaluation(STEPS.assign(n_candidates=9, n_better=STEPS["rank"] - 1, n_tied=0)),
-        "visit_id",
-        evaluation(
-            STEPS.assign(n_candidates=9, n_better=STEPS["rank"] - 1, n_tied=0),
-            columns={"user": "session_id", "visit": "step"},
-        ),
-        RR_OF_STEPS,
-    ),
-    "equal ranks": Remedy(
-        evaluation(EQUAL_STEPS.drop(columns="step"), n_items=100),
-        "visit_id.* columns={'user': 'session_id'}",
-        evaluation(
-            EQUAL_STEPS.rename(columns={"step": "visit_id"}),
-            n_items=100,
-            columns={"user": "session_id"},
-        ),
-        (1 + 1 + 1 / 3) / 3,
-    ),
-}  # fmt: skip
+BY_SESSION = {"columns": {"user": "session_id"}}
+COUNTS = STEPS.assign(n_candidates=9, n_better=STEPS["rank"] - 1, n_tied=0)
+STEP_CASES = [
+    Case("renamed", evaluate(STEPS, n_items=100),
+         "step.* name it visit_id and pass columns={'user': 'session_id'}",
+         {"data": STEPS.rename(columns={"step": "visit_id"}), **BY_SESSION}, RR_OF_STEPS),
+    Case("one ranking",
+         evaluate(STEPS.rename(columns={"session_id": "impression_id"}), n_items=100),
+         "leave step out", {"data": STEPS[["session_id", "rank"]]
+             .set_axis(["impression_id", "rank"], axis=1)}, (1 + 1 / 3) / 2),
+    Case("steps of users", evaluate(STEPS.rename(columns={"session_id": "user_id"}), n_items=100),
+         "name it visit_id;", {"data": STEPS.set_axis(["user_id", "visit_id", "rank"], axis=1)},
+         RR_OF_STEPS),
+    Case("counts", evaluate(COUNTS), "visit_id",
+         {"columns": {"user": "session_id", "visit": "step"}}, RR_OF_STEPS),
+    Case("equal ranks", evaluate(EQUAL_STEPS.drop(columns="step"), n_items=100),
+         "visit_id.* columns={'user': 'session_id'}",
+         {"data": EQUAL_STEPS.rename(columns={"step": "visit_id"}), **BY_SESSION},
+         (1 + 1 + 1 / 3) / 3),
+]  # fmt: skip
 
 
-@pytest.mark.parametrize("name", STEP_REMEDIES)
-def test_steps_of_a_session_are_refused_as_items_of_one_ranking(name):
-    assert_remedy_works(STEP_REMEDIES[name])
+@each_case(STEP_CASES)
+def test_steps_of_a_session_are_refused_as_items_of_one_ranking(case: Case) -> None:
+    assert_ends_as_expected(case)
 
 
 def test_sessions_with_several_ranks_warn():

@@ -2,18 +2,15 @@
 
 import datetime
 import inspect
-import re
 import warnings
 from pathlib import Path
-from types import SimpleNamespace
 from typing import Any
 
 import matplotlib as mpl
 import numpy as np
 import pandas as pd
-import pyarrow as pa
 import pytest
-from scipy.sparse import csr_array, dok_array
+from scipy.sparse import csr_array
 
 import sampled_metrics as sm
 from sampled_metrics._base.errors import InputError, format_value
@@ -134,138 +131,14 @@ def test_wrong_argument_is_named(tmp_path, monkeypatch):
     assert len(unnamed) <= 0.03 * n_calls, unnamed
 
 
-# Values of unusual types
+# Long values, and names in messages
 
-PRINTED_VALUES = {"HR@1": 0.5}
-PRINTED_OPTIONS = {"n_items": 20, "n_negatives": 9}
-NOBODY = np.full(6, -1)
-HOLES = pa.table({"0": [0.5] * 6, "1": [0.3] * 5 + [None]})
 BUDGET = {"metrics": "hr@1", "relevant": HELD, "seen": SEEN, "budget": 5.0}
-ASSUMED = {"effect": 0.1, "value": 0.2, "n_items": 100, "n_users": 50}
-COLLECTED = SimpleNamespace(shape=(6, 9), collect=0, lazy=0)  # like a lazy table
-DAMAGED = csr_array(SCORES)
-DAMAGED.indices = DAMAGED.indices + 99
 RNG = np.random.default_rng(0)
 RANDOM_SCORES = RNG.random((40, 30))
 RANDOM_ITEMS = RNG.integers(0, 30, 40)
 RANDOM_RANKS = RNG.integers(1, 11, 40)
 NINE_NEGATIVES = {"n_items": 30, "n_negatives": 9}
-USER_IDS = range(5)
-RUN = pd.DataFrame(
-    {
-        "user_id": np.repeat(USER_IDS, 4),
-        "item_id": [*range(4)] * 5,
-        "score": RNG.random(20),
-    }
-)
-LABELLED_RUN = RUN.assign(label=(RUN["item_id"] == 0).astype(int))
-
-
-class Model:
-    """A class, given in place of its object."""
-
-
-class FactorModel:
-    user_factors = RNG.random((40, 4))
-    item_factors = RNG.random((30, 4))
-
-
-class NeuralModel:
-    def predict(self, users):
-        raise NotImplementedError
-
-
-WRONG_VALUES = [
-    (
-        lambda: sm.correct(RUN, "hit@2", relevant=[], missing="last", **NINE_NEGATIVES),
-        "relevant"),
-    (
-        lambda: sm.evaluate(RUN, "hit@2", relevant={0: [2]}, complete=np.array([True, False])),
-        "complete"),
-    (
-        lambda: sm.SampledRanks.from_pairs(LABELLED_RUN, candidates={0: [0, 1]}, n_items=30,
-            n_negatives="2"),
-        "n_negatives"),
-    (
-        lambda: sm.SampledRanks.from_scores(RANDOM_SCORES, n_items=30, n_negatives="2",
-            sampling="distinct"),
-        "n_negatives"),
-    (
-        lambda: sm.RankMeter(n_items=30, n_negatives=2**64).update(ranks=[1]), "n_negatives"),
-    (lambda: sm.evaluate(np), "module"),
-    (lambda: sm.correct(np, **NINE_NEGATIVES), "module"),
-    (
-        lambda: sm.compare({"a": RANDOM_SCORES, np.nan: RANDOM_SCORES}, relevant=RANDOM_ITEMS),
-        "name"),
-    (
-        lambda: sm.compare({"1": RANDOM_SCORES, 1: RANDOM_SCORES}, relevant=RANDOM_ITEMS), "name"),
-    (lambda: sm.Ranks([[1, 2], [3]], [1, 2], [0, 0]), "differ in length"),
-    (lambda: sm.evaluate(FactorModel()), r"\(model.user_factors, model.item_factors\)"),
-    (
-        lambda: sm.evaluate_on_budget(FactorModel(), "hit@5", relevant=RANDOM_ITEMS,
-            seen=np.zeros((40, 30))),
-        r"\(model.user_factors, model.item_factors\)"),
-    (lambda: sm.evaluate(NeuralModel()), "function"),
-    (
-        lambda: sm.evaluate(RUN.assign(user_id=np.float32(33_554_500)), relevant={0: [2]}),
-        "float32"),
-    (
-        lambda: sm.evaluate(RUN.assign(user_id=[1, "b"] * 10), "hit@2", relevant={0: [2]}),
-        "column user_id: found 'b' among others"),
-    (
-        lambda: sm.evaluate(RUN.assign(score=[1.0, "b"] * 10), "hit@2", relevant={0: [2]}),
-        "column score: found 'b' among others"),
-    (lambda: sm.evaluate(SCORES, relevant=NOBODY), "no user has a relevant item"),
-    (lambda: sm.evaluate(sm.Ranks([], [], [])), "no user has a relevant item"),
-    (lambda: sm.compare({"A": SCORES, "B": SCORES}, relevant=NOBODY), "A: no user has"),
-    (lambda: sm.report({"A": SCORES}, "/dev/null", relevant=NOBODY), "A: no user has"),
-    (lambda: sm.plan(FULL.take([]), FULL, "auc"), "a: no user has"),
-    (lambda: sm.reported({1: 0.5}, **PRINTED_OPTIONS), "1 is not a metric name"),
-    (lambda: sm.reported({None: 0.5}, **PRINTED_OPTIONS), "None is not a metric name"),
-    (lambda: sm.reported({("a", "b"): 0.5}, **PRINTED_OPTIONS), "is not a metric name"),
-    (lambda: sm.reported({"HR@1": [0.5, [1]]}, **PRINTED_OPTIONS), "expected a number such as"),
-    (lambda: sm.reported(PRINTED_VALUES, [["HR@1"]], **PRINTED_OPTIONS), "entry of type list"),
-    (lambda: sm.reported(PRINTED_VALUES, unscored=[0.1], **PRINTED_OPTIONS), "unscored is"),
-    (lambda: sm.reported(PRINTED_VALUES, unscored={}, **PRINTED_OPTIONS), "unscored is"),
-    (lambda: sm.report({"A": SCORES}, "a\0b.html", relevant=HELD), "not a valid file name"),
-    (lambda: sm.reported(dok_array((2, 2)), **PRINTED_OPTIONS), "no printed numbers"),
-    (lambda: sm.evaluate({0: [2]}, relevant=[-(10**12)]), "found -1000000000000"),
-    (lambda: sm.negatives([10**12], [[1]], 1), "relevant has an item 1000000000000"),
-    (lambda: sm.evaluate({1: [2]}, relevant={1: [3]}, seen={1: [2]}), "have seen all items"),
-    (lambda: sm.evaluate(HOLES, relevant=[0] * 6), "nan"),
-    (lambda: sm.evaluate(Model, relevant=HELD), "found type"),
-    (lambda: sm.rank(Model, None, [[1]] * 6), "found type"),
-    (lambda: sm.evaluate_on_budget(Model, **BUDGET), "recommender: scores: found type"),
-    (lambda: sm.evaluate_on_budget(SCORES, proxy=Model, **BUDGET), "proxy: scores: found type"),
-    (lambda: sm.plan(metrics="hit@3", **{**ASSUMED, "effect": "x"}), "effect"),
-    (lambda: sm.plan(metrics="hit@3", **{**ASSUMED, "value": "x"}), "value"),
-    (lambda: sm.RankMeter("hit@3", n_items=np.arange(6)), "n_items"),
-    (lambda: sm.RankMeter("hit@3", n_items=9, n_negatives="5"), "n_negatives"),
-    (lambda: sm.RankMeter("hit@3", missing="first"), "missing"),
-    (lambda: sm.correct(sm.SampledRanks([1, 2, 3], 10**9, 9), "ap", "sampled"), "10,000,000"),
-    (lambda: sm.evaluate(DAMAGED, relevant=RANDOM_ITEMS), "scores: damaged"),
-    (lambda: sm.evaluate(SCORES, relevant=HELD, seen=DAMAGED), "seen: damaged"),
-    (lambda: sm.evaluate(SCORES, relevant=DAMAGED), "relevant: damaged"),
-    (lambda: sm.evaluate({1: [2]}, relevant={1: [2]}, seen=np.array([1, 3])),
-        "grades, users x items"),
-    (lambda: sm.correct(LABELLED_RUN.rename(columns={"score": "weight"}), n_items=9),
-        "column score; .*user_id, item_id, weight, label"),
-    (lambda: sm.evaluate_on_budget(SCORES, items="items.csv", **BUDGET),
-        "items is 'items.csv', .*whole number"),
-    (lambda: sm.check(COLLECTED), "SimpleNamespace; .*table"),
-    (lambda: sm.check_negatives(COLLECTED, {1: [2]}, {1: [3]}), "negatives: .*SimpleNamespace"),
-]  # fmt: skip
-
-
-@pytest.mark.filterwarnings("ignore::sampled_metrics.InputWarning")
-@pytest.mark.parametrize(("call", "pattern"), WRONG_VALUES)
-def test_wrong_value_is_named_in_a_short_line(call, pattern):
-    message = refusal_message(call)
-    assert re.search(pattern, message)
-    assert len(message) < 200
-    assert not re.search(r"docs/|\.md\b|^:", message)
-
-
 LONG_TEXT, LONG_LIST = "x" * 10**6, list(range(10**6))
 MANY_COLUMNS = pd.DataFrame({f"user {number}": ["a"] for number in range(1_000)})
 
