@@ -27,6 +27,34 @@ class ArrowFrame:
 ArrowFrame.__name__ = "DataFrame"
 
 
+class ArrowColumn:
+    """A stand-in for a column of another library, which others read by the Arrow protocol."""
+
+    def __init__(self, values: Any):
+        self.values = pa.chunked_array([values])
+        self.dtype = self.values.type
+        self.shape = (len(values),)
+
+    def __len__(self) -> int:
+        return len(self.values)
+
+    def __arrow_c_stream__(self, requested_schema: Any = None) -> Any:
+        return self.values.__arrow_c_stream__(requested_schema)
+
+
+class DlpackArray:
+    """A tensor that only supports the DLPack protocol."""
+
+    def __init__(self, array: np.ndarray):
+        self.array = array
+
+    def __dlpack__(self, **options: Any) -> Any:
+        return self.array.__dlpack__(**options)
+
+    def __dlpack_device__(self) -> Any:
+        return self.array.__dlpack_device__()
+
+
 def table_forms(frame: pd.DataFrame, folder: Path) -> Forms:
     """A table in everything that holds one."""
     return {name: make() for name, make in table_form_makers(frame, folder).items()}
@@ -112,6 +140,47 @@ def matrix_forms(matrix: np.ndarray, folder: Path) -> Forms:
 
         forms["polars"] = polars.from_arrow(forms["arrow"])
     return forms
+
+
+def array_forms(array: np.ndarray, folder: Path) -> Forms:
+    """Numbers of one axis, or of users x items, in other types and in all that holds them."""
+    forms: Forms = {"list": array.tolist(), "transposed": array.T.copy().T}
+    forms["swapped bytes"] = array.astype(array.dtype.newbyteorder())
+    types = ["float16", "float32", "float64", "object"]
+    if array.dtype.kind == "i":
+        types += ["int8", "int32", "uint64", "str"]
+    forms |= {name: array.astype(name) for name in types}
+    forms["dlpack"] = DlpackArray(array)
+    forms["npy"] = new_path(folder, "a.npy")
+    np.save(forms["npy"], array)
+    if importlib.util.find_spec("torch"):
+        import torch
+
+        forms["torch"] = torch.as_tensor(array.copy())
+        if array.dtype.kind == "f":
+            forms["gradients"] = torch.as_tensor(array.copy()).requires_grad_()
+    if array.ndim > 1:
+        title = pd.DataFrame(array).assign(title="t")
+        ids = pd.DataFrame(array).add_prefix("c").assign(user_id=np.arange(len(array)))
+        return forms | matrix_forms(array, folder) | {"with ids": ids, "with a title": title}
+    forms |= column_forms(pa.array(array))
+    forms["tuple"] = tuple(array)
+    forms["nullable"] = pd.Series(array).convert_dtypes()
+    forms["shuffled index"] = pd.Series(array, index=np.arange(len(array))[::-1] + 100)
+    return forms
+
+
+def column_forms(column: pa.Array) -> Forms:
+    """A column of numbers, of texts or of lists in everything that holds one."""
+    half = len(column) // 2
+    return {
+        "list": column.to_pylist(),
+        "series": pd.Series(column.to_pylist()),
+        "objects": pd.Series(column.to_pylist()).to_numpy(),
+        "arrow": column,
+        "chunks": pa.chunked_array([column[:half], column[half:]]),
+        "lent": ArrowColumn(column),
+    }
 
 
 def mark_forms(matrix: np.ndarray, folder: Path) -> Forms:

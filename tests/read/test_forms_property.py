@@ -3,7 +3,6 @@
 Or it is refused, or a warning says what may be wrong. Columns that are not read are noted.
 """
 
-import importlib.util
 import json
 import random
 import warnings
@@ -13,7 +12,6 @@ from typing import Any, NamedTuple
 
 import numpy as np
 import pandas as pd
-import pyarrow as pa
 import pytest
 
 import sampled_metrics as sm
@@ -21,7 +19,7 @@ from sampled_metrics._base.calls import IN_RESULT, open_call
 from sampled_metrics.cli import app
 from sampled_metrics.read.roles import ROLES
 from tests.helpers.caught_warnings import full_messages
-from tests.helpers.forms import matrix_forms, new_path, table_form_makers
+from tests.helpers.forms import new_path, table_form_makers
 from tests.helpers.results import value_of
 
 USERS, ITEMS, M = 14, 17, 9
@@ -468,110 +466,3 @@ def test_table_in_any_form_gives_the_same_number(name: str, seed: int, tmp_path:
                 for table in arguments
             )
         )
-
-
-# Arrays
-TOP = SCORES.argsort(axis=1)[:, ::-1][:, :8].copy()
-TOP_RR = np.where(RANK <= 8, 1 / RANK, 0).mean()
-
-
-def meter_value(data: Any) -> Any:
-    meter = sm.RankMeter("rr")
-    meter.update(data, positive=HELD)
-    return value_of(meter.compute())
-
-
-ARRAYS: dict[str, tuple[np.ndarray, Callable[[Any], Any], float]] = {
-    "evaluate, scores": (SCORES, lambda data: rr_value(data, relevant=HELD), RR),
-    "evaluate, ranks": (RANK, lambda data: rr_value(data, n_items=ITEMS), RR),
-    "evaluate, relevant": (HELD, lambda data: rr_value(SCORES, relevant=data), RR),
-    "evaluate, marks": (
-        (np.arange(ITEMS) == HELD[:, None]).astype(int),
-        lambda data: rr_value(SCORES, relevant=data),
-        RR,
-    ),
-    "from_scores": (
-        SCORES,
-        lambda data: rr_value(sm.Ranks.from_scores(data, HELD)),
-        RR,
-    ),
-    "from_factors": (
-        VECTORS[1],
-        lambda data: rr_value(sm.Ranks.from_factors(VECTORS[0], data, HELD)),
-        RR,
-    ),
-    "from_ranks": (RANK, lambda data: rr_value(sm.Ranks.from_ranks(data, ITEMS)), RR),
-    "from_top_k": (
-        TOP,
-        lambda data: value_of(sm.evaluate(sm.Ranks.from_top_k(data, HELD, missing="last"), "rr@8")),
-        TOP_RR,
-    ),
-    "from_top_k, relevant": (
-        HELD[:, None],
-        lambda data: value_of(sm.evaluate(sm.Ranks.from_top_k(TOP, data, missing="last"), "rr@8")),
-        TOP_RR,
-    ),
-    "correct, scores": (
-        AMONG,
-        lambda data: correct_value(data, positive=0),
-        HIT_RATE,
-    ),
-    "correct, sampled ranks": (
-        SAMPLED_RANK,
-        lambda data: correct_value(data, n_negatives=M),
-        HIT_RATE,
-    ),
-    "SampledRanks.from_scores": (
-        AMONG,
-        hit_rate_of_sample(lambda data: sm.SampledRanks.from_scores(data, n_items=300)),
-        HIT_RATE,
-    ),
-    "RankMeter": (SCORES, meter_value, RR),
-    "rmse": (RATED, lambda data: sm.rmse(data, PREDICTED), RMSE),
-    "mae": (PREDICTED, lambda data: sm.mae(RATED, data), MAE),
-}
-
-
-def array_forms(array: np.ndarray, folder: Path) -> dict[str, Any]:
-    """Return an array in other types and forms."""
-    forms: dict[str, Any] = {"list": array.tolist(), "transposed": array.T.copy().T}
-    forms["swapped bytes"] = array.astype(array.dtype.newbyteorder())
-    types = ["float32", "float64", "object"]
-    if array.dtype.kind == "i":
-        types += ["int8", "int32", "uint64", "str"]
-    forms |= {name: array.astype(name) for name in types}
-    forms["npy"] = new_path(folder, "a.npy")
-    np.save(forms["npy"], array)
-    if array.ndim == 1:
-        forms |= {
-            "series": pd.Series(array),
-            "arrow": pa.array(array),
-            "tuple": tuple(array),
-        }
-        forms["nullable"] = pd.Series(array).convert_dtypes()
-        forms["shuffled index"] = pd.Series(array, index=np.arange(len(array))[::-1] + 100)
-    else:
-        forms |= matrix_forms(array, folder)
-        forms["with ids"] = (
-            pd.DataFrame(array).add_prefix("c").assign(user_id=np.arange(len(array)))
-        )
-        forms["with a title"] = pd.DataFrame(array).assign(title="t")
-    if importlib.util.find_spec("torch"):
-        import torch
-
-        forms["torch"] = torch.as_tensor(array.copy())
-        if array.dtype.kind == "f":
-            forms["gradients"] = torch.as_tensor(array.copy()).requires_grad_()
-    return forms
-
-
-@pytest.mark.parametrize("name", ARRAYS)
-def test_array_in_any_form_gives_the_same_number(name: str, tmp_path: Path) -> None:
-    array, call, right = ARRAYS[name]
-    kind = Kind({}, call, right, {})
-    assert outcome(kind, {"data": array}, {}) in ("right", "warned")
-    for form, data in array_forms(array, tmp_path).items():
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore")
-            end = outcome(kind, {"data": data}, {})
-        assert end in ("right", "refused", "warned"), f"{name}, {form}: {end}"

@@ -71,6 +71,10 @@ WIDER = np.append(SCORES, [[0.0], [0.0]], axis=1)
 ONE_ROW = [[3.0, 1.0, 2.0]]
 DAMAGED = sparse.csr_array(SCORES)
 DAMAGED.indices = DAMAGED.indices + 99
+DAMAGED_ROWS, DAMAGED_COO = sparse.csr_array(SCORES), sparse.coo_array(SCORES)
+DAMAGED_ROWS.indptr = DAMAGED_ROWS.indptr * 99
+DAMAGED_COO.col = DAMAGED_COO.col + 99
+MARKS = np.array([[0, 0, 1], [1, 0, 0]])
 # a matrix of ranks of LightFM, which has the held-out items only: 0 is the best
 PREDICT_RANK = sparse.csr_array(np.eye(12, 15) * np.arange(12)[:, None] + np.eye(12, 15))
 MASKED = np.ma.masked_equal(SCORES, 0.9)
@@ -147,6 +151,14 @@ SCORE_CASES = [
     Case("sparse without relevant items", evaluate(sparse.csr_array(SCORES)), "give relevant"),
     Case("a column with nothing", evaluate(pa.table({"0": [0.5, 0.1], "1": [0.3, None]}),
          relevant=[0, 0]), "nan"),
+    Case("an object", evaluate(object(), relevant=HELD), "numbers, a DataFrame or a file"),
+    Case("item of a column beyond the last", scores(relevant=[[99], [0]]), "found 99"),
+    Case("relevant marks of nan", scores(relevant=np.where(MARKS, 1, NAN)), "relevant has"),
+    Case("seen marks of -inf", scores(seen=np.where(MARKS, 1, -INF)), "seen has"),
+    Case("sparse seen marks of nan", scores(seen=sparse.csr_array(np.where(MARKS, 1, NAN))),
+         "seen has"),
+    Case("damaged rows", evaluate(DAMAGED_ROWS, relevant=HELD), "scores: damaged"),
+    Case("damaged coordinates", evaluate(DAMAGED_COO, relevant=HELD), "scores: damaged"),
     Case("a class to rank by", call_of(sm.rank, SimpleNamespace, None, [[1]] * 6), "found type"),
     Case("model with factors", evaluate(SimpleNamespace(user_factors=SCORES, item_factors=SCORES)),
          r"\(model.user_factors, model.item_factors\)"),
@@ -156,6 +168,7 @@ SCORE_CASES = [
     Case("damaged relevant items", scores(relevant=DAMAGED), "relevant: damaged"),
     Case("masked scores from a function", call_of(sm.rank, lambda rows: MASKED[rows], None, HELD),
          "mask"),
+    Case("user twice", call_of(sm.rank, SCORES, None, HELD, users=[5, 5]), "row 2"),
     # by id
     Case("index in a column", ranks(Ranks.from_scores, WIDE.assign(user_id=USERS), TEST),
          r"set_index\('user_id'\)", {"scores": WIDE.assign(user_id=USERS).set_index("user_id")},
@@ -187,6 +200,9 @@ SCORE_CASES = [
          evaluate(WIDE, relevant={"a": ["z"]}, seen={"a": ["y", "n"]}), "drop rows of such items",
          {"seen": {"a": ["y"]}}, 1),
     # vectors and functions
+    Case("function of one number", evaluate(lambda _: 0.5, relevant=HELD), r"shape \(\)"),
+    Case("function beside pairs", evaluate(score_users, relevant=TEST_PAIRS),
+         "a function of users needs relevant"),
     Case("pairs without a size", ranks(Ranks.from_function, score_pairs, HELD), "needs n_items",
          {"n_items": 3}, RR),
     Case("function without users", ranks(Ranks.from_function, score_users, {0: [2], 1: [0]}),
@@ -226,7 +242,6 @@ PLACES = pd.DataFrame(
     {"user": USERS, "item_01": ["y", "y"], "item_02": ["z", "z"], "item_03": ["x", "x"]}
 )
 GAPS = np.array([[1, 2, NAN], [1, 2, 0]])
-MARKS = np.array([[0, 0, 1], [1, 0, 0]])
 STARS = pd.DataFrame(  # four stars are at rank 2
     {"user_id": 1, "item_id": [5, 6, 7], "rating": [3, 4, 1], "score": [0.9, 0.5, 0.1]}
 )
@@ -278,6 +293,16 @@ LIST_CASES = [
          r"drop_duplicates\(\['user_id', 'item_id'\]\)",
          {"relevant": pd.concat([TEST_PAIRS, TEST_PAIRS]).drop_duplicates(["user_id", "item_id"])},
          RR),
+    Case("lists without order", evaluate({u: set(items) for u, items in LISTS.items()}, "rr@3",
+         relevant=TEST), "set", {"data": LISTS}, RR),
+    Case("Series of scores", evaluate({"a": pd.Series({"y": 0.9, "z": 0.5})}, "rr@2", **OF_A),
+         "item_id", {"data": {"a": {"y": 0.9, "z": 0.5}}}, 1 / 2),
+    Case("columns of two lengths", evaluate({"user_id": [1], "item_id": [1, 2]}, relevant={1: [1]}),
+         "length"),
+    Case("item twice in a Series", evaluate(pd.Series([[1, 2], [3, 1]], ["a", "a"]),
+         relevant={"a": [1]}), "row 4"),
+    Case("user twice in a Series", evaluate(pd.Series([[1, 2], [3, 4]], ["a", "a"]),
+         relevant={"a": [1]}), "column rank"),
     Case("no items", evaluate({"u": []}, relevant={"u": [1]}), "no items"),
     Case("seen and relevant, lists", lists(seen={"a": ["z"]}), "or out of relevant",
          {"relevant": {"b": ["x"]}}, 1 / 3),
