@@ -54,6 +54,7 @@ ROWS = FRAME.sample(frac=1, random_state=0)  # not best first
 BEST_FIRST = FRAME.drop(columns="score")
 NUMBERED = ROWS.replace({"user_id": {"a": 0, "b": 1}, "item_id": {"x": 0, "y": 1, "z": 2}})
 PLACED = BEST_FIRST.assign(rank=[1, 2, 3] * 2)
+LABELLED_TWO = LABELLED[LABELLED["label"] | (LABELLED["item_id"] == "y")]
 COUNTS = pd.DataFrame({"n_candidates": [3, 3], "n_better": [1, 2], "n_tied": [0, 0]})
 IN_ORDER = np.take_along_axis(SCORES, IDS, axis=1)
 VECTORS = np.eye(2), SCORES.T  # of which the products are the scores
@@ -152,8 +153,11 @@ TABLE = [
     Row("marks of other types", arrays(MARKS), with_relevant, RR, NO_MARKS),
     Row("marks of true and false", these(array=MARKS > 0, list=(MARKS > 0).tolist()),
         with_relevant, RR),
-    Row("marks of a meter", these(list=MARKS.tolist(), bool=MARKS > 0, float=MARKS.astype("f4")),
+    Row("marks of a meter", these(list=MARKS.tolist(), bool=MARKS > 0, float=MARKS.astype("f4"),
+            uint=MARKS.astype(np.uint8)),
         lambda data: meter({"scores": SCORES, "positive": data}), RR),
+    Row("several marks of a meter", these(list=[[0, 1, 1], [1, 0, 0]]), lambda data: meter(
+        {"scores": SCORES, "positive": data}, metrics="recall@1"), (1 / 2 + 0) / 2),
     Row("pairs", pairs(TEST_PAIRS), lambda data: evaluate(WIDE, relevant=data), RR),
     Row("pairs by position", these(frame=TEST_PAIRS.assign(user_id=[0, 1], item_id=HELD),
         series=pd.Series(HELD), dictionary=dict(enumerate(HELD))), with_relevant, RR),
@@ -167,6 +171,12 @@ TABLE = [
         lambda data: evaluate(LISTS, "rr@3", relevant=data), RR),
     Row("by position beside lists", these(columns=HELD, lists=[[2], [0]], marks=MARKS > 0),
         lambda data: evaluate(NUMBERED, "rr@3", relevant=data), RR),
+    Row("labels beside lists", these(whole=LABELLED_TWO, signs=LABELLED_TWO.assign(
+            label=2 * LABELLED_TWO["label"] - 1), **{kind: LABELLED_TWO.astype({"label": kind})
+            for kind in ("bool", "boolean", "str", "category", "float16")}),
+        lambda data: evaluate(LISTS, "rr@3", relevant=data), RR),
+    Row("names of labels", by_name(LABELLED_TWO, "label", "clicked", "target", "is_relevant",
+            "label:float", "relevance"), lambda data: evaluate(LISTS, "rr@3", relevant=data), RR),
     # seen items
     Row("seen lists", columns([[1], []]), with_seen, NEW_RR),
     Row("seen marks", marks(SEEN), with_seen, NEW_RR),
@@ -195,6 +205,21 @@ TABLE = [
         lambda data: evaluate(data, "rr@3", relevant=TEST), RR),
     Row("iterators", these(lists={user: iter(items) for user, items in LISTS.items()}),
         lambda data: evaluate(data, "rr@3", relevant=TEST), RR),
+    Row("names of ranks", by_name(PLACED.sample(frac=1, random_state=0), "rank", "Rank", "RANK"),
+        lambda data: evaluate(data, "rr@3", relevant=TEST), RR),
+    Row("no list of user b", these(empty={"a": ["y", "z"], "b": []}, none={"a": ["y", "z"],
+            "b": None}, absent={"a": ["y", "z"]}, series=pd.Series({"a": ["y", "z"], "b": []}),
+            arrays={"a": np.array(["y", "z"]), "b": np.array([], str)}),
+        lambda data: evaluate(data, "rr@2", relevant=TEST, missing="last"), (1 / 2 + 0) / 2),
+    Row("lists of different lengths", these(filled=[[5, 7, -1], [7, 5, 6], [-1, -1, -1]],
+            none=[[5, 7, None], [7, 5, 6], [None] * 3], uneven=[[5, 7], [7, 5, 6], []]),
+        lambda data: ranks(sm.Ranks.from_top_k, data, [[7]] * 3, missing="last", metrics="rr@3"),
+        (1 / 2 + 1 + 0) / 3),
+    Row("decimals as ids", these(frame=pd.DataFrame({"user_id": [1.0] * 2, "item_id": [5.0, 6]})),
+        lambda data: evaluate(data, "rr@2", relevant={1: [6]}), 1 / 2),
+    Row("scores of ids", arrays([[10, 20]]), lambda data: ranks(sm.Ranks.from_top_k, [[5, 7]],
+        [[7]], scores=data, metrics="rr@2"), 1,
+        "object, str, npy, npz, lent, with ids, with a title"),
     Row("two arrays", these(arrays=(IDS, IN_ORDER)), lambda data: evaluate(data, "rr@3",
         relevant=HELD), RR),
     Row("ids", arrays(IDS), lambda data: ranks(sm.Ranks.from_top_k, data, HELD, metrics="rr@3"),

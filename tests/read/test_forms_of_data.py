@@ -3,8 +3,7 @@
 Each form gives the right values, a warning, or an error; none gives other values silently.
 """
 
-import warnings
-from functools import partial
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -12,145 +11,27 @@ import pytest
 from scipy import sparse
 
 import sampled_metrics as sm
-from tests.helpers.caught_warnings import full_messages, warns_about
-from tests.helpers.small_lists import HELD_OUT, LABELLED, LISTS, RIGHT, means, table
+from tests.helpers.cases import (
+    Call,
+    Case,
+    Warned,
+    assert_ends_as_expected,
+    each_case,
+    evaluate,
+    ranks,
+)
+from tests.helpers.small_lists import means, table
+from tests.helpers.world import FRAME, LISTS, RR, TEST
 
 pytestmark = pytest.mark.filterwarnings("ignore:.*carry most of the value")
 
 
-@pytest.mark.parametrize(
-    "labels",
-    [
-        pytest.param(LABELLED, id="whole numbers"),
-        pytest.param(LABELLED.astype({"label": bool}), id="true and false"),
-        pytest.param(LABELLED.astype({"label": "boolean"}), id="nullable"),
-        pytest.param(LABELLED.astype({"label": str}), id="text"),
-        pytest.param(
-            LABELLED.astype({"label": str}).astype({"label": "category"}),
-            id="category",
-        ),
-        pytest.param(LABELLED.astype({"label": "float16"}), id="float16"),
-        pytest.param(LABELLED.assign(label=2 * LABELLED["label"] - 1), id="-1 and 1"),
-        *(
-            pytest.param(LABELLED.rename(columns={"label": name}), id=name)
-            for name in (
-                "clicked",
-                "target",
-                "is_relevant",
-                "label:float",
-                "relevance",
-            )
-        ),
-    ],
-)
-def test_label_0_is_not_relevant(labels):
-    assert means(sm.evaluate(LISTS, ",".join(RIGHT), relevant=labels)) == pytest.approx(RIGHT)
-
-
-@pytest.mark.parametrize("name", ["y_true", "is_click", "bought", "liked", "weight"])
-def test_unknown_label_column_warns(name):
-    relevant = LABELLED.rename(columns={"label": name})
-    with warns_about(f"column {name} .*call it label"):
-        sm.evaluate(LISTS, "rr@3", relevant=relevant)
-
-
-@pytest.mark.parametrize(("values", "warns"), [([1.0], True), ([0.0, 1.0], False)])
-def test_gaps_beside_one_value_are_labels(values, warns):
-    weight = np.resize(values, len(LABELLED))
-    weight[0] = np.nan
-    relevant = LABELLED.drop(columns="label").assign(weight=weight)
-    with warnings.catch_warnings(record=True) as caught:
-        warnings.simplefilter("always")
-        sm.evaluate(LISTS, "rr@3", relevant=relevant)
-    assert any("column weight" in text for text in full_messages(caught)) == warns
-
-
 def test_item_id_list_column_is_ignored(tmp_path):
     path = tmp_path / "seq.test.inter"
-    lines = [f"{user}\tx y z\t{item}\n" for user, item in HELD_OUT.items()]
-    path.write_text("user_id:token\titem_id_list:token_seq\titem_id:token\n" + "".join(lines))
-    assert means(sm.evaluate(LISTS, ",".join(RIGHT), relevant=path)) == pytest.approx(RIGHT)
-
-
-@pytest.mark.parametrize(
-    "joined",
-    [
-        *("12 13", "12|13", "12,13", "12;13", "[12 13]"),
-        *("k12::k13", "k12/k13", "k12-k13", "k12_k13", "k12+k13", "k12-1 k13-0"),
-    ],
-)
-def test_joined_ids_in_a_cell_warn(joined):
-    lists = {1: ["k11", "k12", "k13"], 2: ["k12", "k11", "k13"]}
-    relevant = table(user_id=[1, 2], item_id=[joined, "k13"])
-    if "k" not in joined:
-        lists, relevant["item_id"] = (
-            {1: [11, 12, 13], 2: [12, 11, 13]},
-            [joined, "13"],
-        )
-    with warns_about("several ids"):
-        sm.evaluate(lists, "recall@2", relevant=relevant)
-
-
-@pytest.mark.parametrize("dtype", ["float16", "float32"])
-def test_rounded_float_ids_are_refused(dtype):
-    first = 2 ** {"float16": 11, "float32": 24}[dtype] + 1
-    relevant = table(user_id=[1], item_id=np.array([first + 2], dtype))
-    with pytest.raises(sm.InputError, match="item_id"):
-        sm.evaluate({1: [first, first + 2]}, "rr@2", relevant=relevant)
-
-
-def test_float_and_integer_ids_match():
-    lists = table(user_id=[1.0, 1.0], item_id=[5.0, 6.0])
-    assert means(sm.evaluate(lists, "rr@2", relevant={1: [6]})) == {"rr@2": 1 / 2}
-
-
-@pytest.mark.parametrize(
-    "lists",
-    [
-        pytest.param({"u": [], "v": ["a", "b"]}, id="empty"),
-        pytest.param({"u": None, "v": ["a", "b"]}, id="None"),
-        pytest.param({"v": ["a", "b"]}, id="absent"),
-        pytest.param(pd.Series({"u": [], "v": ["a"]}), id="Series"),
-        pytest.param({"u": np.array([], str), "v": np.array(["a"])}, id="arrays"),
-    ],
-)
-def test_user_without_list_is_refused_or_missing(lists):
-    relevant = {"u": ["a"], "v": ["a"]}
-    assert means(sm.evaluate(lists, "recall@1", relevant=relevant, missing="last")) == {
-        "recall@1": 1 / 2
-    }
-    with pytest.raises(sm.InputError, match="missing='last'"):
-        sm.evaluate(lists, "recall@1", relevant=relevant)
-
-
-def test_minus_1_ends_a_list():
-    ids = [[5, 6, -1], [-1, -1, -1], [7, 5, 6]]
-    ranks = sm.Ranks.from_top_k(ids, [[7], [7], [7]], missing="last")
-    assert means(sm.evaluate(ranks, "rr@3")) == pytest.approx({"rr@3": 1 / 3})
-
-
-@pytest.mark.parametrize("dtype", ["int64", "uint8", "float16"])
-def test_reranker_scores_decide_the_order(dtype):
-    scores = np.array([[100, 200]], np.uint8).astype(dtype)
-    ranks = sm.Ranks.from_top_k([[5, 7]], [[7]], scores=scores)
-    assert means(sm.evaluate(ranks, "rr@2")) == {"rr@2": 1.0}
-
-
-SCORES = np.array([[0.1, 0.9, 0.5], [0.7, 0.2, 0.3]])
-ONE_HOT = np.array([[0, 0, 1], [1, 0, 0]])  # 2nd and 1st
-
-
-@pytest.mark.parametrize("as_form", [np.asarray, np.ndarray.tolist, np.bool_, np.float32, np.uint8])
-def test_meter_one_hot_labels(as_form):
-    meter = sm.RankMeter("hit@1")
-    meter.update(SCORES, positive=as_form(ONE_HOT))
-    assert means(meter.compute())["hit@1"] == 1 / 2
-
-
-def test_meter_several_labels():
-    meter = sm.RankMeter("recall@1")
-    meter.update(SCORES, positive=[[1, 1, 0], [1, 0, 0]])
-    assert means(meter.compute())["recall@1"] == (1 / 2 + 1) / 2
+    path.write_text(
+        "user_id:token\titem_id_list:token_seq\titem_id:token\na\tx y z\tz\nb\tx y z\tx\n"
+    )
+    assert evaluate(LISTS, "rr@3", relevant=path)() == RR
 
 
 @pytest.mark.parametrize("name", ["row_id", "impression_id", "ImpressionID"])
@@ -244,11 +125,6 @@ def test_partial_answers(answer):
     assert dict(zip(ranks.users.tolist(), ranks.sampled_ranks.tolist(), strict=True))[0] == place
 
 
-def test_from_top_k_different_lengths():
-    ranks = sm.Ranks.from_top_k([[5, 7], [7, 5, 6]], [[7], [7]], missing="last")
-    assert means(sm.evaluate(ranks, "rr@3")) == {"rr@3": 3 / 4}
-
-
 def test_labelled_impressions_are_complete():
     rows = pd.DataFrame(
         {
@@ -260,13 +136,6 @@ def test_labelled_impressions_are_complete():
         }
     )
     assert means(sm.evaluate(rows, "rr", complete=True)) == {"rr": 3 / 4}
-
-
-@pytest.mark.parametrize("column", ["movie_id", "docid"])
-def test_two_item_columns_warn(column):
-    lists = ROWS.assign(**{column: ROWS["item_id"].str.upper()})
-    with warns_about(column):
-        sm.evaluate(lists, "rr@3", relevant=HELD_OUT)
 
 
 def test_user_ids_of_array_rows():
@@ -291,12 +160,13 @@ def test_object_arrays_of_text():
         ("price", (0.0, 9.5, 3.25, 1.99, 5.0, 4.0)),
         ("useful", range(6)),
         ("transaction_id", (None, None, 17, 18, 19, 20)),
+        ("weight", (None, 1, 0, 1, 0, 1)),
     ],
 )
 @pytest.mark.filterwarnings("error")
 def test_columns_that_are_not_labels(name, values):
-    relevant = table(user_id=["u1", "u2", "u3"] * 2, item_id=[*"bcbaac"])
-    sm.evaluate(LISTS, "rr@3", relevant=relevant.assign(**{name: values}))
+    relevant = table(user_id=[*"aaabbb"], item_id=[*"xyzxyz"], **{name: values})
+    sm.evaluate(LISTS, "rr@3", relevant=relevant)
 
 
 def test_invented_titles_do_not_count():
@@ -311,24 +181,6 @@ def test_invented_titles_do_not_count():
     }
     ranks = sm.SampledRanks.from_pairs(answers, held_out, **options)
     assert ranks.sampled_ranks.tolist() == [3] * 12
-
-
-@pytest.mark.parametrize(
-    ("lists", "words"),
-    [
-        (table(customer_id=["c1"], prediction=["11 12"]), "user_id"),
-        (table(user_id=[1, 2], rec_0=[5, 7], rec_1=[7, 5]), "item_id"),
-        (table(user_id=[1, 2], x=[0.5, 0.7], y=[0.7, 0.5]), "item_id"),
-    ],
-)
-def test_tables_without_item_ids_are_refused(lists, words):
-    with pytest.raises(sm.InputError, match=words):
-        sm.evaluate(lists, "rr@2", relevant=table(user_id=[1, 2], item_id=[5, 7]))
-
-
-def test_scores_of_one_user_are_refused():
-    with pytest.raises(sm.InputError):
-        sm.evaluate(np.array([0.1, 0.9, 0.5]), "rr", relevant=np.array([0, 0, 1]))
 
 
 def test_comments_and_ids_starting_with_hash(tmp_path):
@@ -397,13 +249,6 @@ def test_pyterrier_frame(without):
         assert any("not read" in note and "docid" in note for note in results.notes)
 
 
-@pytest.mark.parametrize("ranks", [[0, 1, 1, 2], [0, 1, 0, 2], [0, 1, 2, 3]])
-def test_ranks_from_0_in_some_lists_are_refused(ranks):
-    frame = table(qid=["q1", "q1", "q2", "q2"], docno=list("abcd"), rank=ranks)
-    with pytest.raises(sm.InputError, match="rank"):
-        sm.evaluate(frame, "rr@2", relevant={"q1": ["b"], "q2": ["x"]})
-
-
 @pytest.mark.parametrize("complete", [True, False])
 def test_ranks_named_prediction_warn(complete):
     """Data as in evidently; the item of user 1 is 1st, that of user 2 is 3rd."""
@@ -458,129 +303,102 @@ def test_lightfm_tied_items_remedies():
     assert means(results) == pytest.approx({"rr": (1 + 11 / 3) / 12})
 
 
-# Each call gives the right values, a warning, or an error; never other values silently.
-ROWS = pd.DataFrame(
-    [(user, item, place) for user, items in LISTS.items() for place, item in enumerate(items, 1)],
-    columns=["user_id", "item_id", "rank"],
-)
-SHUFFLED = ROWS.iloc[[2, 1, 0, 5, 4, 3, 6, 7, 8]]
-RELEVANT_ROWS = table(user_id=["u1", "u1", "u2", "u2", "u3", "u3"], item_id=[*"bacbca"])
-METRICS = ",".join(RIGHT)
-NUMBER = {"u1": 1, "u2": 2, "u3": 3}
+LABELS = np.array([1, 0] * 2)
+TWO_EACH = pd.DataFrame({"user_id": [*"aabb"], "item_id": ["z", "y", "x", "y"]})
+LABELLED_TWO = TWO_EACH.assign(label=LABELS)  # the held-out items, and y of both users
+K_LISTS = {1: ["k11", "k12", "k13"], 2: ["k12", "k11", "k13"]}
+K_SPLIT = table(user_id=[1, 1, 2], item_id=["k12", "k13", "k13"])  # 1 of 2, and 0 of 1
+TWICE = FRAME.assign(docid=FRAME["item_id"].str.upper())
+PLACES_FROM_0 = FRAME.assign(rank=[0, 1, 2, 0, 1, 2]).drop(columns="score")
+FROM_1 = PLACES_FROM_0.assign(rank=PLACES_FROM_0["rank"] + 1)
+SHUFFLED = FROM_1.iloc[[2, 1, 0, 5, 4, 3]]
+NUMBERED = FRAME.replace({"user_id": {"a": 1, "b": 2}}).reset_index(names="row_id")
+MANY = table(user_id=np.repeat(np.arange(20), 3), item_id=np.arange(60), score=[0, 1, 2] * 20)
+FIRST_OF_MANY = {user: [3 * user] for user in range(20)}  # the least, of score 0
+OF_TWO = {"relevant": {1: [7], 2: [8]}}
+LEADING = table(user_id=[1, 1, 2, 2], item_id=["007", "8", "8", "9"])  # not the number 7
 
 
-def evaluate_running_row_numbers():
-    lists = ROWS.replace({"user_id": NUMBER}).reset_index(names="row_id")
-    relevant = {NUMBER[user]: item for user, item in HELD_OUT.items()}
-    return sm.evaluate(lists, METRICS, relevant=relevant, missing="last")
+def labelled(**columns: Any) -> Call:
+    """Return the evaluation of lists with a table of two rows for each user."""
+    return evaluate(LISTS, "rr@3", relevant=TWO_EACH.assign(**columns))
 
 
-def evaluate_impressions():
-    lists = table(
-        user_id=[1] * 4,
-        impression_id=[1, 1, 2, 2],
-        item_id=[*"abab"],
-        score=[0.9, 0.1, 0.2, 0.8],
-    )
-    relevant = table(user_id=[1, 1], impression_id=[1, 2], item_id=["a", "a"])
-    return sm.evaluate(lists, "rr", relevant=relevant, complete=True)
+AS_LABEL = {"relevant": LABELLED_TWO}
+CASES = [
+    *(Case(f"labels called {name}", labelled(**{name: LABELS}), Warned(f"column {name} .*label"),
+           AS_LABEL, RR) for name in ("y_true", "is_click", "bought", "liked", "weight")),
+    *(Case(f"labels of {values}", labelled(grade=values), Warned("column grade .*label"), AS_LABEL,
+           RR) for values in ([3, 0, 2, 0], ["1", "0"] * 2, ["yes", "no"] * 2, [1, None] * 2,
+                              [7, 0, 12, 0], [-1, 1] * 2)),
+    Case("gaps beside one value", labelled(weight=[None, 1, 1, 1]), Warned("column weight")),
+    Case("label of one value beside another", labelled(clicked=1, purchased=LABELS),
+         Warned("column purchased .*label"), AS_LABEL, RR),
+    Case("seen items of label 0", evaluate(LISTS, "rr@2", relevant={"a": ["z"], "b": ["z"]},
+             seen=table(user_id=["a", "b"], item_id=["y", "y"], label=[0, 1])),
+         Warned("rows of label 0 do not count as seen"),
+         {"seen": table(user_id=["a", "b"], item_id=["y", "y"])}, 1),
+    # ids
+    *(Case(f"ids joined as {joined}",
+           evaluate(K_LISTS, "recall@2", relevant=table(user_id=[1, 2], item_id=[joined, "k13"])),
+           Warned("several ids"), {"relevant": K_SPLIT}, (1 / 2 + 0) / 2)
+      for joined in ("k12 k13", "k12|k13", "k12,k13", "['k12', 'k13']", "k12;k13", "k12::k13",
+                     "k12/k13", "k12-k13", "k12_k13", "k12+k13", "k12-1 k13-0", "[k12 k13]")),
+    *(Case(f"numbers joined as {joined}", evaluate({1: [11, 12, 13], 2: [12, 11, 13]}, "recall@2",
+           relevant=table(user_id=[1, 2], item_id=[joined, "13"])), Warned("several ids"),
+           {"relevant": {1: [12, 13], 2: [13]}}, (1 / 2 + 0) / 2)
+      for joined in ("12 13", "12|13", "12,13", "12;13", "[12 13]")),
+    Case("zeros before", evaluate(LEADING, "rr@2", relevant=table(user_id=[1, 2], item_id=[7, 8])),
+         Warned("found '007' and 7; are these the same id"),
+         {"data": LEADING.replace("007", "7")}, 1),
+    *(Case(f"{text} and {number}", evaluate(LEADING.replace("007", text), "rr@2",
+           relevant=table(user_id=[1, 2], item_id=[number, 8])), Warned("are these the same id"),
+           {"data": LEADING.replace("007", str(number))}, 1)
+      for text, number in (("5.0", 5), ("1e5", 100_000), ("+7", 7))),
+    Case("blank after an id", evaluate({"a": ["x ", "y"]}, "rr@2", relevant={"a": ["x"]}),
+         "without control characters or blanks", {"data": {"a": ["x", "y"]}}, 1),
+    *(Case(f"ids rounded to {kind}", evaluate({1: [first, first + 2]}, "rr@2",
+           relevant=table(user_id=[1], item_id=np.array([first + 2], kind))),
+           f"column item_id: .*{kind}", {"relevant": {1: [first + 2]}}, 1 / 2)
+      for kind, first in (("float16", 2**11 + 1), ("float32", 2**24 + 1))),
+    Case("two columns of items", evaluate(TWICE, "rr@3", relevant=TEST), Warned("docid"),
+         {"data": FRAME}, RR),
+    Case("numbers of rows", evaluate(NUMBERED, "rr@3", relevant={1: ["z"], 2: ["x"]}),
+         "each row has its own row_id.*leave it out", {"data": NUMBERED.drop(columns="row_id")},
+         RR),
+    # the order
+    *(Case(f"ranks called {name}", evaluate(SHUFFLED.rename(columns={"rank": name}), "rr@3",
+           relevant=TEST), f"column {name} may hold scores or ranks.* name it score or rank",
+           {"data": SHUFFLED}, RR) for name in ("position", "pos", "place", "order", "k")),
+    *(Case(f"ranks {places}", evaluate(PLACES_FROM_0.assign(rank=places), "rr@3", relevant=TEST),
+           "rank", {"data": FROM_1}, RR)
+      for places in ([0, 1, 2, 1, 2, 3], [0, 1, 2, 0, 1, 3], [0, 1, 2, 3, 4, 5])),
+    Case("ranks as scores", evaluate(MANY.assign(score=MANY["score"] + 1), "hit@1",
+             relevant=FIRST_OF_MANY), Warned("if they are ranks, name them rank"),
+         {"data": MANY.assign(rank=MANY["score"] + 1).drop(columns="score")}, 1),
+    Case("distances as scores", evaluate(MANY.assign(score=MANY["score"] + 1.5), "hit@1",
+             relevant=FIRST_OF_MANY), Warned("if they are distances"),
+         {"data": MANY.assign(score=-MANY["score"] - 1.5)}, 1),
+    Case("distances of arrays", evaluate((np.array([[0.1, 0.2, 0.3]] * 3),
+             np.array([[5, 6, 7]] * 3)), "rr@3", relevant=[5] * 3), Warned("contradict the order"),
+         {"data": (-np.array([[0.1, 0.2, 0.3]] * 3), np.array([[5, 6, 7]] * 3))}, 1),
+    Case("item after -1", ranks(sm.Ranks.from_top_k, [[5, -1, 7], [7, 5, 6]], [[7], [7]],
+             metrics="rr@3"), "row 1: an item follows -1",
+         {"ids": [[5, 900, 7], [7, 5, 6]]}, (1 / 3 + 1) / 2),
+    Case("score of nan", ranks(sm.Ranks.from_top_k, [[5, 7]], [[5]], scores=[[np.nan, 0.3]]),
+         "row 1, column scores: found nan"),
+    Case("nan in a list", evaluate({"u": [np.nan, "b"]}, "rr@2", relevant={"u": ["b"]}),
+         "no item .* at rank 1"),
+    # columns that are missing
+    Case("no users", evaluate(table(customer_id=["c1"], prediction=["11 12"]), "rr@2", **OF_TWO),
+         "user_id"),
+    Case("items in columns of ids", evaluate(table(user_id=[1, 2], rec_0=[5, 7], rec_1=[7, 5]),
+         "rr@2", **OF_TWO), "item_id"),
+    Case("items in columns of scores", evaluate(table(user_id=[1, 2], x=[0.5, 0.7], y=[0.7, 0.5]),
+         "rr@2", **OF_TWO), "item_id"),
+]  # fmt: skip
 
 
-def evaluate_joined(joined):
-    lists = {1: ["k11", "k12", "k13"], 2: ["k12", "k11", "k13"]}
-    relevant = table(user_id=[1, 2], item_id=[joined, "k13"])
-    return sm.evaluate(lists, "recall@2", relevant=relevant)
-
-
-def evaluate_not_finite(score):
-    scores = [[score, 0.3], [0.2, 0.1]]
-    lists = [[5, 7], [7, 5]]
-    ranks = sm.Ranks.from_top_k(lists, [[5], [7]], scores=scores, missing="last")
-    return sm.evaluate(ranks, "rr@2")
-
-
-def evaluate_increasing_scores(first):
-    """Scores are ranks from 0, or distances from 1.5."""
-    rng = np.random.default_rng(0)
-    items = np.array([rng.permutation(50)[:8] for _ in range(20)])
-    scores = np.tile(np.arange(8), 20) + first
-    lists = table(user_id=np.repeat(np.arange(20), 8), item_id=items.ravel(), score=scores)
-    relevant = dict(enumerate(items[:, :1].tolist()))
-    return sm.evaluate(lists, "hit@1", relevant=relevant)
-
-
-def evaluate_rounded_ids(dtype, first):
-    relevant = {1: np.array([first], dtype)}
-    return sm.evaluate({1: [first, first - 1]}, "rr@2", relevant=relevant)
-
-
-def evaluate_other_ids(in_lists, in_relevant):
-    lists = table(user_id=[1, 1, 2, 2], item_id=[in_lists, "8", "8", "9"])
-    eight = "8" if in_relevant == "a" else 8
-    relevant = table(user_id=[1, 2], item_id=[in_relevant, eight])
-    return sm.evaluate(lists, "rr@2", relevant=relevant)
-
-
-def evaluate_seen_labels():
-    seen = table(user_id=["u1", "u2"], item_id=["a", "a"], label=[0, 1])
-    lists = {user: LISTS[user] for user in ("u1", "u2")}
-    return sm.evaluate(lists, "rr@2", relevant={"u1": ["b"], "u2": ["b"]}, seen=seen)
-
-
-@pytest.mark.parametrize(
-    ("right", "call"),
-    [
-        *(
-            (RIGHT, partial(sm.evaluate, SHUFFLED.rename(columns={"rank": name}),
-                            METRICS, relevant=HELD_OUT))
-            for name in ("Rank", "position", "pos", "place", "order", "k")
-        ),
-        *(
-            (RIGHT, partial(sm.evaluate, LISTS, METRICS,
-                            relevant=RELEVANT_ROWS.assign(grade=grades)))
-            for grades in ((3, 0, 2, 0, 1, 0), ("1", "0") * 3, ("yes", "no") * 3,
-                           (1, None) * 3, (7, 0, 1, 0, 12, 0))
-        ),
-        (RIGHT, evaluate_running_row_numbers),
-        ({"rr": 3 / 4}, evaluate_impressions),
-        *(
-            ({"recall@2": 1 / 4}, partial(evaluate_joined, joined))
-            for joined in ("k12 k13", "k12|k13", "k12,k13", "['k12', 'k13']", "k12;k13")
-        ),
-        # an item after -1, which ends a list
-        ({"rr@3": (1 / 3 + 1) / 2}, lambda: sm.evaluate(
-            sm.Ranks.from_top_k([[5, -1, 7], [7, 5, 6]], [[7], [7]]), "rr@3")),
-        ({"rr@2": 1 / 2}, partial(evaluate_not_finite, np.nan)),
-        ({"rr@2": 1 / 2}, partial(evaluate_not_finite, -np.inf)),
-        *(
-            ({"rr@2": 3 / 4}, partial(sm.evaluate, {"u": [nothing, "b"], "v": ["b", "a"]},
-                                      "rr@2", relevant={"u": ["b"], "v": ["b"]}))
-            for nothing in (None, np.nan)
-        ),
-        ({"hit@1": 1.0}, partial(evaluate_increasing_scores, 0.0)),
-        ({"hit@1": 1.0}, partial(evaluate_increasing_scores, 1.5)),
-        ({"rr@2": 1.0}, partial(evaluate_rounded_ids, "float16", 2**11 + 1)),
-        ({"rr@2": 1.0}, partial(evaluate_rounded_ids, "float32", 2**24 + 1)),
-        # a constant label beside another
-        (RIGHT, partial(sm.evaluate, LISTS, METRICS, relevant=RELEVANT_ROWS.assign(
-            clicked=1, purchased=(1, 0) * 3))),
-        *(
-            ({"rr@2": 1.0}, partial(evaluate_other_ids, *ids))
-            for ids in (("007", 7), ("5.0", 5), ("1e5", 100000), ("+7", 7), ("a ", "a"))
-        ),
-        # distances of few rows
-        ({"rr@3": 1.0}, lambda: sm.evaluate(
-            (np.array([[0.1, 0.2, 0.3]] * 3), np.array([[5, 6, 7]] * 3)), "rr@3",
-            relevant=[5, 5, 5])),
-        ({"rr@2": 1.0}, evaluate_seen_labels),
-    ],
-)  # fmt: skip
-def test_odd_data_gives_right_values_or_says_so(right, call):
-    with warnings.catch_warnings(record=True) as caught:
-        warnings.simplefilter("always")
-        try:
-            results = means(call())
-        except sm.InputError:
-            return
-    messages = [text for text in full_messages(caught) if "carry" not in text]
-    assert messages or results == pytest.approx(right)
+@each_case(CASES)
+def test_data_of_others_is_refused_or_warned_about(case: Case) -> None:
+    assert_ends_as_expected(case)
