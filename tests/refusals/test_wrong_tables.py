@@ -16,6 +16,14 @@ from sampled_metrics.read import tables
 from sampled_metrics.read.items import items_by_id
 from sampled_metrics.read.options import as_ranks, as_sampled_ranks
 from sampled_metrics.sampling.catalogue import read_catalogue
+from tests.helpers.cases import (
+    Case,
+    assert_ends_as_expected,
+    call_of,
+    correct,
+    each_case,
+    evaluate,
+)
 from tests.helpers.labelled_lists import SCORED_LISTS
 from tests.helpers.results import refusal, refusal_message
 
@@ -277,88 +285,70 @@ def test_damaged_file_is_read_or_refused_in_one_line(tmp_path_factory, data):
         assert "\n" not in message
 
 
-# The first of several faults
+# The first of several faults, and their number
 
 USER_LISTS = {"ann": ["a", "b", "c"], "bob": ["a", "d", "c"], "eve": ["d", "b", "a"]}
 RISING_SCORES = np.arange(12.0).reshape(3, 4)
-
-
-def evaluation(data, relevant, **options):
-    return lambda: sm.evaluate(data, "recall@2", relevant=relevant, **options)
-
-
-def labelled_pairs(label):
-    """Return two scored items for each of three users."""
-    return pd.DataFrame({"user_id": list("aabbcc"), "score": range(6), "label": label})
-
-
-def catalogue(relevant, seen):
-    return lambda: read_catalogue(relevant, seen)
-
-
 TWICE = pd.DataFrame({"user_id": [1, 1, 1], "item_id": [1, 2, 1]})
 TWELVE_IDS = {"u8": [f"i{number}" for number in range(12)]}
 TWELVE_NAMES = {"u8": [f"film {number}" for number in range(12)]}
+SIZES = pd.DataFrame({"rank": [3, 1], "n_candidates": [9, 3]})
 TWO_RANKS = pd.DataFrame([[1, 2, 3]], columns=["user_id", "rank", "rank"])
 
-# Each call, and the place and the number of its faults in the message.
-FAULTS = {
-    "relevant item not in a complete list": (
-        evaluation(USER_LISTS, {"ann": ["a"], "bob": ["b"], "eve": ["c"]}, complete=True),
-        "item b .*user bob"),
-    "user without a list": (
-        evaluation(USER_LISTS, {"ann": ["a"], "joe": ["b"], "zoe": ["c"]}), r"user joe \(2 users"),
-    "relevant item that is seen": (
-        evaluation(USER_LISTS, {"bob": ["d"], "ann": ["c"]}, seen={"ann": ["c"], "bob": ["d"]}),
-        "item d .*user bob .*seen"),
-    "one item": (
-        evaluation({"ann": ["a"], "bob": ["b", "c"]}, {"ann": ["a"]}, n_items=1),
-        "n_items is 1, .*2"),
-    "list longer than n_items": (
-        evaluation({"ann": ["a"], "bob": ["b", "c", "d"], "eve": ["d", "a", "c"]}, {"ann": ["a"]},
-            n_items=2),
-        "user bob has 3 items, .*2"),
-    "held-out item that is seen": (
-        catalogue({"ann": ["b", "c"], "bob": ["d"]}, {"bob": ["d"], "ann": ["c", "b", "a"]}),
-        "user ann, item c .*3 pairs of 2 users"),
-    "users without overlap": (
-        evaluation({"ann": {"a": 1.0}, "bob": {"b": 1.0}}, {"x": ["a"], "y": ["b"]}),
-        "no list .*user ann"),
-    "column too large": (evaluation(RISING_SCORES, [3, 4, 5]), "row 2, column relevant: found 4"),
-    "column too small": (
-        evaluation(RISING_SCORES, [3, -2, -3]), "row 2, column relevant: found -2; .*columns"),
-    "no held-out item": (
-        lambda: sm.correct(labelled_pairs([1, 0, 0, 0, 0, 0]), "auc", n_items=9),
-        r"held-out item .*user b \(2 users"),
-    "no negatives": (
-        lambda: sm.correct(labelled_pairs([1, 0, 1, 1, 1, 1]), "auc", n_items=9),
-        r"negatives .*user b \(2 users"),
-    "nan as score": (
-        lambda: sm.correct([[1.0, 2.0], [np.nan, 1.0], [1.0, np.inf]], positive=0, n_items=9),
-        "row 2: .*column 0 is nan; .*finite"),
-    "duplicate": (evaluation({1: [1, 2, 3]}, TWICE), "^relevant, row 3: duplicate of row 1"),
-    "unknown row of scores": (
-        evaluation(np.eye(2), TWICE.assign(user_id=7)),
-        "^relevant, row 1, column user_id: found 7"),
-    "ids without overlap": (evaluation(TWELVE_IDS, TWELVE_NAMES), "such as 'film 0' and 'i0'"),
-    "sizes in the table and by n_items": (
-        lambda: sm.evaluate(pd.DataFrame({"rank": [3, 1], "n_candidates": [9, 3]}), n_items=9),
-        "found n_candidates 3 to 9"),
-    "number of columns and n_items": (
-        evaluation(RISING_SCORES, [0, 1, 2], n_items=5), "number of items 4, but n_items is 5"),
-    "complete list without its relevant item": (
-        evaluation(USER_LISTS, {"ann": ["z"]}, complete=True), "leave complete out"),
-    "column twice": (lambda: sm.evaluate(TWO_RANKS, "auc", n_items=90), "rank"),
-    "user without negatives": (
-        lambda: sm.negatives({"anna": ["y"], "bert": ["x"]}, {"anna": ["x"], "bert": ["y"]}, 1),
-        "user anna"),
-}  # fmt: skip
+
+def recall(data, relevant, **options):
+    return evaluate(data, "recall@2", relevant=relevant, **options)
 
 
-@pytest.mark.parametrize(("call", "pattern"), FAULTS.values(), ids=FAULTS)
-def test_first_of_several_faults_is_named(call, pattern):
-    with pytest.raises(sm.InputError, match=pattern):
-        call()
+def labelled_pairs(*labels):
+    """Return the correction of two scored items for each of three users."""
+    table = pd.DataFrame({"user_id": list("aabbcc"), "score": range(6), "label": labels})
+    return correct(table, n_items=9)
+
+
+FAULTS = [
+    Case("relevant item not in a complete list",
+         recall(USER_LISTS, {"ann": ["a"], "bob": ["b"], "eve": ["c"]}, complete=True),
+         "item b .*user bob.*leave complete out"),
+    Case("user without a list", recall(USER_LISTS, {"ann": ["a"], "joe": ["b"], "zoe": ["c"]}),
+         r"user joe \(2 users"),
+    Case("relevant item that is seen", recall(USER_LISTS, {"bob": ["d"], "ann": ["c"]},
+         seen={"ann": ["c"], "bob": ["d"]}), "item d .*user bob .*seen"),
+    Case("one item", recall({"ann": ["a"], "bob": ["b", "c"]}, {"ann": ["a"]}, n_items=1),
+         "n_items is 1, .*2"),
+    Case("list longer than n_items", recall({**USER_LISTS, "ann": ["a"]}, {"ann": ["a"]},
+         n_items=2), "user bob has 3 items, .*2"),
+    Case("held-out item that is seen", call_of(read_catalogue, {"ann": ["b", "c"], "bob": ["d"]},
+         {"bob": ["d"], "ann": ["c", "b", "a"]}), "user ann, item c .*3 pairs of 2 users"),
+    Case("users without overlap",
+         recall({"ann": {"a": 1.0}, "bob": {"b": 1.0}}, {"x": ["a"], "y": ["b"]}),
+         "no list .*user ann"),
+    Case("column too large", recall(RISING_SCORES, [3, 4, 5]),
+         "row 2, column relevant: found 4"),
+    Case("column too small", recall(RISING_SCORES, [3, -2, -3]),
+         "row 2, column relevant: found -2; .*columns"),
+    Case("no held-out item", labelled_pairs(1, 0, 0, 0, 0, 0), r"held-out item .*user b \(2 users"),
+    Case("no negatives", labelled_pairs(1, 0, 1, 1, 1, 1), r"negatives .*user b \(2 users"),
+    Case("nan as score", correct([[1.0, 2.0], [np.nan, 1.0], [1.0, np.inf]], positive=0),
+         "row 2: .*column 0 is nan; .*finite"),
+    Case("duplicate", recall({1: [1, 2, 3]}, TWICE), "^relevant, row 3: duplicate of row 1"),
+    Case("unknown row of scores", recall(np.eye(2), TWICE.assign(user_id=7)),
+         "^relevant, row 1, column user_id: found 7"),
+    Case("ids without overlap", recall(TWELVE_IDS, TWELVE_NAMES), "such as 'film 0' and 'i0'"),
+    Case("sizes in the table and by n_items", evaluate(SIZES, n_items=9),
+         "found n_candidates 3 to 9"),
+    Case("number of columns and n_items", recall(RISING_SCORES, [0, 1, 2], n_items=5),
+         "number of items 4, but n_items is 5"),
+    Case("column twice", evaluate(TWO_RANKS, n_items=90), "rank"),
+    Case("user without negatives",
+         call_of(sm.negatives, {"anna": ["y"], "bert": ["x"]}, {"anna": ["x"], "bert": ["y"]}, 1),
+         "user anna"),
+]  # fmt: skip
+
+
+@each_case(FAULTS)
+def test_first_of_several_faults_is_named(case):
+    assert_ends_as_expected(case)
 
 
 @pytest.mark.parametrize(
@@ -369,12 +359,12 @@ def test_ten_ids_without_overlap_are_refused(listed, relevant, is_refused):
     """Fewer ids may be missing from all lists by chance; then no item is found."""
     lists = {"ann": [f"i{number}" for number in range(listed)]}
     relevant_items = {"ann": [f"j{number}" for number in range(relevant)]}
-    call = evaluation(lists, relevant_items, n_items=100)
+    call = recall(lists, relevant_items, n_items=100)
     if is_refused:
         with pytest.raises(sm.InputError, match="relevant"):
             call()
     else:
-        assert call()[0].value == 0.0
+        assert call() == 0.0
 
 
 @pytest.mark.filterwarnings("ignore:.*from 1")
