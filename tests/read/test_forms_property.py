@@ -7,6 +7,7 @@ import json
 import random
 import warnings
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -36,8 +37,6 @@ AMONG = RNG.normal(size=(USERS, 1 + M)).round(3)
 SAMPLED_RANK = 1 + (AMONG[:, 1:] > AMONG[:, :1]).sum(axis=1)
 RR, NEW_RR = float(np.mean(1 / RANK)), float(np.mean(1 / NEW_RANK))
 HIT_RATE = float(np.mean(SAMPLED_RANK <= 3))
-PREDICTED = RNG.normal(size=USERS * 2).round(2)
-RATED = RNG.integers(1, 6, size=USERS * 2)
 Frames = dict[str, pd.DataFrame]
 
 
@@ -135,16 +134,15 @@ def report_value(data: Any, relevant: Any, folder: Path) -> Any:
     return RR if is_shown else np.nan
 
 
-def command(*message: Any) -> Callable[..., Any]:
+def command(line: str) -> Callable[..., Any]:
     """Return a function that runs a command on files and returns its first value."""
+    name, *words = line.split()
 
     def run(data: Any, **files: Any) -> Any:
         output = new_path(Path(data).parent, "out.json")
         options = [part for name, path in files.items() for part in (f"--{name}", str(path))]
-        app(
-            [message[0], str(data), *message[1:], *options, "--output", str(output)],
-            standalone_mode=False,
-        )
+        arguments = [name, str(data), *words, *options, "--output", str(output)]
+        app(arguments, standalone_mode=False)
         result = json.loads(output.read_text())[0]
         run.notes = result.get("notes", [])  # type: ignore[attr-defined]
         return result["value"]
@@ -154,155 +152,80 @@ def command(*message: Any) -> Callable[..., Any]:
 
 LISTED = {"data": LISTS, "relevant": TEST}
 BOTH = {"relevant": TEST, "seen": TRAIN}
+SAMPLED_LISTS = {
+    "data": CANDIDATES.drop(columns="label"),
+    "relevant": CANDIDATES[CANDIDATES["label"] == 1],
+}
 READ_BOTH = {"relevant": ITEM_ROLES, "seen": ITEM_ROLES}
 READ_LISTED = {"data": LIST_ROLES, "relevant": ITEM_ROLES}
-ERRORS = RATED - PREDICTED
-RMSE, MAE = float(np.sqrt(np.mean(ERRORS**2))), float(np.mean(np.abs(ERRORS)))
+READ_SAMPLE = {"data": PAIR_ROLES | {"rank"}}
+READ_RANKS = {"data": COUNT_ROLES | {"item_id", "score"}}
+
+
+def score_users(users: Any) -> np.ndarray:
+    return SCORES[users]
+
+
+def from_function(**both: Any) -> sm.Ranks:
+    return sm.Ranks.from_function(score_users, users=range(USERS), **both)
+
+
+def from_top_k(**both: Any) -> sm.Ranks:
+    return sm.Ranks.from_top_k(PLACE.argsort(axis=1), complete=True, **both)
+
+
 KINDS = {
-    "evaluate, lists": Kind(
-        LISTED,
-        lambda data, relevant: rr_value(data, relevant=relevant),
-        RR,
-        READ_LISTED,
-    ),
+    # evaluate
+    "evaluate, lists": Kind(LISTED, rr_value, RR, READ_LISTED),
     "evaluate, lists with ranks, seen": Kind(
-        {"data": RANKED, **BOTH},
-        lambda data, **both: rr_value(data, complete=True, **both),
-        NEW_RR,
-        {"data": LIST_ROLES, **READ_BOTH},
-    ),
-    "evaluate, scores": Kind(BOTH, lambda **both: rr_value(SCORES, **both), NEW_RR, READ_BOTH),
-    "evaluate, ranks": Kind(
-        {"data": RANKS},
-        lambda data: rr_value(data, n_items=ITEMS),
-        RR,
-        {"data": RANK_ROLES | {"n_candidates", "n_better", "n_tied", "item_id", "score"}},
-    ),
+        {"data": RANKED, **BOTH}, partial(rr_value, complete=True), NEW_RR,
+        {"data": LIST_ROLES, **READ_BOTH}),
+    "evaluate, scores": Kind(BOTH, partial(rr_value, SCORES), NEW_RR, READ_BOTH),
+    "evaluate, ranks": Kind({"data": RANKS}, partial(rr_value, n_items=ITEMS), RR, READ_RANKS),
     "evaluate, counts": Kind({"data": COUNTS}, rr_value, RR, {"data": COUNT_ROLES}),
     "evaluate, pairs": Kind(
-        {"data": PAIRS},
-        lambda data: rr_value(data, complete=True),
-        RR,
-        {"data": PAIR_ROLES},
-    ),
+        {"data": PAIRS}, partial(rr_value, complete=True), RR, {"data": PAIR_ROLES}),
+    # Ranks
     "from_lists": Kind(
-        {"recommended": LISTS, "relevant": TEST},
-        rr_of_ranks(sm.Ranks.from_lists),
-        RR,
-        {"recommended": LIST_ROLES, "relevant": ITEM_ROLES},
-    ),
-    "from_pairs": Kind(
-        {"pairs": PAIRS}, rr_of_ranks(sm.Ranks.from_pairs), RR, {"pairs": PAIR_ROLES}
-    ),
-    "from_table": Kind(
-        {"table": COUNTS},
-        rr_of_ranks(sm.Ranks.from_table),
-        RR,
-        {"table": COUNT_ROLES},
-    ),
-    "from_ranks": Kind(
-        {"ranks": RANKS},
-        rr_of_ranks(lambda ranks: sm.Ranks.from_ranks(ranks, ITEMS)),
-        RR,
-        {"ranks": COUNT_ROLES},
-    ),
-    "from_scores": Kind(
-        BOTH,
-        rr_of_ranks(lambda **both: sm.Ranks.from_scores(SCORES, **both)),
-        NEW_RR,
-        READ_BOTH,
-    ),
-    "from_factors": Kind(
-        BOTH,
-        rr_of_ranks(lambda **both: sm.Ranks.from_factors(*VECTORS, **both)),
-        NEW_RR,
-        READ_BOTH,
-    ),
-    "from_function": Kind(
-        BOTH,
-        rr_of_ranks(
-            lambda **both: sm.Ranks.from_function(
-                lambda users: SCORES[users], users=range(USERS), **both
-            )
-        ),
-        NEW_RR,
-        READ_BOTH,
-    ),
-    "from_top_k": Kind(
-        BOTH,
-        rr_of_ranks(
-            lambda **both: sm.Ranks.from_top_k(PLACE.argsort(axis=1), complete=True, **both)
-        ),
-        NEW_RR,
-        READ_BOTH,
-    ),
-    "correct, pairs": Kind(
-        {"data": CANDIDATES}, correct_value, HIT_RATE, {"data": PAIR_ROLES | {"rank"}}
-    ),
-    "correct, lists": Kind(
-        {
-            "data": CANDIDATES.drop(columns="label"),
-            "relevant": CANDIDATES[CANDIDATES.label == 1],
-        },
-        correct_value,
-        HIT_RATE,
-        {"data": LIST_ROLES | {"label"}, "relevant": ITEM_ROLES},
-    ),
-    "correct, sampled ranks": Kind(
-        {"data": SAMPLES},
-        lambda data: correct_value(data, n_negatives=M),
-        HIT_RATE,
-        {"data": SAMPLE_ROLES},
-    ),
-    "SampledRanks.from_pairs": Kind(
-        {"data": CANDIDATES},
-        hit_rate_of_sample(lambda data: sm.SampledRanks.from_pairs(data, n_items=300)),
-        HIT_RATE,
-        {"data": PAIR_ROLES | {"rank"}},
-    ),
-    "SampledRanks.from_table": Kind(
-        {"data": SAMPLES},
-        hit_rate_of_sample(lambda data: sm.SampledRanks.from_table(data, 300, M)),
-        HIT_RATE,
-        {"data": SAMPLE_ROLES},
-    ),
+        {"recommended": LISTS, "relevant": TEST}, rr_of_ranks(sm.Ranks.from_lists), RR,
+        {"recommended": LIST_ROLES, "relevant": ITEM_ROLES}),
+    "from_pairs": Kind({"pairs": PAIRS}, rr_of_ranks(sm.Ranks.from_pairs), RR,
+        {"pairs": PAIR_ROLES}),
+    "from_table": Kind({"table": COUNTS}, rr_of_ranks(sm.Ranks.from_table), RR,
+        {"table": COUNT_ROLES}),
+    "from_ranks": Kind({"ranks": RANKS}, rr_of_ranks(partial(sm.Ranks.from_ranks, n_items=ITEMS)),
+        RR, {"ranks": COUNT_ROLES}),
+    "from_scores": Kind(BOTH, rr_of_ranks(partial(sm.Ranks.from_scores, SCORES)), NEW_RR,
+        READ_BOTH),
+    "from_factors": Kind(BOTH, rr_of_ranks(partial(sm.Ranks.from_factors, *VECTORS)), NEW_RR,
+        READ_BOTH),
+    "from_function": Kind(BOTH, rr_of_ranks(from_function), NEW_RR, READ_BOTH),
+    "from_top_k": Kind(BOTH, rr_of_ranks(from_top_k), NEW_RR, READ_BOTH),
+    # samples
+    "correct, pairs": Kind({"data": CANDIDATES}, correct_value, HIT_RATE, READ_SAMPLE),
+    "correct, lists": Kind(SAMPLED_LISTS, correct_value, HIT_RATE,
+        {"data": LIST_ROLES | {"label"}, "relevant": ITEM_ROLES}),
+    "correct, sampled ranks": Kind({"data": SAMPLES}, partial(correct_value, n_negatives=M),
+        HIT_RATE, {"data": SAMPLE_ROLES}),
+    "SampledRanks.from_pairs": Kind({"data": CANDIDATES},
+        hit_rate_of_sample(partial(sm.SampledRanks.from_pairs, n_items=300)), HIT_RATE,
+        READ_SAMPLE),
+    "SampledRanks.from_table": Kind({"data": SAMPLES},
+        hit_rate_of_sample(partial(sm.SampledRanks.from_table, n_items=300, n_negatives=M)),
+        HIT_RATE, {"data": SAMPLE_ROLES}),
+    # other functions, and commands
     "compare": Kind(LISTED, compare_value, RR, READ_LISTED),
     "report": Kind(LISTED, report_value, RR, READ_LISTED),
     "check_negatives": Kind(
-        {"data": NEGATIVES, **BOTH},
-        count_failing_negatives,
-        2,
-        {"data": ITEM_ROLES, **READ_BOTH},
-    ),
-    "command evaluate": Kind(LISTED, command("evaluate", "--metric", "rr"), RR, READ_LISTED),
+        {"data": NEGATIVES, **BOTH}, count_failing_negatives, 2,
+        {"data": ITEM_ROLES, **READ_BOTH}),
+    "command evaluate": Kind(LISTED, command("evaluate --metric rr"), RR, READ_LISTED),
     "command correct": Kind(
-        {"data": CANDIDATES},
-        command(
-            "correct",
-            "--metric",
-            "hr@3",
-            "--estimator",
-            "sampled",
-            "--n-items",
-            "300",
-        ),
-        HIT_RATE,
-        {"data": PAIR_ROLES | {"rank"}},
-    ),
-}
+        {"data": CANDIDATES}, command("correct --metric hr@3 --estimator sampled --n-items 300"),
+        HIT_RATE, READ_SAMPLE),
+}  # fmt: skip
 # More columns
-NAMES = [
-    "title",
-    "x",
-    "Unnamed: 0",
-    "year",
-    "price",
-    "day",
-    "weight",
-    "genre",
-    "n",
-    "ok",
-]
+NAMES = ["title", "x", "Unnamed: 0", "year", "price", "day", "weight", "genre", "n", "ok"]
 
 
 def extra_column(chooser: random.Random, rows: int, ids: pd.DataFrame) -> Any:
@@ -354,16 +277,7 @@ def add_columns(
 ID_TYPES: dict[str, Callable[[pd.Series], Any]] = {
     **{
         name: lambda ids, name=name: ids.astype(name)
-        for name in (
-            "int64",
-            "int32",
-            "uint64",
-            "uint8",
-            "float32",
-            "float64",
-            "Int64",
-            "category",
-        )
+        for name in ["int64", "int32", "uint64", "uint8", "float32", "float64", "Int64", "category"]
     },
     "text": lambda ids: ids.astype(str),
     "texts with zeros before": lambda ids: ids.map("{:04}".format),
