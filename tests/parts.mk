@@ -9,7 +9,8 @@ test-long: $(INSTALLED)
 
 # Wrong values, damaged files and killed runs. Wrong values of other packages are part of `engines`.
 test-robustness: $(INSTALLED)
-	python -m tests.robustness
+	pytest -m long tests/robustness
+	python -m tests.robustness.kills
 
 # LIBRARY_TESTS: tests of the library that need neither the study nor the documents. ALONE: those of them that read
 # no other file of the repository.
@@ -63,7 +64,7 @@ test-engines: tests/engines/requirements.txt requirements.lock
 	.venv-engines/bin/python -m pip install --quiet --no-deps --no-build-isolation --editable .
 	PATH="$(CURDIR)/.venv-engines/bin:$$PATH" pytest \
 	  $$(grep -l 'torch\|ml_dtypes\|dask\|pyspark\|polars\|ranx' $(LIBRARY_FILES))
-	.venv-engines/bin/python -m tests.robustness.fuzz --calls 2000 --runs 0
+	PATH="$(CURDIR)/.venv-engines/bin:$$PATH" pytest -m long tests/robustness -k function
 
 # The metric for RecBole in the released package, and the documented PyTorch loop.
 test-recbole: tests/recbole/requirements.txt pyproject.toml

@@ -1,4 +1,4 @@
-"""Calls of `python -m tests.robustness`, and how they fail."""
+"""Calls and commands of tests/robustness cover all, and wrong values that it has found."""
 
 import numpy as np
 import pandas as pd
@@ -8,8 +8,6 @@ from typer.main import get_command
 
 import sampled_metrics as sm
 from sampled_metrics.cli import app
-from tests.conftest import ROOT
-from tests.robustness import fuzz
 from tests.robustness.calls import cases, public_names
 from tests.robustness.commands import COMMANDS
 
@@ -31,39 +29,6 @@ def test_unchanged_case_returns(place, tmp_path, monkeypatch):
 def test_commands_cover_those_that_read_files():
     names = set(get_command(app).commands)
     assert {words.split()[0] for _, words in COMMANDS} == names - READ_NO_FILE
-
-
-def test_changed_call_is_reproducible():
-    first, second = (fuzz.changed_call(3, 5) for _ in range(2))
-    assert first[0] == second[0]
-    assert first[3] == second[3]
-
-
-def test_outcome_of_type_error_is_raw(monkeypatch):
-    monkeypatch.setattr(fuzz, "is_of_caller", lambda _: False)
-    assert fuzz.outcome(lambda: len(3))[0] == "raw"
-    assert fuzz.outcome(lambda: sm.rmse([1.0], [1.0, 2.0])) == ("refused", "")
-
-
-def test_raw_outcome_prints_the_command_to_repeat(monkeypatch, capsys):
-    monkeypatch.setattr(fuzz.ProcessPoolExecutor, "submit", lambda _, __, kind, *___: Done(kind))
-    assert fuzz.main(["--calls", "1", "--runs", "0", "--seed", "7"]) == 1
-    assert "--repeat calls:7:0" in capsys.readouterr().out
-
-
-class Done:
-    def __init__(self, kind):
-        self.kind = kind
-
-    def result(self):
-        return [(0, "evaluate", "raw", f"evaluate(data): TypeError of {self.kind}")]
-
-
-@pytest.mark.long
-def test_fuzz_leaves_root_unchanged():
-    before = sorted(path.name for path in ROOT.iterdir())
-    assert fuzz.main(["--calls", "60", "--runs", "0"]) in (0, 1)
-    assert sorted(path.name for path in ROOT.iterdir()) == before
 
 
 ONE = {"n_candidates": [9], "n_better": [1], "n_tied": [0]}

@@ -1,7 +1,10 @@
 """Every command that reads files, with valid files, and ways to damage them."""
 
+import re
+
 import numpy as np
 import pandas as pd
+from hypothesis import strategies as st
 
 import sampled_metrics as sm
 from tests.robustness.values import (
@@ -92,30 +95,22 @@ def write_files(folder):
     (folder / "printed.csv").write_text(head + rows)
 
 
-def damage(content, chooser):
-    """Change some bytes, lines or cells of a file, or cut it."""
-    for _ in range(chooser.choice([1, 1, 2, 4])):
-        place = chooser.randrange(len(content) + 1)
-        kind = chooser.randrange(7)
-        lines = content.split(b"\n")
-        line = chooser.randrange(len(lines))
-        if kind == 0:
-            content = content[:place]
-        elif kind == 1:
-            byte = bytes([chooser.randrange(256)])
-            content = content[:place] + byte + content[place + 1 :]
-        elif kind == 2:
-            content = content[:place] + chooser.choice(ODD) + content[place:]
-        elif kind == 3:
-            lines.insert(line, chooser.choice(lines))
-            content = b"\n".join(lines)
-        elif kind == 4:
-            del lines[line]
-            content = b"\n".join(lines)
-        else:
-            mark = chooser.choice([b",", b"\t", b" "])
-            cells = lines[line].split(mark)
-            cells[chooser.randrange(len(cells))] = chooser.choice(ODD)
-            lines[line] = mark.join(cells)
-            content = b"\n".join(lines)
+CELL, LINE, REST = re.compile(rb"[^,\t \n]*"), re.compile(rb"[^\n]*\n?"), re.compile(rb"(?s).*")
+
+
+def damaged(content):
+    """Return a strategy for a file of which bytes, cells, lines or the rest are others or gone."""
+    lines = content.split(b"\n")
+    inserted = st.binary(max_size=2) | st.sampled_from([*ODD, *(line + b"\n" for line in lines)])
+    removed = st.sampled_from([CELL, LINE, REST]) | st.integers(0, 3)
+    change = st.tuples(st.integers(0, len(content)), removed, inserted)
+    return st.lists(change, min_size=1, max_size=4).map(lambda changes: apply(content, changes))
+
+
+def apply(content, changes):
+    """Replace what begins at each place: a number of bytes, or what a pattern matches there."""
+    for place, removed, inserted in changes:
+        start = min(place, len(content))
+        end = start + removed if isinstance(removed, int) else removed.match(content, start).end()
+        content = content[:start] + inserted + content[end:]
     return content
