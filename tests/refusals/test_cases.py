@@ -168,7 +168,8 @@ SCORE_CASES = [
     Case("damaged relevant items", scores(relevant=DAMAGED), "relevant: damaged"),
     Case("masked scores from a function", call_of(sm.rank, lambda rows: MASKED[rows], None, HELD),
          "mask"),
-    Case("user twice", call_of(sm.rank, SCORES, None, HELD, users=[5, 5]), "row 2"),
+    Case("user twice", call_of(sm.rank, SCORES, None, HELD, users=[5, 5]),
+         "row 2: duplicate users 5"),
     # by id
     Case("index in a column", ranks(Ranks.from_scores, WIDE.assign(user_id=USERS), TEST),
          r"set_index\('user_id'\)", {"scores": WIDE.assign(user_id=USERS).set_index("user_id")},
