@@ -9,7 +9,7 @@ test-long: $(INSTALLED)
 
 # Wrong values, damaged files and killed runs. Wrong values of other packages are part of `engines`.
 test-robustness: $(INSTALLED)
-	pytest -m long tests/robustness
+	pytest --dist=load -m long tests/robustness
 	python -m tests.robustness.kills
 
 # LIBRARY_TESTS: tests of the library that need neither the study nor the documents. ALONE: those of them that read
@@ -64,7 +64,7 @@ test-engines: tests/engines/requirements.txt requirements.lock
 	.venv-engines/bin/python -m pip install --quiet --no-deps --no-build-isolation --editable .
 	PATH="$(CURDIR)/.venv-engines/bin:$$PATH" pytest \
 	  $$(grep -l 'torch\|ml_dtypes\|dask\|pyspark\|polars\|ranx' $(LIBRARY_FILES))
-	PATH="$(CURDIR)/.venv-engines/bin:$$PATH" pytest -m long tests/robustness -k function
+	PATH="$(CURDIR)/.venv-engines/bin:$$PATH" pytest --dist=load -m long tests/robustness -k function
 
 # The metric for RecBole in the released package, and the documented PyTorch loop.
 test-recbole: tests/recbole/requirements.txt pyproject.toml

@@ -171,6 +171,11 @@ def test_matrix_has_events_of_numbered_users_and_items():
     assert found.events.has(np.array([0, 1]), np.array([1, 1])).tolist() == [True, False]
 
 
+def test_sparse_array_of_one_axis_is_refused():
+    with pytest.raises(InputError, match="users x items"):
+        read_item_counts(sparse.coo_array([2, 1]))
+
+
 @pytest.mark.parametrize("data", [[2, 1], np.array([2, 1]), pd.Series([2, 1])])
 def test_numbers_without_ids_may_be_counts_or_ids(data):
     with pytest.raises(InputError, match="enumerate"):

@@ -87,6 +87,11 @@ def read_item_counts(data: Any) -> ItemCounts:
 def _counts_of_matrix(matrix: Any) -> ItemCounts:
     """Return the counts of a sparse matrix of users x items, numbered from 0."""
     check_sparse(matrix, COUNTS)
+    if matrix.ndim != 2:
+        raise InputError(
+            f"{COUNTS}: found a sparse array of {matrix.ndim} axes; pass one of users x items, or "
+            "a dictionary of counts by item"
+        )
     table = sparse.coo_array(to_scipy_dtype(matrix))
     is_event = table.data != 0
     row, column = table.row[is_event].astype(np.int64), table.col[is_event].astype(np.int64)
