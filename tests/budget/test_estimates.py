@@ -8,12 +8,12 @@ import numpy as np
 import pytest
 from scipy.stats import t
 
-from sampled_metrics.budget.audit import Phase
 from sampled_metrics.budget.estimates import (
     covariance,
     estimate_errors,
     estimate_recommenders,
 )
+from sampled_metrics.budget.user_audit import Phase
 
 RESOLUTION = 0.3  # in users; an audit cannot see a fraction of one
 WIDE = SimpleNamespace(
@@ -33,10 +33,10 @@ def audited(change: Any, probabilities: Any, n_phases: int, slack: Any = (0.0, 0
                 reached,
             )
         )
-    view = SimpleNamespace(mean=np.zeros((1, 1)), greatest=np.zeros((1, 1)))
+    before = SimpleNamespace(mean=np.zeros((1, 1)), greatest=np.zeros((1, 1)))
     return SimpleNamespace(
-        view_before=view,
-        view=WIDE,
+        before=before,
+        now=WIDE,
         phases=phases,
         noise=np.zeros((1, 1)),
         assumed=np.zeros((2, 1)),

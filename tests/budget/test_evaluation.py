@@ -258,7 +258,7 @@ def test_wrong_arguments_named(world: World, options: dict[str, Any], message: s
 
 
 @pytest.mark.filterwarnings(
-    "ignore:recommender.*order of those"
+    "ignore:recommender.*ties are broken"
 )  # there are only two different scores
 def test_large_integer_scores_refused(world: World) -> None:
     for sign in (1, -1):
@@ -272,8 +272,8 @@ def test_large_integer_scores_refused(world: World) -> None:
     ("proxy", "word"),
     [
         (lambda users: np.zeros((users.size, 3)), "shape"),
-        (pd.DataFrame(np.ones((2, 3)), ["a", "b"], [1, 2, 2]), "twice"),
-        (pd.DataFrame(np.ones((2, 3)), ["a", "a"], [1, 2, 3]), "twice"),
+        (pd.DataFrame(np.ones((2, 3)), ["a", "b"], [1, 2, 2]), "duplicate"),
+        (pd.DataFrame(np.ones((2, 3)), ["a", "a"], [1, 2, 3]), "duplicate"),
         (np.ones((2, 3)), "ids"),
     ],
 )
@@ -388,7 +388,7 @@ class TestTies:
         notes = sm.evaluate_on_budget(
             scores, "hr@10", relevant=self.HELD, seen=self.SEEN, budget=60
         ).notes
-        return [note for note in notes if "order of those" in note]
+        return [note for note in notes if "ties are broken" in note]
 
     def test_rounded_scores_warn(self):
         rounded = np.clip(np.round(self.SCORES / 2 + 3), 1, 5)

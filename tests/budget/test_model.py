@@ -10,19 +10,20 @@ from scipy.sparse import csr_array
 from scipy.stats import poisson
 
 from sampled_metrics._base.errors import InputError
-from sampled_metrics.budget.audit import Audit, ReciprocalRankDraws
+from sampled_metrics.budget.candidates import read_evaluation_data
 from sampled_metrics.budget.counts import StratumCounts
-from sampled_metrics.budget.data import read_data
 from sampled_metrics.budget.evaluation import score_in_rounds
 from sampled_metrics.budget.model import (
     Model,
-    PoissonMeans,
     average_over_ties,
     initial_shares,
     parse_metrics,
     scan_depth,
 )
+from sampled_metrics.budget.poisson_means import PoissonMeans
+from sampled_metrics.budget.reciprocal_ranks import ReciprocalRankDraws
 from sampled_metrics.budget.strata import Strata, make_proxy, stratum_edges
+from sampled_metrics.budget.user_audit import Audit
 
 METRICS = parse_metrics(["recall@3", "ndcg@3", "ap"])
 USERS, ITEMS = 30, 120
@@ -41,7 +42,7 @@ def counted(tied: bool, lists: Any = None) -> tuple[StratumCounts, Any]:
     rng = np.random.default_rng(3)
     scores = rng.normal(size=(USERS, ITEMS))
     held = rng.integers(0, ITEMS, USERS) if lists is None else lists
-    data = read_data(held, csr_array(scores.shape))
+    data = read_evaluation_data(held, csr_array(scores.shape))
     user_of_row = np.repeat(np.arange(USERS), [np.size(items) for items in held])
     scores[user_of_row, data.held_out_items] += rng.uniform(
         1, 3, user_of_row.size
@@ -179,18 +180,18 @@ def test_model_matches_loops(tied: bool, lists: Any) -> None:
     posterior = loops.posterior()
     np.testing.assert_allclose(model.share, loops.share, rtol=1e-9)
     np.testing.assert_allclose(model.posterior, posterior, rtol=1e-8, atol=1e-14)
-    view = model.view()
+    actual = model.metric_posterior()
     mean, variance = np.zeros((2, len(METRICS), USERS))
     size = np.bincount(counts.strata.user_of_row)
     for row in range(0, counts.better.shape[0], 3):
         first, second = loops.of_row(row, posterior)
-        np.testing.assert_allclose(view.row_mean[:, row], first, rtol=3e-3, atol=5e-4)
+        np.testing.assert_allclose(actual.row_mean[:, row], first, rtol=3e-3, atol=5e-4)
         user = counts.strata.user_of_row[row]
         if size[user] > 1:
             continue
         mean[:, user], variance[:, user] = first, second
-        np.testing.assert_allclose(view.mean[:, user], first, rtol=3e-3, atol=5e-4)
-        np.testing.assert_allclose(view.variance[:, user], second, rtol=3e-2, atol=1e-3)
+        np.testing.assert_allclose(actual.mean[:, user], first, rtol=3e-3, atol=5e-4)
+        np.testing.assert_allclose(actual.variance[:, user], second, rtol=3e-2, atol=1e-3)
 
 
 @pytest.mark.parametrize(("lists", "tied"), [(None, False), (None, True), (LISTS, False)])
@@ -228,9 +229,9 @@ def test_gain_matches_loops(lists: Any, tied: bool) -> None:
 
 
 @pytest.mark.parametrize("lists", [None, LISTS])
-def test_view_bounds_by_hand(lists: Any) -> None:
+def test_posterior_bounds_by_hand(lists: Any) -> None:
     counts, _ = counted(False, lists)
-    _, _, low, high, _ = Model(counts, METRICS).view()
+    _, _, low, high, _ = Model(counts, METRICS).metric_posterior()
     for user in range(USERS):
         rows = np.flatnonzero(counts.strata.user_of_row == user)
         left = int((counts.strata.sizes[user] - counts.n_scored[user]).sum())
@@ -323,7 +324,7 @@ def first_of(users: int, items: int) -> tuple[StratumCounts, Any]:
     """Counts without scores; each user's held-out item, the last one, is the best."""
     scores = np.random.default_rng(7).random((users, items))
     scores[:, -1] = 2.0
-    data = read_data(np.full(users, items - 1), csr_array(scores.shape))
+    data = read_evaluation_data(np.full(users, items - 1), csr_array(scores.shape))
     proxy = make_proxy(np.random.default_rng(8).random(scores.shape), data)
     return StratumCounts(Strata(data, proxy, 1), lambda users, items: scores[users, items]), scores
 
@@ -352,7 +353,7 @@ def test_audit_phases_by_hand() -> None:
     counts, _ = first_of(200, 200)
     model = Model(counts, parse_metrics(["recall@3", "ndcg@3"]))
     model.share = np.full_like(model.share, 1e-9)  # no better candidates are expected
-    view, money = model.view(), 9000
+    posterior, money = model.metric_posterior(), 9000
     actual = Audit(model, money)
     scored, costs, drawn, assumed = recorded(counts), [], [], []
     record = actual.record_phase
@@ -376,9 +377,9 @@ def test_audit_phases_by_hand() -> None:
     first, second = actual.phases[:2]
     users = drawn[0]
     assert actual.users.tolist() == users.tolist()
-    top = view.greatest[:, users]
+    top = posterior.greatest[:, users]
     assert top == pytest.approx(np.ones_like(top))
-    expected = view.variance[:, users] + 0.001 * top**2
+    expected = posterior.variance[:, users] + 0.001 * top**2
     np.testing.assert_allclose(assumed[0], expected @ first.variance_factor[users], rtol=1e-12)
     worth = expected[0] / 4 + expected[1]
     quotient = first.draw_probability[users] / np.sqrt(worth)

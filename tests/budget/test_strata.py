@@ -10,8 +10,8 @@ from scipy.stats import chi2
 from sampled_metrics._base.arrays import blocks
 from sampled_metrics._base.errors import InputError
 from sampled_metrics.budget import strata as strata_module
+from sampled_metrics.budget.candidates import EvaluationData, read_evaluation_data
 from sampled_metrics.budget.counts import StratumCounts
-from sampled_metrics.budget.data import EvaluationData, read_data
 from sampled_metrics.budget.strata import Strata, make_proxy, stratum_edges
 
 USERS, ITEMS = 7, 40
@@ -54,7 +54,7 @@ def test_order_follows_proxy(entries: int, monkeypatch: pytest.MonkeyPatch) -> N
     some = lambda rows, columns: blocks(rows, columns, entries)  # noqa: E731 - of two users
     monkeypatch.setattr("sampled_metrics.budget.strata.blocks", some)
     seen, held, scores = world()
-    data = read_data(held, seen)
+    data = read_evaluation_data(held, seen)
     orders = [
         ordered(data, proxy) for proxy in (scores, csr_array(scores), lambda users: scores[users])
     ]
@@ -74,7 +74,7 @@ def test_order_follows_proxy(entries: int, monkeypatch: pytest.MonkeyPatch) -> N
 def test_tail_in_random_order(entries: int, length: int, monkeypatch: pytest.MonkeyPatch) -> None:
     """A user's head ends at the last edge within the user's part of all entries."""
     seen, held, scores = world(1, 300)
-    data = read_data(held, seen)
+    data = read_evaluation_data(held, seen)
     monkeypatch.setattr(strata_module, "LEAST_HEAD", 50)
     monkeypatch.setattr(strata_module, "HEAD_ENTRIES", entries)
     strata, actual = ordered(data, scores)
@@ -93,7 +93,7 @@ def test_stratum_starts_with_random_sample(entries: int, monkeypatch: pytest.Mon
     """All pairs of the 8 candidates of the second stratum are equally frequent."""
     monkeypatch.setattr(strata_module, "LEAST_HEAD", 5)
     monkeypatch.setattr(strata_module, "HEAD_ENTRIES", entries)
-    data = read_data(np.zeros(1, int), csr_array((1, 14)))
+    data = read_evaluation_data(np.zeros(1, int), csr_array((1, 14)))
     proxy = make_proxy(-np.arange(14.0)[np.newaxis], data)
     counts = np.zeros((14, 14))
     runs = 800
@@ -115,7 +115,7 @@ def test_pairs_scored_once() -> None:
     seen, _, scores = world()
     free = [np.flatnonzero(row == 0) for row in seen.toarray()]
     lists = [items[:2] for items in free]
-    data = read_data(lists, seen)
+    data = read_evaluation_data(lists, seen)
     assert data.user_of_row.tolist() == np.repeat(np.arange(USERS), 2).tolist()
     pairs: list[tuple[int, int]] = []
 
@@ -145,7 +145,7 @@ def test_pairs_scored_once() -> None:
 )
 def test_invalid_data_refused(seen: Any, relevant: Any, message: str) -> None:
     with pytest.raises(InputError, match=message):
-        read_data(relevant, seen)
+        read_evaluation_data(relevant, seen)
 
 
 @pytest.mark.parametrize(
@@ -159,7 +159,7 @@ def test_invalid_data_refused(seen: Any, relevant: Any, message: str) -> None:
 def test_invalid_proxy_refused(proxy: Any, message: str) -> None:
     seen, held, _ = world()
     with pytest.raises(InputError, match=message):
-        ordered(read_data(held, seen), proxy)
+        ordered(read_evaluation_data(held, seen), proxy)
 
 
 @pytest.mark.parametrize("n", [1, 3, 5, 6, 16, 100, 3706, 30_000, 10**6])

@@ -1,6 +1,7 @@
-"""Scores of one recommender, counted by strata of the proxy's order, and tests on the counts.
+"""Scores of one recommender, counted by strata of the proxy's order, and a test on the counts.
 
-A candidate is better if its score is above that of the held-out item, and tied if it is equal.
+A candidate is better if its score is above that of the held-out item, and tied if it is equal. A
+row is one held-out item of a user, see `candidates`.
 """
 
 from collections.abc import Callable
@@ -9,12 +10,8 @@ import numpy as np
 
 from sampled_metrics._base.array_types import Float, Int
 from sampled_metrics._base.arrays import concatenate_ranges
+from sampled_metrics.budget.constants import LEAST_ODDS, NORMAL_QUANTILE
 from sampled_metrics.budget.strata import Strata
-
-# Ratio of odds from which a model of the proxy's order gives narrower intervals than random users
-# for the same scores (make measure PAGE=proxies).
-LEAST_ODDS = 3.0
-NORMAL_QUANTILE = 2.326  # one-sided, for an error of 1 %
 
 
 class StratumCounts:
@@ -37,14 +34,13 @@ class StratumCounts:
     def __init__(self, strata: Strata, score: Callable[[Int, Int], Float]) -> None:
         self.strata = strata
         self._score = score
-        held_scores = self._held_scores = score(strata.user_of_row, strata.data.held_out_items)
-        self.n_scored: Int = np.zeros(strata.sizes.shape, np.int64)
-        self.better = np.zeros((strata.user_of_row.size, strata.sizes.shape[1]), np.int64)
-        self.tied = np.zeros_like(self.better)
-        order = np.lexsort((-held_scores, strata.user_of_row))
-        first = np.searchsorted(strata.user_of_row, strata.user_of_row)
-        self.above = np.empty(order.size, np.int64)
-        self.above[order] = np.arange(order.size) - first
+        self._held_out_score = score(strata.user_of_row, strata.data.held_out_items)
+        n_rows = strata.user_of_row.size
+        n_users, n_strata = strata.sizes.shape
+        self.n_scored: Int = np.zeros((n_users, n_strata), np.int64)
+        self.better = np.zeros((n_rows, n_strata), np.int64)
+        self.tied = np.zeros((n_rows, n_strata), np.int64)
+        self.above = _count_above_of_same_user(strata.user_of_row, self._held_out_score)
 
     def score_next(self, n_more: Int) -> tuple[Int, Int, Float]:
         """Score and count the next candidates of each user and stratum.
@@ -57,23 +53,25 @@ class StratumCounts:
         Returns
         -------
         users, items, scores
-            Of the pairs scored.
+            Of the pairs scored; each of shape (pairs,).
         """
-        cells = np.nonzero(n_more)
-        n_of_cell = n_more[cells]
-        index = concatenate_ranges(self.n_scored[cells], n_of_cell)
-        user, stratum = (np.repeat(part, n_of_cell) for part in cells)
-        items = self.strata.items(user, stratum, index)
-        scores = self._score(user, items)
+        user_of_cell, stratum_of_cell = np.nonzero(n_more)
+        n_pairs = n_more[user_of_cell, stratum_of_cell]
+        n_before = self.n_scored[user_of_cell, stratum_of_cell]
+        users = np.repeat(user_of_cell, n_pairs)
+        strata = np.repeat(stratum_of_cell, n_pairs)
+        items = self.strata.items(users, strata, concatenate_ranges(n_before, n_pairs))
+        scores = self._score(users, items)
         self.n_scored += n_more
-        # Each score is compared with the score of every held-out item of its user.
-        place, row = self.strata.rows_of_users(user)
-        cell = (row, stratum[place])
-        score = scores[place]
-        held_score = self._held_scores[row]
-        np.add.at(self.better, cell, score > held_score)
-        np.add.at(self.tied, cell, score == held_score)
-        return user, items, scores
+        self._count(users, strata, scores)
+        return users, items, scores
+
+    def _count(self, users: Int, strata: Int, scores: Float) -> None:
+        """Compare the score of each pair with those of all held-out items of its user."""
+        pair, row = self.strata.rows_of_users(users)  # both of shape (comparisons,)
+        cell = (row, strata[pair])
+        np.add.at(self.better, cell, scores[pair] > self._held_out_score[row])
+        np.add.at(self.tied, cell, scores[pair] == self._held_out_score[row])
 
     @property
     def n_left(self) -> Int:
@@ -101,6 +99,21 @@ class StratumCounts:
         return self.better + 0.5 * self.tied
 
 
+def _count_above_of_same_user(user_of_row: Int, scores: Float) -> Int:
+    """Count the rows of the same user with a higher score, ties in order of the rows.
+
+    Examples
+    --------
+    >>> _count_above_of_same_user(np.array([0, 0, 0, 1]), np.array([0.3, 0.7, 0.7, 0.1]))
+    array([2, 0, 1, 0])
+    """
+    best_first = np.lexsort((-scores, user_of_row))  # user by user
+    first_row_of_user = np.searchsorted(user_of_row, np.arange(user_of_row.max() + 1))
+    above = np.empty(user_of_row.size, np.int64)
+    above[best_first] = np.arange(user_of_row.size) - first_row_of_user[user_of_row]
+    return above
+
+
 def does_proxy_help(counts: StratumCounts) -> bool:
     """Test whether better candidates gather at one end of the proxy's order.
 
@@ -111,13 +124,16 @@ def does_proxy_help(counts: StratumCounts) -> bool:
     or less, this happens in at most 1 % of evaluations. Users are independent, their pairs are not.
     """
     middle = counts.n_scored.shape[1] // 2
-    n_rows = np.bincount(counts.strata.user_of_row)
-    better = counts.strata.reduce_by_user(counts.expected_better.T) / n_rows
+    n_rows_of_user = np.bincount(counts.strata.user_of_row)
+    # Means over a user's rows; shape (strata, users).
+    better = counts.strata.reduce_by_user(counts.expected_better.T) / n_rows_of_user
     worse = np.where(counts.n_scored.T > 0, 1.0 - better, 0.0)
-    first = better[:middle].sum(0) * worse[middle:].sum(0)
-    second = worse[:middle].sum(0) * better[middle:].sum(0)
-    n_first = first.sum() + 0.5
-    n_second = second.sum() + 0.5
-    error = np.sqrt(np.square(first / n_first - second / n_second).sum())
-    distance = abs(np.log(n_first / n_second)) - NORMAL_QUANTILE * error
-    return bool(distance > np.log(LEAST_ODDS))
+    # Pairs of each user in which the candidate of the first, or the second, half is better.
+    first_is_better = better[:middle].sum(0) * worse[middle:].sum(0)
+    second_is_better = worse[:middle].sum(0) * better[middle:].sum(0)
+    n_first = first_is_better.sum() + 0.5
+    n_second = second_is_better.sum() + 0.5
+    log_odds = abs(np.log(n_first / n_second))
+    # Delta method: the log of a sum changes by a user's part in it.
+    std_error = np.sqrt(np.square(first_is_better / n_first - second_is_better / n_second).sum())
+    return bool(log_odds - NORMAL_QUANTILE * std_error > np.log(LEAST_ODDS))

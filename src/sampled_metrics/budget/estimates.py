@@ -6,10 +6,10 @@ users drawn with known probabilities. The estimated error of the model,
     sum over phases and users drawn of (change of the user's value) / P(reaching the phase),
 
 is unbiased whatever the model says (Horvitz and Thompson, 1952), and so is its estimated variance.
-In each phase of an audit (`audit.Phase`), some of the users drawn in all phases before are drawn
-again, and more of their candidates are scored. `change` is how much that moves a user's metric, and
-0 for users who are not drawn. `reach_probability` is the probability of being drawn in a phase and
-in all before.
+In each phase of an audit (`user_audit.Phase`), some of the users drawn in all phases before are
+drawn again, and more of their candidates are scored. `change` is how much that moves a user's
+metric, and 0 for users who are not drawn. `reach_probability` is the probability of being drawn in
+a phase and in all before.
 
 To allow for rare errors that the audit missed, the variance is at least the variance that the
 model, with a floor, expects of the users drawn, and at least what one more user with the worst
@@ -25,17 +25,17 @@ import numpy as np
 from scipy.special import stdtrit
 
 from sampled_metrics._base.array_types import Float
-from sampled_metrics.budget.audit import Audit, Phase
+from sampled_metrics.budget.constants import (
+    DISAGREEMENT,
+    LEAST_DIVISOR,
+    LEAST_FREEDOM,
+    LEAST_SHARED_ERROR,
+    MOST_FREEDOM,
+    UNSEEN_USERS,
+)
+from sampled_metrics.budget.user_audit import Audit, Phase
 
-# These make intervals a little wider, so that they cover with useless and misleading proxies as
-# well (make measure PAGE=proxies), and with models that are wrong on purpose (tests of audits).
-LEAST_SHARED_ERROR = 0.5  # least part of two recommenders' assumed errors in their difference
-UNSEEN_USERS = 0.3  # standard deviation added, in users: an audit cannot see a fraction of one
-DISAGREEMENT = 1.0 / 3.0  # audit and model disagree beyond this part of half an interval
-LEAST_FREEDOM = 3.0  # few users drawn leave Satterthwaite's degrees of freedom uncertain
-MOST_FREEDOM = 1e6
-LEAST_DIVISOR = 1e-30  # replaces variances of 0, to divide by
-EMPTY_PHASE = Phase(np.zeros(1), np.ones(1), np.ones(1))  # nobody was drawn
+_EMPTY_PHASE = Phase(np.zeros(1), np.ones(1), np.ones(1))  # nobody was drawn
 
 
 class Estimate(NamedTuple):
@@ -83,7 +83,7 @@ class ModelErrors:
     assumed
         Least variances of the sum over users; shape (2, metrics), see `Audit`.
     slack
-        Possible errors of users who cost too much, below and above; shape (2, metrics).
+        Possible errors of users who cost too much, downward and upward; shape (2, metrics).
     bounds
         Least and greatest values that the scores allow; shape (2, metrics).
     """
@@ -98,23 +98,32 @@ class ModelErrors:
     def estimate_metrics(self, confidence: float) -> list[Estimate]:
         """Estimate the mean of each metric over users."""
         n_users = self.variance.shape[1]
+        std_error, freedom = self._errors_of_sums()
+        std_error = std_error / n_users
+        half = stdtrit(freedom, 0.5 + confidence / 2.0) * std_error
+        slack_down, slack_up = self.slack / n_users
+        model = self.mean.sum(1) / n_users
+        error = self.shift.sum(1) / n_users
+        centre = model + error
+        low = np.clip(centre - half - slack_down, *self.bounds)
+        high = np.clip(centre + half + slack_up, *self.bounds)
+        # The part of the error that exceeds one standard deviation, see `Estimate.value`.
+        surely_up = np.maximum(error - std_error - slack_down, 0.0)
+        surely_down = np.minimum(error + std_error + slack_up, 0.0)
+        value = np.clip(model + surely_up + surely_down, low, high)
+        columns = (value, low, high, centre, std_error, freedom, model)
+        return [Estimate(*row) for row in np.transpose(columns).tolist()]
+
+    def _errors_of_sums(self) -> tuple[Float, Float]:
+        """Return standard deviations of sums over users, and their degrees of freedom.
+
+        Both of shape (metrics,).
+        """
         largest = np.max([self.variance.sum(1), *self.assumed], axis=0)
         total = largest + UNSEEN_USERS**2
         squares = np.maximum((self.variance**2).sum(1), LEAST_DIVISOR)
         freedom = np.clip(total**2 / squares, LEAST_FREEDOM, MOST_FREEDOM)
-        deviation = np.sqrt(total) / n_users
-        half = stdtrit(freedom, 0.5 + confidence / 2.0) * deviation
-        below, above = self.slack / n_users
-        model = self.mean.sum(1) / n_users
-        error = self.shift.sum(1) / n_users
-        centre = model + error
-        low = np.clip(centre - half - below, *self.bounds)
-        high = np.clip(centre + half + above, *self.bounds)
-        surely_up = np.maximum(error - deviation - below, 0.0)
-        surely_down = np.minimum(error + deviation + above, 0.0)
-        value = np.clip(model + surely_up + surely_down, low, high)
-        columns = (value, low, high, centre, deviation, freedom, model)
-        return [Estimate(*row) for row in np.transpose(columns).tolist()]
+        return np.sqrt(total), freedom
 
 
 def estimate_errors(audit: Audit) -> ModelErrors:
@@ -123,12 +132,12 @@ def estimate_errors(audit: Audit) -> ModelErrors:
     for phase in audit.phases:
         shift += phase.change / phase.reach_probability
     return ModelErrors(
-        mean=audit.view_before.mean,
+        mean=audit.before.mean,
         shift=shift,
         variance=covariance(audit, audit) + audit.noise**2,
         assumed=audit.assumed,
         slack=audit.slack,
-        bounds=np.mean([audit.view.least, audit.view.greatest], axis=-1),
+        bounds=np.mean([audit.now.least, audit.now.greatest], axis=-1),
     )
 
 
@@ -149,14 +158,14 @@ def covariance(a: Audit, b: Audit) -> Float:
         By user; shape (metrics, users). Of an audit with itself it is the variance.
     """
     total = np.zeros(a.noise.shape)
-    p_both = np.ones(total.shape[1])  # probability that both audits have reached a phase
-    phases = list(zip_longest(a.phases, b.phases, fillvalue=EMPTY_PHASE))
-    for number, (phase_a, phase_b) in enumerate(phases):
+    p_both = np.ones(total.shape[1])  # probability that both audits have reached phase i
+    phases = list(zip_longest(a.phases, b.phases, fillvalue=_EMPTY_PHASE))
+    for i, (phase_a, phase_b) in enumerate(phases):
         p_both = p_both * np.minimum(phase_a.draw_probability, phase_b.draw_probability)
         # Each triple has a phase i of one audit, phase i of the other one, and a phase j >= i of
         # that other one. The pair i = j occurs in the first list only.
-        triples = [(phase_a, phase_b, later_b) for _, later_b in phases[number:]]
-        triples += [(phase_b, phase_a, later_a) for later_a, _ in phases[number + 1 :]]
+        triples = [(phase_a, phase_b, later_b) for _, later_b in phases[i:]]
+        triples += [(phase_b, phase_a, later_a) for later_a, _ in phases[i + 1 :]]
         for early, simultaneous, late in triples:
             # P_ij: both audits reach phase i, and one goes on from there to phase j.
             p_further = late.reach_probability / simultaneous.reach_probability
@@ -190,18 +199,22 @@ def estimate_recommenders(
     Intervals stay within the values that the scores allow. If an audit disagrees with the
     recommender's model in any metric, the values to rank by are those of the audit.
     """
-    errors_by_recommender = [estimate_errors(audit) for audit in audits]
+    errors = [estimate_errors(audit) for audit in audits]
     by_recommender = []
-    for errors in errors_by_recommender:
-        row = errors.estimate_metrics(confidence)
-        if any(x.disagrees for x in row):
-            row = [x._replace(value=min(max(x.centre, x.low), x.high)) for x in row]
-        by_recommender.append(row)
+    for errors_of_model in errors:
+        estimates = errors_of_model.estimate_metrics(confidence)
+        if any(estimate.disagrees for estimate in estimates):
+            estimates = [_rank_by_centre(estimate) for estimate in estimates]
+        by_recommender.append(estimates)
     by_pair = {}
     for a, b in combinations(range(len(audits)), 2):
         shared = covariance(audits[a], audits[b]) + audits[a].noise * audits[b].noise
-        difference = _errors_of_difference(
-            errors_by_recommender[a], errors_by_recommender[b], shared
-        )
+        difference = _errors_of_difference(errors[a], errors[b], shared)
         by_pair[a, b] = difference.estimate_metrics(confidence)
     return by_recommender, by_pair
+
+
+def _rank_by_centre(estimate: Estimate) -> Estimate:
+    """Take the audit's estimate, within the interval, as the value to rank by."""
+    value = min(max(estimate.centre, estimate.low), estimate.high)
+    return estimate._replace(value=value)

@@ -5,7 +5,7 @@ Each recommender scores pairs in this order:
 1. one score in every stratum of each user, which also shows whether the proxy helps;
 2. rounds of further scores where the metrics vary most by the model (`model`), up to three quarters
    of the budget; none if the proxy does not help;
-3. the audit with the rest (`audit`).
+3. the audit with the rest (`user_audit`).
 
 Then the estimates of all recommenders and of their differences are computed (`estimates`).
 """
@@ -14,7 +14,7 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Iterator, Mapping, Sequence
-from typing import Any, TypeAlias
+from typing import NamedTuple
 
 import numpy as np
 
@@ -37,21 +37,29 @@ from sampled_metrics._base.errors import InputError, format_value
 from sampled_metrics._base.progress import progress_bar
 from sampled_metrics._base.random_streams import generator
 from sampled_metrics._base.threads import one_thread, with_current_threads
-from sampled_metrics.budget.audit import Audit
-from sampled_metrics.budget.counts import (
-    StratumCounts,
-    does_proxy_help,
+from sampled_metrics.budget.candidates import read_evaluation_data
+from sampled_metrics.budget.constants import (
+    BATCH,
+    CONTROLS,
+    FIRST_BATCHES,
+    FIRST_STEPS,
+    LAST_STEPS,
+    LEAST_RANKED,
+    LEAST_ROUNDS,
+    MODEL_SHARE,
+    RELATIVE_ROUNDING,
+    ROUND_STEPS,
+    ROUNDS_PER_E,
+    WIDTH_WITH_PROXY,
+    WIDTH_WITHOUT_PROXY,
 )
-from sampled_metrics.budget.data import TimedScorer, pair_scorer, read_data
+from sampled_metrics.budget.counts import StratumCounts, does_proxy_help
 from sampled_metrics.budget.estimates import estimate_recommenders
 from sampled_metrics.budget.model import Model, parse_metrics
-from sampled_metrics.budget.result import (
-    LEAST_RANKED,
-    MODEL_SHARE,
-    BudgetResult,
-    count_ranked_users,
-)
+from sampled_metrics.budget.result import BudgetResult, count_ranked_users
+from sampled_metrics.budget.scorers import RecommenderScores, TimedScorer, pair_scorer
 from sampled_metrics.budget.strata import Strata, make_proxy
+from sampled_metrics.budget.user_audit import Audit
 from sampled_metrics.checks import Signs
 from sampled_metrics.checks.metrics import Ends
 from sampled_metrics.checks.strata import (
@@ -64,25 +72,7 @@ from sampled_metrics.read.kinds import DICTIONARIES, Kind, kind_of
 from sampled_metrics.read.options import ItemsByUser
 from sampled_metrics.read.roles import NamesByRole, check_roles
 
-# Steps of expectation maximisation after the first round, later rounds and the last one. Further
-# steps hardly change the metrics, and rounds start from the last fit.
-FIRST_STEPS = 30
-ROUND_STEPS = 6
-LAST_STEPS = 40
-# Rounds and batches: more and smaller ones spend scores a little better, and call the recommender
-# more often. Chosen on recommenders for MovieLens 1M other than those of the study.
-ROUNDS_PER_E = 3.0  # rounds for every factor e from the first round to the budget
-LEAST_ROUNDS = 4
-FIRST_BATCHES = (5, 10, 10, 12, 15, 20)  # fewest scores of a user at once in the first strata
-BATCH = 25  # the same in further strata
-# Half an interval as a share of the metric, if one full list is paid for: with a proxy that fits,
-# and without. Rules of thumb, for the interval to expect.
-WIDTH_WITH_PROXY, WIDTH_WITHOUT_PROXY = 0.2, 1.5
-CONTROLS = 20  # pairs that are scored again, enough to notice scores that depend on their batch
-RELATIVE_ROUNDING = 0.002  # of a score, and of the range of scores: that of float16 is less
 _log = logging.getLogger("sampled_metrics")
-# A function of arrays of users and items, or scores of all items.
-RecommenderScores: TypeAlias = Any
 
 
 @public(columns=check_roles, see=IN_RESULT)
@@ -178,66 +168,79 @@ def evaluate_on_budget(
     """
     call = current_call()
     check_arguments(budget=budget, confidence=confidence, seed=seed, batch_size=batch_size)
-    is_named = kind_of(recommender) in DICTIONARIES
-    by_name: Mapping[str, Any] = recommender if is_named else {"score": recommender}
-    if not by_name:
-        raise InputError("recommender is an empty dictionary; expected at least one recommender")
-    for name in by_name:
-        if not isinstance(name, str):
-            raise InputError(
-                f"found {format_value(name)} as a name of a recommender; expected text"
-            )
-    scorers = {
-        name: with_current_threads(score) if kind_of(score) is Kind.FUNCTION else score
-        for name, score in by_name.items()
-    }
+    by_name = _name_recommenders(recommender)
+    # Functions keep their threads; all else here runs on one.
+    scores_by_name = {name: _with_threads(scores) for name, scores in by_name.items()}
     # Which pairs are scored next depends on sums to the last digit.
     with one_thread():
-        data = read_data(
-            relevant, seen, candidates=candidates, items=items, scores=list(by_name.values())
+        data = read_evaluation_data(
+            relevant,
+            seen,
+            candidates=candidates,
+            items=items,
+            scores=list(by_name.values()),
         )
         call.require_columns()  # before the scores, which are expensive
-        recommenders = {
-            name: TimedScorer(pair_scorer("recommender", scores, data), data, batch_size)
-            for name, scores in scorers.items()
+        pair_scorers = {
+            name: pair_scorer("recommender", scores, data)
+            for name, scores in scores_by_name.items()
         }
         strata = Strata(data, make_proxy(proxy, data), seed)
         limit = _limit_scores(strata, budget)
-        measures = parse_metrics(
-            metrics, single=strata.user_of_row.size == strata.n_candidates.size
-        )
+        has_single_items = strata.user_of_row.size == strata.n_candidates.size
+        measures = parse_metrics(metrics, single=has_single_items)
         audits = []
-        for name, scorer in recommenders.items():
+        seconds_per_score = []
+        for name, score_pairs in pair_scorers.items():
+            place = name if len(pair_scorers) > 1 else None
             n_pairs = limit + strata.user_of_row.size
-            with (
-                progress_bar(n_pairs, name, progress) as scorer.report_progress,
-                place_of(name * (len(recommenders) > 1)),
-            ):
+            with progress_bar(n_pairs, name, progress) as report, place_of(place):
+                scorer = TimedScorer(score_pairs, data, batch_size, report)
                 model = Model(StratumCounts(strata, scorer.score), measures)
                 _score_for_model(model, scorer, limit)
                 audits.append(Audit(model, limit - model.counts.total_scored).run())
                 warn_all(_signs_in_counts(model.counts, measures))
+            seconds_per_score.append(scorer.seconds_per_score)
     with one_thread():
         by_recommender, by_pair = estimate_recommenders(audits, confidence)
     return BudgetResult(
-        names=tuple(recommenders),
-        metrics=tuple(map(str, measures)),
+        names=tuple(pair_scorers),
+        metrics=tuple(str(measure) for measure in measures),
         estimates=by_recommender,
         differences=by_pair,
         n_asked=tuple(audit.model.counts.total_scored for audit in audits),
         n_held_out=strata.user_of_row.size,
         n_users=strata.n_candidates.size,
         n_audited=np.unique(np.concatenate([audit.users for audit in audits])).size,
-        n_ranked=tuple(map(count_ranked_users, audits)),
+        n_ranked=tuple(count_ranked_users(audit) for audit in audits),
         n_candidates=int(strata.sizes.sum()),
         confidence=confidence,
         proxy=proxy if isinstance(proxy, str) else "scores",
         proxy_helps=tuple(audit.model.proxy_helps for audit in audits),
-        seconds_per_score=tuple(
-            scorer.seconds / scorer.n_scored for scorer in recommenders.values()
-        ),
+        seconds_per_score=tuple(seconds_per_score),
         note_records=tuple(call.all_notes()),
     )
+
+
+def _name_recommenders(
+    recommender: RecommenderScores | Mapping[str, RecommenderScores],
+) -> Mapping[str, RecommenderScores]:
+    """Return recommenders by name; a single one is called `score`."""
+    if kind_of(recommender) not in DICTIONARIES:
+        return {"score": recommender}
+    if not recommender:
+        raise InputError("recommender is an empty dictionary; expected at least one recommender")
+    for name in recommender:
+        if not isinstance(name, str):
+            raise InputError(
+                f"found {format_value(name)} as a name of a recommender; expected text"
+            )
+    return dict(recommender)
+
+
+def _with_threads(scores: RecommenderScores) -> RecommenderScores:
+    """Let a recommender that is a function use as many threads as now."""
+    return with_current_threads(scores) if kind_of(scores) is Kind.FUNCTION else scores
 
 
 def _signs_in_counts(counts: StratumCounts, measures: Sequence[Measure]) -> Signs:
@@ -254,22 +257,23 @@ def _ends_of_ties(counts: StratumCounts, measures: Sequence[Measure]) -> Iterato
     Unscored candidates are taken to be better or tied as often as those scored in the same stratum.
     """
     user_of_row = counts.strata.user_of_row
+    n_candidates = counts.strata.n_candidates[user_of_row] + 1
+    # Candidates that each scored one stands for; shape (rows, strata).
     weight = counts.strata.sizes[user_of_row] / np.maximum(counts.n_scored[user_of_row], 1)
+    n_tied = (weight * counts.tied).sum(axis=1)
     best_rank = 1.0 + counts.above + (weight * counts.better).sum(axis=1)
-    tied = (weight * counts.tied).sum(axis=1)
-    n = counts.strata.n_candidates[user_of_row] + 1
     for measure in measures:
-        low, middle, high = (
-            measure.value_at(best_rank + share_lost * tied, n) for share_lost in (1.0, 0.5, 0.0)
-        )
-        std_error = float(middle.std() / np.sqrt(user_of_row.size))
-        yield Ends(str(measure), float(low.mean()), float(high.mean()), std_error)
+        lost = measure.value_at(best_rank + n_tied, n_candidates)
+        halved = measure.value_at(best_rank + 0.5 * n_tied, n_candidates)
+        won = measure.value_at(best_rank, n_candidates)
+        std_error = float(halved.std() / np.sqrt(user_of_row.size))
+        yield Ends(str(measure), float(lost.mean()), float(won.mean()), std_error)
 
 
 def _limit_scores(strata: Strata, budget: float) -> int:
     """Return how many pairs of a user and a candidate may be scored; log the interval to expect.
 
-    A stratum is a part of the candidates of a user, by their places in the proxy's order. The
+    A stratum is a part of the candidates of a user, by their ranks in the proxy's order. The
     budget pays for three things: controls, which are some pairs that are scored again; the model,
     which with `MODEL_SHARE` of the rest scores one candidate of each user in each stratum (first
     round) and then more in further rounds; and the audit, which scores all candidates of a few
@@ -334,12 +338,12 @@ def _score_for_model(model: Model, recommender: TimedScorer, limit: int) -> None
     counts = model.counts
     n_spare = limit - counts.n_left.sum()
     if n_spare >= 0:
-        _warn_if_scores_change(
-            recommender, *counts.score_next(counts.n_left), min(CONTROLS, n_spare)
-        )
+        pairs = _ScoredPairs(*counts.score_next(counts.n_left))
+        _warn_if_scores_change(recommender, pairs, min(CONTROLS, n_spare))
         return
     # The first round: one candidate of each user in each stratum.
-    _warn_if_scores_change(recommender, *counts.score_next(np.minimum(1, counts.n_left)), CONTROLS)
+    pairs = _ScoredPairs(*counts.score_next(np.minimum(1, counts.n_left)))
+    _warn_if_scores_change(recommender, pairs, CONTROLS)
     model.fit(FIRST_STEPS)
     # If the orders of proxy and recommender are unrelated, the audit gets the rest of the budget.
     model.proxy_helps = does_proxy_help(counts)
@@ -347,14 +351,22 @@ def _score_for_model(model: Model, recommender: TimedScorer, limit: int) -> None
         score_in_rounds(model, int(MODEL_SHARE * limit))
 
 
-def _warn_if_scores_change(
-    recommender: TimedScorer, users: Int, items: Int, scores: Float, count: int
-) -> None:
+class _ScoredPairs(NamedTuple):
+    """Pairs by running numbers of users and items, and their scores; each of shape (pairs,)."""
+
+    users: Int
+    items: Int
+    scores: Float
+
+
+def _warn_if_scores_change(recommender: TimedScorer, pairs: _ScoredPairs, n_controls: int) -> None:
     """Score some pairs again, in another order and with other pairs, and compare."""
-    some = generator(0, "budget", "again").choice(users.size, min(count, users.size), replace=False)
-    again = recommender.score(users[some], items[some])
-    n_others = count_changed_scores(scores[some], again, scores)
-    warn_all(signs_of_changed_scores(n_others, some.size))
+    n_pairs = pairs.users.size
+    rng = generator(0, "budget", "again")
+    controls = rng.choice(n_pairs, min(n_controls, n_pairs), replace=False)
+    again = recommender.score(pairs.users[controls], pairs.items[controls])
+    n_changed = count_changed_scores(pairs.scores[controls], again, pairs.scores)
+    warn_all(signs_of_changed_scores(n_changed, controls.size))
 
 
 def count_changed_scores(before: Float, now: Float, scores: Float) -> int:
@@ -368,11 +380,13 @@ def score_in_rounds(model: Model, total: int) -> None:
     """Score in rounds where the metrics vary most, until `total` pairs are scored in all."""
     counts = model.counts
     n_users, n_strata = counts.n_scored.shape
-    fewest = np.array([*FIRST_BATCHES, *[BATCH] * n_strata][:n_strata])
-    first = min(counts.total_scored + 3 * n_users, total)
-    n_rounds = max(LEAST_ROUNDS, int(ROUNDS_PER_E * np.log(total / first)))
-    for limit in np.geomspace(first, total, n_rounds).astype(int):
-        n_more = _choose_most_informative(model, fewest, limit - counts.total_scored)
+    batches = [*FIRST_BATCHES, *[BATCH] * n_strata]
+    fewest = np.array(batches[:n_strata])
+    first_total = min(counts.total_scored + 3 * n_users, total)
+    n_rounds = max(LEAST_ROUNDS, int(ROUNDS_PER_E * np.log(total / first_total)))
+    for total_after_round in np.geomspace(first_total, total, n_rounds).astype(int):
+        n_affordable = total_after_round - counts.total_scored
+        n_more = _choose_most_informative(model, fewest, n_affordable)
         if n_more.any():
             counts.score_next(n_more)
             model.fit(ROUND_STEPS)
@@ -400,8 +414,9 @@ def _choose_most_informative(model: Model, fewest: Int, n_affordable: int) -> In
     """
     counts = model.counts
     gain = model.gain()
-    n_more = np.minimum(np.maximum(fewest, counts.n_scored), counts.n_left).ravel()
-    ranked = np.argsort(-np.where(n_more > 0, gain.ravel(), -1.0), kind="stable")
-    n_chosen = np.cumsum(n_more[ranked]).searchsorted(n_affordable, "right")
-    n_more[ranked[n_chosen:]] = 0
+    n_more = np.minimum(np.maximum(fewest, counts.n_scored), counts.n_left).ravel()  # by cell
+    gain_of_cell = np.where(n_more > 0, gain.ravel(), -1.0)
+    best_first = np.argsort(-gain_of_cell, kind="stable")
+    n_chosen = np.searchsorted(np.cumsum(n_more[best_first]), n_affordable, "right")
+    n_more[best_first[n_chosen:]] = 0
     return n_more.reshape(gain.shape)

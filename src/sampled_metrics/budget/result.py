@@ -11,8 +11,9 @@ from scipy.special import stdtr, stdtrit
 from sampled_metrics._base.calls import Note
 from sampled_metrics._base.records import Record
 from sampled_metrics._base.text import Parts, format_range, nan_to_none
-from sampled_metrics.budget.audit import Audit
+from sampled_metrics.budget.constants import BUDGET_MARGIN, LEAST_RANKED, MODEL_SHARE
 from sampled_metrics.budget.estimates import Estimate
+from sampled_metrics.budget.user_audit import Audit
 from sampled_metrics.evaluation.compare import Compared, decide_orders
 from sampled_metrics.evaluation.compare_text import is_above, order_in_words
 from sampled_metrics.evaluation.results import (
@@ -26,14 +27,6 @@ from sampled_metrics.evaluation.results import (
 
 if TYPE_CHECKING:
     import pandas as pd
-
-# The model's part of the budget; the rest is the audit's. With 0.6 the intervals were a fifth
-# narrower, and close recommenders were ordered wrongly more often.
-MODEL_SHARE = 0.75
-# Audited users with all candidates scored; fewer do not show how good the proxy is.
-LEAST_RANKED = 15
-# The budget to advise, relative to the one that pays for so many full lists on average.
-BUDGET_MARGIN = 1.3
 
 
 @dataclass(frozen=True, eq=False)
@@ -97,28 +90,27 @@ class BudgetResult(Record, Shown):
         the audit disagrees with it; None if it does not, but too few users were ranked fully.
         """
         rows = []
-        for number, name in enumerate(self.names):
-            weak: bool | None = self.weak[number]
-            if self.n_ranked[number] < LEAST_RANKED and not weak:
-                weak = None
-            for metric, x in zip(self.metrics, self.estimates[number], strict=True):
+        for recommender, name in enumerate(self.names):
+            is_weak = self.weak[recommender]
+            is_unknown = not is_weak and self.n_ranked[recommender] < LEAST_RANKED
+            for metric, estimate in zip(self.metrics, self.estimates[recommender], strict=True):
                 row: Row = {
                     "recommender": name,
                     "metric": metric,
-                    "value": x.value,
-                    "std_error": x.std_error,
-                    "ci_low": x.low,
-                    "ci_high": x.high,
-                    "model": x.model,
+                    "value": estimate.value,
+                    "std_error": estimate.std_error,
+                    "ci_low": estimate.low,
+                    "ci_high": estimate.high,
+                    "model": estimate.model,
                     "n_users": self.n_users,
                     "n_held_out": self.n_held_out,
                     "n_candidates": self.n_candidates,
-                    "n_asked": self.n_asked[number],
+                    "n_asked": self.n_asked[recommender],
                     "n_audited": self.n_audited,
-                    "n_ranked": self.n_ranked[number],
+                    "n_ranked": self.n_ranked[recommender],
                     "proxy": self.proxy,
-                    "proxy_helps": self.proxy_helps[number],
-                    "weak_proxy": weak,
+                    "proxy_helps": self.proxy_helps[recommender],
+                    "weak_proxy": None if is_unknown else is_weak,
                 }
                 rows.append(row)
         return nan_to_none(rows)
@@ -147,9 +139,11 @@ class BudgetResult(Record, Shown):
     def _compare_pairs(self) -> Iterator[Compared]:
         """Yield one comparison per pair and metric, without a verdict."""
         n_items = round((self.n_candidates + self.n_held_out) / self.n_users)
-        for (a, b), leads in self.differences.items():
-            rows = zip(self.metrics, leads, self.estimates[a], self.estimates[b], strict=True)
-            for metric, lead, of_a, of_b in rows:
+        for (a, b), differences in self.differences.items():
+            by_metric = zip(
+                self.metrics, differences, self.estimates[a], self.estimates[b], strict=True
+            )
+            for metric, difference, of_a, of_b in by_metric:
                 yield Compared(
                     a=self.names[a],
                     b=self.names[b],
@@ -157,13 +151,13 @@ class BudgetResult(Record, Shown):
                     estimator="budget",
                     value_a=of_a.value,
                     value_b=of_b.value,
-                    difference=lead.value,
-                    std_error=lead.std_error,
-                    ci_low=lead.low,
-                    ci_high=lead.high,
-                    range_low=lead.low,
-                    range_high=lead.high,
-                    p_value=estimate_p_value(lead, self.confidence),
+                    difference=difference.value,
+                    std_error=difference.std_error,
+                    ci_low=difference.low,
+                    ci_high=difference.high,
+                    range_low=difference.low,
+                    range_high=difference.high,
+                    p_value=estimate_p_value(difference, self.confidence),
                     paired=True,
                     n_users=self.n_users,
                     n_items=n_items,
@@ -188,7 +182,10 @@ class BudgetResult(Record, Shown):
     @property
     def weak(self) -> tuple[bool, ...]:
         """Whether the audit disagrees with each recommender's model, and so gives the values."""
-        return tuple(any(x.disagrees for x in row) for row in self.estimates)
+        return tuple(
+            any(estimate.disagrees for estimate in of_recommender)
+            for of_recommender in self.estimates
+        )
 
     def _notes(self, orders: Sequence[Compared], correction: str) -> str:
         """Explain the numbers, their price, how the proxy fits, and the next steps."""

@@ -7,30 +7,31 @@ Candidates are drawn at random within a stratum, so the scored ones stand for th
 
 from collections.abc import Callable
 from itertools import pairwise
-from typing import Any, TypeAlias
+from typing import TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
 
-from sampled_metrics._base.array_types import Float, Int
+from sampled_metrics._base.array_types import Array, Float, Int
 from sampled_metrics._base.arrays import blocks, concatenate_ranges
 from sampled_metrics._base.conversion import numeric_array
 from sampled_metrics._base.errors import InputError, format_value
 from sampled_metrics._base.random_streams import generator
-from sampled_metrics.budget.data import EvaluationData, read_all_scores
+from sampled_metrics.budget.candidates import EvaluationData
+from sampled_metrics.budget.constants import (
+    EDGE_GROWTH,
+    FIRST_EDGES,
+    HEAD_ENTRIES,
+    LAST_EDGE,
+    LEAST_HEAD,
+)
+from sampled_metrics.budget.scorers import RecommenderScores, read_all_scores
 
-HEAD_ENTRIES = 1 << 25  # items of all users' heads together: 128 MB
-LEAST_HEAD = 1400  # items of a user's head, however many users there are: the last of the edges
-# Narrow where a good proxy puts the items that outrank the held-out one, wide in the tail. Chosen
-# on recommenders for MovieLens 1M other than those of the study.
-FIRST_EDGES = (0, 5, 15, 40, 100, 250, 600, 1400)
-EDGE_GROWTH = 2.4  # factor from edge to edge beyond, about that between the first ones
-LAST_EDGE = 0.9  # edges are below this share of the candidates
 # From users to cheap scores of all items, shape (users, items); larger ones are scored earlier.
-Proxy: TypeAlias = Callable[[Int], Any]
+Proxy: TypeAlias = Callable[[Int], Array]
 
 
-def make_proxy(proxy: Any, data: EvaluationData) -> Proxy:
+def make_proxy(proxy: RecommenderScores, data: EvaluationData) -> Proxy:
     """Make a proxy from `popularity` or from scores of all items."""
     if isinstance(proxy, str):
         if proxy != "popularity":
@@ -39,13 +40,13 @@ def make_proxy(proxy: Any, data: EvaluationData) -> Proxy:
             )
         popularity = data.popularity
         if not popularity.any() and data.candidates is not None:
-            raise InputError("proxy popularity needs seen items; or give scores as proxy")
+            raise InputError("proxy popularity needs seen items; or pass scores as proxy")
         return lambda users: np.tile(popularity, (users.size, 1))
     scores = read_all_scores("proxy", proxy, data)
-    row = data.score_rows
+    matrix_row_of_user = data.score_rows
 
-    def score_all_items(users: Int) -> Any:
-        values = numeric_array(scores.rows(row[users]), "proxy")
+    def score_all_items(users: Int) -> Array:
+        values = numeric_array(scores.rows(matrix_row_of_user[users]), "proxy")
         expected = (users.size, data.seen.shape[1])
         if values.shape != expected:
             raise InputError(f"proxy has shape {values.shape}; expected {expected}")
@@ -55,7 +56,7 @@ def make_proxy(proxy: Any, data: EvaluationData) -> Proxy:
 
 
 def stratum_edges(n_largest: int) -> Int:
-    """Return the edges of the strata of up to `n_largest` candidates, as places in the order.
+    """Return the edges of the strata of up to `n_largest` candidates, as positions in the order.
 
     Examples
     --------
@@ -63,11 +64,11 @@ def stratum_edges(n_largest: int) -> Int:
     array([   0,    5,   15,   40,  100,  250,  600, 1400, 3700])
     """
     n = max(n_largest, 1)
-    inner: list[float] = list(FIRST_EDGES)
-    while inner[-1] * EDGE_GROWTH < LAST_EDGE * n:
-        inner.append(inner[-1] * EDGE_GROWTH)
-    rounded = [round(edge) for edge in inner if edge < LAST_EDGE * n]
-    return np.array([*rounded, n])
+    edges: list[float] = list(FIRST_EDGES)
+    while edges[-1] * EDGE_GROWTH < LAST_EDGE * n:
+        edges.append(edges[-1] * EDGE_GROWTH)
+    inner_edges = [round(edge) for edge in edges if edge < LAST_EDGE * n]
+    return np.array([*inner_edges, n])
 
 
 class Strata:
@@ -82,7 +83,7 @@ class Strata:
     n_candidates, sizes
         Candidates of each user, shape (users,), and in each stratum, shape (users, strata).
     edges
-        Edges of the strata, as places in the proxy's order.
+        Edges of the strata, as positions in the proxy's order.
     user_of_row
         User of each held-out row.
     share_before
@@ -91,57 +92,44 @@ class Strata:
 
     def __init__(self, data: EvaluationData, proxy: Proxy, seed: int) -> None:
         n_users, n_items = data.seen.shape
+        rng = generator(seed, "budget", "order")
         self.data = data
         self.seed = seed
         self.user_of_row = data.user_of_row
+        self._first_row = np.searchsorted(self.user_of_row, np.arange(n_users + 1))
         self.n_candidates = data.count_candidates()
         self.edges = stratum_edges(int(self.n_candidates.max()))
         self.sizes = np.diff(np.minimum(self.n_candidates[:, np.newaxis], self.edges))
-        self._first_row = np.searchsorted(self.user_of_row, np.arange(n_users + 1))
-        longest_head = n_items  # explicit candidates have no tail
-        if data.candidates is None:
-            longest_head = max(LEAST_HEAD, HEAD_ENTRIES // n_users)
-        last_edge = self.edges[self.edges <= longest_head][-1]  # no stratum is in both
-        self._head_lengths = np.minimum(self.n_candidates, last_edge)
+        self._head_lengths = self._choose_head_lengths()
         self._head_starts = np.append(0, np.cumsum(self._head_lengths))
-        rng = generator(seed, "budget", "order")
         self._heads, self.share_before = self._order_heads(proxy, rng)
         self._tail_order = rng.permutation(n_items)
         n_tail = self.n_candidates - self._head_lengths
         self._tail_starts = rng.integers(0, np.maximum(n_tail, 1))
-        # The key of a user and a place in the tail's order is user * n_items + place.
-        self._n_items = n_items
-        absent = np.empty(0, np.int64)
-        if n_tail.any():
-            absent = self._absent_keys()
-        self._first_absent = np.searchsorted(absent, np.arange(n_users + 1) * self._n_items)
-        n_absent = np.diff(self._first_absent)
+        absent = self._absent_keys() if n_tail.any() else np.empty(0, np.int64)
+        self._first_absent = np.searchsorted(absent, np.arange(n_users + 1) * n_items)
         # Keys of tail items, numbered without the absent ones, before each absent one.
-        self._gaps = absent - concatenate_ranges(0, n_absent)
+        self._gaps = absent - concatenate_ranges(0, np.diff(self._first_absent))
+
+    def _choose_head_lengths(self) -> Int:
+        """Return how many candidates of each user are stored: whole strata."""
+        n_users, n_items = self.data.seen.shape
+        longest = n_items  # explicit candidates have no tail
+        if self.data.candidates is None:
+            longest = max(LEAST_HEAD, HEAD_ENTRIES // n_users)
+        last_edge = self.edges[self.edges <= longest][-1]
+        return np.minimum(self.n_candidates, last_edge)
 
     def _order_heads(
         self, proxy: Proxy, rng: np.random.Generator
     ) -> tuple[NDArray[np.int32], Float]:
         """Return each user's first items, and the share of candidates before each held-out item."""
-        data = self.data
         heads = np.empty(self._head_starts[-1], np.int32)
         shares_before = []
-        for block in blocks(*data.seen.shape):
+        for block in blocks(*self.data.seen.shape):
             users = np.arange(self.n_candidates.size)[block]
-            scores = np.array(proxy(users), dtype=np.float64)
-            is_nan = np.isnan(scores).any(axis=1)
-            if is_nan.any():
-                raise InputError(f"the proxy's scores of user {users[is_nan][0]} have NaN")
-            np.nan_to_num(scores, copy=False)  # infinite ones as the largest numbers
-            row, item = data.held_out[users].nonzero()
-            held_score = scores[row, item, np.newaxis]
-            scores[~data.is_candidate(users)] = -np.inf
-            scores[row, item] = -np.inf
-            scores_of_rows = scores[row]
-            better = (scores_of_rows > held_score).sum(axis=1)
-            tied = (scores_of_rows == held_score).sum(axis=1)
-            before = better + 0.5 * tied
-            shares_before.append(before / np.maximum(self.n_candidates[users[row]], 1))
+            scores, share_before = self._score_candidates(users, proxy)
+            shares_before.append(share_before)
             for user, losses in zip(users, -scores, strict=True):
                 head = _smallest(losses, self._head_lengths[user])
                 for first, end in pairwise(self.edges):
@@ -150,57 +138,90 @@ class Strata:
                 heads[start : start + head.size] = head
         return heads, np.concatenate(shares_before)
 
-    def _absent_keys(self) -> Int:
-        """Return keys of places in the tail's order that are not in a user's tail, sorted."""
-        user, item = (self.data.seen + self.data.held_out).nonzero()
-        user_of_head = np.repeat(np.arange(self.n_candidates.size), self._head_lengths)
-        users = np.concatenate([user, user_of_head])
-        items = np.concatenate([item, self._heads])
-        place = np.argsort(self._tail_order)
-        return np.sort(users * self._n_items + place[items])
-
-    def items(self, user: Int, stratum: Int, index: Int) -> Int:
-        """Return the items at some places of the random order within strata; shape (places,)."""
-        position = self.edges[stratum] + index
-        is_in_head = position < self._head_lengths[user]
-        is_in_tail = ~is_in_head
-        items = np.empty(user.size, np.int64)
-        place = self._head_starts[user] + position
-        items[is_in_head] = self._heads[place[is_in_head]]
-        items[is_in_tail] = self._tail_items(user[is_in_tail], position[is_in_tail])
-        return items
-
-    def _tail_items(self, user: Int, position: Int) -> Int:
-        """Return the items at some positions beyond the head, from the user's start on."""
-        head_length = self._head_lengths[user]
-        n_tail = self.n_candidates[user] - head_length
-        position = position - head_length + self._tail_starts[user]
-        place = position % n_tail
-        key = user * self._n_items + place
-        n_absent = np.searchsorted(self._gaps, key, side="right")
-        n_absent -= self._first_absent[user]
-        place += n_absent
-        return self._tail_order[place]
-
-    def rows_of_users(self, user: Int) -> tuple[Int, Int]:
-        """Return the held-out rows of some users.
+    def _score_candidates(self, users: Int, proxy: Proxy) -> tuple[Float, Float]:
+        """Return the proxy's scores, and what share of them each held-out item has before it.
 
         Returns
         -------
-        places, rows
-            Place of each row's user in `user`, and the row; both of shape (rows,).
+        scores
+            Of all items, -inf where an item is no candidate; shape (users, items).
+        share_before
+            Of each held-out row of these users, ties counting half; shape (rows,).
         """
-        first = self._first_row[user]
-        count = np.diff(self._first_row)[user]
-        place = np.repeat(np.arange(user.size), count)
-        return place, concatenate_ranges(first, count)
+        scores = np.array(proxy(users), dtype=np.float64)
+        is_nan = np.isnan(scores).any(axis=1)
+        if is_nan.any():
+            raise InputError(f"the proxy's scores of user {users[is_nan][0]} have NaN")
+        np.nan_to_num(scores, copy=False)  # infinite ones as the largest numbers
+        user_of_row, held_out_item = self.data.held_out[users].nonzero()  # indices into `users`
+        held_out_score = scores[user_of_row, held_out_item, np.newaxis]
+        scores[~self.data.is_candidate(users)] = -np.inf
+        scores[user_of_row, held_out_item] = -np.inf
+        scores_of_row = scores[user_of_row]
+        better = (scores_of_row > held_out_score).sum(axis=1)
+        tied = (scores_of_row == held_out_score).sum(axis=1)
+        n_candidates = np.maximum(self.n_candidates[users[user_of_row]], 1)
+        return scores, (better + 0.5 * tied) / n_candidates
 
-    def reduce_by_user(self, rows: NDArray[Any], function: np.ufunc = np.add) -> NDArray[Any]:
-        """Sum over the held-out rows of each user, or reduce otherwise; rows are the last axis."""
-        return function.reduceat(rows, self._first_row[:-1], axis=-1)
+    def _absent_keys(self) -> Int:
+        """Return keys of positions in the tail's order that are not in a user's tail, sorted.
+
+        The key of a user and a position in the tail's order is user * n_items + position.
+        """
+        user_of_pair, item_of_pair = (self.data.seen + self.data.held_out).nonzero()
+        user_of_head_item = np.repeat(np.arange(self.n_candidates.size), self._head_lengths)
+        users = np.concatenate([user_of_pair, user_of_head_item])
+        items = np.concatenate([item_of_pair, self._heads])
+        position_of_item = np.argsort(self._tail_order)
+        return np.sort(users * self._tail_order.size + position_of_item[items])
+
+    def items(self, users: Int, strata: Int, positions: Int) -> Int:
+        """Return items by their positions in the random order within strata, from 0.
+
+        All arrays have the shape (pairs,).
+        """
+        rank = self.edges[strata] + positions  # in the order of all strata, from 0
+        is_in_head = rank < self._head_lengths[users]
+        is_in_tail = ~is_in_head
+        items = np.empty(users.size, np.int64)
+        items[is_in_head] = self._heads[(self._head_starts[users] + rank)[is_in_head]]
+        items[is_in_tail] = self._tail_items(users[is_in_tail], rank[is_in_tail])
+        return items
+
+    def _tail_items(self, users: Int, ranks: Int) -> Int:
+        """Return the items at some ranks beyond the head, from each user's start on."""
+        n_items = self._tail_order.size
+        head_length = self._head_lengths[users]
+        n_tail = self.n_candidates[users] - head_length
+        # The user's tail items are numbered by their positions in the tail's order; absent ones,
+        # seen or in the head, are skipped.
+        number = (ranks - head_length + self._tail_starts[users]) % n_tail
+        n_absent = np.searchsorted(self._gaps, users * n_items + number, side="right")
+        n_absent -= self._first_absent[users]
+        return self._tail_order[number + n_absent]
+
+    def rows_of_users(self, users: Int) -> tuple[Int, Int]:
+        """Return the held-out rows of some users, who may occur several times.
+
+        Returns
+        -------
+        index_of_row, row
+            Index into `users` of each row's user, and the row; both of shape (rows,).
+        """
+        first_row = self._first_row[users]
+        n_rows = np.diff(self._first_row)[users]
+        index_of_row = np.repeat(np.arange(users.size), n_rows)
+        return index_of_row, concatenate_ranges(first_row, n_rows)
+
+    def reduce_by_user(self, values: Array, function: np.ufunc = np.add) -> Array:
+        """Sum over the held-out rows of each user, or reduce by another function.
+
+        `values` have the shape (..., rows), the result (..., users).
+        """
+        return function.reduceat(values, self._first_row[:-1], axis=-1)
 
 
 def _smallest(values: Float, count: int) -> Int:
-    """Return places of the smallest values in ascending order, ties by their places."""
+    """Return indices of the smallest values in ascending order, ties by their indices."""
     smallest = np.sort(np.argpartition(values, count - 1)[:count])
     return smallest[np.argsort(values[smallest], kind="stable")]

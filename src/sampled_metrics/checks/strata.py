@@ -71,6 +71,6 @@ def signs_of_ties_in_strata(n_tied: int, n_rows: int, ends: Iterable[Ends]) -> S
         yield (
             "recommender",
             f"{n_tied:,} of {n_rows:,} held-out items have the same score as other candidates, and "
-            "metrics depend on the order of those, which is taken as random: "
-            f"{', '.join(changed)}; were scores rounded, or are they of too few bits?",
+            "metrics depend on how these ties are broken (assumed at random): "
+            f"{', '.join(changed)}; were scores rounded, or stored in low precision?",
         )

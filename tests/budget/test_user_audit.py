@@ -9,22 +9,13 @@ import pytest
 from scipy.sparse import csr_array
 from scipy.stats import t
 
-from sampled_metrics.budget.audit import (
-    Audit,
-    Phase,
-    _scan_length,
-    draw_from_strata,
-    split_reciprocal_rank,
-)
+from sampled_metrics.budget.candidates import read_evaluation_data
 from sampled_metrics.budget.counts import StratumCounts
-from sampled_metrics.budget.data import read_data
 from sampled_metrics.budget.estimates import estimate_errors, estimate_recommenders
-from sampled_metrics.budget.model import (
-    Model,
-    View,
-    parse_metrics,
-)
+from sampled_metrics.budget.model import MetricPosterior, Model, parse_metrics
+from sampled_metrics.budget.reciprocal_ranks import draw_from_strata, split_reciprocal_rank
 from sampled_metrics.budget.strata import Strata, make_proxy
+from sampled_metrics.budget.user_audit import Audit, Phase, _scan_length
 
 METRICS = parse_metrics(["recall@3", "ndcg@3", "ap"])
 
@@ -85,7 +76,7 @@ def test_draws_from_strata_uniform() -> None:
 def counted(scores: Any, seed: int, n_known: int, proxy: Any) -> StratumCounts:
     """Counts after `known` random scores per user; the last item is held out."""
     users, items = scores.shape
-    data = read_data(np.full(users, items - 1), csr_array(scores.shape))
+    data = read_evaluation_data(np.full(users, items - 1), csr_array(scores.shape))
     strata = Strata(data, make_proxy(proxy, data), seed)
     counts, rng = (
         StratumCounts(strata, lambda u, i: scores[u, i]),
@@ -99,19 +90,19 @@ def counted(scores: Any, seed: int, n_known: int, proxy: Any) -> StratumCounts:
     return counts
 
 
-def lying(view: View, run: Model, lie: str, exact: Any) -> View:
-    """Replace the means of a view by wrong ones, except where scores settle them."""
+def lying(posterior: MetricPosterior, run: Model, lie: str, exact: Any) -> MetricPosterior:
+    """Replace the means of a posterior by wrong ones, except where scores settle them."""
     dead = run.counts.known_better >= run.depth
     mean = {
-        "collapse": np.full_like(view.mean, 1e-6),
-        "praise": np.full_like(view.mean, 0.9),
+        "collapse": np.full_like(posterior.mean, 1e-6),
+        "praise": np.full_like(posterior.mean, 0.9),
         "half": 0.5 * exact,
     }[lie]
     mean[:2, dead] = 0.0
     mean[2, dead] = np.minimum(mean[2, dead], 1 / (run.counts.known_better[dead] + 1.0))
     done = run.counts.n_left.sum(1) == 0
-    mean[:, done] = view.mean[:, done]
-    return view._replace(mean=mean, variance=0.1 * mean * (1 - mean), row_mean=mean)
+    mean[:, done] = posterior.mean[:, done]
+    return posterior._replace(mean=mean, variance=0.1 * mean * (1 - mean), row_mean=mean)
 
 
 class World:
@@ -148,11 +139,11 @@ def audited(counts: StratumCounts, money: int, level: float = 0.95) -> Any:
 @pytest.fixture(params=["collapse", "praise", "half"])
 def lie(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> Any:
     """Return a function that makes the model of a world wrong."""
-    view = Model.view
+    metric_posterior = Model.metric_posterior
 
     def start(world: World) -> None:
-        lies = lambda model: lying(view(model), model, request.param, world.exact)  # noqa: E731
-        monkeypatch.setattr(Model, "view", lies)
+        lies = lambda model: lying(metric_posterior(model), model, request.param, world.exact)  # noqa: E731
+        monkeypatch.setattr(Model, "metric_posterior", lies)
 
     return start
 
@@ -268,8 +259,8 @@ def begun(mean: Any, n_users: int) -> Any:
     }
     return SimpleNamespace(
         model=SimpleNamespace(uncut=np.array([0])),
-        view_before=SimpleNamespace(mean=mean, greatest=np.ones((1, n_users))),
-        view=SimpleNamespace(**wide),
+        before=SimpleNamespace(mean=mean, greatest=np.ones((1, n_users))),
+        now=SimpleNamespace(**wide),
         phases=[],
         reach_probability=np.ones(n_users),
         noise=np.zeros((1, n_users)),
