@@ -66,7 +66,9 @@ class TestPopulation:
         assert moments.mean == pytest.approx(estimates.mean() * np.array([1, 2]))
         assert moments.total == pytest.approx(estimates.var() * np.array([1, 4]))
         assert moments.within == pytest.approx(estimates.var(axis=1).mean() * np.array([1, 4]))
-        assert moments.by_kind[0, population.kind] == pytest.approx(estimates.mean(axis=1))
+        assert moments.by_cohort[0, population.cohort_of_user] == pytest.approx(
+            estimates.mean(axis=1)
+        )
         outcomes = np.concatenate([sampled_ranks(n, rank, m, sampling) for rank in ranks])
         shares = np.bincount(outcomes - 1, minlength=m + 1) / outcomes.size
         assert sampled_shares(population, m, sampling) == pytest.approx(shares)
@@ -75,7 +77,7 @@ class TestPopulation:
     def test_exact_metrics_of_users(self, ranks):
         population = Population.from_ranks(ranking(ranks, 6))
         best = population.ranks.best_rank
-        assert best[population.kind].tolist() == ranks
+        assert best[population.cohort_of_user].tolist() == ranks
         assert population.share == pytest.approx([ranks.count(k) / len(ranks) for k in best])
         for measure, exact in zip(MEASURES, map(population.exact, MEASURES), strict=True):
             values = measure.value_at(ranks, 6)
@@ -83,7 +85,7 @@ class TestPopulation:
             assert (exact, moments.mean) == pytest.approx((np.mean(values),) * 2)
             assert moments.within == 0.0
             assert moments.total == pytest.approx(np.var(values), abs=1e-12)
-            assert moments.by_kind[population.kind] == pytest.approx(values)
+            assert moments.by_cohort[population.cohort_of_user] == pytest.approx(values)
 
     @given(st.integers(2, 10**7))
     def test_rank_blocks_hold_every_rank_once(self, n):

@@ -159,8 +159,8 @@ def averaged(sample):
     """Lower and upper bracketing vectors averaged for each user."""
     brackets = bracket_users(sample, tuple(RECALL))
     (bracket,) = brackets.by_metric
-    kind = brackets.groups.kind_of_unit
-    return np.stack([bracket.lower.values[kind], bracket.upper.values[kind]])
+    cohort = brackets.groups.cohort_of_unit
+    return np.stack([bracket.lower.values[cohort], bracket.upper.values[cohort]])
 
 
 def changed_by(ranks, user):
@@ -227,7 +227,7 @@ class TestDifferenceRanges:
 def test_groups_have_similar_n(sizes, groups):
     n = np.repeat(sizes, (4, 4, 5))
     sample = SampledRanks(np.ones(n.size, int), n, 9)
-    assert group_units(sample).group_sizes == groups
+    assert group_units(sample).n_of_group == groups
 
 
 def test_ranges_print_nothing(capfd):

@@ -7,9 +7,9 @@ import pytest
 from scipy.stats import binom, hypergeom
 
 from sampled_metrics.intervals.thinned_ranges import (
-    Moments,
     RankClass,
     Split,
+    StatisticMoments,
     VectorProgramme,
     inclusion_probabilities,
     kept_distribution,
@@ -180,7 +180,7 @@ def test_means_are_above_the_metric_for_all_ranks_and_splits(measure, sign):
     mean = statistics.mean(axis=0)
     spread = np.sqrt(np.abs(np.diag(statistics.T @ statistics / 3 - np.outer(mean, mean))) + 0.01)
     programme = VectorProgramme(RankClass(metric, last, measure.cutoff, sign), split)
-    vector, _ = programme.solve(Moments(mean, np.diag(spread)), 0.1)
+    vector, _ = programme.solve(StatisticMoments(mean, np.diag(spread)), 0.1)
     constant, per_ten = np.split(vector, 2)
     lowest = np.full(n, np.inf)
     for head, tail in product(range(n_head + 1), range(n_tail + 1)):

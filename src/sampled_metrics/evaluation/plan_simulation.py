@@ -96,11 +96,11 @@ class Pair:
         within = a.within + b.within
         total = a.total + b.total
         if self.is_paired:
-            differences = b.by_kind[self.b.kind] - a.by_kind[self.a.kind]
+            differences = b.by_cohort[self.b.cohort_of_user] - a.by_cohort[self.a.cohort_of_user]
             total = within + _variance_between_users(differences, self.owners[0])
         elif self.owners[0] is not None:
-            between_a = _variance_between_users(a.by_kind[self.a.kind], self.owners[0])
-            between_b = _variance_between_users(b.by_kind[self.b.kind], self.owners[1])
+            between_a = _variance_between_users(a.by_cohort[self.a.cohort_of_user], self.owners[0])
+            between_b = _variance_between_users(b.by_cohort[self.b.cohort_of_user], self.owners[1])
             total = within + between_a + between_b
         mean = float(b.mean - a.mean)
         variance = total if self.is_redrawn else within
@@ -115,12 +115,12 @@ class Pair:
         """
         users = None
         if self.is_redrawn and self.is_paired:
-            users = rng.integers(0, self.a.kind.size, self.n_users)
+            users = rng.integers(0, self.a.cohort_of_user.size, self.n_users)
         owner_a, owner_b = self.owners
         chances_a, chances_b = chances
         sample_a = self._draw_sample(self.a, m, chances_a, rng, owner=owner_a, users=users)
         if owner_b is not None and not self.is_paired:  # users of b are not users of a
-            owner_b = owner_b + self.a.kind.size
+            owner_b = owner_b + self.a.cohort_of_user.size
         return sample_a, self._draw_sample(self.b, m, chances_b, rng, owner=owner_b, users=users)
 
     def _draw_sample(
@@ -135,19 +135,21 @@ class Pair:
     ) -> SampledRanks:
         """Draw the sampled ranks of one recommender, for these `users` or for all.
 
-        `chances` are the probabilities of bins, shape (kinds of users, bins).
+        `chances` are the probabilities of bins, shape (cohorts, bins).
         """
         ids = None
         if self.is_redrawn and not self.is_paired:
             mean_chances = population.share @ chances
             bins = rng.choice(mean_chances.size, self.n_users, p=mean_chances / mean_chances.sum())
         else:
-            kind = population.kind if users is None else population.kind[users]
-            cumulative = np.cumsum(chances, axis=1)[kind]
-            threshold = rng.random((kind.size, 1)) * cumulative[:, -1:]
+            cohort = population.cohort_of_user
+            if users is not None:
+                cohort = cohort[users]
+            cumulative = np.cumsum(chances, axis=1)[cohort]
+            threshold = rng.random((cohort.size, 1)) * cumulative[:, -1:]
             bins = (cumulative <= threshold).sum(axis=1)
             if self.is_paired:
-                ids = np.arange(kind.size)
+                ids = np.arange(cohort.size)
         ranks = bin_starts(m)[bins] + 1
         sampling = Sampling(self.sampling)
         visits = None

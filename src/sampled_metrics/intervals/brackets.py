@@ -30,26 +30,24 @@ import numpy as np
 
 from sampled_metrics._base.array_types import Float, Int
 from sampled_metrics._base.solvers import solve_cone_programme
+from sampled_metrics.intervals.constants import (
+    FIT_POINTS,
+    FIT_STEPS,
+    MOST_CUTTING_ROUNDS,
+    PSEUDO_USERS,
+    START_POINTS,
+    START_POINTS_OF_FACTOR,
+    VECTOR_ACCURACY,
+    VECTOR_TOLERANCE,
+    ZERO_PROBABILITY,
+)
 from sampled_metrics.intervals.kernels import Kernel, local_maxima, spread_rows
 from sampled_metrics.metrics.measures import Measure
 
 LOWER, UPPER = -1.0, 1.0  # sign of a vector: lower ones are upper ones of the negative metric
 
-# Extreme points at the start: the first k, and spread ones. Too few take more rounds of solving,
-# too many make each programme slower. With a factor, weighted points join in any case.
-_START_POINTS = (30, 60)
-_START_POINTS_OF_FACTOR = (12, 40)
-_MOST_CUTTING_ROUNDS = 20
-_VECTOR_ACCURACY = 1e-6  # more takes time, and `_TOLERANCE` is larger
-_TOLERANCE = 2e-5  # violation, as a share of the metric's span, that is added instead of solved for
-_ZERO_PROBABILITY = 1e-14  # smaller ones are left out of the programme
-# The fit of f needs no precision, because ranges are valid for any f.
-_FIT_POINTS = (100, 100)
-_FIT_STEPS = 400
-_PSEUDO_USERS = 0.5  # of a uniform rank, so that each sampled rank stays possible
 
-
-class Mixture(NamedTuple):
+class LikelyMixture(NamedTuple):
     """A mixture of extreme points that is likely for some sampled ranks."""
 
     rows: Int  # of the kernel, one for each extreme point
@@ -57,7 +55,7 @@ class Mixture(NamedTuple):
     shares: Float  # probability of every bin, positive; shape (..., bins)
 
 
-def likely_mixture(counts: Float, table: Kernel) -> Mixture:
+def likely_mixture(counts: Float, table: Kernel) -> LikelyMixture:
     """Fit a mixture of extreme points to counts of users by maximum likelihood.
 
     Expectation maximisation takes a fixed number of steps. Half a user with a uniformly random rank
@@ -70,20 +68,20 @@ def likely_mixture(counts: Float, table: Kernel) -> Mixture:
     table
         The kernel of the class.
     """
-    rows = spread_rows(table, *_FIT_POINTS)
+    rows = spread_rows(table, *FIT_POINTS)
     probabilities = table.probabilities[rows]
-    pseudo_counts = _PSEUDO_USERS * table.widths / (table.m + 1)
+    pseudo_counts = PSEUDO_USERS * table.widths / (table.m + 1)
     observed = counts + pseudo_counts
     observed /= observed.sum(axis=-1, keepdims=True)
     weights = np.full((*counts.shape[:-1], rows.size), 1.0 / rows.size)
-    for _ in range(_FIT_STEPS):
+    for _ in range(FIT_STEPS):
         ratio = observed / (weights @ probabilities)
         weights *= ratio @ probabilities.T
     weights /= weights.sum(axis=-1, keepdims=True)
     n_users = counts.sum(axis=-1, keepdims=True)
     shares = n_users * (weights @ probabilities) + pseudo_counts
     shares /= shares.sum(axis=-1, keepdims=True)
-    return Mixture(rows, weights, shares)
+    return LikelyMixture(rows, weights, shares)
 
 
 def bracketing_vectors(
@@ -123,8 +121,8 @@ def bracketing_vectors(
     scaled_metric = sign * ((table.exact_metric(measure) - low) / span)
     programme = _UpperVectorProgramme(scaled_metric, table, measure.cutoff)
     vectors = np.empty(shares.shape)
-    for place, likely in enumerate(shares):
-        vectors[place] = programme.solve(likely, z / np.sqrt(n_users))
+    for row, shares_of_row in enumerate(shares):
+        vectors[row] = programme.solve(shares_of_row, z / np.sqrt(n_users))
     return low + span * np.repeat(sign * vectors, table.widths, axis=1)
 
 
@@ -135,7 +133,7 @@ class _UpperVectorProgramme:
     """
 
     def __init__(self, exact_metric: Float, table: Kernel, cutoff: int | None) -> None:
-        n_points = _START_POINTS if table.is_complete else _START_POINTS_OF_FACTOR
+        n_points = START_POINTS if table.is_complete else START_POINTS_OF_FACTOR
         self._table = table
         self._rows = spread_rows(table, *n_points, cutoff)
         # The columns are the bins, and the exact metric.
@@ -148,10 +146,10 @@ class _UpperVectorProgramme:
         `weight` is z / sqrt(D), that of the standard deviation.
         """
         table = self._table
-        for _ in range(_MOST_CUTTING_ROUNDS):
+        for _ in range(MOST_CUTTING_ROUNDS):
             vector = _solve_cone_programme(self._points, shares, weight)
             violations = self._all_points @ np.append(-vector, 1.0)
-            joining = local_maxima(table.weighted_means(violations, violations), _TOLERANCE)
+            joining = local_maxima(table.weighted_means(violations, violations), VECTOR_TOLERANCE)
             if table.is_complete:
                 joining = np.setdiff1d(joining, self._rows)
             if not joining.size:
@@ -165,23 +163,39 @@ class _UpperVectorProgramme:
 def _solve_cone_programme(points: Float, shares: Float, weight: float) -> Float:
     """Minimise shares.u + weight t, where t >= |sqrt(shares) (u - c)|, the standard deviation of u.
 
-    The unknowns are the vector u, its mean c, and t. `points` has a row (Q_k, M_k) of (1) for each
-    extreme point.
+    The unknowns are the vector u, its mean c, and t. The constraints are condition (1) for each
+    extreme point, and a second-order cone.
+
+    Parameters
+    ----------
+    points
+        A row (Q_k, M_k) of (1) for each extreme point; shape (points, bins + 1).
+    shares
+        The likely distribution f; shape (bins,).
+    weight
+        Of the standard deviation.
+
+    Returns
+    -------
+    ndarray
+        The vector u; shape (bins,).
     """
     probabilities = points[:, :-1]
     exact_metric = points[:, -1]
     n_points, n_bins = probabilities.shape
+    mean_column, t_column = n_bins, n_bins + 1  # after those of u
+    cone_row = n_points  # after those of the points
     root = np.sqrt(shares)
-    matrix = np.zeros((n_points + 1 + n_bins, n_bins + 2))  # columns: u, c, t
-    is_positive = probabilities > _ZERO_PROBABILITY
+    matrix = np.zeros((n_points + 1 + n_bins, n_bins + 2))
+    is_positive = probabilities > ZERO_PROBABILITY
     np.negative(probabilities, out=matrix[:n_points, :n_bins], where=is_positive)
-    matrix[n_points, n_bins + 1] = -1.0
-    np.fill_diagonal(matrix[n_points + 1 :, :n_bins], -root)
-    matrix[n_points + 1 :, n_bins] = root
+    matrix[cone_row, t_column] = -1.0
+    np.fill_diagonal(matrix[cone_row + 1 :, :n_bins], -root)
+    matrix[cone_row + 1 :, mean_column] = root
     right = np.concatenate([-exact_metric, np.zeros(1 + n_bins)])
     cones = [clarabel.NonnegativeConeT(n_points), clarabel.SecondOrderConeT(n_bins + 1)]
     cost = np.concatenate([shares, [0.0, weight]])
-    solution = solve_cone_programme(cost, matrix, right, cones, _VECTOR_ACCURACY, refinements=1)
+    solution = solve_cone_programme(cost, matrix, right, cones, VECTOR_ACCURACY, refinements=1)
     vector = np.array(solution.x)[:n_bins]
     if np.isfinite(vector).all():
         return vector

@@ -1,12 +1,17 @@
-"""Users of sampled ranks: their folds, groups of about as many candidates, and kinds.
+"""Users of sampled ranks: their folds, size groups and cohorts.
 
-A unit is a user, or a visit where users have several visits. Folds are two random halves of the
-users: the vectors of each are fitted to the sampled ranks of the other, see `ranges`. A kind is a
-set of units with equal values: those with the same sampled rank, fold and group. Everything about a
-range is computed for kinds instead of single units, because there are few different sampled ranks:
-a million users with 100 negatives have at most 202 kinds in each group.
+- A row is one sampled rank, of one held-out item.
+- A unit is a user, or a visit where users have several visits. It may have several rows.
+- Folds are two random halves of the users: the vectors of each are fitted to the sampled ranks of
+  the other, see `ranges`.
+- A size group has rows with about the same number of candidates n.
+- A cohort is a set of units that a range treats alike: those with the same size group, fold and
+  sampled rank. Everything about a range is computed for cohorts instead of single units, because
+  there are few different sampled ranks: a million users with 100 negatives are at most 202 cohorts
+  in each size group.
 """
 
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
@@ -16,93 +21,161 @@ from sampled_metrics._base.array_types import Float, Int
 from sampled_metrics._base.caches import cache_with_owner
 from sampled_metrics._base.random_streams import generator
 from sampled_metrics._base.units import Units
+from sampled_metrics.intervals.brackets import likely_mixture
+from sampled_metrics.intervals.constants import SAME_SIZE, SIZE_GROUPS
+from sampled_metrics.intervals.kernels import Kernel
 from sampled_metrics.ranks import SampledRanks
 
-# Bracketing vectors depend on the number of candidates n. If it differs, three groups of users with
-# vectors of their own are enough: a mean n for all moved the ends by at most 0.006.
-_N_GROUPS = 3
-_SAME_N = 0.02  # n that differ by less, relative to their mean, are one group
+N_FOLDS = 2
 
 
 @dataclass(frozen=True, eq=False)
 class UserGroups:
-    """Rows and units of a sample, by fold and number of candidates.
+    """Rows and units of a sample, by fold, size group and cohort.
 
-    Units are of one kind if their only rows have the same sampled rank, fold and group. If some
-    unit has several rows, or if units are visits, every unit is a kind of its own, with the same
-    number: visits of one user depend on each other, so they must stay apart.
+    If each unit is a user with one row, the cohort of size group g, fold f and sampled rank s is
+    number (g * 2 + f) * (m + 1) + s - 1. If some unit has several rows, or if units are visits,
+    every unit is a cohort of its own, with the same number: visits of one user depend on each
+    other, so they must stay apart.
 
     Attributes
     ----------
     units
         Different units, in ascending order; None without ids, when each row is a unit.
     unit_of_row, fold_of_row, group_of_row
-        Index of each row's unit, its fold (0 or 1), and its group of about the same n.
-    kind_of_unit
-        Number of the kind of each unit; 0, 1, 2, ... if every unit is a kind of its own.
-    group_sizes
-        Mean n of each group, rounded.
-    other_counts
+        Index of each row's unit, its fold (0 or 1), and its size group; shape (rows,).
+    cohort_of_unit
+        Number of the cohort of each unit; shape (units,).
+    n_of_group
+        Mean n of each size group, rounded.
+    counts_of_other_fold
         Units of the other fold at every sampled rank; shape (folds, m + 1). A unit with several
         rows counts as a part at each.
     user_of_unit
         Number of the user of each visit, shape (units,); None if units are users.
-    likely_shares
-        Likely distributions of sampled ranks that were computed before, by n and last shaped rank.
     """
 
     units: Units | None
     unit_of_row: Int
     fold_of_row: Int
     group_of_row: Int
-    kind_of_unit: Int
-    group_sizes: list[int]
-    other_counts: Float
+    cohort_of_unit: Int
+    n_of_group: list[int]
+    counts_of_other_fold: Float
     user_of_unit: Int | None = None
-    likely_shares: dict[tuple[int, int], Float] = field(default_factory=dict)
+    # Filled by `likely_shares`: by n and the last shaped rank.
+    _fitted_shares: dict[tuple[int, int], Float] = field(default_factory=dict, repr=False)
 
     @property
     def n_users(self) -> int:
         """Number of users, who are independent; their visits are not."""
         if self.user_of_unit is None:
-            return self.kind_of_unit.size
+            return self.cohort_of_unit.size
         return int(self.user_of_unit.max()) + 1
+
+    @property
+    def has_shared_cohorts(self) -> bool:
+        """Whether units with equal ranks are one cohort: if each is a user with one row."""
+        return self.user_of_unit is None and self.cohort_of_unit.size == self.unit_of_row.size
 
 
 @cache_with_owner
 def group_units(sample: SampledRanks) -> UserGroups:
-    """Group the rows of a sample, and split users into two folds at random (fixed seed)."""
+    """Group the rows of a sample, and split users into two folds at random (fixed seed).
+
+    Examples
+    --------
+    Four users; those with sampled rank 1 are of one cohort if they are in the same fold.
+
+    >>> groups = group_units(SampledRanks([1, 1, 3, 1], n_items=50, n_negatives=4))
+    >>> groups.fold_of_row, groups.cohort_of_unit
+    (array([1, 0, 1, 0]), array([5, 0, 7, 0]))
+    """
     units, unit_of_row = sample.different_units()
     user_of_unit = sample.user_of_units()
-    rows_of_unit = np.bincount(unit_of_row)
-    n = np.broadcast_to(sample.n_items, unit_of_row.shape)
-    n_groups = _N_GROUPS if n.max() - n.min() > _SAME_N * n.mean() else 1
-    edges = np.unique(np.quantile(n, np.arange(1, n_groups) / n_groups, method="nearest"))
-    _, group_of_row = np.unique(np.searchsorted(edges, n, side="right"), return_inverse=True)
-    mean_n = np.bincount(group_of_row, n) / np.bincount(group_of_row)
-    group_sizes = np.rint(mean_n).astype(np.int64)
+    n_rows_of_unit = np.bincount(unit_of_row)
     user_of_row = unit_of_row if user_of_unit is None else user_of_unit[unit_of_row]
-    n_users = int(user_of_row.max()) + 1
-    fold_of_user = generator(0, "folds").permutation(n_users) % 2
-    fold_of_row = fold_of_user[user_of_row]
-    other_counts = np.zeros((2, sample.n_negatives + 1))
-    cells = (1 - fold_of_row, sample.sampled_ranks - 1)
-    np.add.at(other_counts, cells, 1.0 / rows_of_unit[unit_of_row])
-    kind_of_unit = np.arange(rows_of_unit.size)
-    if rows_of_unit.size == unit_of_row.size and user_of_unit is None:
-        places = (group_of_row, fold_of_row, sample.sampled_ranks - 1)
-        shape = (group_sizes.size, *other_counts.shape)
-        kind_of_unit[unit_of_row] = np.ravel_multi_index(places, shape)
+    fold_of_row = _draw_folds(user_of_row)
+    group_of_row, n_of_group = _group_by_size(np.broadcast_to(sample.n_items, unit_of_row.shape))
+    counts_of_other_fold = np.zeros((N_FOLDS, sample.n_negatives + 1))
+    cell = (1 - fold_of_row, sample.sampled_ranks - 1)
+    np.add.at(counts_of_other_fold, cell, 1.0 / n_rows_of_unit[unit_of_row])
+    cohort_of_unit = np.arange(n_rows_of_unit.size)
+    if user_of_unit is None and n_rows_of_unit.size == unit_of_row.size:
+        cohort_of_unit[unit_of_row] = np.ravel_multi_index(
+            (group_of_row, fold_of_row, sample.sampled_ranks - 1),
+            (len(n_of_group), N_FOLDS, sample.n_negatives + 1),
+        )
     return UserGroups(
         units=units,
         unit_of_row=unit_of_row,
         fold_of_row=fold_of_row,
         group_of_row=group_of_row,
-        kind_of_unit=kind_of_unit,
-        group_sizes=group_sizes.tolist(),
-        other_counts=other_counts,
+        cohort_of_unit=cohort_of_unit,
+        n_of_group=n_of_group,
+        counts_of_other_fold=counts_of_other_fold,
         user_of_unit=user_of_unit,
     )
+
+
+def _draw_folds(user_of_row: Int) -> Int:
+    """Split users into two halves at random (fixed seed); return the fold of each row, 0 or 1."""
+    n_users = int(user_of_row.max()) + 1
+    fold_of_user = generator(0, "folds").permutation(n_users) % N_FOLDS
+    return fold_of_user[user_of_row]
+
+
+def _group_by_size(n_of_row: Int) -> tuple[Int, list[int]]:
+    """Group rows by the number of candidates: one group, or about thirds where it differs.
+
+    Returns
+    -------
+    group_of_row, n_of_group
+        Size group of each row, and the rounded mean n of each group.
+
+    Examples
+    --------
+    >>> _group_by_size(np.array([100, 101, 100]))
+    (array([0, 0, 0]), [100])
+    >>> _group_by_size(np.arange(100, 190, 10))
+    (array([0, 0, 0, 1, 1, 2, 2, 2, 2]), [110, 135, 165])
+    """
+    differs = n_of_row.max() - n_of_row.min() > SAME_SIZE * n_of_row.mean()
+    n_groups = SIZE_GROUPS if differs else 1
+    quantiles = np.arange(1, n_groups) / n_groups
+    edges = np.unique(np.quantile(n_of_row, quantiles, method="nearest"))
+    third_of_row = np.searchsorted(edges, n_of_row, side="right")
+    _, group_of_row = np.unique(third_of_row, return_inverse=True)  # without empty groups
+    mean_n = np.bincount(group_of_row, n_of_row) / np.bincount(group_of_row)
+    return group_of_row, np.rint(mean_n).astype(np.int64).tolist()
+
+
+def likely_shares(groups: Sequence[UserGroups], n: int, table: Kernel) -> list[Float]:
+    """Return distributions of sampled ranks that are likely, given the other fold.
+
+    They are fitted once for each sample, n and last shaped rank of the kernel, and kept in the
+    groups: metrics and both ends of a range share them.
+
+    Parameters
+    ----------
+    groups
+        Groups of samples with equal numbers of negatives; those not fitted yet are fitted together.
+    n, table
+        Number of candidates, and the kernel of the class for it.
+
+    Returns
+    -------
+    list of ndarray
+        Of each sample; shape (folds, bins of the kernel).
+    """
+    key = (n, table.last_shaped)
+    unfitted = [of_sample for of_sample in groups if key not in of_sample._fitted_shares]
+    if unfitted:
+        counts = np.stack([of_sample.counts_of_other_fold for of_sample in unfitted])
+        fitted = likely_mixture(table.sum_by_bin(counts), table).shares
+        for of_sample, shares_of_folds in zip(unfitted, fitted, strict=True):
+            of_sample._fitted_shares[key] = shares_of_folds
+    return [of_sample._fitted_shares[key] for of_sample in groups]
 
 
 def common_users(a: Units | None, b: Units | None) -> tuple[Int, Int] | None:
@@ -118,47 +191,50 @@ def common_users(a: Units | None, b: Units | None) -> tuple[Int, Int] | None:
     """
     if a is None or b is None:
         return None
-    position = a.positions_in(b)
-    _, number = a.ascending()
-    place_in_a = np.flatnonzero(position >= 0)
-    place_in_a = place_in_a[np.argsort(number[place_in_a])]
-    return (place_in_a, position[place_in_a]) if place_in_a.size else None
+    index_in_b = a.positions_in(b)  # of each unit of a; below 0 if it is not there
+    _, order_of_unit = a.ascending()
+    common_in_a = np.flatnonzero(index_in_b >= 0)
+    if not common_in_a.size:
+        return None
+    common_in_a = common_in_a[np.argsort(order_of_unit[common_in_a])]
+    return common_in_a, index_in_b[common_in_a]
 
 
-class CommonKinds(NamedTuple):
-    """Units that two samples have in common, by the kinds that they are of in both.
+class CommonCohorts(NamedTuple):
+    """Units that two samples have in common, counted by their cohorts in both.
 
     Attributes
     ----------
-    kind_in_a, kind_in_b
-        Kind in each sample, for each pair of kinds that occurs.
+    cohort_in_a, cohort_in_b
+        Cohort in each sample, for each pair of cohorts that occurs; shape (pairs,).
     n_units
-        Number of units of each pair.
-    user_of_kind
+        Number of units of each pair; shape (pairs,).
+    user_of_pair
         User of each pair if units are visits, else None.
     """
 
-    kind_in_a: Int
-    kind_in_b: Int
+    cohort_in_a: Int
+    cohort_in_b: Int
     n_units: Int
-    user_of_kind: Int | None = None
+    user_of_pair: Int | None = None
 
 
-def common_kinds(a: UserGroups, b: UserGroups) -> CommonKinds | None:
-    """Count the units that two samples have in common by their pairs of kinds; None without any.
+def common_cohorts(a: UserGroups, b: UserGroups) -> CommonCohorts | None:
+    """Count the units that two samples have in common by their pairs of cohorts; None without any.
 
-    Let Ann, Bob and Eve be of kinds 4, 4 and 7 in A, and of kinds 2, 2 and 2 in B. Then two units
-    are of the pair (4, 2), and one is of (7, 2).
+    Let Ann, Bob and Eve be of cohorts 4, 4 and 7 in A, and of cohorts 2, 2 and 2 in B. Then two
+    units are of the pair (4, 2), and one is of (7, 2).
     """
     common = common_users(a.units, b.units)
     if common is None:
         return None
-    n_kinds = int(b.kind_of_unit.max()) + 1
-    pairs = a.kind_of_unit[common[0]] * n_kinds + b.kind_of_unit[common[1]]
-    different_pairs, n_units = np.unique(pairs, return_counts=True)
-    kind_in_a = different_pairs // n_kinds
-    user_of_kind = None
+    unit_in_a, unit_in_b = common
+    n_cohorts_of_b = int(b.cohort_of_unit.max()) + 1
+    pair_of_unit = a.cohort_of_unit[unit_in_a] * n_cohorts_of_b + b.cohort_of_unit[unit_in_b]
+    pairs, n_units = np.unique(pair_of_unit, return_counts=True)
+    cohort_in_a, cohort_in_b = np.divmod(pairs, n_cohorts_of_b)
+    user_of_pair = None
     if a.user_of_unit is not None:
-        # Visits are kinds of their own, so that the number of a kind is that of a unit.
-        user_of_kind = a.user_of_unit[kind_in_a]
-    return CommonKinds(kind_in_a, different_pairs % n_kinds, n_units, user_of_kind)
+        # Visits are cohorts of their own, so that the number of a cohort is that of a unit.
+        user_of_pair = a.user_of_unit[cohort_in_a]
+    return CommonCohorts(cohort_in_a, cohort_in_b, n_units, user_of_pair)

@@ -5,8 +5,8 @@ for the extreme points holds for the class. The class has its shape down to the 
 
     L = max(5 n / m, 3 cut-off),
 
-for n candidates and m negatives. Below it any rank may have any probability, because sampled ranks
-are precise enough there. The extreme points are
+for n candidates and m negatives (rounded up). Below it any rank may have any probability, because
+sampled ranks are precise enough there. The extreme points are
 
 - for k <= L, distributions on the ranks 1 ... k with weights of 1 or the factor G; for G = 1 the
   uniform one;
@@ -25,28 +25,24 @@ import numpy as np
 from sampled_metrics._base.array_types import Float, Int
 from sampled_metrics._base.errors import InputError
 from sampled_metrics.estimators.least_squares import mean_up_to, sums_up_to
+from sampled_metrics.intervals.constants import (
+    ALL_POINTS,
+    BIN_GROWTH,
+    FIRST_BINS,
+    FIRST_POINTS,
+    MEANS_ROUNDING,
+    MOST_MEAN_STEPS,
+    MOST_RANKED,
+    MOST_SAMPLED,
+    POINT_GROWTH,
+    SHAPED_CUTOFFS,
+    SHAPED_NEGATIVES,
+)
 from sampled_metrics.intervals.shapes import shape_factor
 from sampled_metrics.metrics.measures import Measure
 from sampled_metrics.ranks import Ranks
 from sampled_metrics.ranks.sampling import Sampling
 from sampled_metrics.sampling.probability import likely_blocks, likely_blocks_at
-
-ALL_POINTS = 20_000  # up to this n every k is a point: a table of 20,000 x 100 bins is 16 MB
-_MOST_SAMPLED = 100_000  # negatives; more take some GB
-_MOST_RANKED = 10_000_000  # candidates; more take some GB
-# The grid for larger n. What lies between its points is bounded in `brackets`, so a finer grid
-# narrows ranges a little and takes more time.
-_FIRST_POINTS = 512  # k that are all points
-_POINT_GROWTH = 0.01  # relative distance of further points
-# Bins of sampled ranks: fewer make the programmes of `brackets` smaller and ranges a little wider.
-_FIRST_BINS = 20  # sampled ranks with a bin of their own
-_BIN_GROWTH = 1.2  # factor from bin to bin beyond
-# Down to where the class has its shape. A good recommender may have a few users with ranks far down
-# that no decreasing distribution explains, and these do not matter for the ends of a range.
-SHAPED_NEGATIVES = 5  # times n / m
-_SHAPED_CUTOFFS = 3  # times the cut-off
-_MOST_NEWTON_STEPS = 50  # about five are needed
-_MEANS_ROUNDING = 1e-14  # difference of means that counts as rounding
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -81,10 +77,15 @@ class ExtremePoints:
 
         A block is the ranks after one point and up to the next; blocks end at the last shaped rank.
         `means` are means of the function over ranks 1 ... k, shape (points, ...).
+
+        Returns
+        -------
+        sums, sizes
+            Of shape (blocks, ...) and (blocks,).
         """
-        shaped = self.points[self.points <= self.last_shaped].astype(np.float64)
-        sums = (means[: shaped.size].T * shaped).T
-        return np.diff(sums, axis=0, prepend=0.0), np.diff(shaped, prepend=0.0)
+        block_ends = self.points[self.points <= self.last_shaped].astype(np.float64)
+        sums_up_to_end = (means[: block_ends.size].T * block_ends).T
+        return np.diff(sums_up_to_end, axis=0, prepend=0.0), np.diff(block_ends, prepend=0.0)
 
     def weighted_means(self, values: Float, gains: Float) -> Float:
         """Average `values` over ranks 1 ... k if blocks with positive gains count G times.
@@ -112,10 +113,11 @@ class ExtremePoints:
         if self.is_complete:
             return values
         block_gains, sizes = self.block_sums(gains)
+        block_values, _ = self.block_sums(values)
         weights = np.where(block_gains > 0.0, self.factor, 1.0)
-        sums = np.cumsum(weights * self.block_sums(values)[0].T, axis=-1)
-        result = values.copy()
-        result[: sizes.size] = (sums / np.cumsum(weights * sizes)).T
+        weighted_sums = np.cumsum(weights * block_values.T, axis=-1)
+        result = values.copy()  # as it is where rank k is alone
+        result[: sizes.size] = (weighted_sums / np.cumsum(weights * sizes)).T
         return result
 
     def greatest_mean(self, means: Float) -> float:
@@ -126,10 +128,10 @@ class ExtremePoints:
         from below.
         """
         greatest = float(means.max())
-        for _ in range(_MOST_NEWTON_STEPS):
+        for _ in range(MOST_MEAN_STEPS):
             excess = means - greatest
             step = float(self.weighted_means(excess, excess).max())
-            if step <= _MEANS_ROUNDING:
+            if step <= MEANS_ROUNDING:
                 break
             greatest += step
         return greatest
@@ -198,10 +200,10 @@ def kernel(
     factor = shape_factor(shape)
     if not 1 <= m < n:
         raise InputError(f"{m} negatives of {n} candidates; expected at least 1 and below n")
-    if n > _MOST_RANKED:
-        raise InputError(f"n_items is {n:,}; ranges take at most {_MOST_RANKED:,} candidates")
-    if m > _MOST_SAMPLED:
-        raise InputError(f"ranges take at most {_MOST_SAMPLED:,} negatives, not {m:,}")
+    if n > MOST_RANKED:
+        raise InputError(f"n_items is {n:,}; ranges take at most {MOST_RANKED:,} candidates")
+    if m > MOST_SAMPLED:
+        raise InputError(f"ranges take at most {MOST_SAMPLED:,} negatives, not {m:,}")
     last_shaped = 0
     if factor < np.inf:
         last_shaped = min(n, max(last_shaped_rank(n, m, cutoff), down_to))
@@ -219,35 +221,17 @@ def last_shaped_rank(n: int, m: float, cutoff: int | None) -> int:
     >>> last_shaped_rank(1000, 30, 10), last_shaped_rank(1000, 500, 10)
     (167, 30)
     """
-    by_negatives = int(-(-SHAPED_NEGATIVES * n // m))  # rounded up
-    return min(n, max(by_negatives, _SHAPED_CUTOFFS * (cutoff or 0)))
+    quotient, remainder = divmod(SHAPED_NEGATIVES * n, m)
+    by_negatives = int(quotient) + 1 if remainder else int(quotient)
+    return min(n, max(by_negatives, SHAPED_CUTOFFS * (cutoff or 0)))
 
 
 @lru_cache(maxsize=16)
 def _tabulate(n: int, m: int, sampling: Sampling, last_shaped: int, cutoff: int | None) -> Kernel:
     """Tabulate a kernel for a factor of 1; `cutoff` is only needed for a grid of points."""
-    points = np.arange(1, n + 1)
-    is_grid = n > ALL_POINTS
-    if is_grid:
-        # Neighbours of ranks where the exact metric or the class changes abruptly.
-        neighbours = [k + np.arange(-1, 3) for k in (cutoff, last_shaped) if k]
-        points = np.unique(np.concatenate([rank_grid(n), *neighbours]))
-        points = points[(points >= 1) & (points <= n)]
-    shaped = points[points <= last_shaped]
-    single = points[points > last_shaped]
-
-    def probabilities_at(ranks: Int | Float) -> Float:
-        """Return the distribution of the sampled rank, in bins, at true ranks."""
-        sizes = np.full(ranks.shape, n)
-        return _sum_in_bins(likely_blocks_at(ranks, sizes, m, sampling), ranks.size, m)
-
-    if is_grid and sampling is not Sampling.WITH_REPLACEMENT:
-        # A uniform rank on 1 ... k is the rank of an item that is tied with k - 1 others.
-        tied = Ranks(np.full(shaped.shape, n), np.zeros_like(shaped), shaped - 1)
-        uniform = bin_probabilities(tied, m, sampling)
-    else:
-        uniform = sums_up_to(shaped, probabilities_at) / shaped[:, None]
+    points = np.arange(1, n + 1) if n <= ALL_POINTS else _grid_points(n, last_shaped, cutoff)
     starts = bin_starts(m)
+    is_shaped = points <= last_shaped
     return Kernel(
         factor=1.0,
         last_shaped=last_shaped,
@@ -256,8 +240,43 @@ def _tabulate(n: int, m: int, sampling: Sampling, last_shaped: int, cutoff: int 
         m=m,
         starts=starts,
         widths=np.diff(starts, append=m + 1),
-        probabilities=np.concatenate([uniform, probabilities_at(single)]),
+        probabilities=np.concatenate(
+            [
+                _at_uniform_ranks(points[is_shaped], n, m, sampling),
+                _at_single_ranks(points[~is_shaped], n, m, sampling),
+            ]
+        ),
     )
+
+
+def _grid_points(n: int, last_shaped: int, cutoff: int | None) -> Int:
+    """Return k of extreme points for many candidates: a grid, and all k at abrupt changes.
+
+    The exact metric changes at the cut-off, and the class at its last shaped rank.
+    """
+    changes = [k for k in (cutoff, last_shaped) if k]
+    neighbours = [k + np.arange(-1, 3) for k in changes]
+    points = np.unique(np.concatenate([rank_grid(n), *neighbours]))
+    return points[(points >= 1) & (points <= n)]
+
+
+def _at_single_ranks(ranks: Int | Float, n: int, m: int, sampling: Sampling) -> Float:
+    """Return the distribution of the sampled rank at true ranks; shape (ranks, bins)."""
+    n_of_rank = np.full(ranks.shape, n)
+    return _sum_in_bins(likely_blocks_at(ranks, n_of_rank, m, sampling), ranks.size, m)
+
+
+def _at_uniform_ranks(last_ranks: Int, n: int, m: int, sampling: Sampling) -> Float:
+    """Return the distribution of the sampled rank if true ranks are uniform on 1 ... k.
+
+    `last_ranks` are the k; shape (last ranks, bins).
+    """
+    if n > ALL_POINTS and sampling is not Sampling.WITH_REPLACEMENT:
+        # A uniform rank on 1 ... k is the rank of an item that is tied with k - 1 others.
+        tied = Ranks(np.full(last_ranks.shape, n), np.zeros_like(last_ranks), last_ranks - 1)
+        return bin_probabilities(tied, m, sampling)
+    sums = sums_up_to(last_ranks, lambda ranks: _at_single_ranks(ranks, n, m, sampling))
+    return sums / last_ranks[:, np.newaxis]
 
 
 def bin_starts(m: int) -> Int:
@@ -269,9 +288,9 @@ def bin_starts(m: int) -> Int:
     array([ 0,  1,  2,  3,  4,  5,  6,  7,  8,  9, 10, 11, 12, 13, 14, 15, 16,
            17, 18, 19, 20, 24, 29])
     """
-    n_wide = int(np.log(max(m / _FIRST_BINS, 1.0)) / np.log(_BIN_GROWTH)) + 1
-    wide = (_FIRST_BINS * _BIN_GROWTH ** np.arange(n_wide)).round().astype(np.int64)
-    starts = np.unique(np.r_[0:_FIRST_BINS, wide])
+    n_wide = int(np.log(max(m / FIRST_BINS, 1.0)) / np.log(BIN_GROWTH)) + 1
+    wide = (FIRST_BINS * BIN_GROWTH ** np.arange(n_wide)).round().astype(np.int64)
+    starts = np.unique(np.r_[0:FIRST_BINS, wide])
     return starts[starts <= m]
 
 
@@ -301,8 +320,8 @@ def local_maxima(values: Float, above: float) -> Int:
 
 def rank_grid(n: int) -> Int:
     """Return ranks that are dense at both ends, to tabulate smooth functions of the rank."""
-    edge = min(n, _FIRST_POINTS)
-    steps = int(np.log(n / edge) / _POINT_GROWTH) + 2
+    edge = min(n, FIRST_POINTS)
+    steps = int(np.log(n / edge) / POINT_GROWTH) + 2
     ranks = np.r_[1 : edge + 1, np.geomspace(edge, n, steps).round().astype(np.int64)]
     return np.unique(np.r_[ranks, n + 1 - ranks])
 

@@ -3,8 +3,9 @@
 Question: how large may the mean over all users be, given the values of some of them?
 
 The values of a bracketing vector are far from normal: most of a metric may rest on a handful of
-users, and a sample may hold none of them. The bound is therefore the largest mean of a distribution
-with weights w on the observed values, and possibly a weight on the largest possible value, with
+users, and a sample may contain none of them. The bound is therefore the largest mean of a
+distribution with weights w on the observed values, and possibly a weight on the largest possible
+value, with
 
     D sum of f log(f / w) <= t^2 / 2,
 
@@ -22,36 +23,34 @@ from scipy.optimize import brentq
 from scipy.special import stdtrit
 
 from sampled_metrics._base.array_types import Float, Int
+from sampled_metrics.intervals.constants import LARGEST_LOG_TILT, SMALLEST_LOG_TILT
 from sampled_metrics.intervals.means import collapse_visits
-
-# Logarithms of the smallest and the largest tilt, relative to the span of the values: exp(-45) is
-# far below the rounding of a value, and exp(45) leaves the observed shares as they are.
-_SMALLEST_LOG_TILT, _LARGEST_LOG_TILT = -45.0, 45.0
 
 
 class UserValues(NamedTuple):
     """Values of a lower or an upper bracketing vector, averaged for each user.
 
-    Units, that is users or their visits, with the same value are counted in kinds.
+    Units, that is users or their visits, are counted in cohorts: units with the same value, see
+    `groups`.
 
     Attributes
     ----------
     values, n_units
-        Value of each kind, and the number of its units, or how many users a row counts for; shape
-        (kinds,).
+        Value of each cohort, and the number of its units, or how many users a row counts for; shape
+        (cohorts,).
     extreme
         Least possible value for lower vectors, greatest for upper ones.
     limit
         Least or greatest value of the metric in the class; nan if not needed.
-    user_of_kind
-        Number of the user of each kind if the units are visits, each its own kind; else None.
+    user_of_cohort
+        Number of the user of each cohort if the units are visits, each its own cohort; else None.
     """
 
     values: Float
     n_units: Int | Float
     extreme: float
     limit: float = math.nan
-    user_of_kind: Int | None = None
+    user_of_cohort: Int | None = None
 
     @property
     def mean(self) -> float:
@@ -59,15 +58,18 @@ class UserValues(NamedTuple):
         return float(self.n_units @ self.values / self.n_units.sum())
 
     def __neg__(self) -> "UserValues":
-        return UserValues(-self.values, self.n_units, -self.extreme, user_of_kind=self.user_of_kind)
+        return UserValues(
+            -self.values, self.n_units, -self.extreme, user_of_cohort=self.user_of_cohort
+        )
 
     def collapse_visits(self) -> "UserValues":
         """Return values of independent users, see `means`; the extreme is scaled likewise."""
-        if self.user_of_kind is None:
+        if self.user_of_cohort is None:
             return self
-        values = collapse_visits(self.values, self.user_of_kind)
-        most = np.bincount(self.user_of_kind).max() * values.size / self.values.size
-        extreme = self.mean + most * (self.extreme - self.mean)
+        values = collapse_visits(self.values, self.user_of_cohort)
+        most_visits = np.bincount(self.user_of_cohort).max()
+        factor = most_visits * values.size / self.values.size  # most visits, relative to the mean
+        extreme = self.mean + factor * (self.extreme - self.mean)
         return UserValues(values, np.ones(values.size, np.int64), extreme, self.limit)
 
 
@@ -89,29 +91,30 @@ class UpperBound:
     def __init__(self, values: UserValues) -> None:
         values = values.collapse_visits()
         occurs = values.n_units > 0
-        points, place = np.unique(values.values[occurs], return_inverse=True)
+        distinct, index_of_cohort = np.unique(values.values[occurs], return_inverse=True)
         self._mean = values.mean
         self._n_users = float(values.n_units.sum())
-        self._shares = np.bincount(place, values.n_units[occurs]) / self._n_users
-        self._largest = max(values.extreme, float(points[-1]))
-        self._span = self._largest - float(points[0])
-        self._gaps = (self._largest - points) / max(self._span, np.finfo(float).tiny)
+        # Of each distinct value: the share f of users, and the gap relative to the span.
+        self._shares = np.bincount(index_of_cohort, values.n_units[occurs]) / self._n_users
+        self._largest = max(values.extreme, float(distinct[-1]))
+        self._span = self._largest - float(distinct[0])
+        self._gaps = (self._largest - distinct) / max(self._span, np.finfo(float).tiny)
 
     def at(self, confidence: float) -> float:
         """Return the upper end of the two-sided interval with this confidence."""
         freedom = max(self._n_users - 1.0, 1.0)
         t = float(stdtrit(freedom, (1.0 + confidence) / 2.0))
         allowed = t**2 / (2.0 * self._n_users)
-        divergence, mean_gap = self._tilt(_SMALLEST_LOG_TILT)
+        divergence, mean_gap = self._tilt(SMALLEST_LOG_TILT)
         if divergence <= allowed:
             return self._largest - self._span * mean_gap * math.exp(divergence - allowed)
-        if self._tilt(_LARGEST_LOG_TILT)[0] >= allowed:
+        if self._tilt(LARGEST_LOG_TILT)[0] >= allowed:
             return self._mean
 
         def excess(log_tilt: float) -> float:
             return self._tilt(log_tilt)[0] - allowed
 
-        root = brentq(excess, _SMALLEST_LOG_TILT, _LARGEST_LOG_TILT)
+        root = brentq(excess, SMALLEST_LOG_TILT, LARGEST_LOG_TILT)
         return self._largest - self._span * self._tilt(root)[1]
 
     def _tilt(self, log_tilt: float) -> tuple[float, float]:
@@ -135,6 +138,6 @@ class UpperBoundOfSum:
 
     def at(self, confidence: float) -> float:
         """Return the upper end of the two-sided interval with this confidence."""
-        pairs = zip(self._bounds, self._means, strict=True)
-        margins = [bound.at(confidence) - mean for bound, mean in pairs]
+        bounds_and_means = zip(self._bounds, self._means, strict=True)
+        margins = [bound.at(confidence) - mean for bound, mean in bounds_and_means]
         return sum(self._means) + math.hypot(*margins)

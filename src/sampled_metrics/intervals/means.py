@@ -5,7 +5,7 @@ Question: which expectations of a metric, or of an estimate, does the mean over 
 Values averaged over users are far from normal. For example, most of the weight of a corrected
 Recall@10 lies on the few users whose sampled rank is 1: a t-interval covers too rarely, and not at
 all if no such user is in the sample. The interval here is a score interval, like Wilson's for a
-share of successes. It holds every mean mu that the observed mean x is compatible with, by the
+share of successes. It contains every mean mu that the observed mean x is compatible with, by the
 variance that belongs to mu instead of the observed one:
 
     (x - mu)^2 <= t^2 V(mu) / D,   V(mu) = v + (k3 / v)(mu - x) + (c / 2)(mu - x)^2,
@@ -45,18 +45,16 @@ from sampled_metrics._base.arrays import run_starts
 from sampled_metrics._base.defaults import DEFAULT_CONFIDENCE
 from sampled_metrics._base.errors import InputError
 from sampled_metrics.estimators.least_squares import rank_rule
+from sampled_metrics.intervals.constants import (
+    LEAST_CURVATURE,
+    LEAST_LEADING,
+    PRIOR_USERS,
+    SMOOTH_USERS,
+    UNKNOWN_N,
+)
 from sampled_metrics.metrics.levels import random_places
 from sampled_metrics.metrics.measures import Measure
 from sampled_metrics.ranks import Ranks
-
-_PRIOR_USERS = 0.5  # of a random rank, as little as keeps every value possible
-# Users of the smooth fit: they matter for small samples and fade for thousands of users. With them
-# intervals cover 93 to 97 % from 50 users on, random orders aside (make measure PAGE=coverage).
-_SMOOTH_USERS = 50.0
-_UNKNOWN_N = 1000  # candidates of a random ranking, if their number is not known
-_LEAST_CURVATURE = -2.0  # that of a share of successes, where V(mu) = mu (1 - mu)
-_LEAST_LEADING = 0.5  # coefficient of the squared distance: a heavy tail of few users could make it
-# negative, and the interval unbounded
 
 
 class Moments(NamedTuple):
@@ -89,15 +87,15 @@ class Moments(NamedTuple):
         return cls(mean, second, third, fourth, float(flat.min()), float(flat.max()))
 
     @classmethod
-    def pooled(cls, parts: Sequence["Moments"], sizes: Sequence[int]) -> "Moments":
-        """Return the moments of all values of several parts, which have these sizes."""
-        if len(parts) == 1:
-            return parts[0]
-        mean = float(np.average([part.mean for part in parts], weights=sizes))
-        moments = [part.moments_about(mean) for part in parts]
-        second, third, fourth = np.average(moments, axis=0, weights=sizes).tolist()
-        low = min(part.low for part in parts)
-        high = max(part.high for part in parts)
+    def pooled(cls, moments: Sequence["Moments"], sizes: Sequence[int]) -> "Moments":
+        """Return the moments of all values of several sets of values, which have these sizes."""
+        if len(moments) == 1:
+            return moments[0]
+        mean = float(np.average([each.mean for each in moments], weights=sizes))
+        about_mean = [each.moments_about(mean) for each in moments]
+        second, third, fourth = np.average(about_mean, axis=0, weights=sizes).tolist()
+        low = min(each.low for each in moments)
+        high = max(each.high for each in moments)
         return cls(mean, second, third, fourth, low, high)
 
     @classmethod
@@ -178,30 +176,49 @@ def mean_interval(
         raise InputError(f"confidence is {confidence}; it must be between 0 and 1")
     if n_users == 1:
         return MeanInterval(observed.mean, math.nan, math.nan, math.nan, 1)
-    mixed = [observed, prior]
-    weights = [float(n_users), _PRIOR_USERS]
-    if smooth is not None:
-        mixed.append(smooth)
-        weights.append(_SMOOTH_USERS)
-    moments = [part.moments_about(observed.mean) for part in mixed]
-    second, third, fourth = np.average(moments, axis=0, weights=weights).tolist()
-    below = 0.0
-    above = 0.0
-    if second > 0.0:
-        # Roots d = mu - x of (1 - t^2 c / 2D) d^2 - t^2 (k3 / v) / D d - t^2 v / D.
-        skewness = third / second / math.sqrt(second)  # in this order, because values may be tiny
-        curvature = fourth / second / second - 3.0 - skewness**2
-        step = float(stdtrit(n_users - 1, (1.0 + confidence) / 2.0)) ** 2 / n_users
-        leading = max(1.0 - step * max(curvature, _LEAST_CURVATURE) / 2.0, _LEAST_LEADING)
-        middle = step * third / second
-        variance = second * n_users / (n_users - 1)
-        root = math.sqrt(middle**2 + 4.0 * leading * step * variance)
-        below = (middle - root) / (2.0 * leading)
-        above = (middle + root) / (2.0 * leading)
-    low = max(observed.mean + below, min(prior.low, observed.mean))
-    high = min(observed.mean + above, max(prior.high, observed.mean))
+    t = float(stdtrit(n_users - 1, (1.0 + confidence) / 2.0))
+    mixed = _mixed_moments(observed, n_users, prior, smooth)
+    downward, upward = _score_distances(mixed, n_users, t)
+    low = max(observed.mean + downward, min(prior.low, observed.mean))
+    high = min(observed.mean + upward, max(prior.high, observed.mean))
     std_error = math.sqrt(observed.second / (n_users - 1))
     return MeanInterval(observed.mean, std_error, low, high, n_users)
+
+
+def _mixed_moments(
+    observed: Moments, n_users: int, prior: Moments, smooth: Moments | None
+) -> list[float]:
+    """Return second to fourth moments about the observed mean, with users of the other values."""
+    mixed = [observed, prior]
+    weights = [float(n_users), PRIOR_USERS]
+    if smooth is not None:
+        mixed.append(smooth)
+        weights.append(SMOOTH_USERS)
+    about_mean = [each.moments_about(observed.mean) for each in mixed]
+    moments: list[float] = np.average(about_mean, axis=0, weights=weights).tolist()
+    return moments
+
+
+def _score_distances(moments: Sequence[float], n_users: int, t: float) -> tuple[float, float]:
+    """Return the ends of the score interval, as distances mu - x from the mean.
+
+    They are the roots d of
+
+        (1 - t^2 c / (2 D)) d^2 - (t^2 / D) (k3 / v) d - (t^2 / D) v D / (D - 1) = 0
+
+    for D users, see this module's docstring; `moments` are the second to fourth.
+    """
+    second, third, fourth = moments
+    if not second > 0.0:
+        return 0.0, 0.0
+    skewness = third / second / math.sqrt(second)  # in this order, because values may be tiny
+    curvature = fourth / second / second - 3.0 - skewness**2
+    step = t**2 / n_users
+    leading = max(1.0 - step * max(curvature, LEAST_CURVATURE) / 2.0, LEAST_LEADING)
+    middle = step * third / second
+    variance = second * n_users / (n_users - 1)
+    root = math.sqrt(middle**2 + 4.0 * leading * step * variance)
+    return (middle - root) / (2.0 * leading), (middle + root) / (2.0 * leading)
 
 
 def prior_moments(measures: Collection[Measure], ranks: Ranks) -> dict[Measure, Moments]:
@@ -217,14 +234,14 @@ def prior_moments(measures: Collection[Measure], ranks: Ranks) -> dict[Measure, 
     >>> prior.mean, prior.low, prior.high
     (0.5, 0.0, 1.0)
     """
-    n = ranks.mean_candidates or _UNKNOWN_N
-    places, weights = rank_rule(list(measures), n, 1)
+    n = ranks.mean_candidates or UNKNOWN_N
+    nodes, weights = rank_rule(list(measures), n, 1)  # some ranks stand for all of 1 ... n
     if (ranks.n_relevant == 1).all():
         return {
-            measure: Moments.from_values(measure.value_at(places, n), weights)
+            measure: Moments.from_values(measure.value_at(nodes, n), weights)
             for measure in measures
         }
-    random_ranks = _place_at_random(ranks, places)
+    random_ranks = _rank_at_random(ranks, nodes)
     by_measure = {}
     for measure in measures:
         moments = Moments.from_values(metrics.values(measure, random_ranks), weights)
@@ -233,24 +250,35 @@ def prior_moments(measures: Collection[Measure], ranks: Ranks) -> dict[Measure, 
     return by_measure
 
 
-def _place_at_random(ranks: Ranks, places: Float) -> Ranks:
-    """Rank one item of some user at each place, and the user's other items at random."""
+def _rank_at_random(ranks: Ranks, first_ranks: Float) -> Ranks:
+    """Give one item of some user each of the ranks, and the user's other items random ranks.
+
+    Parameters
+    ----------
+    ranks
+        Users, as many of whom are taken as there are ranks, evenly spaced.
+    first_ranks
+        Rank of one item of each of these users, rounded; shape (users,).
+    """
     rng = np.random.default_rng(0)
-    users = ranks.take(np.linspace(0, len(ranks) - 1, places.size).astype(np.int64))
+    index = np.linspace(0, len(ranks) - 1, first_ranks.size).astype(np.int64)
+    users = ranks.take(index)
     n_relevant = users.n_relevant
-    n = np.maximum(ranks.mean_candidates or _UNKNOWN_N, n_relevant + 1)
-    above_first = np.minimum(np.rint(places).astype(np.int64), n) - 1
+    n = np.maximum(ranks.mean_candidates or UNKNOWN_N, n_relevant + 1)
+    # Items above each item, user by user: first the item with the given rank, then the others.
+    above_first = np.minimum(np.rint(first_ranks).astype(np.int64), n) - 1
     first_rows = run_starts(n_relevant)
     is_other = np.ones(int(n_relevant.sum()), bool)
     is_other[first_rows] = False
     above = np.empty(is_other.size, np.int64)
     above[first_rows] = above_first
-    above_others = random_places(n - 1, n_relevant - 1, rng)
-    above[is_other] = above_others + (above_others >= np.repeat(above_first, n_relevant - 1))
+    above_others = random_places(n - 1, n_relevant - 1, rng)  # among the other candidates
+    is_below_first = above_others >= np.repeat(above_first, n_relevant - 1)
+    above[is_other] = np.where(is_below_first, above_others + 1, above_others)
     grades = users.relevance
     if grades is not None:  # in random order within each user
-        user = np.repeat(np.arange(len(users)), n_relevant)
-        grades = grades[np.lexsort((rng.random(user.size), user))]
+        user_of_item = np.repeat(np.arange(len(users)), n_relevant)
+        grades = grades[np.lexsort((rng.random(user_of_item.size), user_of_item))]
     random_ranks = Ranks(n, above, np.zeros_like(above), n_found=n_relevant, relevance=grades)
     if ranks.min_relevance > 0.0:
         return random_ranks.at_least(ranks.min_relevance)
@@ -279,7 +307,7 @@ def collapse_visits(values: Float, user_of_visit: Int | None) -> Float:
     """
     if user_of_visit is None or not values.size:
         return values
-    _, user = np.unique(user_of_visit, return_inverse=True)
-    n_visits = np.bincount(user)
+    _, user = np.unique(user_of_visit, return_inverse=True)  # without users who have no visit
+    n_users = int(user.max()) + 1
     mean = values.mean()
-    return mean + n_visits.size / values.size * np.bincount(user, values - mean)
+    return mean + n_users / values.size * np.bincount(user, values - mean)

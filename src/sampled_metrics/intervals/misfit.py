@@ -25,7 +25,7 @@ from typing import NamedTuple
 import numpy as np
 from scipy.special import chdtrc, ndtr, xlogy
 
-from sampled_metrics._base.array_types import Float
+from sampled_metrics._base.array_types import Float, Int
 from sampled_metrics._base.caches import cache_with_owner
 from sampled_metrics._base.calls import warn_all
 from sampled_metrics._base.errors import InputError
@@ -33,6 +33,18 @@ from sampled_metrics._base.random_streams import generator
 from sampled_metrics._base.solvers import nonnegative_least_squares
 from sampled_metrics.checks.samples import signs_of_implausible_ranks, signs_of_unlikely_ranks
 from sampled_metrics.intervals.brackets import likely_mixture
+from sampled_metrics.intervals.constants import (
+    ITERATIONS_PER_POINT,
+    LEAST_EXPECTED,
+    LEAST_FIT_GAIN,
+    LEAST_USERS,
+    MOST_JOINING_POINTS,
+    PLAUSIBLE_FACTOR,
+    REFUSED_P,
+    REWEIGHTED_FITS,
+    RISING_P,
+    SHORTEST_HEAD,
+)
 from sampled_metrics.intervals.kernels import Kernel, kernel
 from sampled_metrics.intervals.shapes import MOST_FACTOR, NON_INCREASING, NONE, shape_factor
 from sampled_metrics.ranks import SampledRanks
@@ -41,19 +53,6 @@ CAUSES = (
     "negatives are hard or popular ones and not uniform, or the same for all users, or not "
     "distinct, ranks do not start at 1, or the number of negatives or items is wrong"
 )
-# Few valid samples should be refused (make measure PAGE=coverage counts those with p < 0.01).
-_REFUSED_P = 0.005  # a class does not explain sampled ranks if p is below
-_RISING_P = (
-    0.0025  # low ranks are rarer than later ones if p is below; half, as there are two tests
-)
-_SHORTEST_HEAD = 6  # number of low ranks in the first test of means
-_LEAST_USERS = 20  # for a mean that is nearly normal
-_PLAUSIBLE_FACTOR = 3.0  # above that of real recommenders, but for chance (docs/measured/shapes.md)
-_LEAST_EXPECTED = 5.0  # users in a cell, the usual rule for chi-square
-_REWEIGHTED_FITS = 3  # the weights of cells hardly change after
-_ITERATIONS_PER_POINT = 30  # limit of the least squares
-_MOST_JOINING_POINTS = 30  # extreme points that join a fit at most
-_LEAST_FIT_GAIN = 1e-3  # by which the next of them must improve the fit
 
 
 class Misfit(NamedTuple):
@@ -66,7 +65,7 @@ class Misfit(NamedTuple):
     @property
     def is_refused(self) -> bool:
         """Whether no distribution of the class explains the sampled ranks."""
-        return self.p_value < _REFUSED_P
+        return self.p_value < REFUSED_P
 
     def __str__(self) -> str:
         return (
@@ -83,10 +82,10 @@ def refuse_unexplained(sample: SampledRanks, shape: str | float) -> None:
     n = sample.mean_candidates
     ordered = misfit(sample, NON_INCREASING, n)
     rising_p = rising_p_value(count_users_by_sampled_rank(sample))
-    if not ordered.is_refused and rising_p > _RISING_P:
+    if not ordered.is_refused and rising_p > RISING_P:
         return
     factor = shape_factor(shape)
-    plausible = misfit(sample, max(min(factor, MOST_FACTOR), _PLAUSIBLE_FACTOR), n // 2)
+    plausible = misfit(sample, max(min(factor, MOST_FACTOR), PLAUSIBLE_FACTOR), n // 2)
     if factor == np.inf:
         _refuse_without_shape(sample, plausible)
         return
@@ -99,8 +98,8 @@ def refuse_unexplained(sample: SampledRanks, shape: str | float) -> None:
     if of_shape.is_refused:
         raise InputError(
             f"these sampled ranks contradict a factor of {factor:g}: near the top some rank is "
-            f"likelier than a better one ({of_shape}). Give shape={_PLAUSIBLE_FACTOR:g} "
-            f"(--shape {_PLAUSIBLE_FACTOR:g}), unless {CAUSES}"
+            f"likelier than a better one ({of_shape}). Give shape={PLAUSIBLE_FACTOR:g} "
+            f"(--shape {PLAUSIBLE_FACTOR:g}), unless {CAUSES}"
         )
     evidence = str(ordered) if ordered.is_refused else f"p = {rising_p:.1g}"
     warn_all(signs_of_unlikely_ranks(evidence))
@@ -139,31 +138,47 @@ def misfit(sample: SampledRanks, shape: str | float = NON_INCREASING, down_to: i
     n_users = bin_counts.sum()
     mixture = likely_mixture(bin_counts, table)
     likely_counts = mixture.shares * n_users
-    starts = [0]  # first bins of cells: bins are joined until five users are expected
-    total = 0.0
-    for place, expected_in_bin in enumerate(likely_counts[:-1]):
-        total += expected_in_bin
-        if total >= _LEAST_EXPECTED:
-            starts.append(place + 1)
-            total = 0.0
-    if len(starts) > 1 and likely_counts[starts[-1] :].sum() < _LEAST_EXPECTED:
-        starts.pop()
-    cells = np.array(starts)
-    observed = np.add.reduceat(bin_counts, cells)
-    listed = n_users * np.add.reduceat(table.probabilities, cells, axis=1)
+    first_bins = _cells(likely_counts)
+    observed = np.add.reduceat(bin_counts, first_bins)
+    expected = np.add.reduceat(likely_counts, first_bins)
+    listed = n_users * np.add.reduceat(table.probabilities, first_bins, axis=1)
     points = listed[mixture.rows]
-    expected = np.add.reduceat(likely_counts, cells)
-    for _ in range(_REWEIGHTED_FITS):
-        root = np.sqrt(expected)
-        points, weights = _fit_mixture(observed, root, points, listed, table)
+    for _ in range(REWEIGHTED_FITS):
+        std_errors = np.sqrt(expected)
+        points, weights = _fit_mixture(observed, std_errors, points, listed, table)
         expected = weights @ points
     statistic = 2.0 * float((xlogy(observed, observed / expected) - observed + expected).sum())
-    degrees = max(cells.size - int(np.count_nonzero(weights)) + 1, 1)
+    degrees = max(first_bins.size - int(np.count_nonzero(weights)) + 1, 1)
     return Misfit(statistic, degrees, float(chdtrc(degrees, max(statistic, 0.0))))
 
 
+def _cells(expected: Float) -> Int:
+    """Join neighbouring bins into cells with at least five expected users each.
+
+    Returns
+    -------
+    ndarray
+        First bin of each cell.
+
+    Examples
+    --------
+    >>> _cells(np.array([6.0, 2.0, 4.0, 9.0, 1.0]))
+    array([0, 1, 3])
+    """
+    first_bins = [0]
+    total = 0.0
+    for bin_, expected_in_bin in enumerate(expected[:-1]):
+        total += expected_in_bin
+        if total >= LEAST_EXPECTED:
+            first_bins.append(bin_ + 1)
+            total = 0.0
+    if len(first_bins) > 1 and expected[first_bins[-1] :].sum() < LEAST_EXPECTED:
+        first_bins.pop()
+    return np.array(first_bins)
+
+
 def _fit_mixture(
-    observed: Float, root: Float, points: Float, listed: Float, table: Kernel
+    observed: Float, std_errors: Float, points: Float, listed: Float, table: Kernel
 ) -> tuple[Float, Float]:
     """Fit a mixture of extreme points to observed counts by least squares.
 
@@ -174,7 +189,7 @@ def _fit_mixture(
 
     Parameters
     ----------
-    observed, root
+    observed, std_errors
         Users in each cell, and the standard errors by which residuals are divided; shape (cells,).
     points
         Expected users in each cell under the extreme points to begin with; shape (points, cells).
@@ -191,24 +206,24 @@ def _fit_mixture(
         which may be 0.
     """
     # The last round only fits, so that each point that has joined has a weight.
-    for n_left in reversed(range(_MOST_JOINING_POINTS + 1)):
-        max_iterations = _ITERATIONS_PER_POINT * len(points)
+    for n_left in reversed(range(MOST_JOINING_POINTS + 1)):
+        max_iterations = ITERATIONS_PER_POINT * len(points)
         weights = nonnegative_least_squares(
-            points.T / root[:, None], observed / root, max_iterations
+            points.T / std_errors[:, None], observed / std_errors, max_iterations
         )
         if table.is_complete or not n_left:
             break
         # Minus half the derivative of the squared residuals by the weight of each listed point:
         # where it is positive, more of the point improves the fit.
-        gains = listed @ ((observed - weights @ points) / root**2)
+        gains = listed @ ((observed - weights @ points) / std_errors**2)
         # The same for one unlisted point on the ranks 1 ... k, for each k: ranks with a positive
         # gain have the factor as their weight. Its gain is positive if that of any such point is.
         weighted_gains = table.weighted_means(gains, gains)
         best = int(weighted_gains.argmax())
-        if weighted_gains[best] <= _LEAST_FIT_GAIN:
+        if weighted_gains[best] <= LEAST_FIT_GAIN:
             break
         joining = table.weighted_means(listed, gains)[best]
-        points = np.vstack([points[weights > 0.0], joining])  # points without weight leave
+        points = np.vstack([points[weights > 0.0], joining])  # drop points without weight
     return points, weights
 
 
@@ -225,13 +240,14 @@ def rising_p_value(counts: Float) -> float:
     counts
         Users by sampled rank, see `count_users_by_sampled_rank`.
     """
-    longest = max(counts.size // 4, _SHORTEST_HEAD)
-    lengths = _SHORTEST_HEAD * 2 ** np.arange(int(np.log2(longest / _SHORTEST_HEAD)) + 1)
+    longest = max(counts.size // 4, SHORTEST_HEAD)
+    n_doublings = int(np.log2(longest / SHORTEST_HEAD))
+    lengths = SHORTEST_HEAD * 2 ** np.arange(n_doublings + 1)
     smallest_p = 1.0
     for length in lengths:
         head = counts[:length]
         n_users = head.sum()
-        if n_users >= _LEAST_USERS:
+        if n_users >= LEAST_USERS:
             mean = head @ np.arange(1, head.size + 1) / n_users
             std_error = np.sqrt((length**2 - 1.0) / 12.0 / n_users)
             z = (mean - (length + 1.0) / 2.0) / std_error

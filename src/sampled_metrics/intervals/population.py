@@ -20,16 +20,16 @@ from sampled_metrics._base.array_types import Float, Int
 from sampled_metrics._base.arrays import blocks
 from sampled_metrics._base.errors import InputError
 from sampled_metrics.estimators import em_step
+from sampled_metrics.intervals.constants import (
+    BLOCKS_PER_E_FOLD,
+    LOG_EXPONENTS,
+    POPULATION_STEPS,
+    SINGLE_RANK_BLOCKS,
+)
 from sampled_metrics.intervals.kernels import bin_probabilities, bin_starts
 from sampled_metrics.metrics.measures import Measure
 from sampled_metrics.ranks import Ranks, Sampling
 from sampled_metrics.sampling import sampled_rank_distribution
-
-# Blocks of ranks: metrics change by at most about half a percent within one.
-_SINGLE_RANK_BLOCKS = 1000  # up to here every rank is a block of its own
-_BLOCKS_PER_E_FOLD = 200  # beyond, a block is half a percent wide
-_EM_STEPS = 100  # early stopping smooths the fit; more steps follow the chance of the sample
-_LOG_EXPONENTS = (-12.0, 0.0)  # natural, of power laws; exponent 1 is a random order of the items
 
 
 class EstimateMoments(NamedTuple):
@@ -38,42 +38,46 @@ class EstimateMoments(NamedTuple):
     mean: Float  # over users and negatives
     within: Float  # variance over negatives, averaged over users
     total: Float  # variance over users and negatives
-    by_kind: Float  # expectation over negatives for each kind of user; one axis more
+    by_cohort: Float  # expectation over negatives for each cohort of users; one axis more
 
 
 @dataclass(frozen=True, eq=False)
 class Population:
-    """Kinds of users by their ranks, and the share of users of each kind.
+    """Cohorts of users with equal ranks, and the share of users in each.
 
-    A kind with b better and e tied candidates stands for users with true ranks that are uniform on
-    b + 1 ... b + e + 1. So a few kinds describe a distribution over millions of ranks. (For
+    A cohort with b better and e tied candidates stands for users with true ranks that are uniform
+    on b + 1 ... b + e + 1. So a few cohorts describe a distribution over millions of ranks. (For
     negatives drawn with replacement the rank is uniform on the interval from b + 1 to b + e + 1,
     which makes no difference in narrow blocks.)
 
     Attributes
     ----------
     ranks
-        Ranks of each kind.
+        Ranks of each cohort.
     share
-        Share of users of each kind; float64, shape (kinds,), summing to 1.
-    kind
-        Index of the kind of each user of an evaluation; empty if only shares are known.
+        Share of users in each cohort; float64, shape (cohorts,), summing to 1.
+    cohort_of_user
+        Index of the cohort of each user of an evaluation; empty if only shares are known.
     """
 
     ranks: Ranks
     share: Float
-    kind: Int = field(default_factory=lambda: np.arange(0))
+    cohort_of_user: Int = field(default_factory=lambda: np.arange(0))
 
     @classmethod
     def from_ranks(cls, ranks: Ranks) -> "Population":
         """Describe the users of an evaluation."""
         rows = np.column_stack([ranks.n_candidates, ranks.n_better, ranks.n_tied])
-        kinds, kind, count = np.unique(rows, axis=0, return_inverse=True, return_counts=True)
-        return cls(Ranks(*kinds.T), count / len(ranks), kind.ravel())
+        cohorts, cohort_of_user, n_users = np.unique(
+            rows, axis=0, return_inverse=True, return_counts=True
+        )
+        n_candidates, n_better, n_tied = cohorts.T
+        share = n_users / len(ranks)
+        return cls(Ranks(n_candidates, n_better, n_tied), share, cohort_of_user.ravel())
 
     @classmethod
     def from_counts(
-        cls, counts: ArrayLike, n: int, sampling: Sampling | str, iterations: int = _EM_STEPS
+        cls, counts: ArrayLike, n: int, sampling: Sampling | str, iterations: int = POPULATION_STEPS
     ) -> tuple["Population", Float]:
         """Fit a distribution of true ranks to counts of users at every sampled rank.
 
@@ -94,13 +98,14 @@ class Population:
         Population, ndarray
             The population, and the share of users that it expects at every sampled rank.
         """
-        observed = np.asarray(counts, dtype=np.float64)
+        counts_of_rank = np.asarray(counts, dtype=np.float64)
+        m = counts_of_rank.size - 1
         ranks = rank_blocks(n)
-        share = (ranks.n_tied + 1.0) / n
-        occurs = observed > 0
-        probabilities = sampled_rank_distribution(ranks, observed.size - 1, sampling)
+        share = (ranks.n_tied + 1.0) / n  # equally probable ranks
+        probabilities = sampled_rank_distribution(ranks, m, sampling)  # shape (blocks, m + 1)
+        occurs = counts_of_rank > 0
         probabilities_observed = probabilities[:, occurs]
-        shares_observed = observed[occurs] / observed.sum()
+        shares_observed = counts_of_rank[occurs] / counts_of_rank.sum()
         for _ in range(iterations):
             share = em_step(probabilities_observed, share, shares_observed)
         share /= share.sum()
@@ -121,14 +126,18 @@ class Population:
         self, vectors: Float, sampling: Sampling | str = Sampling.WITHOUT_REPLACEMENT
     ) -> EstimateMoments:
         """Calculate the moments of estimates by vectors, shape (..., m + 1) (equation 16)."""
-        columns = vectors.shape[-1]
-        expected, square = np.empty((2, *vectors.shape[:-1], len(self.ranks)))
-        for rows in blocks(len(self.ranks), columns):
-            probabilities = sampled_rank_distribution(self.ranks.take(rows), columns - 1, sampling)
+        *n_vectors, n_sampled_ranks = vectors.shape
+        n_cohorts = len(self.ranks)
+        expected = np.empty((*n_vectors, n_cohorts))
+        square = np.empty((*n_vectors, n_cohorts))
+        for cohorts in blocks(n_cohorts, n_sampled_ranks):
+            probabilities = sampled_rank_distribution(
+                self.ranks.take(cohorts), n_sampled_ranks - 1, sampling
+            )
             # One at a time, so that the last digits of a vector do not depend on the others.
-            for place in np.ndindex(vectors.shape[:-1]):
-                expected[(*place, rows)] = probabilities @ vectors[place]
-                square[(*place, rows)] = probabilities @ np.square(vectors[place])
+            for index in np.ndindex(*n_vectors):
+                expected[(*index, cohorts)] = probabilities @ vectors[index]
+                square[(*index, cohorts)] = probabilities @ np.square(vectors[index])
         return self._moments(expected, square)
 
     def binned_moments(self, vectors: Float, probabilities: Float) -> EstimateMoments:
@@ -141,14 +150,14 @@ class Population:
         return self._moments(entries @ probabilities.T, np.square(entries) @ probabilities.T)
 
     def _moments(self, expected: Float, square: Float) -> EstimateMoments:
-        """Average expectations of estimates, and of their squares, over the kinds of users."""
+        """Average expectations of estimates, and of their squares, over the cohorts."""
         within = np.maximum(square - np.square(expected), 0.0) @ self.share
         mean = expected @ self.share
         total = np.maximum(square @ self.share - np.square(mean), 0.0)
         return EstimateMoments(mean, within, total, expected)
 
     def bin_probabilities(self, m: int, sampling: Sampling | str) -> Float:
-        """Calculate the distribution of the sampled rank of each kind; shape (kinds, bins)."""
+        """Calculate the distribution of the sampled rank of each cohort; shape (cohorts, bins)."""
         return bin_probabilities(self.ranks, m, Sampling(sampling))
 
 
@@ -164,11 +173,13 @@ def rank_blocks(n: int) -> Ranks:
     >>> len(blocks), blocks.n_tied[[0, 1000, -1]]
     (2382, array([   0,    4, 2751]))
     """
-    steps = np.arange(int(_BLOCKS_PER_E_FOLD * np.log(max(n / _SINGLE_RANK_BLOCKS, 1.0))) + 1)
-    later = np.floor(_SINGLE_RANK_BLOCKS * np.exp(steps / _BLOCKS_PER_E_FOLD)).astype(np.int64)
-    starts = np.unique(np.concatenate([np.arange(_SINGLE_RANK_BLOCKS), later]))
+    n_steps = int(BLOCKS_PER_E_FOLD * np.log(max(n / SINGLE_RANK_BLOCKS, 1.0)))
+    steps = np.arange(n_steps + 1)
+    later = np.floor(SINGLE_RANK_BLOCKS * np.exp(steps / BLOCKS_PER_E_FOLD)).astype(np.int64)
+    starts = np.unique(np.concatenate([np.arange(SINGLE_RANK_BLOCKS), later]))  # from 0
     starts = starts[starts < n]
-    return Ranks(np.full(starts.size, n), starts, np.diff(starts, append=n) - 1)
+    widths = np.diff(starts, append=n)
+    return Ranks(np.full(starts.size, n), starts, widths - 1)
 
 
 def power_law(n: int, exponent: float) -> Population:
@@ -190,16 +201,16 @@ def power_law_with(measure: Measure, value: float, n: int) -> Population:
     The metric falls from 1 to its value in a random order while the exponent rises from 0 to 1.
     """
 
-    def above(log_exponent: float) -> float:
+    def excess(log_exponent: float) -> float:
         return power_law(n, math.exp(log_exponent)).exact(measure) - value
 
-    low, high = _LOG_EXPONENTS
-    least = value + above(high)
-    most = value + above(low)
+    low, high = LOG_EXPONENTS
+    least = value + excess(high)
+    most = value + excess(low)
     if not least < value < most:
         raise InputError(
             f"{measure} of {value:g} is not between that of a random order of {n:,} items, "
             f"{least:.4g}, and {most:.6g}; give another value (--value), or a smaller effect "
             "(--effect)"
         )
-    return power_law(n, math.exp(brentq(above, low, high)))
+    return power_law(n, math.exp(brentq(excess, low, high)))

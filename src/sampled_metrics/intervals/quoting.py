@@ -38,9 +38,9 @@ class Quoted(NamedTuple):
 NOT_QUOTED = Quoted(math.nan, math.nan, math.nan)
 
 
-def none_if_nan(number: float) -> float | None:
-    """Return a number, or None in place of nan."""
-    return None if math.isnan(number) else number
+def none_if_nan(value: float) -> float | None:
+    """Return a value, or None in place of nan."""
+    return None if math.isnan(value) else value
 
 
 def quote(estimate: float, log_error: float, allowed: Range, confidence: float) -> Quoted:
@@ -64,9 +64,10 @@ def quote(estimate: float, log_error: float, allowed: Range, confidence: float) 
     value = allowed.nearest(estimate)
     low, high = allowed.low, allowed.high
     if not math.isnan(log_error):
-        reach = math.exp(float(ndtri((1.0 + confidence) / 2.0)) * log_error)
-        low = max(low, value / reach)
-        high = min(high, value * reach)
+        z = float(ndtri((1.0 + confidence) / 2.0))
+        factor = math.exp(z * log_error)
+        low = max(low, value / factor)
+        high = min(high, value * factor)
     if high > MAX_WIDTH_RATIO * low:
         return NOT_QUOTED
     return Quoted(value, low, high)
@@ -81,6 +82,6 @@ def quote_difference(difference: float, a: Quoted, b: Quoted, allowed: Range) ->
     if not (a.is_quoted and b.is_quoted):
         return NOT_QUOTED
     value = allowed.nearest(difference)
-    below = math.hypot(b.value - b.low, a.high - a.value)
-    above = math.hypot(b.high - b.value, a.value - a.low)
-    return Quoted(value, max(allowed.low, value - below), min(allowed.high, value + above))
+    downward = math.hypot(b.value - b.low, a.high - a.value)
+    upward = math.hypot(b.high - b.value, a.value - a.low)
+    return Quoted(value, max(allowed.low, value - downward), min(allowed.high, value + upward))

@@ -35,9 +35,24 @@ from sampled_metrics._base.array_types import Float
 from sampled_metrics._base.caches import cache_with_owner
 from sampled_metrics._base.defaults import DEFAULT_CONFIDENCE
 from sampled_metrics._base.errors import InputError
-from sampled_metrics.intervals.brackets import LOWER, UPPER, bracketing_vectors, likely_mixture
-from sampled_metrics.intervals.groups import CommonKinds, UserGroups, common_kinds, group_units
-from sampled_metrics.intervals.kernels import Kernel, kernel
+from sampled_metrics.intervals.brackets import LOWER, UPPER, bracketing_vectors
+from sampled_metrics.intervals.constants import (
+    FACTOR_ACCURACY,
+    INVERSION_CONFIDENCE,
+    INVERSION_ROUNDING,
+    LARGEST_P,
+    P_ACCURACY,
+    SMALLEST_P,
+)
+from sampled_metrics.intervals.groups import (
+    N_FOLDS,
+    CommonCohorts,
+    UserGroups,
+    common_cohorts,
+    group_units,
+    likely_shares,
+)
+from sampled_metrics.intervals.kernels import kernel
 from sampled_metrics.intervals.likelihood import UpperBound, UpperBoundOfSum, UserValues
 from sampled_metrics.intervals.misfit import CAUSES, refuse_unexplained
 from sampled_metrics.intervals.shapes import (
@@ -52,13 +67,6 @@ from sampled_metrics.ranks import SampledRanks
 from sampled_metrics.ranks.sampling import Sampling
 from sampled_metrics.sampling.probability import distinct_items
 
-_INVERSION_CONFIDENCE = 0.99  # ends must be in order at this confidence at least
-_INVERSION_ROUNDING = 1e-9  # as a share of the possible values
-# Confidences tried for the p-value of an order, and its relative accuracy.
-_SMALLEST_P = 1e-6
-_LARGEST_P = 1.0 - 1e-3
-_P_ACCURACY = 1.01
-_FACTOR_ACCURACY = 0.05  # relative, of the factor up to which an order holds
 _MEANS_OF_ITEMS = ("recall", "auc")  # the mean over a user's items is the metric of the user
 
 
@@ -110,7 +118,7 @@ class Bracket:
     def range(self, confidence: float) -> Range:
         """Return the values between the ends."""
         low, high = sorted(self.ends(confidence))
-        return Range(low, high, self._is_inverted(max(confidence, _INVERSION_CONFIDENCE)))
+        return Range(low, high, self._is_inverted(max(confidence, INVERSION_CONFIDENCE)))
 
     def _is_inverted(self, confidence: float) -> bool:
         """Whether no possible value is between the ends, rounding aside."""
@@ -118,7 +126,7 @@ class Bracket:
         of_lower, of_upper = self._bounds
         lower_end = max(-of_lower.at(confidence), least)
         upper_end = min(of_upper.at(confidence), most)
-        return bool(lower_end > upper_end + _INVERSION_ROUNDING * (most - least))
+        return bool(lower_end > upper_end + INVERSION_ROUNDING * (most - least))
 
 
 class UserBrackets(NamedTuple):
@@ -199,54 +207,84 @@ def average_vectors(
         Of each sample.
     """
     groups = [group_units(sample) for sample in samples]
-    first = groups[0]
-    m = samples[0].n_negatives
-    sampling = samples[0].sampling
-    z = float(stdtrit(max(first.n_users - 1, 1), (1.0 + confidence) / 2.0))
-    group_shares = np.bincount(first.group_of_row) / first.group_of_row.size
-    vectors = []
-    limit = float(measure.metric.needs_candidates and sign == UPPER)
-    for n, group_share in zip(first.group_sizes, group_shares, strict=True):
-        if measure.metric.needs_candidates:  # AUC
-            vectors.append(np.tile(auc_vector(n, m, sampling), (len(samples), 2, 1)))
-            continue
-        table = kernel(n, m, sampling, shape, measure.cutoff)
-        shares = np.concatenate(_likely_shares(groups, n, table))
-        of_folds = bracketing_vectors(measure, table, shares, n_users=first.n_users, z=z, sign=sign)
-        vectors.append(of_folds.reshape(len(samples), 2, m + 1))
-        limit += sign * group_share * table.greatest_mean(sign * table.exact_metric(measure))
-    by_sample = np.stack(vectors, axis=1)  # shape (samples, groups, folds, m + 1)
+    vectors = np.stack(
+        [
+            _vectors_of_group(
+                samples[0], groups, n, measure, shape=shape, confidence=confidence, sign=sign
+            )
+            for n in groups[0].n_of_group
+        ],
+        axis=1,
+    )  # shape (samples, groups, folds, m + 1)
+    limit = _limit_of_metric(samples[0], groups[0], measure, shape, sign)
     return [
-        _average_for_users(sample, of_sample, by_sample[place], sign, limit)
-        for place, (sample, of_sample) in enumerate(zip(samples, groups, strict=True))
+        _average_for_users(sample, of_sample, vectors_of_sample, sign, limit)
+        for sample, of_sample, vectors_of_sample in zip(samples, groups, vectors, strict=True)
     ]
 
 
-def _likely_shares(groups: Sequence[UserGroups], n: int, table: Kernel) -> list[Float]:
-    """Fit mixtures to the sampled ranks of both folds of each sample, unless done before."""
-    key = (n, table.last_shaped)
-    unfitted = [of_sample for of_sample in groups if key not in of_sample.likely_shares]
-    if unfitted:
-        counts = table.sum_by_bin(np.stack([of_sample.other_counts for of_sample in unfitted]))
-        shares = likely_mixture(counts, table).shares
-        for of_sample, shares_of_folds in zip(unfitted, shares, strict=True):
-            of_sample.likely_shares[key] = shares_of_folds
-    return [of_sample.likely_shares[key] for of_sample in groups]
+def _vectors_of_group(
+    sample: SampledRanks,
+    groups: Sequence[UserGroups],
+    n: int,
+    measure: Measure,
+    *,
+    shape: str | float,
+    confidence: float,
+    sign: float,
+) -> Float:
+    """Compute the vectors of users with n candidates; shape (samples, folds, m + 1).
+
+    Parameters
+    ----------
+    sample
+        One of the samples, which have the same design.
+    groups
+        Of each sample.
+    n, measure, shape, confidence, sign
+        As in `average_vectors`.
+    """
+    m = sample.n_negatives
+    if measure.metric.needs_candidates:  # AUC
+        return np.tile(auc_vector(n, m, sample.sampling), (len(groups), N_FOLDS, 1))
+    table = kernel(n, m, sample.sampling, shape, measure.cutoff)
+    n_users = groups[0].n_users
+    z = float(stdtrit(max(n_users - 1, 1), (1.0 + confidence) / 2.0))
+    shares = np.concatenate(likely_shares(groups, n, table))  # shape (samples x folds, bins)
+    vectors = bracketing_vectors(measure, table, shares, n_users=n_users, z=z, sign=sign)
+    return vectors.reshape(len(groups), N_FOLDS, m + 1)
+
+
+def _limit_of_metric(
+    sample: SampledRanks, groups: UserGroups, measure: Measure, shape: str | float, sign: float
+) -> float:
+    """Return the least (`LOWER`) or the greatest (`UPPER`) value of a metric in the class.
+
+    Size groups have the class for their n, and are averaged by their rows.
+    """
+    if measure.metric.needs_candidates:  # AUC
+        return 1.0 if sign == UPPER else 0.0
+    group_shares = np.bincount(groups.group_of_row) / groups.group_of_row.size
+    limit = 0.0
+    for n, group_share in zip(groups.n_of_group, group_shares, strict=True):
+        table = kernel(n, sample.n_negatives, sample.sampling, shape, measure.cutoff)
+        limit += sign * group_share * table.greatest_mean(sign * table.exact_metric(measure))
+    return limit
 
 
 def _average_for_users(
     sample: SampledRanks, groups: UserGroups, vectors: Float, sign: float, limit: float
 ) -> UserValues:
     """Average the entries of vectors, shape (groups, folds, m + 1), for each user."""
-    n_units = groups.kind_of_unit.size
     extreme = sign * float((sign * vectors).max())
-    if n_units == groups.unit_of_row.size and groups.user_of_unit is None:
-        units_by_kind = np.bincount(groups.kind_of_unit, minlength=vectors.size)
-        return UserValues(vectors.ravel(), units_by_kind, extreme, limit)
-    entries = vectors[groups.group_of_row, groups.fold_of_row, sample.sampled_ranks - 1]
-    rows_of_unit = np.bincount(groups.unit_of_row)
-    values = np.bincount(groups.unit_of_row, entries) / rows_of_unit
-    return UserValues(values, np.ones_like(rows_of_unit), extreme, limit, groups.user_of_unit)
+    if groups.has_shared_cohorts:
+        # Cohorts are numbered as the entries of the vectors.
+        n_units = np.bincount(groups.cohort_of_unit, minlength=vectors.size)
+        return UserValues(vectors.ravel(), n_units, extreme, limit)
+    entry_of_row = vectors[groups.group_of_row, groups.fold_of_row, sample.sampled_ranks - 1]
+    n_rows_of_unit = np.bincount(groups.unit_of_row)
+    values = np.bincount(groups.unit_of_row, entry_of_row) / n_rows_of_unit
+    return UserValues(values, np.ones_like(n_rows_of_unit), extreme, limit, groups.user_of_unit)
 
 
 def auc_vector(n: int, m: int, sampling: str) -> Float:
@@ -291,9 +329,9 @@ def checked_ranges(
     refuse_unexplained(sample, shape)
     brackets = bracket_users(sample, tuple(measures), shape, confidence)
     ranges = [brackets.range(index) for index in range(len(measures))]
-    for index, measure in enumerate(measures):
-        if ranges[index].is_inverted:
-            lower_end, upper_end = brackets.by_metric[index].ends(confidence)
+    for measure, bracket, allowed in zip(measures, brackets.by_metric, ranges, strict=True):
+        if allowed.is_inverted:
+            lower_end, upper_end = bracket.ends(confidence)
             raise InputError(
                 f"the lower end of the range of {measure} is above the upper end, "
                 f"{lower_end:.4f} and {upper_end:.4f}: {_describe_violation(shape)}{CAUSES}"
@@ -317,7 +355,7 @@ class Differences:
     def __init__(self, a: UserBrackets, b: UserBrackets) -> None:
         self._a = a
         self._b = b
-        self._common = common_kinds(a.groups, b.groups)
+        self._common = common_cohorts(a.groups, b.groups)
 
     def range(self, index: int) -> Range:
         """Return the range of the difference of one metric."""
@@ -333,15 +371,16 @@ class Differences:
         """Return 1 minus the largest confidence at which the range of a metric excludes 0.
 
         To within 1 %, and at least 1e-6; 1 where no confidence of at least 0.001 decides the order.
+        A larger confidence gives a wider range, so the p-value is found by bisection.
         """
         bounds = self._bounds(index)
-        if not bounds.decide(1.0 - _LARGEST_P):
+        if not bounds.decide(1.0 - LARGEST_P):
             return 1.0
-        if bounds.decide(1.0 - _SMALLEST_P):
-            return _SMALLEST_P
-        undecided = _SMALLEST_P
-        decided = _LARGEST_P
-        while decided > undecided * _P_ACCURACY:
+        if bounds.decide(1.0 - SMALLEST_P):
+            return SMALLEST_P
+        undecided = SMALLEST_P
+        decided = LARGEST_P
+        while decided > undecided * P_ACCURACY:
             middle = (undecided * decided) ** 0.5
             if bounds.decide(1.0 - middle):
                 decided = middle
@@ -375,13 +414,13 @@ class _DifferenceBounds(NamedTuple):
         return low > 0.0 or high < 0.0
 
 
-def _bound_of_sum(a: UserValues, b: UserValues, common: CommonKinds | None) -> UpperBoundOfSum:
+def _bound_of_sum(a: UserValues, b: UserValues, common: CommonCohorts | None) -> UpperBoundOfSum:
     """Return the upper bound of the sum of two means, paired by user if there are common ones."""
     if common is None:
         return UpperBoundOfSum([a, b])
-    sums = a.values[common.kind_in_a] + b.values[common.kind_in_b]
+    sums = a.values[common.cohort_in_a] + b.values[common.cohort_in_b]
     extreme = a.extreme + b.extreme
-    paired = UserValues(sums, common.n_units, extreme, user_of_kind=common.user_of_kind)
+    paired = UserValues(sums, common.n_units, extreme, user_of_cohort=common.user_of_pair)
     return UpperBoundOfSum([paired])
 
 
@@ -415,7 +454,7 @@ def lower_ends_of_differences(
     )
     lower_ends = []
     for (a, b), upper, lower in zip(pairs, upper_of_a, lower_of_b, strict=True):
-        common = common_kinds(group_units(a), group_units(b))
+        common = common_cohorts(group_units(a), group_units(b))
         lower_ends.append(-_bound_of_sum(upper, -lower, common).at(confidence))
     return lower_ends
 
@@ -438,7 +477,7 @@ def order_holds_up_to(
     if first >= MOST_FACTOR or measure.metric.needs_candidates:
         return MOST_FACTOR
 
-    common = common_kinds(group_units(worse), group_units(better))
+    common = common_cohorts(group_units(worse), group_units(better))
 
     def is_undecided(factor: float) -> bool:
         upper, lower = (
@@ -449,7 +488,7 @@ def order_holds_up_to(
 
     if not is_undecided(MOST_FACTOR):
         return MOST_FACTOR
-    n_steps = int(np.ceil(np.log(MOST_FACTOR / first) / np.log(1.0 + _FACTOR_ACCURACY)))
+    n_steps = int(np.ceil(np.log(MOST_FACTOR / first) / np.log(1.0 + FACTOR_ACCURACY)))
     factors = np.geomspace(first, MOST_FACTOR, n_steps + 1).tolist()
     first_undecided = bisect_left(factors, True, 1, n_steps, key=is_undecided)
     return float(factors[first_undecided - 1])

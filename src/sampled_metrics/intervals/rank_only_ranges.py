@@ -32,7 +32,7 @@ equal probabilities: exactly so for uniform negatives, where S is hypergeometric
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from typing import NamedTuple
 
 import clarabel
@@ -45,23 +45,24 @@ from sampled_metrics._base.random_streams import generator
 from sampled_metrics._base.solvers import solve_cone_programme
 from sampled_metrics.estimators.least_squares import mean_up_to
 from sampled_metrics.intervals.brackets import LOWER, UPPER
+from sampled_metrics.intervals.constants import (
+    CHOOSING_Z,
+    HIT_MARGIN,
+    MOST_CERTAIN,
+    MOST_DOUBLINGS,
+    MOST_SHARE,
+    NEGLIGIBLE,
+    PROGRAMME_FIRST_RANKS,
+    PROGRAMME_SPREAD_RANKS,
+    PSEUDO_USERS,
+    RANK_ONLY_ACCURACY,
+    STEP_LIMIT,
+)
 from sampled_metrics.intervals.kernels import bin_starts, spread_ranks
 from sampled_metrics.intervals.likelihood import UpperBound, UserValues
 from sampled_metrics.intervals.ranges import Range
 from sampled_metrics.metrics.measures import Measure
 from sampled_metrics.ranks import Sampling
-
-# Ranks of the programmes: the first ones, and others spread evenly on a logarithmic scale. Between
-# them expectations are interpolated; twice as many change the ends by less than 1 %.
-_SINGLE_RANKS = 300
-_SPREAD_RANKS = 500
-_MOST_CERTAIN = 1.0 - 1e-9  # share of the candidates that may be drawn at a finite time
-_MOST_DOUBLINGS = 200  # of a rate
-_NEGLIGIBLE = 1e-25  # probabilities of numbers of better negatives that are left out
-_LARGEST = 20.0  # step of a vector, in spans of the metric
-_CHOOSING_Z = 4.0  # as in `thinned_ranges`: no vector that rests on a few users
-_PSEUDO_USERS = 0.5  # of a uniform rank, so that each number of better negatives stays possible
-_ACCURACY = 1e-7  # of cone programmes
 
 
 class ItemDraws(NamedTuple):
@@ -114,33 +115,55 @@ def item_draws(counts: Float, power: float, n: int, m: int, sampling: str) -> It
     >>> item_draws(np.ones(4), 1.0, n=5, m=2, sampling="without-replacement").probabilities
     array([0.5, 0.5, 0.5, 0.5])
     """
-    way = Sampling(sampling)
-    counts = np.sort(counts / counts.max())[::-1]
-    weights = counts**power
-    unseen = np.ones(counts.size)
-    n_seen = counts.size - (n - 1)
-    if n_seen > 0:
-        unseen = np.exp(-_rate(counts, np.ones(counts.size), float(n_seen)) * counts)
-    if way is Sampling.WITHOUT_REPLACEMENT:
-        probabilities = -np.expm1(-_rate(weights, unseen, float(m)) * weights)
-        return ItemDraws(probabilities, n, m, m, way)
-    shares = np.minimum(weights / (unseen @ weights), 1.0 - 1e-12)
-    if way is Sampling.WITH_REPLACEMENT:
-        return ItemDraws(shares, n, m, m, way)
-    probabilities = -np.expm1(m * np.log1p(-shares))
-    n_drawn = min(max(round(float(unseen @ probabilities)), 1), m)
-    return ItemDraws(probabilities, n, m, n_drawn, way)
+    design = Sampling(sampling)
+    popularity = np.sort(counts / counts.max())[::-1]
+    weights = popularity**power
+    is_candidate = _probability_unseen(popularity, n_seen=counts.size - (n - 1))
+    if design is Sampling.WITHOUT_REPLACEMENT:
+        time = _time_of_rings(weights, is_candidate, float(m))
+        return ItemDraws(-np.expm1(-time * weights), n, m, m, design)
+    share_of_draws = np.minimum(weights / (is_candidate @ weights), MOST_SHARE)
+    if design is Sampling.WITH_REPLACEMENT:
+        return ItemDraws(share_of_draws, n, m, m, design)
+    probabilities = -np.expm1(m * np.log1p(-share_of_draws))  # to be among m draws
+    n_distinct = round(float(is_candidate @ probabilities))
+    return ItemDraws(probabilities, n, m, min(max(n_distinct, 1), m), design)
 
 
-def _rate(weights: Float, shares: Float, total: float) -> float:
-    """Return the time at which clocks of rates `weights` have rung `total` times."""
-    total = min(total, _MOST_CERTAIN * float(shares.sum()))
+def _probability_unseen(popularity: Float, n_seen: int) -> Float:
+    """Return the probability that a user has not seen an item, if popular ones are seen first."""
+    if n_seen <= 0:
+        return np.ones(popularity.size)
+    time = _time_of_rings(popularity, np.ones(popularity.size), float(n_seen))
+    return np.asarray(np.exp(-time * popularity))
+
+
+def _time_of_rings(rates: Float, shares: Float, total: float) -> float:
+    """Return the time at which exponential clocks have rung `total` times, in expectation.
+
+    Parameters
+    ----------
+    rates
+        Of the clocks, one per item; shape (items,).
+    shares
+        How much each item counts; shape (items,).
+    total
+        Number of items, at most all but a negligible part of them.
+
+    Examples
+    --------
+    Of four items with rate 1, two have rung at time log 2.
+
+    >>> round(_time_of_rings(np.ones(4), np.ones(4), 2.0), 4)
+    0.6931
+    """
+    total = min(total, MOST_CERTAIN * float(shares.sum()))
 
     def excess(time: float) -> float:
-        return float(shares @ -np.expm1(-time * weights)) - total
+        return float(shares @ -np.expm1(-time * rates)) - total
 
-    high = total / float(shares @ weights)
-    for _ in range(_MOST_DOUBLINGS):
+    high = total / float(shares @ rates)
+    for _ in range(MOST_DOUBLINGS):
         if excess(high) >= 0.0:
             break
         high *= 2.0
@@ -176,55 +199,94 @@ def means_of_likeliest(draws: ItemDraws, ranks: Int, functions: Float) -> Float:
     has_value = np.flatnonzero((functions != 0.0).any(axis=0))
     last = int(has_value.max(initial=0))
     functions = functions[:, : last + 1]
+    distributions: Iterable[Float]  # of S up to `last`, one per rank
+    if draws.sampling is Sampling.WITH_REPLACEMENT:
+        distributions = _binomial_distributions(draws, ranks, last)
+    else:
+        distributions = (
+            _given_total(hits, draws, last) for hits in _hits_of_likeliest(draws, ranks)
+        )
     means = np.empty((len(functions), ranks.size))
-    distributions = _with_replacement if draws.sampling is Sampling.WITH_REPLACEMENT else _of_race
-    for place, law in enumerate(distributions(draws, ranks, last)):
-        means[:, place] = functions @ law
+    for index, distribution in enumerate(distributions):
+        means[:, index] = functions @ distribution
     return means
 
 
-def _with_replacement(draws: ItemDraws, ranks: Int, last: int) -> Float:
-    """Return binomial distributions of S up to `last`, shape (ranks, last + 1)."""
+def _binomial_distributions(draws: ItemDraws, ranks: Int, last: int) -> Float:
+    """Return distributions of S up to `last` with replacement, shape (ranks, last + 1)."""
     mass = np.append(0.0, np.cumsum(draws.probabilities))
     share = np.minimum(mass[np.minimum(ranks - 1, draws.probabilities.size)], 1.0)
     return np.asarray(binom.pmf(np.arange(last + 1), draws.m, share[:, None]))
 
 
-def _of_race(draws: ItemDraws, ranks: Int, last: int) -> Sequence[Float]:
-    """Return distributions of S up to `last`, each of shape (last + 1,).
+class _Hits(NamedTuple):
+    """Number of hits among the likeliest items, as if items were drawn independently.
 
-    Blocks of items between neighbouring ranks have binomial numbers of hits, with the mean
-    probability of the block.
+    Attributes
+    ----------
+    n_items
+        Number of these items.
+    expected
+        Expected number of hits.
+    first, probabilities
+        Probabilities of `first`, `first` + 1, ... hits; others are negligible.
+    """
+
+    n_items: int
+    expected: float
+    first: int
+    probabilities: Float
+
+    def with_block(self, block: Float, n_drawn: int) -> _Hits:
+        """Return the hits among these items and a block with these probabilities, in order.
+
+        The number of hits in the block is binomial, with its mean probability.
+        """
+        numbers = np.arange(min(block.size, n_drawn) + 1)
+        of_block = binom.pmf(numbers, block.size, float(block.mean()))
+        total = np.convolve(self.probabilities, of_block)[: n_drawn + 1 - self.first]
+        likely = np.flatnonzero(total > NEGLIGIBLE * total.max())
+        first, last = int(likely[0]), int(likely[-1])
+        return _Hits(
+            n_items=self.n_items + block.size,
+            expected=self.expected + float(block.sum()),
+            first=self.first + first,
+            probabilities=total[first : last + 1],
+        )
+
+
+def _hits_of_likeliest(draws: ItemDraws, ranks: Int) -> Iterator[_Hits]:
+    """Yield the hits among the b likeliest items for each rank b + 1, ascending.
+
+    Neighbouring ranks have a block of items between them.
+    """
+    hits = _Hits(0, 0.0, 0, np.ones(1))
+    for n_better in (ranks - 1).tolist():
+        block = draws.probabilities[hits.n_items : n_better]
+        if block.size:
+            hits = hits.with_block(block, draws.n_drawn)
+        yield hits
+
+
+def _given_total(hits: _Hits, draws: ItemDraws, last: int) -> Float:
+    """Return the distribution of S up to `last` if all candidates together have `n_drawn` hits.
+
+    The other candidates are taken to have equal probabilities. P(S = s | total) is then
+    proportional to P(S = s) P(others = n_drawn - s), where the hits of the others are binomial.
     """
     n_drawn = draws.n_drawn
-    hits = np.ones(1)  # probabilities of `first` + 0, 1, ... hits among the items so far
-    first = 0
-    expected = 0.0
-    n_better = 0
-    result = []
-    for better in (ranks - 1).tolist():
-        block = draws.probabilities[n_better:better]
-        n_better = better
-        if block.size:
-            mean = float(block.mean())
-            expected += float(block.sum())
-            numbers = np.arange(min(block.size, n_drawn) + 1)
-            hits = np.convolve(hits, binom.pmf(numbers, block.size, mean))[: n_drawn + 1 - first]
-            likely = np.flatnonzero(hits > _NEGLIGIBLE * hits.max())
-            first += int(likely[0])
-            hits = hits[likely[0] : likely[-1] + 1]
-        number = first + np.arange(hits.size)
-        n_others = draws.n - 1 - better
-        of_others = min(max((n_drawn - expected) / max(n_others, 1), 1e-9), 1.0 - 1e-9)
-        joint = np.log(np.maximum(hits, 1e-300))
-        joint = joint + binom.logpmf(n_drawn - number, n_others, of_others)
-        law = np.zeros(max(last, n_drawn) + 1)
-        if np.isfinite(joint).any():
-            law[number] = np.exp(joint - joint.max())
-        else:
-            law[min(better, n_drawn)] = 1.0
-        result.append((law / law.sum())[: last + 1])
-    return result
+    n_others = draws.n - 1 - hits.n_items
+    probability = (n_drawn - hits.expected) / max(n_others, 1)
+    probability = min(max(probability, HIT_MARGIN), 1.0 - HIT_MARGIN)
+    numbers = hits.first + np.arange(hits.probabilities.size)
+    logs = np.log(np.maximum(hits.probabilities, 1e-300))
+    logs = logs + binom.logpmf(n_drawn - numbers, n_others, probability)
+    distribution = np.zeros(max(last, n_drawn) + 1)
+    if np.isfinite(logs).any():
+        distribution[numbers] = np.exp(logs - logs.max())
+    else:
+        distribution[min(hits.n_items, n_drawn)] = 1.0
+    return (distribution / distribution.sum())[: last + 1]
 
 
 class _Points(NamedTuple):
@@ -285,29 +347,41 @@ def rank_only_ranges(
     """
     starts = bin_starts(draws.m)
     bin_of_user = np.searchsorted(starts, sampled_ranks - 1, "right") - 1
-    fold = generator(seed, "folds").permutation(sampled_ranks.size) % 2
+    fold_of_user = generator(seed, "folds").permutation(sampled_ranks.size) % 2
+    counts_of_fold = [
+        np.bincount(bin_of_user[fold_of_user == fold], minlength=starts.size) for fold in (0, 1)
+    ]
     cutoffs = [measure.cutoff for measure in measures if measure.cutoff is not None]
     points = _extreme_points(draws, starts, last_shaped, cutoffs)
-    counts = [np.bincount(bin_of_user[fold == each], minlength=starts.size) for each in (0, 1)]
-    results = []
-    for measure in measures:
-        low, high = measure.value_at(np.array([draws.n, 1]), draws.n).tolist()
-        span = max(high - low, np.finfo(float).tiny)
-        target = (_exact_values(points, measure, draws.n) - low) / span
-        ends = []
-        for sign in (LOWER, UPPER):
-            vectors = [_upper_vector(points, sign * target, counts[1 - each]) for each in (0, 1)]
-            values = np.concatenate(vectors)
-            users = UserValues(values, np.concatenate(counts), float(values.max()))
-            ends.append(low + span * sign * UpperBound(users).at(confidence))
-        bottom, top = sorted(np.clip(ends, low, high).tolist())
-        results.append(Range(bottom, top, is_inverted=ends[0] > ends[1]))
-    return results
+    return [
+        _range_of_metric(points, measure, draws.n, counts_of_fold, confidence)
+        for measure in measures
+    ]
+
+
+def _range_of_metric(
+    points: _Points, measure: Measure, n: int, counts_of_fold: Sequence[Int], confidence: float
+) -> Range:
+    """Find the range of one metric; each fold of users has the vectors chosen by the other."""
+    low, high = measure.value_at(np.array([n, 1]), n).tolist()
+    span = max(high - low, np.finfo(float).tiny)
+    exact_metric = (_exact_values(points, measure, n) - low) / span  # from 0 to 1
+    n_users = np.concatenate(counts_of_fold)
+    ends = []
+    for sign in (LOWER, UPPER):
+        target = sign * exact_metric
+        vectors = [_upper_vector(points, target, counts) for counts in reversed(counts_of_fold)]
+        values = np.concatenate(vectors)
+        users = UserValues(values, n_users, float(values.max()))
+        ends.append(low + span * sign * UpperBound(users).at(confidence))
+    lower_end, upper_end = ends
+    bottom, top = sorted(np.clip(ends, low, high).tolist())
+    return Range(bottom, top, is_inverted=lower_end > upper_end)
 
 
 def programme_ranks(n: int, others: Sequence[int]) -> Int:
     """Return the ranks of the programmes, and others such as cut-offs."""
-    ranks = np.union1d(spread_ranks(n, _SINGLE_RANKS, _SPREAD_RANKS), others)
+    ranks = np.union1d(spread_ranks(n, PROGRAMME_FIRST_RANKS, PROGRAMME_SPREAD_RANKS), others)
     return ranks[(ranks >= 1) & (ranks <= n)].astype(np.int64)
 
 
@@ -321,9 +395,9 @@ def means_up_to(ranks: Int, values: Float) -> Float:
     >>> means_up_to(np.array([1, 2, 4]), np.array([[8.0, 4.0, 0.0]]))
     array([[8. , 6. , 3.5]])
     """
-    steps = np.diff(ranks)
-    between = (values[:, 1:] + values[:, :-1]) / 2.0 * (steps - 1) + values[:, 1:]
-    sums = np.cumsum(np.column_stack([values[:, :1], between]), axis=1)
+    n_skipped = np.diff(ranks) - 1  # ranks before each known one, at the mean of its neighbours
+    sums_between = (values[:, 1:] + values[:, :-1]) / 2.0 * n_skipped + values[:, 1:]
+    sums = np.cumsum(np.column_stack([values[:, :1], sums_between]), axis=1)
     return np.asarray(sums / ranks)
 
 
@@ -365,34 +439,49 @@ def _upper_vector(points: _Points, target: Float, counts: Int) -> Float:
     """
     n_bins = counts.size
     n_users = max(int(counts.sum()), 1)
-    shares = (counts + _PSEUDO_USERS / n_bins) / (n_users + _PSEUDO_USERS)
-    root = np.sqrt(shares)
+    smoothed = counts + PSEUDO_USERS / n_bins
+    shares = np.asarray(smoothed / (n_users + PSEUDO_USERS), np.float64)
+    # The unknowns x are the constant, the steps of a and those of b. The vector is
+    # `to_vector` @ x, and the right side of (1) under each extreme point `to_bound` @ x.
     steps = np.triu(np.ones((n_bins, n_bins - 1)))  # of S below the first number of later bins
-    vectors = np.hstack([np.ones((n_bins, 1)), steps, -steps])
-    of_points = np.hstack([np.ones((target.size, 1)), points.likeliest, -points.average])
-    n_steps = 2 * (n_bins - 1)
-    # The unknowns are the constant, the steps of a and b; the mean c, and t, at least the standard
-    # deviation, which is the length of root (vector - c); and the greatest value of the vector, in
-    # which the bound of the mean is linear.
-    bounds = np.eye(1 + n_steps)[1:]
-    linear = np.vstack([-of_points, -bounds, bounds, vectors])
-    n_linear = len(linear)
-    matrix = np.zeros((n_linear + 1 + n_bins, n_steps + 4))
-    matrix[:n_linear, :-3] = linear
-    matrix[n_linear - n_bins : n_linear, -1] = -1.0
-    matrix[n_linear, -2] = -1.0
-    matrix[n_linear + 1 :, :-3] = -root[:, None] * vectors
-    matrix[n_linear + 1 :, -3] = root
+    to_vector = np.hstack([np.ones((n_bins, 1)), steps, -steps])
+    to_bound = np.hstack([np.ones((target.size, 1)), points.likeliest, -points.average])
+    x = _solve_vector_programme(to_vector, to_bound, target, shares, n_users)
+    if not np.isfinite(x).all():
+        return np.full(n_bins, target.max())  # a constant is valid too
+    x[1:] = np.maximum(x[1:], 0.0)
+    violation = float((target - to_bound @ x).max())
+    return np.asarray(to_vector @ x + max(violation, 0.0))
+
+
+def _solve_vector_programme(
+    to_vector: Float, to_bound: Float, target: Float, shares: Float, n_users: int
+) -> Float:
+    """Find the x of `_upper_vector` with the least mean plus standard errors.
+
+    There are three more unknowns: the mean c of the vector; t, at least the standard deviation,
+    which is the length of sqrt(shares) (vector - c); and the greatest value of the vector, in which
+    the bound of the mean is linear.
+    """
+    n_bins, n_unknown = to_vector.shape
+    mean_column, t_column, greatest_column = n_unknown, n_unknown + 1, n_unknown + 2
+    root = np.sqrt(shares)
+    steps = np.eye(n_unknown)[1:]
+    # Rows @ unknowns <= right: (1), steps from 0 to a limit, and the vector up to its greatest
+    # value; then the cone.
+    linear = np.vstack([-to_bound, -steps, steps, to_vector])
+    cone_row = len(linear)
+    matrix = np.zeros((cone_row + 1 + n_bins, n_unknown + 3))
+    matrix[:cone_row, :n_unknown] = linear
+    matrix[cone_row - n_bins : cone_row, greatest_column] = -1.0
+    matrix[cone_row, t_column] = -1.0
+    matrix[cone_row + 1 :, :n_unknown] = -root[:, None] * to_vector
+    matrix[cone_row + 1 :, mean_column] = root
     right = np.zeros(len(matrix))
     right[: target.size] = -target
-    right[target.size + n_steps : n_linear - n_bins] = _LARGEST
-    cones = [clarabel.NonnegativeConeT(n_linear), clarabel.SecondOrderConeT(n_bins + 1)]
-    per_value = _CHOOSING_Z**2 / (2.0 * n_users)
-    cost = np.concatenate([shares @ vectors, [0.0, _CHOOSING_Z / np.sqrt(n_users), per_value]])
-    solution = solve_cone_programme(cost, matrix, right, cones, _ACCURACY, refinements=1)
-    found = np.array(solution.x)[:-3]
-    if not np.isfinite(found).all():
-        return np.full(n_bins, target.max())  # a constant is valid too
-    found[1:] = np.maximum(found[1:], 0.0)
-    violation = float((target - of_points @ found).max())
-    return np.asarray(vectors @ found + max(violation, 0.0))
+    right[target.size + len(steps) : cone_row - n_bins] = STEP_LIMIT
+    cones = [clarabel.NonnegativeConeT(cone_row), clarabel.SecondOrderConeT(n_bins + 1)]
+    per_value = CHOOSING_Z**2 / (2.0 * n_users)
+    cost = np.concatenate([shares @ to_vector, [0.0, CHOOSING_Z / np.sqrt(n_users), per_value]])
+    solution = solve_cone_programme(cost, matrix, right, cones, RANK_ONLY_ACCURACY, refinements=1)
+    return np.array(solution.x)[:n_unknown]

@@ -23,7 +23,7 @@ may gain one. As (1) is concave, all weights x that satisfy it also satisfy its 
     g @ (x - w) >= maximum - drop - log P(w),   g the gradient at w,                          (2)
 
 and the largest theta @ x with (2) is a bound, which is exact at the end. The end that is returned
-is this bound: it is never too near, and `_END_ACCURACY` too far at most where the rounds suffice.
+is this bound: it is never too near, and `END_ACCURACY` too far at most where the rounds suffice.
 """
 
 from __future__ import annotations
@@ -37,28 +37,27 @@ from scipy.special import ndtri
 from sampled_metrics._base.array_types import Float, Int
 from sampled_metrics._base.solvers import solve_cone_programme
 from sampled_metrics.estimators.tastes import TASTES, TasteFit
-from sampled_metrics.intervals.kernels import SHAPED_NEGATIVES
+from sampled_metrics.intervals.constants import (
+    AVERSE_TASTE,
+    CHANCE,
+    END_ACCURACY,
+    FIT_ACCURACY,
+    JOINING_POINTS,
+    LEAST_EIGENVALUE,
+    LEAST_LIKELIHOOD,
+    LEAST_WEIGHT,
+    MOST_AVERSE,
+    SHAPED_NEGATIVES,
+    SHRINKAGE,
+    SMALLEST_STEP,
+    TASTE_ACCURACY,
+    TASTE_EM_STEPS,
+    TASTE_NEWTON_STEPS,
+    TASTE_ROUNDS,
+    UNIFORM_SHARE,
+)
 from sampled_metrics.intervals.ranges import Range
 from sampled_metrics.ranks.strata import StratumCounts
-
-_EM_STEPS = 30  # of expectation maximisation, before the steps of Newton's method
-_NEWTON_STEPS = 30
-_ROUNDS = 12  # expansions for an end; most take 4 to 6
-_JOINING = 60  # extreme points that join those with a weight
-_ACCURACY = 1e-7  # of cone programmes
-_LEAST_WEIGHT = 1e-7  # smaller weights in a solution are the solver's rounding
-_FIT_ACCURACY = 0.02  # of the log likelihood, by which the maximum may be missed
-_END_ACCURACY = 1e-3  # relative, by which an end may be missed
-_SHRINKAGE = 0.8  # of a step that leads outside of (1)
-_SMALLEST_STEP = 1e-3
-_LOG_ZERO = 1e-300  # keeps the log of an impossible count finite
-# Negatives by popularity tell little about unpopular items. Ranges with tastes held on MovieLens
-# 100K for all recommenders, except one that avoids popular items: it had .25 of the users near the
-# top with such a taste, and recommenders with right and sharp ranges had .03 at most.
-_AVERSE = 0.3  # tastes below it do not look at popularity, or avoid it
-_MOST_AVERSE = 0.08  # share of the users near the top with such a taste
-_UNIFORM_SHARE = 0.5  # of negatives; then all ranges held, whatever the taste
-_CHANCE = 3.0  # standard deviations by which a stratum may miss this share
 
 
 class Mixture(NamedTuple):
@@ -72,14 +71,14 @@ class Mixture(NamedTuple):
         Share of each level in each extreme point of one taste, shape (levels, levels).
     weights
         Weights of the largest likelihood, shape (points,).
-    of_row
+    row_weights
         How much each row counts, shape (rows,). They sum to the number of independent users.
     """
 
     likelihood: Float
     to_levels: Float
     weights: Float
-    of_row: Float
+    row_weights: Float
 
     def expand(self, by_cell: Float) -> Float:
         """Average a function of cells, shape (..., cells), over each extreme point."""
@@ -87,59 +86,91 @@ class Mixture(NamedTuple):
 
     def log(self, weights: Float) -> float:
         """Return the log likelihood of weights."""
-        expected = np.maximum(self.likelihood @ weights, _LOG_ZERO)
-        return float(self.of_row @ np.log(expected))
+        expected = np.maximum(self.likelihood @ weights, LEAST_LIKELIHOOD)
+        return float(self.row_weights @ np.log(expected))
 
     def gradient(self, weights: Float) -> Float:
         """Return the derivatives of the log likelihood by the weights; weights @ it is sum(f)."""
-        expected = np.maximum(self.likelihood @ weights, _LOG_ZERO)
-        return np.asarray(self.likelihood.T @ (self.of_row / expected))
+        expected = np.maximum(self.likelihood @ weights, LEAST_LIKELIHOOD)
+        return np.asarray(self.likelihood.T @ (self.row_weights / expected))
 
 
 def _expand(to_levels: Float, by_cell: Float) -> Float:
-    levels = by_cell.reshape(*by_cell.shape[:-1], len(to_levels), TASTES.size)
-    return np.einsum("kl,...lt->...kt", to_levels, levels, optimize=True).reshape(by_cell.shape)
+    """Average a function of cells, that is levels x tastes, over extreme points of each taste."""
+    by_level = by_cell.reshape(*by_cell.shape[:-1], len(to_levels), TASTES.size)
+    by_point = np.einsum("kl,...lt->...kt", to_levels, by_level, optimize=True)
+    return by_point.reshape(by_cell.shape)
 
 
 def fit_mixture(fit: TasteFit, last_shaped: int, weights: Float | None = None) -> Mixture:
     """Find the likeliest mixture of the extreme points whose shape ends at rank `last_shaped`.
 
-    `weights` tell how much each row counts; None: all 1. The maximum is found to `_FIT_ACCURACY`:
-    by (2), no weights are likelier than w by more than max(g) - sum(f).
+    Expectation maximisation comes near, and steps of Newton's method follow. The maximum is found
+    to `FIT_ACCURACY`: by (2), no weights are likelier than w by more than max(g) - sum(f).
+
+    Parameters
+    ----------
+    fit
+        Levels of the rank, and the likelihood of the counts of each row given level and taste.
+    last_shaped
+        Down to this rank no rank is likelier than a better one.
+    weights
+        How much each row counts; None: all 1.
     """
-    levels = fit.levels
+    to_levels = _extreme_points(fit.levels, last_shaped)
+    likelihood = _expand(to_levels, fit.likelihood.by_user)
+    n_rows, n_points = likelihood.shape
+    row_weights = np.ones(n_rows) if weights is None else weights
+    total = float(row_weights.sum())
+    equal = np.full(n_points, 1.0 / n_points)
+    mixture = Mixture(likelihood, to_levels, equal, row_weights)
+    for _ in range(TASTE_EM_STEPS):
+        mixture = mixture._replace(
+            weights=mixture.weights * mixture.gradient(mixture.weights) / total
+        )
+    mixture = mixture._replace(weights=mixture.weights / mixture.weights.sum())
+    for _ in range(TASTE_NEWTON_STEPS):
+        gradient = mixture.gradient(mixture.weights)
+        if gradient.max() - total < FIT_ACCURACY:
+            break
+        points = _active_points(mixture.weights, gradient)
+        target = _maximise_likelihood(mixture, points)
+        likelier = _likelier(mixture, target)
+        if likelier is None:
+            break
+        mixture = mixture._replace(weights=likelier)
+    return mixture
+
+
+def _extreme_points(levels: Float, last_shaped: int) -> Float:
+    """Return the share of each level in each extreme point of one taste, shape (levels, levels).
+
+    A level stands for the ranks up to the geometric middle between it and the next. Point k is
+    uniform on the ranks of the levels up to k where level k is at most `last_shaped`, and level k
+    alone beyond.
+
+    Examples
+    --------
+    Levels 1, 4 and 9 stand for the ranks up to 2, up to 6 and up to 9.
+
+    >>> _extreme_points(np.array([1.0, 4.0, 9.0]), 4).round(3)
+    array([[1.   , 0.   , 0.   ],
+           [0.333, 0.667, 0.   ],
+           [0.   , 0.   , 1.   ]])
+    """
     edges = np.sqrt(levels[1:] * levels[:-1])
     widths = np.diff(np.concatenate([[0.0], edges, levels[-1:]]))
     to_levels = np.eye(levels.size)
     for k in np.flatnonzero(levels <= last_shaped):
         to_levels[k, : k + 1] = widths[: k + 1] / widths[: k + 1].sum()
-    likelihood = _expand(to_levels, fit.likelihood.by_user)
-    n_rows, n_points = likelihood.shape
-    of_row = np.ones(n_rows) if weights is None else weights
-    total = float(of_row.sum())
-    start = Mixture(likelihood, to_levels, np.full(n_points, 1.0 / n_points), of_row)
-    mixture_weights = start.weights
-    for _ in range(_EM_STEPS):
-        mixture_weights = mixture_weights * start.gradient(mixture_weights) / total
-    mixture = start._replace(weights=mixture_weights / mixture_weights.sum())
-    for _ in range(_NEWTON_STEPS):
-        gradient = mixture.gradient(mixture.weights)
-        if gradient.max() - total < _FIT_ACCURACY:
-            break
-        points = _active_points(mixture.weights, gradient)
-        target = _solve_expansion(mixture, mixture.weights, points)
-        moved = _likelier(mixture, target)
-        if moved is None:
-            break
-        mixture = mixture._replace(weights=moved)
-    return mixture
+    return to_levels
 
 
 def _likelier(mixture: Mixture, target: Float) -> Float | None:
     """Go towards weights until the likelihood is higher; None where no step is."""
     best = mixture.log(mixture.weights)
     step = 1.0
-    while step > _SMALLEST_STEP:
+    while step > SMALLEST_STEP:
         moved = mixture.weights + step * (target - mixture.weights)
         if mixture.log(moved) > best:
             return np.asarray(moved)
@@ -174,27 +205,26 @@ def profile_ranges(
     """
     z = float(ndtri((1.0 + confidence) / 2.0))
     drop = z**2 / 2.0 * design_effect * share_of_drop
-    least = mixture.log(mixture.weights) - drop
-    ranges = []
-    for theta in mixture.expand(values):
-        low, high = (sign * _find_end(mixture, sign * theta, least) for sign in (-1.0, 1.0))
-        ranges.append(Range(low, high))
-    return ranges
+    least = mixture.log(mixture.weights) - drop  # the right side of (1)
+    return [
+        Range(-_find_end(mixture, -theta, least), _find_end(mixture, theta, least))
+        for theta in mixture.expand(values)
+    ]
 
 
 def _find_end(mixture: Mixture, theta: Float, least: float) -> float:
     """Return the largest mean of theta that (1) allows, or slightly more."""
     weights = mixture.weights
-    total = float(mixture.of_row.sum())
+    total = float(mixture.row_weights.sum())
     end = float(theta.max())
-    for _ in range(_ROUNDS):
+    for _ in range(TASTE_ROUNDS):
         gradient = mixture.gradient(weights)
         bound, multiplier = _greatest_mean(theta, gradient, total + least - mixture.log(weights))
         end = min(end, bound)
-        if end - theta @ weights <= _END_ACCURACY * abs(end):
+        if end - theta @ weights <= END_ACCURACY * abs(end):
             break
         points = _active_points(weights, theta + multiplier * gradient)
-        target = _solve_expansion(mixture, weights, points, theta, least)
+        target = _maximise_mean(mixture, weights, points, theta, least)
         weights = _step_inside(mixture, weights, target, least)
     return end
 
@@ -203,8 +233,8 @@ def _step_inside(mixture: Mixture, weights: Float, target: Float, least: float) 
     """Go towards weights as far as (1) holds: the expansion is not exact."""
     step = 1.0
     moved = target
-    while mixture.log(moved) < least and step > _SMALLEST_STEP:
-        step *= _SHRINKAGE
+    while mixture.log(moved) < least and step > SMALLEST_STEP:
+        step *= SHRINKAGE
         moved = weights + step * (target - weights)
     return moved
 
@@ -224,68 +254,135 @@ def _greatest_mean(theta: Float, gradient: Float, least: float) -> tuple[float, 
     if not is_inside.any():  # rounding, where only the maximum satisfies the constraint
         is_inside = gradient == gradient.max()
     inside, outside = np.flatnonzero(is_inside), np.flatnonzero(~is_inside)
-    alone = float(theta[inside].max())
+    best_alone = float(theta[inside].max())
     if not outside.size:
-        return alone, 0.0
+        return best_alone, 0.0
+    # For each pair of a point inside and one outside, the share of the latter that just satisfies
+    # the constraint; shape (inside, outside).
     distance = np.maximum(gradient[inside, None], least) - gradient[outside]
-    share = np.maximum(gradient[inside, None] - least, 0.0) / distance  # of the point outside
-    means = theta[inside, None] * (1.0 - share) + theta[outside] * share
-    best = int(means.argmax())
-    if means.flat[best] <= alone:
-        return alone, 0.0
-    i, j = np.unravel_index(best, means.shape)
+    share_outside = np.maximum(gradient[inside, None] - least, 0.0) / distance
+    means = theta[inside, None] * (1.0 - share_outside) + theta[outside] * share_outside
+    i, j = np.unravel_index(int(means.argmax()), means.shape)
+    if means[i, j] <= best_alone:
+        return best_alone, 0.0
     multiplier = (theta[outside[j]] - theta[inside[i]]) / distance[i, j]
     return float(means[i, j]), float(multiplier)
 
 
 def _active_points(weights: Float, gains: Float) -> Int:
     """Return the extreme points that have a weight, and those that gain most."""
-    joining = np.argsort(-gains, kind="stable")[:_JOINING]
-    return np.union1d(np.flatnonzero(weights > _LEAST_WEIGHT), joining)
+    joining = np.argsort(-gains, kind="stable")[:JOINING_POINTS]
+    return np.union1d(np.flatnonzero(weights > LEAST_WEIGHT), joining)
+
+
+class _Expansion(NamedTuple):
+    """The second-order expansion of the log likelihood at some weights w of some extreme points.
+
+    With y = x - w it is value + g @ y - |F y|^2 / 2, where F'F is the sum of the outer products of
+    the scores.
+
+    Attributes
+    ----------
+    start, value, gradient
+        w, the log likelihood there, and g; w and g of shape (points,).
+    root
+        F; shape (directions, points).
+    """
+
+    start: Float
+    value: float
+    gradient: Float
+    root: Float
+
+
+def _expand_likelihood(mixture: Mixture, weights: Float, points: Int) -> _Expansion:
+    """Expand the log likelihood at weights, of which only those of `points` are not 0."""
+    start = weights[points] / weights[points].sum()
+    likelihood = mixture.likelihood[:, points]
+    expected = np.maximum(likelihood @ start, LEAST_LIKELIHOOD)
+    scores = likelihood / expected[:, None]
+    eigenvalues, vectors = np.linalg.eigh((scores.T * mixture.row_weights) @ scores)
+    is_used = eigenvalues > LEAST_EIGENVALUE * eigenvalues.max()
+    return _Expansion(
+        start=start,
+        value=float(mixture.row_weights @ np.log(expected)),
+        gradient=mixture.row_weights @ scores,
+        root=(vectors[:, is_used] * np.sqrt(eigenvalues[is_used])).T,
+    )
+
+
+def _maximise_likelihood(mixture: Mixture, points: Int) -> Float:
+    """Return the weights, of `points` only, that maximise the expanded log likelihood.
+
+    With t >= |F y|^2 / 2 as a further unknown, minimise t - g @ x.
+    """
+    expansion = _expand_likelihood(mixture, mixture.weights, points)
+    t_row = np.append(np.zeros(points.size), 1.0)
+    cost = np.append(-expansion.gradient, 1.0)
+    return _solve_expansion(mixture.weights, points, expansion, cost, t_row, 0.0)
+
+
+def _maximise_mean(
+    mixture: Mixture, weights: Float, points: Int, theta: Float, least: float
+) -> Float:
+    """Return the weights, of `points` only, with the largest theta @ x that (1) allows.
+
+    The log likelihood in (1) is expanded at `weights`, so that t = value - least + g @ y is at
+    least |F y|^2 / 2; `least` is the right side of (1).
+    """
+    expansion = _expand_likelihood(mixture, weights, points)
+    gradient = expansion.gradient
+    constant = expansion.value - least - float(gradient @ expansion.start)
+    return _solve_expansion(weights, points, expansion, -theta[points], gradient, constant)
 
 
 def _solve_expansion(
-    mixture: Mixture, weights: Float, points: Int, theta: Float | None = None, least: float = 0.0
+    weights: Float,
+    points: Int,
+    expansion: _Expansion,
+    cost: Float,
+    t_row: Float,
+    t_constant: float,
 ) -> Float:
-    """Maximise theta @ x, or without it the likelihood, with its expansion at `weights`.
+    """Minimise a linear cost of weights and further unknowns, where t >= |F y|^2 / 2.
 
-    Only `points` have a weight in x. With y = x - weights, the expansion is
-    value + g @ y - |F y|^2 / 2, where F'F is the sum of the outer products of the scores. It is
-    bounded in a second-order cone: t >= |F y|^2 / 2 if and only if |(sqrt(2) F y, t - 1)| <= t + 1.
+    This is a second-order cone: |(sqrt(2) F y, t - 1)| <= t + 1.
+
+    Parameters
+    ----------
+    weights, points, expansion
+        All weights, the points that may have a weight, and the expansion at the weights of these.
+    cost
+        Of the unknowns: the weights x of the points, and others; shape (unknowns,).
+    t_row, t_constant
+        t is `t_row` @ unknowns + `t_constant`.
+
+    Returns
+    -------
+    ndarray
+        All weights; `weights` themselves if the solver fails.
     """
-    start = weights[points] / weights[points].sum()
-    likelihood = mixture.likelihood[:, points]
-    expected = np.maximum(likelihood @ start, _LOG_ZERO)
-    scores = likelihood / expected[:, None]
-    gradient = mixture.of_row @ scores
-    eigenvalues, vectors = np.linalg.eigh((scores.T * mixture.of_row) @ scores)
-    is_used = eigenvalues > 1e-10 * eigenvalues.max()
-    root = (vectors[:, is_used] * np.sqrt(eigenvalues[is_used])).T
-    n, r = points.size, len(root)
-    has_bound = theta is not None
-    n_unknown = n if has_bound else n + 1  # t is unknown if the likelihood is maximised
-    matrix = np.zeros((n + r + 3, n_unknown))
-    right = np.zeros(n + r + 3)
+    n, n_directions = points.size, len(expansion.root)
+    first_cone_row = n + 1  # after the sum of the weights, and their signs
+    directions = slice(first_cone_row + 1, first_cone_row + 1 + n_directions)
+    matrix = np.zeros((n + n_directions + 3, cost.size))
+    right = np.zeros(len(matrix))
     matrix[0, :n], right[0] = 1.0, 1.0
     matrix[1 : n + 1, :n] = -np.eye(n)
-    matrix[n + 2 : n + 2 + r, :n] = -np.sqrt(2.0) * root
-    right[n + 2 : n + 2 + r] = -np.sqrt(2.0) * (root @ start)
-    if theta is not None:  # t = value - least + g @ y
-        value = float(mixture.of_row @ np.log(expected))
-        constant = value - least - float(gradient @ start)
-        matrix[n + 1], matrix[-1] = -gradient, -gradient
-        right[n + 1], right[-1] = constant + 1.0, constant - 1.0
-        cost = -theta[points]
-    else:
-        matrix[n + 1, n], matrix[-1, n] = -1.0, -1.0
-        right[n + 1], right[-1] = 1.0, -1.0
-        cost = np.append(-gradient, 1.0)
-    cones = [clarabel.ZeroConeT(1), clarabel.NonnegativeConeT(n), clarabel.SecondOrderConeT(r + 2)]
-    solution = np.array(solve_cone_programme(cost, matrix, right, cones, _ACCURACY).x)[:n]
+    matrix[first_cone_row], right[first_cone_row] = -t_row, t_constant + 1.0
+    matrix[directions, :n] = -np.sqrt(2.0) * expansion.root
+    right[directions] = -np.sqrt(2.0) * (expansion.root @ expansion.start)
+    matrix[-1], right[-1] = -t_row, t_constant - 1.0
+    cones = [
+        clarabel.ZeroConeT(1),
+        clarabel.NonnegativeConeT(n),
+        clarabel.SecondOrderConeT(n_directions + 2),
+    ]
+    solution = np.array(solve_cone_programme(cost, matrix, right, cones, TASTE_ACCURACY).x)[:n]
     if not np.isfinite(solution).all():
         return weights
     result = np.zeros(weights.size)
-    result[points] = np.where(solution > _LEAST_WEIGHT, solution, 0.0)
+    result[points] = np.where(solution > LEAST_WEIGHT, solution, 0.0)
     return np.asarray(result / result.sum())
 
 
@@ -306,9 +403,10 @@ def tastes_are_safe(fit: TasteFit, counts: StratumCounts, n: int) -> bool:
     """
     drawn = counts.drawn.sum(axis=0)
     candidates = counts.candidates.sum(axis=0)
-    expected = _UNIFORM_SHARE * candidates * drawn.sum() / candidates.sum()
-    if (drawn >= expected - _CHANCE * np.sqrt(expected)).all():
+    expected = UNIFORM_SHARE * candidates * drawn.sum() / candidates.sum()
+    if (drawn >= expected - CHANCE * np.sqrt(expected)).all():
         return True
-    m = counts.mean_negatives
-    share = fit.fit.share.reshape(fit.levels.size, -1)[fit.levels < SHAPED_NEGATIVES * n / m]
-    return float(share[:, TASTES < _AVERSE].sum()) <= _MOST_AVERSE * float(share.sum())
+    is_near_top = fit.levels < SHAPED_NEGATIVES * n / counts.mean_negatives
+    share = fit.fit.share.reshape(fit.levels.size, TASTES.size)[is_near_top]
+    averse = float(share[:, TASTES < AVERSE_TASTE].sum())
+    return averse <= MOST_AVERSE * float(share.sum())

@@ -43,38 +43,40 @@ from sampled_metrics._base.array_types import Float, Int
 from sampled_metrics._base.random_streams import generator
 from sampled_metrics._base.solvers import solve_cone_programme
 from sampled_metrics.intervals.brackets import LOWER, UPPER
+from sampled_metrics.intervals.constants import (
+    BLOCK_ROWS,
+    CELL_GROWTH,
+    CHOOSING_ROWS,
+    CHOOSING_Z,
+    COEFFICIENT_LIMIT,
+    FIRST_CELLS,
+    FIRST_RANKS,
+    FIRST_SPLITS,
+    HEAD_QUANTILES,
+    KEPT_STARTS,
+    LARGEST_PROBABILITY,
+    LEAST_SPAN,
+    LEAST_VARIANCE,
+    MOST_SPLIT_ROUNDS,
+    POOLED_DRAWS,
+    POOLED_ERRORS,
+    PSEUDO_RANKS,
+    PSEUDO_ROWS,
+    RADIUS,
+    RANK_GROWTH,
+    RATE_ROUNDS,
+    RATE_STEPS,
+    ROOTS,
+    SIZE_ROUNDING,
+    SMALLEST_PROBABILITY,
+    SPLIT_TOLERANCE,
+    TAIL_UNIT,
+    THINNED_ACCURACY,
+)
 from sampled_metrics.intervals.likelihood import UpperBound, UserValues
 from sampled_metrics.intervals.ranges import Range
 from sampled_metrics.metrics.measures import Measure
 from sampled_metrics.ranks.strata import StratumCounts
-
-_BINS = np.array([0, 1, 2, 3, 4, 5, 6, 7, 8, 10, 13, 17, 22, 30])  # first s of each bin
-_HEADS = (0.0, 0.4, 0.7, 0.9)  # pi_0 are quantiles of the pi of candidates, see above
-# Neighbouring strata have the same pi if one has fewer draws, or rates are within these errors.
-# So uniform negatives are one stratum.
-_POOLED_DRAWS = 10
-_POOLED_ERRORS = 2.5
-_ROUNDS = 8  # of rates by row and weights by stratum
-_RATE_STEPS = 8  # of Newton's method
-_SMALLEST_PROBABILITY, _LARGEST_PROBABILITY = 1e-9, 1.0 - 1e-6
-_ROOTS, _RADIUS = 64, 0.75  # the distribution of s is exact to RADIUS^ROOTS = 1e-8
-_BLOCK = 4000  # rows whose distributions are computed at once
-_CHOOSING_ROWS = 10_000  # of a fold, by which vectors are chosen; more change nothing
-_FIRST_RANKS, _RANK_GROWTH = 150, 1.03  # ranks and splits where (1) is checked
-_FIRST_CELLS, _CELL_GROWTH = 20, 1.07  # cells of ranks in the programme
-_FIRST_SPLITS = (0.0, 0.1, 0.3, 0.6, 1.0)  # in the programme at the start
-_MOST_ROUNDS = 6  # of splits that join
-_TOLERANCE = 1e-3  # violation of (1), as a share of the span, that is added instead of solved for
-_PSEUDO_ROWS = 0.5  # of a uniform rank, so that each s and t stays possible
-_PSEUDO_RANKS = 50
-_TAIL_UNIT = 10.0  # of t, so that all unknowns are of about size 1
-_LARGEST = 4.0  # coefficient
-# Standard errors in the choice of vectors. More than the confidence asks for makes vectors that do
-# not rest on a few rows with a large t, whose means would be far from normal.
-_CHOOSING_Z = 4.0
-_ROUNDING = 1e-9  # of m / pi_0
-_LEAST_SPAN = 0.01  # of a metric, to tell a violation
-_ACCURACY = 1e-6  # of cone programmes
 
 
 class ThinnedRange(NamedTuple):
@@ -98,13 +100,29 @@ class ThinnedRange(NamedTuple):
 
 
 class Split(NamedTuple):
-    """Distributions of s by b1, and probabilities of splits of ranks into b1 and b2."""
+    """Distributions of s by the number of better items of the head, for one pi_0.
 
-    head: Int  # b1, shape (heads,)
-    kept: Float  # Q in bins, shape (heads, bins)
-    kept_with_tail: Float  # R in bins, shape (heads, bins)
+    Attributes
+    ----------
+    n_head
+        Numbers b1 for which distributions are tabulated, from 0; shape (numbers,).
+    kept, kept_with_tail
+        Q and R in bins; shape (numbers, bins).
+    most_of_head, most_of_tail
+        Largest numbers of candidates in the head and in the tail of a row.
+    """
+
+    n_head: Int
+    kept: Float
+    kept_with_tail: Float
     most_of_head: int
     most_of_tail: int
+
+    def limits(self, n_better: Int) -> tuple[Int, Int]:
+        """Return the least and the greatest b1 for numbers b1 + b2 of better items."""
+        greatest = np.minimum(n_better, self.most_of_head)
+        least = np.minimum(np.maximum(n_better - self.most_of_tail, 0), greatest)
+        return least, greatest
 
 
 class _Statistics(NamedTuple):
@@ -128,46 +146,76 @@ def inclusion_probabilities(counts: StratumCounts) -> Float:
     array([[0.2, 0.2],
            [0.2, 0.2]])
     """
-    pool = _pools(counts.drawn.sum(axis=0), counts.candidates.sum(axis=0))
-    starts = np.flatnonzero(np.diff(pool, prepend=-1))
-    drawn = np.add.reduceat(counts.drawn, starts, axis=1).astype(np.float64)
-    candidates = np.add.reduceat(counts.candidates, starts, axis=1).astype(np.float64)
+    pool_of_stratum = _pools(counts.drawn.sum(axis=0), counts.candidates.sum(axis=0))
+    first_strata = np.flatnonzero(np.diff(pool_of_stratum, prepend=-1))
+    drawn = np.add.reduceat(counts.drawn, first_strata, axis=1).astype(np.float64)
+    candidates = np.add.reduceat(counts.candidates, first_strata, axis=1).astype(np.float64)
     m = drawn.sum(axis=1)
     share = drawn.sum(axis=0) / np.maximum(candidates.sum(axis=0), 1.0)
-    weights = -np.log1p(-np.minimum(share, _LARGEST_PROBABILITY))
-    rate = np.ones(len(m))
-    for _ in range(_ROUNDS):
-        rate = _rates(candidates, m, weights, rate)
-        expected = (candidates * -np.expm1(-rate[:, None] * weights)).sum(axis=0)
+    weights = -np.log1p(-np.minimum(share, LARGEST_PROBABILITY))  # w of each pool
+    rates = np.ones(len(m))  # of each row
+    for _ in range(RATE_ROUNDS):
+        rates = _fit_rates(candidates, m, weights, rates)
+        expected = (candidates * -np.expm1(-rates[:, None] * weights)).sum(axis=0)
         weights = weights * drawn.sum(axis=0) / np.maximum(expected, 1e-12)
-    rate = _rates(candidates, m, weights, rate)
-    probabilities = -np.expm1(-rate[:, None] * weights)
-    return np.asarray(np.clip(probabilities, _SMALLEST_PROBABILITY, _LARGEST_PROBABILITY)[:, pool])
+    rates = _fit_rates(candidates, m, weights, rates)
+    probabilities = -np.expm1(-rates[:, None] * weights)
+    clipped = np.clip(probabilities, SMALLEST_PROBABILITY, LARGEST_PROBABILITY)
+    return np.asarray(clipped[:, pool_of_stratum])
 
 
-def _rates(candidates: Float, m: Float, weights: Float, rate: Float) -> Float:
-    """Return the rates with which each row draws m candidates, by Newton's method from `rate`."""
-    for _ in range(_RATE_STEPS):
-        undrawn = candidates * np.exp(-rate[:, None] * weights)
+def _fit_rates(candidates: Float, m: Float, weights: Float, start: Float) -> Float:
+    """Return the rates with which each row draws m candidates, by Newton's method.
+
+    The rate r of a row solves sum_h candidates_h exp(-r w_h) = candidates - m.
+
+    Parameters
+    ----------
+    candidates
+        Candidates of each row and pool; shape (rows, pools).
+    m, start
+        Numbers of negatives, and rates to begin with; shape (rows,).
+    weights
+        w of each pool; shape (pools,).
+    """
+    rates = start
+    for _ in range(RATE_STEPS):
+        undrawn = candidates * np.exp(-rates[:, None] * weights)
         missing = undrawn.sum(axis=1) - (candidates.sum(axis=1) - m)
-        rate = np.maximum(rate + missing / np.maximum(undrawn @ weights, 1e-12), rate / 4.0)
-    return rate
+        newton = rates + missing / np.maximum(undrawn @ weights, 1e-12)
+        rates = np.maximum(newton, rates / 4.0)
+    return rates
 
 
 def _pools(drawn: Int, candidates: Int) -> Int:
-    """Number strata, so that neighbours with few draws, or drawn about equally often, share one."""
+    """Pool neighbouring strata with few draws, or drawn about equally often.
+
+    Rates are compared by a test of two shares.
+
+    Parameters
+    ----------
+    drawn, candidates
+        Of each stratum, all rows together; shape (strata,).
+
+    Returns
+    -------
+    ndarray
+        Number of the pool of each stratum, ascending from 0; shape (strata,).
+    """
     pool = np.zeros(drawn.size, np.int64)
-    start = 0
+    start = 0  # first stratum of the current pool
     for h in range(1, drawn.size):
-        of_pool, of_stratum = drawn[start:h].sum(), drawn[h]
-        sizes = max(candidates[start:h].sum(), 1), max(candidates[h], 1)
-        rate = (of_pool + of_stratum) / (sizes[0] + sizes[1])
-        error = np.sqrt(rate * (1.0 - rate) * (1.0 / sizes[0] + 1.0 / sizes[1]))
-        differs = abs(of_pool / sizes[0] - of_stratum / sizes[1]) > _POOLED_ERRORS * error
-        has_draws = min(of_pool, drawn[h:].sum()) >= _POOLED_DRAWS
+        drawn_before, drawn_here = drawn[start:h].sum(), drawn[h]
+        n_before = max(candidates[start:h].sum(), 1)
+        n_here = max(candidates[h], 1)
+        rate = (drawn_before + drawn_here) / (n_before + n_here)
+        error = np.sqrt(rate * (1.0 - rate) * (1.0 / n_before + 1.0 / n_here))
+        differs = abs(drawn_before / n_before - drawn_here / n_here) > POOLED_ERRORS * error
+        has_draws = min(drawn_before, drawn[h:].sum()) >= POOLED_DRAWS
+        pool[h] = pool[h - 1]
         if differs and has_draws:
             start = h
-        pool[h] = pool[h - 1] + (start == h)
+            pool[h] += 1
     return pool
 
 
@@ -197,32 +245,48 @@ def thinned_statistics(
     """
     is_head = probabilities >= pi_0
     tail = np.where(is_head, 0.0, better / probabilities).sum(axis=1)
-    most = int(starts[-1])
-    angle = np.arange(_ROOTS // 2 + 1) * (2.0 * np.pi / _ROOTS)
-    roots = _RADIUS * np.exp(1j * angle)
-    number = np.arange(most)
-    half = np.where((angle == 0.0) | (angle == angle[-1]), 1.0, 2.0) / _ROOTS
-    to_numbers = half[:, None] * np.exp(-1j * np.outer(angle, number)) / _RADIUS**number
+    better_of_head = better * is_head
     kept = np.empty((len(better), starts.size))
-    for begin in range(0, len(better), _BLOCK):
-        rows = slice(begin, begin + _BLOCK)
-        row, stratum = np.nonzero(better[rows] * is_head[rows])
-        keep = (pi_0 / probabilities[rows][row, stratum])[:, None]
-        logs = better[rows][row, stratum][:, None] * np.log(1.0 + keep * (roots - 1.0))
-        edges = np.concatenate([[0], np.cumsum(np.bincount(row, minlength=len(better[rows])))])
-        sums = np.concatenate([np.zeros((1, roots.size)), np.cumsum(logs, axis=0)])
-        of_rows = np.exp(sums[edges[1:]] - sums[edges[:-1]])
-        law = np.maximum((of_rows @ to_numbers).real, 0.0)
-        law = np.column_stack([law, np.maximum(1.0 - law.sum(axis=1), 0.0)])
-        kept[rows] = np.add.reduceat(law, starts, axis=1)
+    for begin in range(0, len(better), BLOCK_ROWS):
+        rows = slice(begin, begin + BLOCK_ROWS)
+        kept[rows] = _kept_of_rows(better_of_head[rows], probabilities[rows], pi_0, starts)
     return kept.round(9), tail
 
 
-def kept_distribution(head: Int, m: int, pi_0: float, starts: Int) -> tuple[Float, Float]:
-    """Return the distributions Q and R of s in (1), in bins; shape (heads, bins).
+def _kept_of_rows(better_of_head: Int, probabilities: Float, pi_0: float, starts: Int) -> Float:
+    """Return the distribution of s in bins, see `thinned_statistics`; shape (rows, bins)."""
+    angles = np.arange(ROOTS // 2 + 1) * (2.0 * np.pi / ROOTS)  # the other half is conjugate
+    points = RADIUS * np.exp(1j * angles)
+    row, stratum = np.nonzero(better_of_head)
+    keep = (pi_0 / probabilities[row, stratum])[:, None]
+    logs = better_of_head[row, stratum][:, None] * np.log(1.0 + keep * (points - 1.0))
+    ends = np.cumsum(np.bincount(row, minlength=len(better_of_head)))
+    edges = np.concatenate([[0], ends])  # of each row's entries in `logs`
+    sums = np.concatenate([np.zeros((1, points.size)), np.cumsum(logs, axis=0)])
+    generating_function = np.exp(sums[edges[1:]] - sums[edges[:-1]])  # shape (rows, points)
+    numbers = np.arange(int(starts[-1]))
+    is_real = (angles == 0.0) | (angles == angles[-1])
+    weights = np.where(is_real, 1.0, 2.0) / ROOTS
+    transform = weights[:, None] * np.exp(-1j * np.outer(angles, numbers)) / RADIUS**numbers
+    distribution = np.maximum((generating_function @ transform).real, 0.0)
+    beyond = np.maximum(1.0 - distribution.sum(axis=1), 0.0)
+    return np.add.reduceat(np.column_stack([distribution, beyond]), starts, axis=1)
+
+
+def kept_distribution(n_head: Int, m: int, pi_0: float, starts: Int) -> tuple[Float, Float]:
+    """Return the distributions Q and R of s in (1), in bins; shape (numbers, bins).
 
     m of m / pi_0 items are drawn, b1 of which are better. The number of others drawn, m - s, tells
     how likely a tail item is drawn with them.
+
+    Parameters
+    ----------
+    n_head
+        Numbers b1 of better items of the head; shape (numbers,).
+    m, pi_0
+        Number of negatives, and least probability of the head.
+    starts
+        First s of each bin, from 0; the last one is open.
 
     Examples
     --------
@@ -232,54 +296,63 @@ def kept_distribution(head: Int, m: int, pi_0: float, starts: Int) -> tuple[Floa
     >>> (6 * kept).round(9), with_tail.round(3)
     (array([[1., 4., 1.]]), array([[0.333, 0.667, 0.   ]]))
     """
-    number = np.arange(m + 1)
     size = m / pi_0
     # Where that is not whole: a mixture of the next whole numbers, with the mean b1 pi_0.
-    below = float(np.floor(size + _ROUNDING))
-    share = min(max(((below + 1.0) / size - 1.0) * below, 0.0), 1.0)
-    law = share * _better_of_drawn(head, m, below)
-    law += (1.0 - share) * _better_of_drawn(head, m, below + 1.0)
-    with_tail = law * (m - number)
-    total = with_tail.sum(axis=1, keepdims=True)
-    with_tail = np.where(total > 0.0, with_tail / np.maximum(total, 1e-300), law)
-    used = starts[starts <= m]
-    result = np.zeros((2, len(head), starts.size))
-    for place, each in enumerate((law, with_tail)):
-        result[place, :, : used.size] = np.add.reduceat(each, used, axis=1)
-    return result[0], result[1]
+    lower_size = float(np.floor(size + SIZE_ROUNDING))
+    share = min(max(((lower_size + 1.0) / size - 1.0) * lower_size, 0.0), 1.0)
+    kept = share * _better_of_drawn(n_head, m, lower_size)
+    kept += (1.0 - share) * _better_of_drawn(n_head, m, lower_size + 1.0)
+    weighted = kept * (m - np.arange(m + 1))
+    total = weighted.sum(axis=1, keepdims=True)
+    with_tail = np.where(total > 0.0, weighted / np.maximum(total, 1e-300), kept)
+    return _sum_in_bins(kept, starts), _sum_in_bins(with_tail, starts)
 
 
-def _better_of_drawn(head: Int, m: int, size: float) -> Float:
-    """Return the distribution of s if m of `size` items are drawn, shape (heads, m + 1)."""
-    number = np.arange(m + 1)
-    better = np.minimum(head, size)[:, None]
+def _sum_in_bins(distributions: Float, starts: Int) -> Float:
+    """Sum distributions of s = 0 ... m in bins, some of which may begin beyond m."""
+    used = starts[starts < distributions.shape[1]]
+    sums = np.zeros((len(distributions), starts.size))
+    sums[:, : used.size] = np.add.reduceat(distributions, used, axis=1)
+    return sums
+
+
+def _better_of_drawn(n_head: Int, m: int, size: float) -> Float:
+    """Return the distribution of s if m of `size` items are drawn, shape (numbers, m + 1).
+
+    It is hypergeometric, also where b1 exceeds the number of items.
+    """
+    s = np.arange(m + 1)
+    better = np.minimum(n_head, size)[:, None]
     others = size - better
-    is_possible = (number <= better) & (m - number <= others)
+    is_possible = (s <= better) & (m - s <= others)
     logs = (
         gammaln(better + 1.0)
-        - gammaln(number + 1.0)
-        - gammaln(np.maximum(better - number, 0.0) + 1.0)
+        - gammaln(s + 1.0)
+        - gammaln(np.maximum(better - s, 0.0) + 1.0)
         + gammaln(others + 1.0)
-        - gammaln(m - number + 1.0)
-        - gammaln(np.maximum(others - (m - number), 0.0) + 1.0)
+        - gammaln(m - s + 1.0)
+        - gammaln(np.maximum(others - (m - s), 0.0) + 1.0)
     )
     logs = np.where(is_possible, logs, -np.inf)
-    law = np.exp(logs - logs.max(axis=1, keepdims=True))
-    return np.asarray(law / law.sum(axis=1, keepdims=True))
+    distribution = np.exp(logs - logs.max(axis=1, keepdims=True))
+    return np.asarray(distribution / distribution.sum(axis=1, keepdims=True))
 
 
 def _grid(most: int) -> Int:
-    """Return the numbers from 0 to `most` where conditions are checked."""
-    wide = np.geomspace(
-        _FIRST_RANKS,
-        max(most, _FIRST_RANKS),
-        2 + int(np.log(max(most / _FIRST_RANKS, 1.0)) / np.log(_RANK_GROWTH)),
-    )
-    points = np.union1d(np.arange(_FIRST_RANKS + 1), wide.round().astype(np.int64))
+    """Return the numbers from 0 to `most` where conditions are checked, sparser beyond the first.
+
+    Examples
+    --------
+    >>> _grid(4), _grid(160)[-4:]
+    (array([0, 1, 2, 3, 4]), array([150, 153, 157, 160]))
+    """
+    n_wide = 2 + int(np.log(max(most / FIRST_RANKS, 1.0)) / np.log(RANK_GROWTH))
+    wide = np.geomspace(FIRST_RANKS, max(most, FIRST_RANKS), n_wide)
+    points = np.union1d(np.arange(FIRST_RANKS + 1), wide.round().astype(np.int64))
     return np.append(points[points < most], most)
 
 
-class Moments(NamedTuple):
+class StatisticMoments(NamedTuple):
     """Mean of the statistics of rows, and F with F'F their covariance."""
 
     mean: Float
@@ -290,92 +363,128 @@ class RankClass:
     """The class of distributions of the rank, and a metric in it.
 
     The condition on the statistic is that for k <= `last_shaped` its mean over ranks 1 ... k, and
-    its value at each further rank, are not below those of the metric, whatever the splits.
+    its value at each further rank, are not below those of the metric, whatever the splits. For the
+    programme, ranks are joined into cells.
+
+    Parameters
+    ----------
+    credit
+        The metric at the ranks 1 ... n.
+    last_shaped, cutoff
+        Down to this rank no rank is likelier than a better one; cut-off of the metric.
+    sign
+        `UPPER`, or `LOWER` for the negative metric.
+
+    Attributes
+    ----------
+    target
+        The metric, or its negative, at the ranks 1 ... n.
+    ranks
+        Ranks where the condition is checked, ascending.
+    ends, widths
+        Last rank and number of ranks of each cell; shape (cells,).
+    is_shaped
+        Whether each cell is within the shape.
+    cell_rank
+        The rank that represents each cell.
+    cell_target
+        The metric of each cell, see `excess_by_cell`.
     """
 
     def __init__(self, credit: Float, last_shaped: int, cutoff: int | None, sign: float) -> None:
         n = credit.size
         self.last_shaped = min(last_shaped, n)
-        self.target = sign * credit  # at the ranks 1 ... n
-        n_wide = 2 + int(np.log(max(n / _FIRST_CELLS, 1.0)) / np.log(_CELL_GROWTH))
-        wide = np.geomspace(_FIRST_CELLS, max(n, _FIRST_CELLS), n_wide).round().astype(np.int64)
-        ends = np.concatenate([np.arange(1, _FIRST_CELLS + 1), wide, [n, self.last_shaped]])
-        ends = np.union1d(ends, [] if cutoff is None else [cutoff])
-        self.ends = ends[(ends >= 1) & (ends <= n)].astype(np.int64)
+        self.target = sign * credit
+        self.ends = _cell_ends(n, [self.last_shaped, *([] if cutoff is None else [cutoff])])
         self.widths = np.diff(self.ends, prepend=0)
-        ranks = np.union1d(1 + _grid(n - 1), self.ends)  # where the condition is checked
-        self.ranks = np.union1d(ranks, self.ends - self.widths + 1)
+        first_ranks = self.ends - self.widths + 1
+        self.ranks = np.union1d(np.union1d(1 + _grid(n - 1), self.ends), first_ranks)
         self.is_shaped = self.ends <= self.last_shaped
         middle = self.ends - (self.widths - 1) // 2
         self.cell_rank = np.where(self.is_shaped, middle, self.ends)
         self.cell_target = self.excess_by_cell(np.zeros(self.ranks.size))
 
     def averages(self) -> Float:
-        """Return the weights of cells in the means that the condition is about."""
-        result = np.eye(self.ends.size)
+        """Return the weights of cells in the means that the condition is about.
+
+        Shape (means, cells), with a mean for each cell: up to its end where it is shaped, and of it
+        alone beyond.
+        """
+        weights = np.eye(self.ends.size)
         n = int(self.is_shaped.sum())
-        result[:n, :n] = np.tri(n) * self.widths[:n] / self.ends[:n, None]
-        return result
+        weights[:n, :n] = np.tri(n) * self.widths[:n] / self.ends[:n, None]
+        return weights
 
     def excess_by_cell(self, lowest: Float) -> Float:
-        """Return the metric less statistics, their lowest at `ranks`, in cells.
+        """Return the metric less statistics, in cells; shape (cells,).
 
-        The mean over each shaped cell, and the greatest in each cell beyond.
+        The mean over each shaped cell, and the greatest in each cell beyond. `lowest` are the
+        lowest means of the statistics at `ranks`, whatever the splits.
         """
-        number = np.arange(1, self.last_shaped + 1)
-        sums = np.cumsum(self.target[: number.size] - np.interp(number, self.ranks, lowest))
-        shaped = self.ends[self.is_shaped]
-        means = np.diff(sums[shaped - 1], prepend=0.0) / self.widths[self.is_shaped]
-        beyond = self.ranks > self.last_shaped
-        if not beyond.any():
+        sums = self._shaped_sums(lowest)
+        shaped_ends = self.ends[self.is_shaped]
+        means = np.diff(sums[shaped_ends - 1], prepend=0.0) / self.widths[self.is_shaped]
+        is_beyond = self.ranks > self.last_shaped
+        if not is_beyond.any():
             return means
-        excess = (self.target[self.ranks - 1] - lowest)[beyond]
-        starts = np.searchsorted(self.ranks[beyond], (self.ends - self.widths + 1)[~self.is_shaped])
+        excess = (self.target[self.ranks - 1] - lowest)[is_beyond]
+        first_ranks = (self.ends - self.widths + 1)[~self.is_shaped]
+        starts = np.searchsorted(self.ranks[is_beyond], first_ranks)
         return np.concatenate([means, np.maximum.reduceat(excess, starts)])
 
     def violation(self, lowest: Float) -> float:
         """Return by how much statistics violate the condition, if `lowest` are those at `ranks`."""
         excess = self.target[self.ranks - 1] - lowest
-        worst = float(excess[self.ranks > self.last_shaped].max(initial=-np.inf))
+        greatest = float(excess[self.ranks > self.last_shaped].max(initial=-np.inf))
         if self.last_shaped:
-            number = np.arange(1, self.last_shaped + 1)
-            sums = np.cumsum(self.target[: number.size] - np.interp(number, self.ranks, lowest))
-            worst = max(worst, float((sums / number).max()))
-        return worst
+            means = self._shaped_sums(lowest) / np.arange(1, self.last_shaped + 1)
+            greatest = max(greatest, float(means.max()))
+        return greatest
+
+    def _shaped_sums(self, lowest: Float) -> Float:
+        """Return sums of the metric less statistics over ranks 1 ... k, for each shaped k."""
+        k = np.arange(1, self.last_shaped + 1)
+        return np.cumsum(self.target[: k.size] - np.interp(k, self.ranks, lowest))
+
+
+def _cell_ends(n: int, others: Sequence[int]) -> Int:
+    """Return the last ranks of cells: single ranks, then wider cells, and some other ranks."""
+    n_wide = 2 + int(np.log(max(n / FIRST_CELLS, 1.0)) / np.log(CELL_GROWTH))
+    wide = np.geomspace(FIRST_CELLS, max(n, FIRST_CELLS), n_wide).round().astype(np.int64)
+    ends = np.unique(np.concatenate([np.arange(1, FIRST_CELLS + 1), wide, [n], others]))
+    return ends[(ends >= 1) & (ends <= n)].astype(np.int64)
 
 
 class VectorProgramme:
-    """The programme of vectors (c, d) for one class, metric and pi_0; splits that joined stay."""
+    """The programme of vectors (c, d) for one class, metric and pi_0.
+
+    Condition (1) is in the programme for some pairs of a cell of ranks and a number b1; pairs that
+    joined for one fold stay for the next.
+    """
 
     def __init__(self, of_class: RankClass, split: Split) -> None:
         self._class = of_class
         self._split = split
-        behind = of_class.cell_rank - 1
-        least, most = self._limits(behind)
-        heads = np.unique(
-            [least + (part * (most - least)).round().astype(np.int64) for part in _FIRST_SPLITS],
-            axis=0,
-        )
-        cell = np.tile(np.arange(behind.size), len(heads))
-        self._lines = np.unique(np.column_stack([cell, heads.ravel()]), axis=0)
+        n_better = of_class.cell_rank - 1
+        least, greatest = split.limits(n_better)
+        pairs = []
+        for part in FIRST_SPLITS:
+            n_head = least + (part * (greatest - least)).round().astype(np.int64)
+            pairs.append(np.column_stack([np.arange(n_better.size), n_head]))
+        self._pairs = np.unique(np.concatenate(pairs), axis=0)  # of a cell and a b1
 
-    def _limits(self, behind: Int) -> tuple[Int, Int]:
-        """Return the least and the greatest b1 for b1 + b2 better items."""
-        most = np.minimum(behind, self._split.most_of_head)
-        return np.minimum(np.maximum(behind - self._split.most_of_tail, 0), most), most
-
-    def solve(self, moments: Moments, weight: float) -> tuple[Float, float]:
+    def solve(self, moments: StatisticMoments, weight: float) -> tuple[Float, float]:
         """Return (c, d), and its mean plus `weight` standard deviations."""
         n_unknown = moments.mean.size
         cone = np.zeros((n_unknown + 1, n_unknown + 1))  # |root u| <= t
         cone[0, -1] = -1.0
         cone[1:, :n_unknown] = -moments.root
-        vector, violation = self._join_splits(moments.mean, weight, cone, np.zeros(len(cone)))
+        vector, violation = self._join_pairs(moments.mean, weight, cone, np.zeros(len(cone)))
         vector[: n_unknown // 2] += max(violation, 0.0)
         spread = float(np.linalg.norm(moments.root @ vector))
         return vector, float(moments.mean @ vector) + weight * spread
 
-    def nearest_mean(self, moments: Moments) -> Float:
+    def nearest_mean(self, moments: StatisticMoments) -> Float:
         """Return the mean of the statistics in the class that is nearest to that of the rows.
 
         In units of their covariance S. For a metric that is 0, minimise mean @ u + u' S u / 2; at
@@ -383,98 +492,140 @@ class VectorProgramme:
         """
         n_unknown = moments.mean.size
         cone = np.zeros((n_unknown + 2, n_unknown + 1))  # |root u|^2 / 2 <= t
-        cone[0, -1] = cone[-1, -1] = -1.0
+        cone[[0, -1], -1] = -1.0
         cone[1:-1, :n_unknown] = -np.sqrt(2.0) * moments.root
-        right = np.zeros(len(cone))
-        right[0], right[-1] = 1.0, -1.0
-        vector, _ = self._join_splits(moments.mean, 1.0, cone, right)
+        right_of_cone = np.zeros(len(cone))
+        right_of_cone[0], right_of_cone[-1] = 1.0, -1.0
+        vector, _ = self._join_pairs(moments.mean, 1.0, cone, right_of_cone)
         return np.asarray(moments.mean + moments.root.T @ (moments.root @ vector))
 
-    def _join_splits(
-        self, mean: Float, weight: float, cone: Float, right: Float
+    def _join_pairs(
+        self, mean: Float, weight: float, cone: Float, right_of_cone: Float
     ) -> tuple[Float, float]:
-        """Solve for some splits until none violates the condition; return the violation left."""
+        """Solve for some pairs until none violates the condition; return the violation left.
+
+        The arguments are those of `_solve_pairs`.
+        """
         of_class = self._class
-        span = max(float(np.ptp(of_class.target)), _LEAST_SPAN)
+        span = max(float(np.ptp(of_class.target)), LEAST_SPAN)
         target = of_class.cell_target
-        for _ in range(_MOST_ROUNDS):
-            vector = self._solve_lines(target, mean, weight, cone, right)
+        for _ in range(MOST_SPLIT_ROUNDS):
+            vector = self._solve_pairs(target, mean, weight, cone, right_of_cone)
             lowest, _ = self._lowest(vector, of_class.ranks - 1)
             violation = of_class.violation(lowest)
-            if violation <= _TOLERANCE * span:
+            if violation <= SPLIT_TOLERANCE * span:
                 break
             # A cell is represented by one rank, so its target is raised by what differs in it.
-            at_cell, head = self._lowest(vector, of_class.cell_rank - 1)
-            target = of_class.excess_by_cell(lowest) + at_cell
-            joining = np.column_stack([np.arange(head.size), head])
-            self._lines = np.unique(np.concatenate([self._lines, joining]), axis=0)
+            lowest_of_cell, n_head = self._lowest(vector, of_class.cell_rank - 1)
+            target = of_class.excess_by_cell(lowest) + lowest_of_cell
+            joining = np.column_stack([np.arange(n_head.size), n_head])
+            self._pairs = np.unique(np.concatenate([self._pairs, joining]), axis=0)
         return vector.copy(), violation
 
-    def _lowest(self, vector: Float, behind: Int) -> tuple[Float, Int]:
-        """Return the lowest mean (1) for b1 + b2 better items, and the b1 that has it."""
+    def _lowest(self, vector: Float, n_better: Int) -> tuple[Float, Int]:
+        """Return the lowest mean (1) for numbers of better items, over all splits.
+
+        Returns
+        -------
+        lowest, n_head
+            The lowest mean, and the b1 that has it; of the shape of `n_better`.
+        """
         split = self._split
         c, d = np.split(vector, 2)
         constant = split.kept @ c
-        slope = split.kept_with_tail @ d / _TAIL_UNIT
-        least, most = self._limits(behind)
-        # The grid of b1, and the limits of each number themselves.
-        head = np.broadcast_to(split.head, (behind.size, split.head.size))
-        head = np.column_stack([np.clip(head, least[:, None], most[:, None]), least, most])
-        values = np.interp(head, split.head, constant)
-        values += (behind[:, None] - head) * np.interp(head, split.head, slope)
-        best = values.argmin(axis=1)
-        rows = np.arange(behind.size)
-        return values[rows, best], head[rows, best]
+        slope = split.kept_with_tail @ d / TAIL_UNIT
+        least, greatest = split.limits(n_better)
+        # Where b1 is tried: the tabulated numbers within the limits, and the limits themselves.
+        tabulated = np.clip(split.n_head, least[:, None], greatest[:, None])
+        n_head = np.column_stack([tabulated, least, greatest])
+        means = np.interp(n_head, split.n_head, constant)
+        means += (n_better[:, None] - n_head) * np.interp(n_head, split.n_head, slope)
+        best = means.argmin(axis=1)
+        index = np.arange(n_better.size)
+        return means[index, best], n_head[index, best]
 
-    def _solve_lines(
+    def _solve_pairs(
         self, target: Float, mean: Float, weight: float, cone: Float, right_of_cone: Float
     ) -> Float:
         """Minimise mean @ u + weight t, where `cone` bounds t; the unknowns are u, h and t.
 
         h bounds the violation in each cell of ranks: h >= target - (1), and h, averaged as the
         class allows, is at most 0.
+
+        Parameters
+        ----------
+        target
+            The metric of each cell; shape (cells,).
+        mean, weight
+            Coefficients of u and of t.
+        cone, right_of_cone
+            `right_of_cone` - `cone` @ (u, t) is in a second-order cone.
+
+        Returns
+        -------
+        ndarray
+            u = (c, d).
         """
-        of_class, split = self._class, self._split
-        cell, head = self._lines.T
-        n_bins = split.kept.shape[1]
-        n_cells, n_unknown = of_class.ends.size, 2 * n_bins
-        at = np.searchsorted(split.head, head)
-        tail = (of_class.cell_rank[cell] - 1 - head)[:, None] / _TAIL_UNIT
-        lines = np.zeros((len(cell), n_unknown + n_cells + 1))
-        lines[:, :n_bins] = -_interpolate(split.kept, split.head, head, at)
-        lines[:, n_bins:n_unknown] = -tail * _interpolate(
-            split.kept_with_tail, split.head, head, at
-        )
-        lines[np.arange(len(cell)), n_unknown + cell] = -1.0
-        averages = np.zeros((n_cells, n_unknown + n_cells + 1))
-        averages[:, n_unknown:-1] = of_class.averages()
-        box = np.zeros((2 * n_unknown, n_unknown + n_cells + 1))
-        box[:, :n_unknown] = np.concatenate([np.eye(n_unknown), -np.eye(n_unknown)])
-        wide_cone = np.zeros((len(cone), n_unknown + n_cells + 1))
-        wide_cone[:, :n_unknown], wide_cone[:, -1] = cone[:, :-1], cone[:, -1]
-        right = [-target[cell], np.zeros(n_cells), np.full(len(box), _LARGEST), right_of_cone]
+        n_u, n_cells = mean.size, target.size
+        n_unknown = n_u + n_cells + 1
+        of_pairs, right_of_pairs = self._pair_rows(target, n_u)
+        averages = np.zeros((n_cells, n_unknown))
+        averages[:, n_u:-1] = self._class.averages()
+        box = np.zeros((2 * n_u, n_unknown))
+        box[:, :n_u] = np.concatenate([np.eye(n_u), -np.eye(n_u)])
+        of_cone = np.zeros((len(cone), n_unknown))
+        of_cone[:, :n_u], of_cone[:, -1] = cone[:, :-1], cone[:, -1]
+        right = [
+            right_of_pairs,
+            np.zeros(n_cells),
+            np.full(len(box), COEFFICIENT_LIMIT),
+            right_of_cone,
+        ]
         cones = [
-            clarabel.NonnegativeConeT(len(lines) + n_cells + len(box)),
+            clarabel.NonnegativeConeT(len(of_pairs) + n_cells + len(box)),
             clarabel.SecondOrderConeT(len(cone)),
         ]
         solution = solve_cone_programme(
             np.concatenate([mean, np.zeros(n_cells), [weight]]),
-            np.concatenate([lines, averages, box, wide_cone]),
+            np.concatenate([of_pairs, averages, box, of_cone]),
             np.concatenate(right),
             cones,
-            _ACCURACY,
+            THINNED_ACCURACY,
             refinements=1,
         )
-        vector = np.array(solution.x)[:n_unknown]
+        vector = np.array(solution.x)[:n_u]
         if np.isfinite(vector).all():
             return vector
-        constant = np.full(n_bins, of_class.target.max())  # is valid too
-        return np.concatenate([constant, np.zeros(n_bins)])
+        constant = np.full(n_u // 2, self._class.target.max())  # is valid too
+        return np.concatenate([constant, np.zeros(n_u // 2)])
+
+    def _pair_rows(self, target: Float, n_u: int) -> tuple[Float, Float]:
+        """Return rows and right sides of h >= target - (1), one for each pair.
+
+        The columns are those of `_solve_pairs`: u, h and t.
+        """
+        split = self._split
+        n_bins = n_u // 2
+        cell, n_head = self._pairs.T
+        n_tail = self._class.cell_rank[cell] - 1 - n_head
+        rows = np.zeros((cell.size, n_u + target.size + 1))
+        rows[:, :n_bins] = -_interpolate(split.kept, split.n_head, n_head)
+        with_tail = _interpolate(split.kept_with_tail, split.n_head, n_head)
+        rows[:, n_bins:n_u] = -(n_tail[:, None] / TAIL_UNIT) * with_tail
+        rows[np.arange(cell.size), n_u + cell] = -1.0
+        return rows, -target[cell]
 
 
-def _interpolate(table: Float, points: Int, at: Int, place: Int) -> Float:
-    """Interpolate the rows of a table between its points; `place` are those at or after `at`."""
-    right = np.minimum(place, points.size - 1)
+def _interpolate(table: Float, points: Int, at: Int) -> Float:
+    """Interpolate the rows of a table linearly between its points.
+
+    Examples
+    --------
+    >>> _interpolate(np.array([[0.0], [1.0], [5.0]]), np.array([0, 1, 3]), np.array([1, 2]))
+    array([[1.],
+           [3.]])
+    """
+    right = np.minimum(np.searchsorted(points, at), points.size - 1)
     left = np.where(points[right] == at, right, np.maximum(right - 1, 0))
     step = np.maximum(points[right] - points[left], 1)
     share = ((at - points[left]) / step)[:, None]
@@ -483,38 +634,69 @@ def _interpolate(table: Float, points: Int, at: Int, place: Int) -> Float:
 
 def _moments(
     statistics: _Statistics, weights: Float, split: Split, rarity: float, n: int
-) -> Moments:
+) -> StatisticMoments:
     """Return the moments of rows, and of half a row of a uniform rank.
 
-    `rarity` is the mean 1 / pi of the tail.
+    Parameters
+    ----------
+    statistics, weights
+        Statistics of the rows, and how much each counts.
+    split
+        Distributions of s.
+    rarity
+        Mean 1 / pi of the candidates of the tail.
+    n
+        Number of candidates, the held-out item included.
     """
-    tail = statistics.tail[:, None] / _TAIL_UNIT
+    tail = statistics.tail[:, None] / TAIL_UNIT
     rows = np.hstack([statistics.kept, statistics.kept * tail])
-    behind = np.linspace(0, n - 1, _PSEUDO_RANKS).astype(np.int64)
-    total = max(split.most_of_head + split.most_of_tail, 1)
-    head = (behind * split.most_of_head / total).astype(np.int64)
-    near = np.clip(np.searchsorted(split.head, head), 0, split.head.size - 1)
-    of_tail = (behind - head)[:, None] / _TAIL_UNIT
-    pseudo = np.hstack([split.kept[near], split.kept_with_tail[near] * of_tail])
-    # The variance of t for a number of better items is that of independent draws.
-    squares = of_tail**2 + of_tail * max(rarity - 1.0, 0.0) / _TAIL_UNIT
-    excess = (split.kept_with_tail[near] * squares).mean(axis=0)
     second = (rows.T * weights) @ rows
-    pseudo_second = pseudo.T @ pseudo / len(pseudo)
-    block = np.arange(split.kept.shape[1], rows.shape[1])
-    pseudo_second[block, block] = np.maximum(pseudo_second[block, block], excess)
-    size = float(weights.sum()) + _PSEUDO_ROWS
-    mean = (weights @ rows + _PSEUDO_ROWS * pseudo.mean(axis=0)) / size
-    covariance = (second + _PSEUDO_ROWS * pseudo_second) / size - np.outer(mean, mean)
+    pseudo_mean, pseudo_second = _uniform_moments(split, rarity, n)
+    size = float(weights.sum()) + PSEUDO_ROWS
+    mean = (weights @ rows + PSEUDO_ROWS * pseudo_mean) / size
+    covariance = (second + PSEUDO_ROWS * pseudo_second) / size - np.outer(mean, mean)
     eigenvalues, vectors = np.linalg.eigh(covariance)
-    return Moments(mean, (vectors * np.sqrt(np.maximum(eigenvalues, 1e-10))).T)
+    root = (vectors * np.sqrt(np.maximum(eigenvalues, LEAST_VARIANCE))).T
+    return StatisticMoments(mean, root)
+
+
+def _uniform_moments(split: Split, rarity: float, n: int) -> tuple[Float, Float]:
+    """Return the mean and the second moments of statistics of a uniform rank, see `_moments`.
+
+    Better items are split between head and tail as the candidates are.
+    """
+    n_better = np.linspace(0, n - 1, PSEUDO_RANKS).astype(np.int64)
+    most = max(split.most_of_head + split.most_of_tail, 1)
+    n_head = (n_better * split.most_of_head / most).astype(np.int64)
+    n_tail = (n_better - n_head)[:, None] / TAIL_UNIT
+    index = np.clip(np.searchsorted(split.n_head, n_head), 0, split.n_head.size - 1)
+    kept, kept_with_tail = split.kept[index], split.kept_with_tail[index]
+    rows = np.hstack([kept, kept_with_tail * n_tail])
+    second = rows.T @ rows / len(rows)
+    # The variance of t for a number of better items is that of independent draws.
+    squares = n_tail**2 + n_tail * max(rarity - 1.0, 0.0) / TAIL_UNIT
+    expected_squares = (kept_with_tail * squares).mean(axis=0)
+    tail_columns = np.arange(kept.shape[1], rows.shape[1])
+    diagonal = (tail_columns, tail_columns)
+    second[diagonal] = np.maximum(second[diagonal], expected_squares)
+    return rows.mean(axis=0), second
 
 
 class _Chosen(NamedTuple):
-    """The vectors of one metric, sign and fold that have the lowest expected end."""
+    """The vectors of one metric, sign and fold that have the lowest expected end.
+
+    Attributes
+    ----------
+    expected
+        The expected end.
+    pi_0
+        Least probability of the head.
+    vector
+        (c, d).
+    """
 
     expected: float
-    head: int  # number of the pi_0
+    pi_0: float
     vector: Float
 
 
@@ -546,53 +728,105 @@ def thinned_ranges(
         Of the folds.
     """
     n_rows = len(counts.better)
-    of_row = np.ones(n_rows) if weights is None else weights
-    m = max(round(float(np.average(counts.drawn.sum(axis=1), weights=of_row))), 1)
-    probabilities = inclusion_probabilities(counts)
-    fold = generator(seed, "folds").permutation(n_rows) % 2
-    choosing = [np.flatnonzero(fold != each)[:_CHOOSING_ROWS] for each in (0, 1)]
+    row_weights = np.ones(n_rows) if weights is None else weights
+    fold_of_row = generator(seed, "folds").permutation(n_rows) % 2
+    ranks = np.arange(1, n + 1)
     classes = [
-        RankClass(measure.value_at(np.arange(1, n + 1), n), last_shaped, measure.cutoff, sign)
+        RankClass(measure.value_at(ranks, n), last_shaped, measure.cutoff, sign)
         for measure in measures
         for sign in (LOWER, UPPER)
     ]
-    chosen: dict[tuple[int, int], _Chosen] = {}
-    heads = _least_probabilities(counts, probabilities)
-    for place, pi_0 in enumerate(heads):
-        split = _split(counts, probabilities, pi_0, m)
-        of_folds = []
-        nearest = VectorProgramme(RankClass(np.zeros(n), last_shaped, None, UPPER), split)
-        for rows in choosing:
-            kept, tail = thinned_statistics(counts.better[rows], probabilities[rows], pi_0, _BINS)
-            rarity = _rarity(counts.take(rows), probabilities[rows], pi_0)
-            moments = _moments(_Statistics(kept, tail), of_row[rows], split, rarity, n)
-            of_folds.append(moments._replace(mean=nearest.nearest_mean(moments)))
-        for index, of_class in enumerate(classes):
-            programme = VectorProgramme(of_class, split)
-            for each, moments in enumerate(of_folds):
-                weight = _CHOOSING_Z / np.sqrt(max(float(of_row[fold == each].sum()), 1.0))
-                vector, expected = programme.solve(moments, weight)
-                best = chosen.get((index, each))
-                if best is None or expected < best.expected:
-                    chosen[index, each] = _Chosen(expected, place, vector)
-    values, extremes = _values_of_rows(counts.better, probabilities, heads, fold, chosen)
+    probabilities = inclusion_probabilities(counts)
+    chosen = _choose_vectors(counts, probabilities, classes, row_weights, fold_of_row)
+    values, extremes = _values_of_rows(counts.better, probabilities, fold_of_row, chosen)
     results = []
     for index, measure in enumerate(measures):
-        credit = measure.value_at(np.array([n, 1]), n)
+        least, greatest = measure.value_at(np.array([n, 1]), n)
         lower, upper = -values[2 * index], values[2 * index + 1]
-        ends = -extremes[2 * index], extremes[2 * index + 1]
-        low = -_upper_bound(-lower, of_row, -ends[0], confidence)
-        high = _upper_bound(upper, of_row, ends[1], confidence)
-        low, high = sorted(np.clip([low, high], credit[0], credit[1]).tolist())
-        results.append(ThinnedRange(Range(low, high), lower, upper, ends))
+        lower_extreme, upper_extreme = -extremes[2 * index], extremes[2 * index + 1]
+        ends = [
+            -_upper_bound(-lower, row_weights, -lower_extreme, confidence),
+            _upper_bound(upper, row_weights, upper_extreme, confidence),
+        ]
+        low, high = sorted(np.clip(ends, least, greatest).tolist())
+        extremes_of_metric = (lower_extreme, upper_extreme)
+        results.append(ThinnedRange(Range(low, high), lower, upper, extremes_of_metric))
     return results
+
+
+def _choose_vectors(
+    counts: StratumCounts,
+    probabilities: Float,
+    classes: Sequence[RankClass],
+    row_weights: Float,
+    fold_of_row: Int,
+) -> list[list[_Chosen]]:
+    """Choose the vectors of each class for each fold, by the rows of the other fold.
+
+    Of several pi_0 the one with the lowest expected end is taken, the smaller one of equals.
+
+    Returns
+    -------
+    list of list of _Chosen
+        By class and fold.
+    """
+    m = max(round(float(np.average(counts.drawn.sum(axis=1), weights=row_weights))), 1)
+    tried = [
+        _vectors_for(counts, probabilities, pi_0, m, classes, row_weights, fold_of_row)
+        for pi_0 in _least_probabilities(counts, probabilities)
+    ]
+    return [
+        [
+            min((of_pi_0[index][fold] for of_pi_0 in tried), key=lambda each: each.expected)
+            for fold in (0, 1)
+        ]
+        for index in range(len(classes))
+    ]
+
+
+def _vectors_for(
+    counts: StratumCounts,
+    probabilities: Float,
+    pi_0: float,
+    m: int,
+    classes: Sequence[RankClass],
+    row_weights: Float,
+    fold_of_row: Int,
+) -> list[list[_Chosen]]:
+    """Compute the vectors for one pi_0, by class and fold, see `_choose_vectors`."""
+    n = classes[0].target.size
+    split = _split(counts, probabilities, pi_0, m)
+    zero_class = RankClass(np.zeros(n), classes[0].last_shaped, None, UPPER)
+    nearest = VectorProgramme(zero_class, split)
+    moments_of_fold, weight_of_fold = [], []
+    for fold in (0, 1):
+        rows = np.flatnonzero(fold_of_row != fold)[:CHOOSING_ROWS]
+        statistics = _Statistics(
+            *thinned_statistics(counts.better[rows], probabilities[rows], pi_0, KEPT_STARTS)
+        )
+        rarity = _rarity(counts.take(rows), probabilities[rows], pi_0)
+        moments = _moments(statistics, row_weights[rows], split, rarity, n)
+        moments_of_fold.append(moments._replace(mean=nearest.nearest_mean(moments)))
+        n_users = max(float(row_weights[fold_of_row == fold].sum()), 1.0)
+        weight_of_fold.append(CHOOSING_Z / np.sqrt(n_users))
+    by_class = []
+    for of_class in classes:
+        programme = VectorProgramme(of_class, split)
+        of_folds = []
+        for moments, weight in zip(moments_of_fold, weight_of_fold, strict=True):
+            vector, expected = programme.solve(moments, weight)
+            of_folds.append(_Chosen(expected, pi_0, vector))
+        by_class.append(of_folds)
+    return by_class
 
 
 def thinned_range(thinned: ThinnedRange, confidence: float) -> Range:
     """Return the range of a metric at another confidence; all rows count the same."""
-    of_row = np.ones(thinned.lower.size)
-    low = -_upper_bound(-thinned.lower, of_row, -thinned.extremes[0], confidence)
-    return Range(low, _upper_bound(thinned.upper, of_row, thinned.extremes[1], confidence))
+    weights = np.ones(thinned.lower.size)
+    lower_extreme, upper_extreme = thinned.extremes
+    low = -_upper_bound(-thinned.lower, weights, -lower_extreme, confidence)
+    high = _upper_bound(thinned.upper, weights, upper_extreme, confidence)
+    return Range(low, high)
 
 
 def thinned_difference(
@@ -602,70 +836,95 @@ def thinned_difference(
 
     Both have been computed from the same rows, so chance that they share cancels.
     """
-    of_row = np.ones(first.lower.size) if weights is None else weights
+    row_weights = np.ones(first.lower.size) if weights is None else weights
+    first_lower, first_upper = first.extremes
+    second_lower, second_upper = second.extremes
     greatest = second.upper - first.lower
     least = second.lower - first.upper
-    high = _upper_bound(greatest, of_row, second.extremes[1] - first.extremes[0], confidence)
-    low = -_upper_bound(-least, of_row, first.extremes[1] - second.extremes[0], confidence)
+    high = _upper_bound(greatest, row_weights, second_upper - first_lower, confidence)
+    low = -_upper_bound(-least, row_weights, first_upper - second_lower, confidence)
     low, high = sorted(np.clip([low, high], -1.0, 1.0).tolist())
     return Range(low, high)
 
 
 def _upper_bound(values: Float, weights: Float, extreme: float, confidence: float) -> float:
+    """Return the upper confidence bound of a weighted mean; `extreme` is its greatest value."""
     return UpperBound(UserValues(values, weights, extreme)).at(confidence)
 
 
 def _least_probabilities(counts: StratumCounts, probabilities: Float) -> list[float]:
-    """Return pi_0 to try, quantiles of the probabilities of candidates."""
-    of_stratum = np.average(probabilities, axis=0, weights=counts.candidates + 1e-9)
-    order = np.argsort(of_stratum, kind="stable")
-    share = np.cumsum(counts.candidates.sum(axis=0)[order]) / counts.candidates.sum()
-    places = np.searchsorted(share, _HEADS, side="right")
-    lowest = probabilities.min(axis=0)[order[np.minimum(places, order.size - 1)]]
-    return sorted({float(each) for each in lowest})
+    """Return pi_0 to try, ascending: quantiles of the probabilities of candidates."""
+    mean_of_stratum = np.average(probabilities, axis=0, weights=counts.candidates + 1e-9)
+    rarest_first = np.argsort(mean_of_stratum, kind="stable")
+    n_candidates = counts.candidates.sum(axis=0)
+    share_up_to = np.cumsum(n_candidates[rarest_first]) / counts.candidates.sum()
+    index = np.searchsorted(share_up_to, HEAD_QUANTILES, side="right")
+    strata = rarest_first[np.minimum(index, rarest_first.size - 1)]
+    return np.unique(probabilities.min(axis=0)[strata]).tolist()
 
 
 def _split(counts: StratumCounts, probabilities: Float, pi_0: float, m: int) -> Split:
+    """Tabulate the distributions of s for one pi_0."""
     is_head = probabilities >= pi_0
-    of_head = (counts.candidates * is_head).sum(axis=1)
-    of_tail = (counts.candidates * ~is_head).sum(axis=1)
-    head = _grid(int(of_head.max()))
-    kept, kept_with_tail = kept_distribution(head, m, pi_0, _BINS)
-    return Split(head, kept, kept_with_tail, int(of_head.max()), int(of_tail.max()))
+    most_of_head = int((counts.candidates * is_head).sum(axis=1).max())
+    most_of_tail = int((counts.candidates * ~is_head).sum(axis=1).max())
+    n_head = _grid(most_of_head)
+    kept, kept_with_tail = kept_distribution(n_head, m, pi_0, KEPT_STARTS)
+    return Split(n_head, kept, kept_with_tail, most_of_head, most_of_tail)
 
 
 def _rarity(counts: StratumCounts, probabilities: Float, pi_0: float) -> float:
-    """Return the mean 1 / pi of the candidates of the tail."""
-    is_tail = probabilities < pi_0
-    candidates = float((counts.candidates * is_tail).sum())
-    if candidates == 0.0:
+    """Return the mean 1 / pi of the candidates of the tail; 1 without any."""
+    of_tail = counts.candidates * (probabilities < pi_0)
+    n_tail = float(of_tail.sum())
+    if n_tail == 0.0:
         return 1.0
-    return float((counts.candidates * is_tail / probabilities).sum()) / candidates
+    return float((of_tail / probabilities).sum()) / n_tail
 
 
 def _values_of_rows(
     better: Int,
     probabilities: Float,
-    heads: Sequence[float],
-    fold: Int,
-    chosen: dict[tuple[int, int], _Chosen],
+    fold_of_row: Int,
+    chosen: Sequence[Sequence[_Chosen]],
 ) -> tuple[Float, Float]:
-    """Return the values of the chosen vectors, shape (classes, rows), and the greatest possible."""
-    n_classes = 1 + max(index for index, _ in chosen)
-    values = np.empty((n_classes, len(better)))
-    extremes = np.full(n_classes, -np.inf)
-    for place, pi_0 in enumerate(heads):
-        users = [key for key, each in chosen.items() if each.head == place]
-        rows = np.flatnonzero(np.isin(fold, [each for _, each in users]))
+    """Return the values of the chosen vectors for all rows.
+
+    Parameters
+    ----------
+    better, probabilities
+        Better negatives, and the probabilities that candidates are drawn, by row and stratum.
+    fold_of_row
+        Fold of each row.
+    chosen
+        Vectors by class and fold.
+
+    Returns
+    -------
+    values, extremes
+        Values of shape (classes, rows), and the greatest possible one of each class.
+    """
+    values = np.empty((len(chosen), len(better)))
+    extremes = np.full(len(chosen), -np.inf)
+    for pi_0 in sorted({each.pi_0 for of_folds in chosen for each in of_folds}):
+        with_pi_0 = [
+            (index, fold)
+            for index, of_folds in enumerate(chosen)
+            for fold, each in enumerate(of_folds)
+            if each.pi_0 == pi_0
+        ]
+        rows = np.flatnonzero(np.isin(fold_of_row, [fold for _, fold in with_pi_0]))
         if not rows.size:
             continue
-        kept, tail = thinned_statistics(better[rows], probabilities[rows], pi_0, _BINS)
+        kept, tail = thinned_statistics(better[rows], probabilities[rows], pi_0, KEPT_STARTS)
         is_tail = probabilities < pi_0
-        rarest = 1.0 / float(probabilities[is_tail].min()) if is_tail.any() else 0.0
-        for index, each in users:
-            c, d = np.split(chosen[index, each].vector, 2)
-            d = d / _TAIL_UNIT
-            of_fold = fold[rows] == each
-            values[index, rows[of_fold]] = kept[of_fold] @ c + tail[of_fold] * (kept[of_fold] @ d)
-            extremes[index] = max(extremes[index], c.max(), (c + rarest * d).max())
+        greatest_t = 1.0 / float(probabilities[is_tail].min()) if is_tail.any() else 0.0
+        for index, fold in with_pi_0:
+            c, d = np.split(chosen[index][fold].vector, 2)
+            d = d / TAIL_UNIT
+            is_fold = fold_of_row[rows] == fold
+            kept_of_fold, tail_of_fold = kept[is_fold], tail[is_fold]
+            value = kept_of_fold @ c + tail_of_fold * (kept_of_fold @ d)
+            values[index, rows[is_fold]] = value
+            extremes[index] = max(extremes[index], c.max(), (c + greatest_t * d).max())
     return values, extremes

@@ -19,7 +19,8 @@ from scipy.interpolate import make_interp_spline
 
 from sampled_metrics._base.array_types import Float, Int
 from sampled_metrics._base.arrays import sorted_unique
-from sampled_metrics.intervals.kernels import ALL_POINTS, spread_ranks
+from sampled_metrics.intervals.constants import ALL_POINTS
+from sampled_metrics.intervals.kernels import spread_ranks
 from sampled_metrics.metrics.measures import Measure
 from sampled_metrics.ranks import Sampling
 from sampled_metrics.sampling.probability import pmf_at
