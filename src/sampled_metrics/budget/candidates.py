@@ -5,7 +5,7 @@ row is one held-out item of a user; rows are ordered by user.
 """
 
 from collections.abc import Sequence
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 import pandas as pd
@@ -112,7 +112,7 @@ def read_evaluation_data(
     *,
     candidates: ItemsByUser | None = None,
     items: ItemsByUser | None = None,
-    scores: Sequence[Any] = (),
+    scores: Sequence[object] = (),
 ) -> EvaluationData:
     """Read tables of ids, or matrices and lists by position.
 
@@ -142,7 +142,7 @@ def read_evaluation_data(
             "neither seen nor candidates is given; pass one of them, or seen='none' if users have "
             "seen nothing"
         )
-    arguments: dict[str, Any] = {RELEVANT: relevant}
+    arguments: dict[str, ItemsByUser] = {RELEVANT: relevant}
     if has_seen_items(seen):
         arguments[SEEN] = seen
     if candidates is not None:
@@ -190,7 +190,7 @@ def _data_from_tables(tables: dict[str, Table], items: ItemsByUser | None) -> Ev
 
 
 def _data_from_positions(
-    arguments: dict[str, Any], items: Any, scores: Sequence[Any]
+    arguments: dict[str, ItemsByUser], items: ItemsByUser, scores: Sequence[object]
 ) -> EvaluationData:
     """Build the data from matrices and lists, where users are rows and items are columns.
 
@@ -243,14 +243,17 @@ def _count_users_of_items(seen: csr_array) -> Int:
     return np.bincount(seen.indices, minlength=seen.shape[1])
 
 
-def _infer_size(arguments: dict[str, Any], items: Any, scores: Sequence[Any]) -> Size:
+def _infer_size(
+    arguments: dict[str, ItemsByUser], items: ItemsByUser, scores: Sequence[object]
+) -> Size:
     """Return the numbers of users and items in data by position."""
     for value in (*arguments.values(), *scores):
-        if len(getattr(value, "shape", ())) == 2:
-            n_items = value.shape[1]
+        shape: tuple[int, ...] = getattr(value, "shape", ())
+        if len(shape) == 2:
+            n_users, n_items = shape
             if items is not None and whole_number("items", items, 1) != n_items:
                 raise InputError(f"items is {items}; expected {n_items}, the number of all items")
-            return value.shape
+            return n_users, n_items
     if items is None:
         raise InputError("relevant and seen are lists; pass items, the number of all items")
     return items_by_position(arguments[RELEVANT], RELEVANT).n_users, whole_number("items", items, 1)

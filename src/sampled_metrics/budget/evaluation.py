@@ -174,11 +174,7 @@ def evaluate_on_budget(
     # Which pairs are scored next depends on sums to the last digit.
     with one_thread():
         data = read_evaluation_data(
-            relevant,
-            seen,
-            candidates=candidates,
-            items=items,
-            scores=list(by_name.values()),
+            relevant, seen, candidates=candidates, items=items, scores=list(by_name.values())
         )
         call.require_columns()  # before the scores, which are expensive
         pair_scorers = {
@@ -192,14 +188,11 @@ def evaluate_on_budget(
         audits = []
         seconds_per_score = []
         for name, score_pairs in pair_scorers.items():
-            place = name if len(pair_scorers) > 1 else None
+            name_in_messages = name if len(pair_scorers) > 1 else None
             n_pairs = limit + strata.user_of_row.size
-            with progress_bar(n_pairs, name, progress) as report, place_of(place):
+            with progress_bar(n_pairs, name, progress) as report, place_of(name_in_messages):
                 scorer = TimedScorer(score_pairs, data, batch_size, report)
-                model = Model(StratumCounts(strata, scorer.score), measures)
-                _score_for_model(model, scorer, limit)
-                audits.append(Audit(model, limit - model.counts.total_scored).run())
-                warn_all(_signs_in_counts(model.counts, measures))
+                audits.append(_audit_recommender(scorer, strata, measures, limit))
             seconds_per_score.append(scorer.seconds_per_score)
     with one_thread():
         by_recommender, by_pair = estimate_recommenders(audits, confidence)
@@ -241,6 +234,21 @@ def _name_recommenders(
 def _with_threads(scores: RecommenderScores) -> RecommenderScores:
     """Let a recommender that is a function use as many threads as now."""
     return with_current_threads(scores) if kind_of(scores) is Kind.FUNCTION else scores
+
+
+def _audit_recommender(
+    scorer: TimedScorer, strata: Strata, measures: Sequence[Measure], limit: int
+) -> Audit:
+    """Spend the scores of one recommender: first on its model, then on the audit.
+
+    For `limit` see `_limit_scores`.
+    """
+    model = Model(StratumCounts(strata, scorer.score), measures)
+    _score_for_model(model, scorer, limit)
+    audit = Audit(model, limit - model.counts.total_scored)
+    audit.run()
+    warn_all(_signs_in_counts(model.counts, measures))
+    return audit
 
 
 def _signs_in_counts(counts: StratumCounts, measures: Sequence[Measure]) -> Signs:

@@ -187,13 +187,18 @@ class BudgetResult(Record, Shown):
             for of_recommender in self.estimates
         )
 
+    @property
+    def _advised_budget(self) -> float:
+        """Scores per user, of which the audit's part pays for more than `LEAST_RANKED` lists."""
+        lists = BUDGET_MARGIN * LEAST_RANKED / (1.0 - MODEL_SHARE)
+        return lists * self.n_candidates / self.n_users**2
+
     def _notes(self, orders: Sequence[Compared], correction: str) -> str:
         """Explain the numbers, their price, how the proxy fits, and the next steps."""
         import jinja2
 
-        n_scores = self.n_candidates + self.n_held_out
-        lists = BUDGET_MARGIN * LEAST_RANKED / (1.0 - MODEL_SHARE)
-        seconds = n_scores * sum(self.seconds_per_score)
+        scores_of_full_ranking = self.n_candidates + self.n_held_out
+        seconds = scores_of_full_ranking * sum(self.seconds_per_score)
         environment = jinja2.Environment(  # noqa: S701 - plain text
             loader=jinja2.PackageLoader("sampled_metrics.budget"),
             trim_blocks=True,
@@ -201,13 +206,13 @@ class BudgetResult(Record, Shown):
         )
         notes = environment.get_template("notes.txt").render(
             result=self,
-            recommenders=self.rows()[:: len(self.metrics)],
+            recommenders=self.rows()[:: len(self.metrics)],  # one row of each
             users=quantity(self.n_users, "user"),
             correction=correction,
             orders=orders,
             least_ranked=LEAST_RANKED,
-            enough=lists * self.n_candidates / self.n_users**2,
-            n_scores=n_scores,
+            enough=self._advised_budget,
+            n_scores=scores_of_full_ranking,
             seconds=float(f"{seconds:.2g}"),
         )
         return notes.rstrip()
@@ -222,23 +227,30 @@ def count_ranked_users(audit: Audit) -> int:
 def estimate_p_value(estimate: Estimate, level: float) -> float:
     """Return 1 minus the highest level at which the interval excludes 0.
 
-    The interval of the estimate has the level `level`. Clipping to the values that the scores allow
-    can only shorten it, so its longer side tells how far it reaches beyond the standard error.
+    The interval of the estimate has the level `level`: centre +- (t std_error + slack), t the
+    quantile of Student's distribution. Clipping to the values that the scores allow can only
+    shorten it, so its longer side tells the slack. At the highest level that excludes 0,
+    |centre| = t std_error + slack.
+
+    The result is on the side of 1 - `level` that the interval shows.
 
     Examples
     --------
+    An interval of 0.1 +- 1.96 standard errors of 0.1, so that z = 1.
+
     >>> round(estimate_p_value(Estimate(0.1, -0.096, 0.296, 0.1, 0.1, 1e6, 0.1), 0.95), 4)
     0.3173
     """
-    _, low, high, centre, std_error, freedom, _ = estimate
+    centre, std_error, freedom = estimate.centre, estimate.std_error, estimate.freedom
     risk = 1.0 - level
-    if not std_error:
+    if std_error == 0.0:
         return 0.0 if centre else 1.0
-    reach = max(high - centre, centre - low)
-    slack = max(0.0, reach - stdtrit(freedom, 1.0 - risk / 2.0) * std_error)
-    distance = max(0.0, abs(centre) - slack) / std_error
-    p = 2.0 * float(stdtr(freedom, -distance))
-    if low <= 0.0 <= high:
+    longer_side = max(estimate.high - centre, centre - estimate.low)
+    slack = max(0.0, longer_side - stdtrit(freedom, 1.0 - risk / 2.0) * std_error)
+    t = max(0.0, abs(centre) - slack) / std_error
+    p = 2.0 * float(stdtr(freedom, -t))
+    contains_zero = estimate.low <= 0.0 <= estimate.high
+    if contains_zero:
         return max(p, risk)
     return min(p, float(np.nextafter(risk, 0.0)))
 

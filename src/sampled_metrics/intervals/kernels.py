@@ -300,14 +300,23 @@ def bin_probabilities(ranks: Ranks, m: int, sampling: Sampling) -> Float:
 
 
 def _sum_in_bins(distributions: Iterable[tuple[Int, int, Float]], n_users: int, m: int) -> Float:
-    """Sum the distributions of users, from `likely_blocks`, in bins."""
+    """Sum distributions of sampled ranks in bins; shape (users, bins).
+
+    Parameters
+    ----------
+    distributions
+        Blocks of users, from `likely_blocks`: the users, the first sampled rank - 1 that is likely
+        for some of them, and the probabilities of this and the next ones, shape (users, ranks).
+    n_users, m
+        Number of all users, and of negatives.
+    """
     starts = bin_starts(m)
     probabilities = np.zeros((n_users, starts.size))
     for users, first, block in distributions:
-        begin = int(np.searchsorted(starts, first, "right")) - 1
-        end = int(np.searchsorted(starts, first + block.shape[1]))
-        edges = np.maximum(starts[begin:end] - first, 0)
-        probabilities[users, begin:end] = np.add.reduceat(block, edges, axis=1)
+        first_bin = int(np.searchsorted(starts, first, "right")) - 1
+        end_bin = int(np.searchsorted(starts, first + block.shape[1]))
+        columns = np.maximum(starts[first_bin:end_bin] - first, 0)  # where bins begin in the block
+        probabilities[users, first_bin:end_bin] = np.add.reduceat(block, columns, axis=1)
     return probabilities
 
 

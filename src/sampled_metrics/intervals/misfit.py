@@ -117,7 +117,9 @@ def _refuse_without_shape(sample: SampledRanks, plausible: Misfit) -> None:
 
 
 def misfit(sample: SampledRanks, shape: str | float = NON_INCREASING, down_to: int = 0) -> Misfit:
-    """Test sampled ranks against the closest distribution of a class, see `kernel`.
+    """Test sampled ranks against the closest distribution of a class.
+
+    The class is that of `shape`, which it has at least down to the rank `down_to`, see `kernel`.
 
     The statistic is G = 2 sum (O log(O / E) - O + E) over cells of sampled ranks in which at least
     five users are expected, with O users observed and E expected. Degrees of freedom are the cells
@@ -134,13 +136,14 @@ def misfit(sample: SampledRanks, shape: str | float = NON_INCREASING, down_to: i
     """
     n = sample.mean_candidates
     table = kernel(n, sample.n_negatives, sample.sampling, shape, None, down_to=down_to)
-    bin_counts = table.sum_by_bin(count_users_by_sampled_rank(sample))
-    n_users = bin_counts.sum()
-    mixture = likely_mixture(bin_counts, table)
-    likely_counts = mixture.shares * n_users
-    first_bins = _cells(likely_counts)
-    observed = np.add.reduceat(bin_counts, first_bins)
-    expected = np.add.reduceat(likely_counts, first_bins)
+    observed_in_bin = table.sum_by_bin(count_users_by_sampled_rank(sample))
+    n_users = observed_in_bin.sum()
+    mixture = likely_mixture(observed_in_bin, table)  # near the closest one
+    likely_in_bin = mixture.shares * n_users
+    first_bins = _cells(likely_in_bin)
+    # Users in each cell: observed, expected, and expected under each extreme point of the kernel.
+    observed = np.add.reduceat(observed_in_bin, first_bins)
+    expected = np.add.reduceat(likely_in_bin, first_bins)
     listed = n_users * np.add.reduceat(table.probabilities, first_bins, axis=1)
     points = listed[mixture.rows]
     for _ in range(REWEIGHTED_FITS):

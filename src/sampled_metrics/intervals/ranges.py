@@ -300,14 +300,17 @@ def auc_vector(n: int, m: int, sampling: str) -> Float:
 
 
 def refuse_joint_metrics(measures: Sequence[Measure], sample: SampledRanks) -> None:
-    """Raise InputError for a metric of several held-out items that needs them together."""
-    needs_items_together = [
-        str(measure) for measure in measures if measure.kind not in _MEANS_OF_ITEMS
-    ]
+    """Raise InputError for a metric of several held-out items that needs them together.
+
+    NDCG of a user, for example, depends on the ranks of all their held-out items in one ranking.
+    Each sampled rank comes from a ranking of one item, so only means over items can be estimated.
+    """
+    joint = [measure for measure in measures if measure.kind not in _MEANS_OF_ITEMS]
     units = sample.units if sample.several_items else None
-    if needs_items_together and units is not None and units.first_duplicate() is not None:
+    has_several_items = units is not None and units.first_duplicate() is not None
+    if joint and has_several_items:
         raise InputError(
-            f"users have several held-out items; {needs_items_together[0]} needs them together, "
+            f"users have several held-out items; {joint[0]} needs them together, "
             "and sampled ranks give recall and auc only; number rows with negatives of their own "
             "as visits, in a column visit_id (visits=), for means over rows"
         )
