@@ -255,5 +255,5 @@ def _infer_size(
                 raise InputError(f"items is {items}; expected {n_items}, the number of all items")
             return n_users, n_items
     if items is None:
-        raise InputError("relevant and seen are lists; pass items, the number of all items")
+        raise InputError("relevant and seen are lists; give items, the number of all items")
     return items_by_position(arguments[RELEVANT], RELEVANT).n_users, whole_number("items", items, 1)
