@@ -161,3 +161,16 @@ def test_equal_counts_allow_what_uniform_negatives_do():
         assert allowed.low <= result.range_low * 1.03
         assert allowed.high >= result.range_high / 1.03
         assert allowed.high - allowed.low < 2.0 * (result.range_high - result.range_low)
+
+
+def test_many_better_items_leave_a_hypergeometric_number():
+    """200 of 2,000 items are drawn, 1,900 are better: at least 100 better ones, and 190 on average.
+
+    Small numbers are so unlikely that they are dropped on the way.
+    """
+    draws = item_draws(np.ones(2000), 1.0, n=2001, m=200, sampling="without-replacement")
+    number = np.arange(201.0)
+    functions = np.stack([number, number >= 190])
+    mean, share = means_of_likeliest(draws, np.array([901, 1901]), functions)[:, 1]
+    assert mean == pytest.approx(200 * 1900 / 2000, rel=1e-9)
+    assert share == pytest.approx(hypergeom(2000, 1900, 200).sf(189), rel=1e-6)
