@@ -53,10 +53,10 @@ WIDE = Layout(
 NARROW = Layout(
     size=(4.3, 5.4),
     left=0.14,
-    right=0.52,
+    right=0.5,
     top=0.69,
     bottom=0.17,
-    columns={"name": (1.1, "left"), "all": (2.24, "right")},
+    columns={"name": (1.08, "left"), "all": (2.36, "right")},
     ticks=(20, 100),
     wrap=44,
 )

@@ -518,6 +518,22 @@ def test_full_page_has_order_line_and_sorted_bars(tmp_path):
     assert shlex.split(command)[-2:] == [str(files["d"]), str(files["e"])]
 
 
+def test_order_of_likely_values_is_compared_with_the_sampled_one():
+    """True ranks 1 to 80 of 200 are nearly all hits among 20 negatives, but 1 in 8 is above 10."""
+    near = np.tile(np.arange(1, 81), 3)
+    drawn = 1 + np.random.default_rng(5).hypergeometric(near - 1, 200 - near, 20)
+    samples = {
+        "near": sample(drawn),
+        "more": sample(np.repeat([1, 21], [168, 72])),
+        "fewer": sample(np.repeat([1, 21], [120, 120])),
+    }
+    for names, is_reordered in ((["near", "fewer"], True), (["more", "fewer"], False)):
+        pair = {name: samples[name] for name in names}
+        (group,) = sampled_content(pair, ["recall@10"], ["sampled"])["bars"]
+        assert group["sampled"][0] > group["sampled"][1]
+        assert group["is_reordered"] == is_reordered
+
+
 def test_order_line_says_what_commas_hide():
     """a is above c, while b is decided from neither: no > can stand between them."""
     names = list("abc")

@@ -123,7 +123,7 @@ BUDGET_CASES = [
     Case("scores without ids", budget(SCORES, **BY_ID), "DataFrame with index and columns",
          {"recommender": WIDE}, 1 / 2),
     Case("user without candidates", budget(candidates=[[2], [1]], proxy=SCORES),
-         "expected some for each user", {"candidates": [[1], [1]]}, (1 / 2 + 1 / 2) / 2),
+         "at least one per user", {"candidates": [[1], [1]]}, (1 / 2 + 1 / 2) / 2),
     Case("function of users", budget(score_users, items=3), "function that scores pairs",
          {"recommender": score_pairs}, RR),
     Case("nan", budget(NAN_SCORE), "expected a finite number",

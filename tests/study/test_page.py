@@ -361,6 +361,11 @@ def test_numbers_of_other_tables_are_those_of_their_files(tables):
             assert listed == (named or "no reading in all rows")
 
 
+def test_captions_state_the_number_of_negatives(content):
+    m = {table["number"]: re.findall(r"m = (\d+)", table["caption"]) for table in content["tables"]}
+    assert m == {1: [], 2: ["99"], 3: ["100"], 4: ["100"]}
+
+
 def test_verdicts_count_compared_numbers(content):
     assert sum(content["verdicts"].values()) == len(content["cells"]) == 300
     for verdict, count in content["verdicts"].items():

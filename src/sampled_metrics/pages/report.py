@@ -180,6 +180,8 @@ def sampled_content(
         ranges = [(result.range_low, result.range_high) for result in sampled]
         best_first = order_by_value(quoted, [result.value for result in sampled])
         groups.append({**group, **range_bars(ranges, quoted, m), "order": best_first})
+        suggested = order_by_value(group["sampled"], group["sampled"])
+        groups[-1]["is_reordered"] = len(quoted) > 1 and best_first != suggested
         groups[-1].update(order_line(names, best_first, pairs))
     lens = None
     if is_uniform:

@@ -70,6 +70,7 @@ _SHOWN_COLUMNS = {  # of the file of a table, by their names in templates
 }
 PACKAGES = ("numpy", "scipy", "implicit", "pandas", "pyarrow", "snakemake", "matplotlib")
 _KIND_TITLES = {"als": "matrix factorisation", "itemknn": "item-kNN"}
+SETTINGS_OF_TABLES = {1: "", 2: "toy", 3: "experiment", 4: "experiment"}
 NAMED_READINGS = 3  # of a choice; more are counted
 SLOPE_ROW = 2.1  # rem; height of a label of the first picture
 SLOPE_HEIGHT = 13.0  # rem; height of the first picture, if its labels fit
@@ -134,7 +135,7 @@ def collect(
         "is_paper": is_paper,
         "links": links_of_project(),
         **_result_section(ranks_by_name, config, lens, compared),
-        **_tables_section(results, is_paper, card),
+        **_tables_section(results, is_paper, card, config),
         **_figures_section(results, is_paper, curves, lens),
         "lens": lens,
         "board": board,
@@ -163,16 +164,25 @@ def _result_section(
     }
 
 
-def _tables_section(results: Path, is_paper: bool, card: pd.DataFrame) -> dict[str, Any]:
+def _tables_section(
+    results: Path, is_paper: bool, card: pd.DataFrame, config: Mapping[str, Any]
+) -> dict[str, Any]:
     """Collect the content of the section Tables.
 
-    Keys: `tables`, as `table_grid` lays them out; `exact`, the table of exact metrics by tie policy
-    as a download; the keys of `counts_of_cells`; and `is_reproduction`, whether the data
-    is the paper's and every published number is compared.
+    Keys: `tables`, as `table_grid` lays them out, with numbers of negatives in their captions;
+    `exact`, the table of exact metrics by tie policy as a download; the keys of `counts_of_cells`;
+    and `is_reproduction`, whether the data is the paper's and every published number is compared.
     """
     counts = counts_of_cells(card)
+    tables = []
+    for number in TABLES[is_paper]:
+        table = table_grid(number, results / f"tables/table{number}.csv", card)
+        settings = config.get(SETTINGS_OF_TABLES[number], {})
+        if "n_negatives" in settings:
+            table["caption"] += f" m = {settings['n_negatives']} negatives."
+        tables.append(table)
     return {
-        "tables": [table_grid(n, results / f"tables/table{n}.csv", card) for n in TABLES[is_paper]],
+        "tables": tables,
         "exact": embed_file(results / "tables/exact.csv"),
         "is_reproduction": is_paper and not counts["not_comparable"],
         **counts,
