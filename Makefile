@@ -119,7 +119,6 @@ reference-paper:
 	python -m sampled_metrics_study.reference slope results/reference
 	python -m sampled_metrics_study.reference lens results/reference
 	python -m sampled_metrics_study.claims.ledger results results/reference docs/measured/claims.md
-	python -m benchmarks.quote
 
 reference-ml-100k:
 	snakemake --cores $(CORES) --configfile config/ml-100k.yaml
