@@ -56,7 +56,7 @@ test-lowest:
 test-docs: docs
 
 # Arrays of PyTorch, bfloat16, Dask and Spark (which needs a Java runtime), and data of polars, ranx and xarray;
-# also as wrong values.
+# also as wrong values. A second run of pytest needs a report of its own, as it would overwrite that of the first.
 test-engines: tests/engines/requirements.txt requirements.lock
 	$(PYTHON) -m venv --clear .venv-engines
 	.venv-engines/bin/python -m pip install --quiet --requirement requirements.lock
@@ -64,7 +64,8 @@ test-engines: tests/engines/requirements.txt requirements.lock
 	.venv-engines/bin/python -m pip install --quiet --no-deps --no-build-isolation --editable .
 	PATH="$(CURDIR)/.venv-engines/bin:$$PATH" pytest \
 	  $$(grep -l 'torch\|ml_dtypes\|dask\|pyspark\|polars\|ranx' $(LIBRARY_FILES))
-	PATH="$(CURDIR)/.venv-engines/bin:$$PATH" pytest --dist=load -m long tests/robustness -k function
+	PYTEST_ADDOPTS="$(PYTEST_ADDOPTS:.xml=-robustness.xml)" PATH="$(CURDIR)/.venv-engines/bin:$$PATH" \
+	  pytest --dist=load -m long tests/robustness -k function
 
 # The metric for RecBole in the released package, and the documented PyTorch loop.
 test-recbole: tests/recbole/requirements.txt pyproject.toml

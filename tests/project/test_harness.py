@@ -2,6 +2,7 @@
 
 import json
 import os
+import re
 import subprocess
 import sys
 
@@ -37,3 +38,19 @@ def test_tests_skipped_in_all_parts_are_listed(tmp_path):
         text = "".join(cases)
         reports[-1].write_text(f"<testsuites><testsuite>{text}</testsuite></testsuites>")
     assert skipped_everywhere(reports) == {"tests.a::test_0": "no torch"}
+
+
+@pytest.mark.parametrize("part", ["long", "robustness", "wheel", "lowest", "engines", "recbole"])
+def test_every_run_of_pytest_writes_its_own_report(part):
+    """Else the second overwrites what the first skipped, and nobody learns whether it ran."""
+    environment = os.environ | {"PYTEST_ADDOPTS": "--junitxml=report.xml"}
+    done = subprocess.run(
+        ["make", "--dry-run", "--always-make", f"test-{part}"],
+        cwd=ROOT, env=environment, capture_output=True, text=True, check=True,
+    )  # fmt: skip
+    commands = done.stdout.replace("\\\n", " ").splitlines()
+    runs = [line for line in commands if re.search(r"\bpytest +(-|\$)", line)]
+    named = [re.findall(r"--junitxml=(\S+\.xml)", line) for line in runs]
+    reports = [names[0] if names else "report.xml" for names in named]
+    assert len(reports) >= 1
+    assert len(set(reports)) == len(reports)
