@@ -37,7 +37,7 @@ from sampled_metrics.evaluation.correct import (
     estimate_ranks,
 )
 from sampled_metrics.evaluation.evaluate import (
-    cut_of,
+    early_stop_of,
     metric_values,
     relevance_notes,
     warn_about_ties,
@@ -256,7 +256,7 @@ def compare(
         seen=seen,
         complete=complete,
         min_relevance=min_relevance,
-        cut=cut_of(measures, ties_of_rankings),
+        early_stop=early_stop_of(measures, ties_of_rankings, min_relevance),
         n_negatives=n_negatives,
         sampling=sampling,
         positive=positive,

@@ -50,8 +50,9 @@ from sampled_metrics.metrics import Measure, parse_measure, parse_measures
 from sampled_metrics.metrics import values as exact_values
 from sampled_metrics.metrics.measures import DepthError
 from sampled_metrics.ranks import Ranks
+from sampled_metrics.read.early_stop import EarlyStop
 from sampled_metrics.read.large_files import LargeRankFile
-from sampled_metrics.read.options import Cut, Data, ItemsByUser, Reading
+from sampled_metrics.read.options import Data, ItemsByUser, Reading
 from sampled_metrics.read.roles import USER, VISIT, NamesByRole, check_roles
 
 _SAMPLE_ROWS = 131_072  # rows of a large file that are checked for warnings
@@ -221,28 +222,34 @@ def evaluate(
         missing=missing,
         n_jobs=n_jobs,
         progress=progress,
-        cut=cut_of(measures, ties),
+        early_stop=early_stop_of(measures, ties, min_relevance),
     )
     ranks = options.ranks(data)
     return _to_results(_average(ranks, measures, ties, seed), ties, confidence)
 
 
-def cut_of(measures: list[Measure], ties: str) -> Cut | None:
-    """Return where rankings may be cut: at the largest cut-off, if all metrics have one."""
+def early_stop_of(
+    measures: list[Measure], ties: str, min_relevance: float = 0.0
+) -> EarlyStop | None:
+    """Return where rankings may end: at the largest cut-off, if all metrics have one."""
     cutoffs = [measure.cutoff for measure in measures if measure.cutoff is not None]
     if len(cutoffs) < len(measures) or ties == "random":  # random order draws for all tied items
         return None
-    return Cut(max(cutoffs), partial(_is_cut_enough, measures, ties))
+    return EarlyStop(
+        depth=max(cutoffs),
+        is_enough=partial(_give_all_results, measures, ties),
+        min_relevance=min_relevance,
+    )
 
 
-def _is_cut_enough(measures: list[Measure], ties: str, ranks: Ranks) -> bool:
-    """Return whether intervals and the warning about ties need no item below the cut."""
+def _give_all_results(measures: list[Measure], ties: str, ranks: Ranks) -> bool:
+    """Return whether intervals and the warning about ties need no item below the depth."""
     if ranks.relevance is not None:  # intervals draw grades in the order of all items
         return False
     n_items = int(ranks.n_relevant.sum())
     n_tied = int(np.count_nonzero(ranks.n_tied))
-    n_cut = n_items - ranks.n_tied.size
-    if n_tied == 0 or not are_most_tied(n_tied + n_cut, n_items):
+    n_below = n_items - ranks.n_tied.size
+    if n_tied == 0 or not are_most_tied(n_tied + n_below, n_items):
         return True
     values = {measure: exact_values(measure, ranks, ties) for measure in measures}
     return not any(each.differ for each in _ends_of_ties(ranks, values))
@@ -404,7 +411,7 @@ def values_by_user(
         complete=complete,
         min_relevance=min_relevance,
         missing=missing,
-        cut=cut_of(measures, ties),
+        early_stop=early_stop_of(measures, ties, min_relevance),
     )
     ranks = options.ranks(data)
     for measure in measures:

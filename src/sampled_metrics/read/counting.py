@@ -1,14 +1,14 @@
 """Counts of better and tied candidates for each relevant item, one block of users at a time.
 
 Users may be counted down to a depth only, as in a list of the top K: a relevant item with as many
-better candidates as the depth, or more, is cut off. Such an item counts as relevant but not found.
+better candidates as the depth, or more, counts as relevant but not found.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from functools import partial
-from typing import Any, NamedTuple, TypeAlias
+from typing import Any, TypeAlias
 
 import numpy as np
 
@@ -29,6 +29,7 @@ from sampled_metrics.read.comparisons import (
     subtract_excluded,
     take_scores,
 )
+from sampled_metrics.read.early_stop import EarlyStop
 from sampled_metrics.read.items import (
     HELD_OUT,
     SEEN,
@@ -47,27 +48,6 @@ _ROWS_AT_A_TIME = 32  # users whose scores stay in the processor's cache
 _BlockCounts: TypeAlias = tuple[Int, Int, Int]
 
 
-class EarlyStop(NamedTuple):
-    """Whether rankings may end at a cut-off, decided by some users who are ranked in full first.
-
-    Attributes
-    ----------
-    up_to
-        The cut-off.
-    n_whole
-        Number of users to rank in full, at least.
-    may_end
-        Whether the rankings of other users may end at the cut-off, given the full ones.
-    is_enough
-        Whether rankings that end there tell all that full ones would.
-    """
-
-    up_to: int
-    n_whole: int
-    may_end: Callable[[Ranks], bool]
-    is_enough: Callable[[Ranks], bool]
-
-
 def rank_items(
     score: ScoreFunction,
     relevant: Items,
@@ -78,7 +58,7 @@ def rank_items(
     units: Units | None = None,
     items: Array | None = None,
     up_to: int | None = None,
-    early: EarlyStop | None = None,
+    early_stop: EarlyStop | None = None,
     block_size: int = BLOCK_SIZE,
     n_jobs: int = ALL_CORES,
     progress: bool | None = None,
@@ -100,9 +80,9 @@ def rank_items(
     units, items
         Ids of rows and columns, for results and errors.
     up_to
-        Length of a list: items with as many better candidates, or more, are not in it.
-    early
-        Lets rankings end at a cut-off where this changes no result.
+        Depth of the rankings: items with as many better candidates, or more, are not found.
+    early_stop
+        Lets rankings end at a depth where this changes no result.
     block_size
         Number of users in one call of `score`.
     """
@@ -124,10 +104,10 @@ def rank_items(
             threads=n_threads(n_jobs),
             update=update,
         )
-        if early is None:
-            counter.count(rows, relevant.n_items if up_to is None else up_to)
+        if early_stop is None:
+            counter.count(rows, depth=relevant.n_items if up_to is None else up_to)
         else:
-            _count_with_early_stop(counter, rows, early)
+            _count_with_early_stop(counter, rows, early_stop)
     if missing == "refuse":
         counter.refuse_missing()
     ranks = counter.ranks(rows)
@@ -136,23 +116,22 @@ def rank_items(
     return ranks
 
 
-def _count_with_early_stop(counter: _Counter, users: Int, early: EarlyStop) -> None:
-    """Count some users in full, then the others down to the cut-off if that is enough."""
-    is_whole = np.zeros(users.size, bool)
-    is_whole[:: max(1, users.size // early.n_whole)] = True
-    whole, others = users[is_whole], users[~is_whole]
+def _count_with_early_stop(counter: _Counter, users: Int, early_stop: EarlyStop) -> None:
+    """Count some users in full, then the others down to the depth if that is enough."""
+    is_full = early_stop.full_users(users)
+    full_users, others = users[is_full], users[~is_full]
     n_items = counter.relevant.n_items
     try:
-        counter.count(whole, n_items)
+        counter.count(full_users, depth=n_items)
     except InputError:
-        counter.count(users, n_items)  # so that the error names the first user
+        counter.count(users, depth=n_items)  # so that the error names the first user
         raise
-    if others.size and early.may_end(counter.ranks(whole)):
-        counter.count(others, early.up_to)
-        if early.is_enough(counter.ranks(users)):
+    if others.size and early_stop.may_end(counter.ranks(full_users)):
+        counter.count(others, depth=early_stop.depth)
+        if early_stop.keeps_results(counter.ranks(users)):
             return
-        others = counter.users_with_cut_items(others)
-    counter.count(others, n_items)
+        others = counter.users_with_items_below_depth(others)
+    counter.count(others, depth=n_items)
 
 
 class _Counter:
@@ -182,7 +161,7 @@ class _Counter:
         self.threads = threads
         self.update = update  # tells the progress bar how many users are done
         self.sizes = relevant.sizes
-        self.depth = np.zeros(relevant.n_users, np.int64)  # ranks beyond it are not distinguished
+        self.depth = np.zeros(relevant.n_users, np.int64)  # ranks below it are not distinguished
         self.n_candidates = np.zeros(relevant.n_users, np.int64)
         self.n_better = np.full(relevant.item.size, self.n_columns)
         self.n_tied = np.zeros(relevant.item.size, np.int64)
@@ -245,8 +224,8 @@ class _Counter:
         """Return where the relevant items of some users are among all relevant items."""
         return concatenate_ranges(self.relevant.start[users], self.sizes[users])
 
-    def users_with_cut_items(self, users: Int) -> Int:
-        """Return those of some users who have a relevant item beyond their depth."""
+    def users_with_items_below_depth(self, users: Int) -> Int:
+        """Return those of some users who have a relevant item below their depth."""
         owner = np.repeat(users, self.sizes[users])
         n_better = self.n_better[self._positions_of_items(users)]
         return np.unique(owner[n_better >= self.depth[owner]])
@@ -254,14 +233,14 @@ class _Counter:
     def ranks(self, users: Int) -> Ranks:
         """Return the ranks of some users, each user's items best first.
 
-        Items that the depth of their user cuts off are dropped from `n_better` and `n_tied`. They
-        still count in `n_relevant`, and their grades come last in `relevance`, because the ideal
-        list of NDCG has them too.
+        Items below the depth of their user are dropped from `n_better` and `n_tied`. They still
+        count in `n_relevant`, and their grades come last in `relevance`, because the ideal list of
+        NDCG has them too.
 
         Returns
         -------
         Ranks
-            Its `depth` is the depth of the user if it cuts off an item, and else `n_candidates`,
+            Its `depth` is the depth of the user if an item is below it, and else `n_candidates`,
             because the ranking is then known as a whole.
         """
         relevant = self.relevant
@@ -287,17 +266,17 @@ class _Counter:
             n_missing=int(np.count_nonzero(n_missing)),
         )
         # Items of this name are one per user, so there is nothing to sort; and in full rankings
-        # nothing is cut off.
+        # all are found.
         if relevant.name == HELD_OUT and (depth == relevant.n_items).all():
             return make_ranks(n_better, n_tied)
         item_depth = depth[owner]
-        # Some scores are counted only down to the depth. Items beyond it therefore count as equal:
+        # Some scores are counted only down to the depth. Items below it therefore count as equal:
         # they come last among the items of their user, in the order of `relevant`.
         n_better = np.minimum(n_better, item_depth)
         order = np.argsort(pair_codes(owner, n_better, relevant.n_items + 1), kind="stable")
         found_items = order[(n_better < item_depth)[order]]
         n_found = np.bincount(owner[found_items], minlength=users.size)
-        is_cut = (depth < n_candidates) & (n_found < sizes)
+        is_truncated = (depth < n_candidates) & (n_found < sizes)
         relevance = None
         if relevant.relevance is not None:
             relevance = relevant.relevance[items][order]
@@ -306,7 +285,7 @@ class _Counter:
             n_tied[found_items],
             n_found=n_found,
             n_relevant=sizes,
-            depth=np.where(is_cut, depth, n_candidates),
+            depth=np.where(is_truncated, depth, n_candidates),
             relevance=relevance,
         )
 

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any, NamedTuple, TypeAlias
+from typing import Any, TypeAlias
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -21,18 +20,12 @@ from sampled_metrics._base.columns import is_no_item
 from sampled_metrics._base.conversion import numeric_array, to_numpy
 from sampled_metrics._base.defaults import BLOCK_SIZE
 from sampled_metrics._base.errors import InputError, NoRelevantItemsError, cli_option
-from sampled_metrics.checks.ranks import (
-    LEAST_SHARE_BELOW,
-    irrelevant_counts,
-    share_below,
-    signs_in_ranks,
-    signs_of_equal_scores,
-)
+from sampled_metrics.checks.ranks import signs_in_ranks
 from sampled_metrics.checks.samples import signs_in_sampled_ranks
 from sampled_metrics.ranks.checks import COUNT_COLUMNS
 from sampled_metrics.ranks.ranks import Ranks
 from sampled_metrics.ranks.sampled import SampledRanks
-from sampled_metrics.read.counting import EarlyStop
+from sampled_metrics.read.early_stop import EarlyStop
 from sampled_metrics.read.kinds import Kind, kind_of, recommenders_error
 from sampled_metrics.read.lists import Lists, lists_from_arrays
 from sampled_metrics.read.pair_scores import PairScores
@@ -56,18 +49,8 @@ ItemsByUser: TypeAlias = Any
 Data: TypeAlias = Any
 
 _ROWS_CHECKED = 1000  # at the beginning of an array, to see whether it holds whole numbers
-# Users ranked in full before the others are cut; they show whether full rankings would raise
-# warnings. More of them cost time, fewer say too little about the others.
-_USERS_RANKED_IN_FULL = 128
 # Options of full rankings that not all data takes, and arguments of `Ranks.from_lists`.
 _FULL = ("n_items", "complete", "min_relevance", "missing", "relevant", "seen")
-
-
-class Cut(NamedTuple):
-    """Where rankings by products of vectors may end, if nothing needs more places."""
-
-    up_to: int  # number of places
-    is_enough: Callable[[Ranks], bool]  # whether ranks cut there give all results
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -101,7 +84,7 @@ class Reading:
     cluster: Any = None
     n_jobs: int = ALL_CORES
     progress: bool | None = None
-    cut: Cut | None = None  # where rankings by vectors or by a function of pairs may end
+    early_stop: EarlyStop | None = None  # for rankings by vectors or by a function of pairs
 
     def refuse_others(self, kind: str, *allowed: str, among: tuple[str, ...] = _FULL) -> None:
         """Raise InputError for the first option that is given and not allowed with some data."""
@@ -196,16 +179,7 @@ class Reading:
     def _ranks_from_scores(self, scores: ScoreSource) -> Ranks:
         self.refuse_others("scores", "relevant", "seen", "n_items", "min_relevance", "missing")
         require_same("n_items", self.n_items, "number of items", scores.shape[1])
-        cut = self.cut
-        early = None
-        if cut is not None and isinstance(scores.rows, InnerProducts | PairScores):
-            least = self.min_relevance
-            early = EarlyStop(
-                up_to=cut.up_to,
-                n_whole=_USERS_RANKED_IN_FULL,
-                may_end=lambda ranks: _may_end(ranks.at_least(least), cut),
-                is_enough=lambda ranks: _cut_is_enough(ranks.at_least(least), cut),
-            )
+        computes_pairs = isinstance(scores.rows, InnerProducts | PairScores)
         ranks = ranks_from_scores(
             scores,
             self.relevant,
@@ -214,7 +188,7 @@ class Reading:
             min_relevance=self.min_relevance,
             n_jobs=self.n_jobs,
             progress=self.progress,
-            early=early,
+            early_stop=self.early_stop if computes_pairs else None,
         )
         n_items = scores.shape[1]
         if self.seen is None and (ranks.n_candidates == n_items).all():
@@ -384,24 +358,6 @@ def _may_be_vectors(arrays: tuple[Array, Array], relevant: ItemsByUser | None) -
         return True
     first_rows = [array[:_ROWS_CHECKED] for array in arrays]
     return relevant is not None and not any((rows == np.rint(rows)).all() for rows in first_rows)
-
-
-def _may_end(full_ranks: Ranks, cut: Cut) -> bool:
-    """Return whether full rankings of all users would raise no warning, as those of some show."""
-    share = share_below(*irrelevant_counts(full_ranks.binary))
-    if not share.size:
-        return False
-    standard_error = share.std() / np.sqrt(share.size)
-    # Five standard errors, because a warning about all users must not be missed.
-    is_good = share.mean() - 5.0 * standard_error > LEAST_SHARE_BELOW
-    return is_good and not any(signs_in_ranks(full_ranks)) and cut.is_enough(full_ranks)
-
-
-def _cut_is_enough(ranks: Ranks, cut: Cut) -> bool:
-    """Return whether ranks that end at a cut-off give all results and raise no warning."""
-    n_others = np.repeat(ranks.n_candidates - 1, ranks.n_found)
-    signs = signs_of_equal_scores(ranks.n_tied, n_others, int(ranks.n_relevant.sum()))
-    return not any(signs) and cut.is_enough(ranks)
 
 
 def refuse_vectors(data: Data, remedy: str) -> None:

@@ -47,7 +47,8 @@ from sampled_metrics.checks.scores import (
 from sampled_metrics.ranks import Ranks
 from sampled_metrics.read.common_ids import compare_ids
 from sampled_metrics.read.comparisons import take_rows
-from sampled_metrics.read.counting import EarlyStop, rank_items
+from sampled_metrics.read.counting import rank_items
+from sampled_metrics.read.early_stop import EarlyStop
 from sampled_metrics.read.items import (
     RELEVANT,
     SEEN,
@@ -299,7 +300,7 @@ def ranks_from_scores(
     missing: str = "refuse",
     min_relevance: float = 0.0,
     up_to: int | None = None,
-    early: EarlyStop | None = None,
+    early_stop: EarlyStop | None = None,
     block_size: int = BLOCK_SIZE,
     n_jobs: int = ALL_CORES,
     progress: bool | None = None,
@@ -307,8 +308,8 @@ def ranks_from_scores(
 ) -> Ranks:
     """Rank relevant items among all items that their users have not seen.
 
-    `early` lets rankings end at a cut-off where this changes no result. Other parameters are those
-    of `Ranks.from_scores`.
+    `early_stop` lets rankings end at a depth where this changes no result. Other parameters are
+    those of `Ranks.from_scores`.
     """
     check_arguments(
         missing=missing, min_relevance=min_relevance, up_to=up_to, block_size=block_size
@@ -323,7 +324,7 @@ def ranks_from_scores(
         missing=missing,
         min_relevance=min_relevance,
         up_to=up_to,
-        early=early,
+        early_stop=early_stop,
         block_size=block_size,
         n_jobs=n_jobs,
         progress=progress,

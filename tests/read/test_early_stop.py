@@ -11,8 +11,8 @@ from scipy.sparse import csr_array
 
 import sampled_metrics as sm
 from sampled_metrics.evaluation import compare, evaluate
-from sampled_metrics.read import comparisons, counting, pair_scores, products
-from sampled_metrics.read import options as reading_options
+from sampled_metrics.read import comparisons, counting, early_stop, pair_scores, products
+from sampled_metrics.read.early_stop import EarlyStop
 from tests.helpers.caught_warnings import warns_about, with_warnings
 from tests.helpers.relevance import ALL_KINDS, metric_by_definition, orders_with_ties
 
@@ -93,7 +93,7 @@ def counts_by_user(ranks):
 @pytest.mark.usefixtures("_small_blocks")
 @pytest.mark.parametrize("number", NUMBERS)
 @pytest.mark.parametrize("kind", KINDS)
-def test_cut_ranks_match_all_scores(kind, number):
+def test_truncated_ranks_match_all_scores(kind, number):
     """Each kind with each type of numbers, and both with one, 5 and 40 relevant items."""
     case = KINDS.index(kind)
     rng = np.random.default_rng(case)
@@ -120,9 +120,9 @@ def test_cut_ranks_match_all_scores(kind, number):
             n_candidates = ITEMS - seen.sum(axis=1)[relevant.any(axis=1)]
             assert ranks.n_candidates.tolist() == n_candidates.tolist()
             n_relevant = relevant.sum(axis=1)[relevant.any(axis=1)]
-            is_cut = [len(counts) for counts in expected] < n_relevant
-            assert ranks.depth[is_cut].tolist() == [up_to] * is_cut.sum()
-            assert ranks.depth[~is_cut].tolist() == n_candidates[~is_cut].tolist()
+            is_truncated = [len(counts) for counts in expected] < n_relevant
+            assert ranks.depth[is_truncated].tolist() == [up_to] * is_truncated.sum()
+            assert ranks.depth[~is_truncated].tolist() == n_candidates[~is_truncated].tolist()
             assert ranks.n_relevant.sum() == relevant.sum()
             ranks._check(is_plain=False)
 
@@ -193,10 +193,10 @@ def test_values_intervals_and_warnings_match_full_ranks(kind, held_out, monkeypa
         calls.append(
             lambda other=other: sm.compare({"a": (users, items), "b": other}, METRICS[0], **options)
         )
-    cut = [results_and_warnings(call) for call in calls]
+    truncated = [results_and_warnings(call) for call in calls]
     for module in (evaluate, compare):
-        monkeypatch.setattr(module, "cut_of", lambda *_: None)
-    assert cut == [results_and_warnings(call) for call in calls]
+        monkeypatch.setattr(module, "early_stop_of", lambda *_: None)
+    assert truncated == [results_and_warnings(call) for call in calls]
 
 
 def values_by_policy(names, scores, relevant, seen):
@@ -231,10 +231,10 @@ def values_by_policy(names, scores, relevant, seen):
 
 @pytest.mark.usefixtures("_small_blocks")
 @pytest.mark.parametrize("relevant", ["one", "several", "grades"])
-def test_metrics_of_cut_ranks_match_every_order(relevant, monkeypatch):
+def test_metrics_of_truncated_ranks_match_every_order(relevant, monkeypatch):
     """Includes few items, cut-offs above their number, and users without a relevant item."""
-    monkeypatch.setattr(reading_options, "_USERS_RANKED_IN_FULL", 1)
-    monkeypatch.setattr(reading_options, "_may_end", lambda *_: True)
+    monkeypatch.setattr(early_stop, "_USERS_RANKED_IN_FULL", 1)
+    monkeypatch.setattr(EarlyStop, "may_end", lambda *_: True)
     rng = np.random.default_rng(["one", "several", "grades"].index(relevant))
     kinds = [kind for kind in KINDS_OF_METRICS if relevant != "grades" or "ndcg-by" not in kind]
     for n_items in (2, 3, 6, 7):
@@ -281,20 +281,20 @@ def test_metrics_of_cut_ranks_match_every_order(relevant, monkeypatch):
 
 @pytest.fixture
 def decisions(monkeypatch):
-    """Record whether each ranking may end early, and whether the cut ranks were enough."""
+    """Record whether each ranking may end early, and whether the truncated ranks were enough."""
     answers = []
 
     def record(name):
-        decide = getattr(reading_options, name)
+        decide = getattr(EarlyStop, name)
 
         def recorded(*arguments):
             answers.append(bool(decide(*arguments)))
             return answers[-1]
 
-        monkeypatch.setattr(reading_options, name, recorded)
+        monkeypatch.setattr(EarlyStop, name, recorded)
 
-    record("_may_end")
-    record("_cut_is_enough")
+    record("may_end")
+    record("keeps_results")
     return answers
 
 
@@ -316,10 +316,10 @@ def test_most_scores_are_not_needed(decisions):
     options = {"relevant": held_out, "seen": np.zeros(scores.shape)}
     options["seen"][:, 0] = held_out != 0
     metrics = "HR@10, NDCG@10"
-    cut = sm.evaluate(score, metrics, n_items=n_items, **options)
+    truncated = sm.evaluate(score, metrics, n_items=n_items, **options)
     whole = sm.evaluate(scores, metrics, **options)
     products_of = sm.evaluate((users, items), metrics, **options)
-    assert list(cut) == list(whole) == list(products_of)
+    assert list(truncated) == list(whole) == list(products_of)
     assert decisions == [True, True] * 2
     assert n_scored < 0.5 * scores.size
 
@@ -333,7 +333,7 @@ def test_warning_ranks_everything_in_full(decisions):
     assert decisions == [False]
 
 
-def test_metric_below_the_cut_is_refused():
+def test_metric_below_the_depth_is_refused():
     rng = np.random.default_rng(7)
     users, items = random_vectors("far", rng)
     ranks = sm.rank((users, items), None, rng.integers(0, ITEMS, USERS), up_to=10)

@@ -1,0 +1,83 @@
+"""Where rankings may end early: metrics with a cut-off do not need to know ranks below it.
+
+A rank below the depth is not counted, which saves most products of vectors. But full rankings may
+also raise warnings, such as that scores are no better than random, and equal scores may matter
+below the cut-off. Some users are therefore ranked in full first, and they decide about the others.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import numpy as np
+
+from sampled_metrics._base.array_types import Bool, Int
+from sampled_metrics.checks.ranks import (
+    LEAST_SHARE_BELOW,
+    irrelevant_counts,
+    share_below,
+    signs_in_ranks,
+    signs_of_equal_scores,
+)
+from sampled_metrics.ranks import Ranks
+
+# Users ranked in full before the others. More of them cost time, fewer say too little about the
+# others.
+_USERS_RANKED_IN_FULL = 128
+# A warning about all users must not be missed, so it must be this unlikely (one in a million).
+_STANDARD_ERRORS = 5.0
+
+
+@dataclass(frozen=True, kw_only=True)
+class EarlyStop:
+    """Let rankings end at a depth if all results and warnings are those of full rankings.
+
+    Attributes
+    ----------
+    depth
+        The largest cut-off of the metrics.
+    is_enough
+        Whether ranks that end at the depth give all results.
+    min_relevance
+        Grade from which an item is relevant.
+
+    Examples
+    --------
+    >>> early_stop = EarlyStop(depth=10, is_enough=lambda ranks: True)
+    >>> int(early_stop.full_users(np.arange(1000)).sum())
+    143
+    """
+
+    depth: int
+    is_enough: Callable[[Ranks], bool]
+    min_relevance: float = 0.0
+
+    def full_users(self, users: Int) -> Bool:
+        """Return which users to rank in full first: 128 to 255 at equal distances, or all."""
+        is_full = np.zeros(users.size, bool)
+        is_full[:: max(1, users.size // _USERS_RANKED_IN_FULL)] = True
+        return is_full
+
+    def may_end(self, full_ranks: Ranks) -> bool:
+        """Return whether full rankings of all users would raise no warning, as those of some show.
+
+        Parameters
+        ----------
+        full_ranks
+            Ranks of the users of `full_users`.
+        """
+        ranks = full_ranks.at_least(self.min_relevance)
+        share = share_below(*irrelevant_counts(ranks.binary))
+        if not share.size:
+            return False
+        standard_error = share.std() / np.sqrt(share.size)
+        is_good = share.mean() - _STANDARD_ERRORS * standard_error > LEAST_SHARE_BELOW
+        return is_good and not any(signs_in_ranks(ranks)) and self.is_enough(ranks)
+
+    def keeps_results(self, truncated_ranks: Ranks) -> bool:
+        """Return whether ranks that end at the depth give all results and raise no warning."""
+        ranks = truncated_ranks.at_least(self.min_relevance)
+        n_others = np.repeat(ranks.n_candidates - 1, ranks.n_found)
+        signs = signs_of_equal_scores(ranks.n_tied, n_others, int(ranks.n_relevant.sum()))
+        return not any(signs) and self.is_enough(ranks)
