@@ -24,6 +24,17 @@ def blocks(rows: int, columns: int, entries: int = MEMORY_ENTRIES) -> Iterator[s
     return (slice(start, min(start + step, rows)) for start in range(0, rows, step))
 
 
+def ceil_divide(dividend: int, divisor: int) -> int:
+    """Return the quotient of whole numbers, rounded up.
+
+    Examples
+    --------
+    >>> ceil_divide(6, 3), ceil_divide(7, 3)
+    (2, 3)
+    """
+    return -(-dividend // divisor)
+
+
 def run_starts(counts: Int) -> Int:
     """Return where each run starts if runs of these lengths follow each other.
 

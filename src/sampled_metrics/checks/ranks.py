@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from sampled_metrics._base.array_types import Float, Int
-from sampled_metrics._base.arrays import run_starts
+from sampled_metrics._base.arrays import ceil_divide, run_starts
 from sampled_metrics.checks import Signs
 from sampled_metrics.checks.scores import SAMPLE_REMEDY, SAMPLE_SIZES
 from sampled_metrics.ranks import Ranks
@@ -184,7 +184,7 @@ def signs_in_last_rank(ranks: Int, n: int, argument: str) -> Signs:
     are far from their end, a short tail is a sign too.
     """
     largest = int(ranks.max())
-    width = -(-largest // 10)
+    width = ceil_divide(largest, 10)
     if ranks.size < _ROWS_OF_PATTERN or largest < _LEAST_LAST_RANK or largest + width > n:
         return
     n_near = int(np.count_nonzero(ranks > largest - width))

@@ -55,6 +55,7 @@ import numpy as np
 from scipy.special import gammaln, ndtr, ndtri, xlogy
 
 from sampled_metrics._base.array_types import Float, Int, RowSelection
+from sampled_metrics._base.arrays import ceil_divide
 from sampled_metrics.estimators.smooth import SLOPE, STIFFNESS, Cells, Derivatives, Fit, maximise
 from sampled_metrics.metrics.measures import Measure
 from sampled_metrics.ranks.strata import StratumCounts
@@ -253,7 +254,7 @@ def fit_tastes(counts: StratumCounts, weights: Float | None = None) -> TasteFit:
     """
     n_rows = len(counts.better)
     weights = np.ones(n_rows) if weights is None else weights
-    every = -(-n_rows // _PILOT)
+    every = ceil_divide(n_rows, _PILOT)
     rows = slice(None, None, every)
     pilot = _fit_rounds(counts.take(rows), weights[rows] * (weights.sum() / weights[rows].sum()))
     if every == 1:

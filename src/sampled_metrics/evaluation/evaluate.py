@@ -13,6 +13,7 @@ import pandas as pd
 
 from sampled_metrics._base.arguments import ALL_CORES, check_arguments
 from sampled_metrics._base.array_types import Float
+from sampled_metrics._base.arrays import ceil_divide
 from sampled_metrics._base.calls import (
     IN_RESULT,
     current_call,
@@ -308,7 +309,7 @@ def _average_large_file(
     """Average metrics over the users of a large file; only some rows are checked for warnings."""
     moments: dict[Measure, list[Moments]] = {measure: [] for measure in measures}
     generators = {measure: generator(seed, "ties") for measure in measures}
-    step = -(-file.n_rows // _SAMPLE_ROWS)
+    step = ceil_divide(file.n_rows, _SAMPLE_ROWS)
     checked = []
     sizes: list[int] = []
     n_candidates = 0

@@ -13,7 +13,7 @@ import array_api_compat as compat
 import numpy as np
 
 from sampled_metrics._base.array_types import Array, Floats, Int
-from sampled_metrics._base.arrays import CACHE_ENTRIES, blocks, concatenate_ranges
+from sampled_metrics._base.arrays import CACHE_ENTRIES, blocks, ceil_divide, concatenate_ranges
 from sampled_metrics._base.conversion import keeps_own_library, to_numpy
 from sampled_metrics._base.threads import map_in_threads
 
@@ -87,7 +87,7 @@ def count_above(scores: Any, pairs: Positions, threads: int = 1) -> BlockCounts:
         level[block_pairs] = count_true(part == limit)
 
     entries = _DEVICE_ENTRIES if keeps_library else CACHE_ENTRIES
-    pairs_per_row = -(-row.size // max(1, n_rows))
+    pairs_per_row = ceil_divide(row.size, max(1, n_rows))
     row_blocks = blocks(n_rows, width * pairs_per_row, entries)
     for _ in map_in_threads(count_block, row_blocks, 1 if keeps_library else threads):
         pass

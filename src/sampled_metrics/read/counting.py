@@ -14,7 +14,13 @@ import numpy as np
 
 from sampled_metrics._base.arguments import ALL_CORES, n_threads
 from sampled_metrics._base.array_types import Array, Bool, Floats, Int
-from sampled_metrics._base.arrays import blocks, concatenate_ranges, pair_codes, sorted_unique
+from sampled_metrics._base.arrays import (
+    blocks,
+    ceil_divide,
+    concatenate_ranges,
+    pair_codes,
+    sorted_unique,
+)
 from sampled_metrics._base.columns import require_all
 from sampled_metrics._base.conversion import as_array, keeps_own_library, to_numpy
 from sampled_metrics._base.defaults import BLOCK_SIZE
@@ -305,8 +311,8 @@ class _Counter:
                 yield from map_in_threads(self._count_by_scores, parts, self.threads)
             return
         n_parts = min(self.threads, max(2, users.size // _MIN_USERS_PER_THREAD))
-        n_parts *= max(1, -(-users.size // (n_parts * USERS_AT_A_TIME)))
-        size = max(1, -(-users.size // n_parts))
+        n_parts *= max(1, ceil_divide(users.size, n_parts * USERS_AT_A_TIME))
+        size = max(1, ceil_divide(users.size, n_parts))
         parts_of_users = (users[first : first + size] for first in range(0, users.size, size))
         with one_thread():  # in each of the threads that multiply
             count = partial(self._count_by_pairs, self.score)

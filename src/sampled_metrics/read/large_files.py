@@ -13,6 +13,7 @@ import pyarrow.compute as pc
 from pyarrow import parquet
 
 from sampled_metrics._base.array_types import Array
+from sampled_metrics._base.arrays import ceil_divide
 from sampled_metrics._base.arrow import is_text
 from sampled_metrics._base.calls import place_of, watch_columns
 from sampled_metrics._base.errors import InputError
@@ -109,7 +110,7 @@ class LargeRankFile(NamedTuple):
         """
         if USER not in self.columns or self._are_ids_ascending():
             return False
-        n_groups = -(-self.n_rows // IDS_AT_A_TIME)
+        n_groups = ceil_divide(self.n_rows, IDS_AT_A_TIME)
         return any(self._is_group_unusable(group, n_groups) for group in range(n_groups))
 
     def _are_ids_ascending(self) -> bool:

@@ -11,6 +11,7 @@ from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 
 from sampled_metrics._base.array_types import Float, Int
+from sampled_metrics._base.arrays import ceil_divide
 from sampled_metrics.ranks import Ranks
 from sampled_metrics_study.figures.style import (
     DASHES,
@@ -76,7 +77,7 @@ def equal_bins(last: int, width: int) -> Int:
     >>> equal_bins(23, 10)
     array([ 0,  8, 15, 23])
     """
-    count = -(-last // width)
+    count = ceil_divide(last, width)
     edges = np.linspace(1, last, count + 1)
     ends = np.ceil(edges).astype(np.int64) - 1
     ends[-1] = last
