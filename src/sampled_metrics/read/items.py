@@ -16,9 +16,10 @@ from typing import Any, NamedTuple
 import numpy as np
 import pandas as pd
 import pyarrow as pa
+from numpy.typing import ArrayLike
 from scipy import sparse
 
-from sampled_metrics._base.array_types import Bool, Codes, Float, Ids, Int, RowSelection
+from sampled_metrics._base.array_types import Array, Bool, Codes, Float, Ids, Int, RowSelection
 from sampled_metrics._base.arrays import (
     concatenate_ranges,
     first_duplicate,
@@ -491,39 +492,52 @@ def items_by_position(
     Data may be a matrix, users x items, whose nonzeros are the items; a list of columns for each
     user; or, for relevant items, one column for each user, with -1, -100 or None for none. A
     matrix may be in a file. An array with one column for each user may have a second axis of
-    length 1. `item_ids` are those of columns, see `require_positions`.
+    length 1. Lists as long as there are items are rows of a matrix, not columns. `item_ids` are
+    those of columns, see `require_positions`.
     """
     rows = _open_rows(data, name)
     if isinstance(rows, list | tuple):
         lengths = [len(row) for row in rows if isinstance(row, _COLLECTIONS)]
         is_matrix = size is not None and lengths == [size[1]] * size[0]
-        if lengths and not is_matrix:
-            require_positions(name, item_ids, _POSITIONS_REMEDY)
-            return _items_of_lists(rows, name, size)
         if is_matrix:
             _refuse_columns_or_grades(rows, name)
+        elif lengths:
+            require_positions(name, item_ids, _POSITIONS_REMEDY)
+            return _items_of_lists(rows, name, size)
         rows = [-1 if row is None else row for row in rows]
-    if not sparse.issparse(rows):
-        is_empty = rows == [] if isinstance(rows, list) else getattr(rows, "shape", ()) == (0,)
-        _refuse_text_ids(rows, name)
-        rows = np.zeros(0, np.int64) if is_empty else numeric_array(rows, name)
-        is_column = size is not None and size[1] > 1 and rows.shape == (size[0], 1)
-        if is_column and rows.dtype.kind in "iu" and name not in UNGRADED:
-            rows = rows[:, 0]
-    if rows.ndim == 2:
-        return _items_of_matrix(rows, name, size)
-    if name in UNGRADED or (size is not None and rows.size != size[0]):
-        raise _wrong_array(rows, name, size)
-    if rows.dtype.kind == "f":
-        raise InputError(f"{name} has dtype {rows.dtype}; expected integers; {INTEGER_REMEDY}")
+    array = rows if sparse.issparse(rows) else _array_of_rows(rows, name, size)
+    if array.ndim == 2:
+        return _items_of_matrix(array, name, size)
+    if name in UNGRADED or (size is not None and array.size != size[0]):
+        raise _wrong_array(array, name, size)
+    return _items_of_column(array, name, size, item_ids)
+
+
+def _array_of_rows(rows: ArrayLike, name: str, size: Size | None) -> Array:
+    """Return a matrix, or one number for each user, also where these are a matrix of one column."""
+    _refuse_text_ids(rows, name)
+    is_empty = rows == [] if isinstance(rows, list) else getattr(rows, "shape", ()) == (0,)
+    if is_empty:
+        return np.zeros(0, np.int64)
+    array = numeric_array(rows, name)
+    is_one_column = size is not None and size[1] > 1 and array.shape == (size[0], 1)
+    if is_one_column and array.dtype.kind in "iu" and name not in UNGRADED:
+        return array[:, 0]
+    return array
+
+
+def _items_of_column(column: Array, name: str, size: Size | None, item_ids: Any) -> Items:
+    """Take one item for each user; -1 and -100 mark none."""
+    if column.dtype.kind == "f":
+        raise InputError(f"{name} has dtype {column.dtype}; expected integers; {INTEGER_REMEDY}")
     require_positions(name, item_ids, _POSITIONS_REMEDY)
-    item = integer_array(rows, name)
+    item = integer_array(column, name)
     is_none = is_no_item(item)
-    user = np.flatnonzero(~is_none)
+    users = np.flatnonzero(~is_none)
     _note_users_without_item(int(np.count_nonzero(is_none)))
     size = size or (item.size, int(item.max(initial=-1)) + 1)
-    items = _items_at(user, item[user], name, size)
-    return items._replace(name=HELD_OUT) if user.size == item.size else items
+    items = _items_at(users, item[users], name, size)
+    return items._replace(name=HELD_OUT) if users.size == item.size else items
 
 
 def _refuse_text_ids(values: Any, name: str) -> None:
@@ -607,37 +621,56 @@ def _ids_by_row(data: Any, name: str) -> tuple[Int, Ids, int]:
     """
     rows = _open_rows(data, name)
     if isinstance(rows, list | tuple):
-        rows = [list(row) if isinstance(row, Iterator) else row for row in rows]
-        if name in UNGRADED and not any(isinstance(row, _COLLECTIONS) for row in rows):
-            raise InputError(f"{name}: found one id for each user; expected lists of ids")
-        row, values = _explode(rows)
-        ids = as_array(values, name)
-        is_matrix = _have_equal_lengths(rows) and ids.size % len(rows) == 0
-        matrix = ids.reshape(len(rows), -1) if is_matrix else None
+        row, values, matrix = _values_of_lists(rows, name)
     else:
-        matrix = as_array(rows, name)
-        if matrix.ndim not in ((2,) if name in UNGRADED else (1, 2)):
-            raise InputError(
-                f"{name} items are {matrix.dtype} of shape {matrix.shape}; expected ids beside "
-                f"lists, users x G; {MATRIX_REMEDY}"
-            )
-        ids = matrix.reshape(-1)
-        row = np.repeat(np.arange(len(matrix)), ids.size // max(len(matrix), 1))
+        matrix = _matrix_of_ids(rows, name)
+        values = matrix.reshape(-1)
+        row = np.repeat(np.arange(len(matrix)), values.size // max(len(matrix), 1))
     if matrix is not None and matrix.ndim == 2 and matrix.dtype.kind in "iu":
         first = matrix[:, 0]
         if (first[1:] >= first[:-1]).all() and np.unique(matrix).size > MAX_GRADES:
             _refuse_pairs(matrix, name)
-    if not ids.size:
-        ids = np.zeros(0, np.int64)
-    if ids.dtype.kind == "U":
-        return row, ids, len(rows)
-    if ids.dtype.kind not in "iu":
-        remedy = f"{INTEGER_REMEDY}; " if ids.dtype.kind == "f" else ""
+    is_item, ids = _item_ids(row, values, name)
+    if name == RELEVANT:
+        _note_users_without_item(np.unique(row).size - np.unique(row[is_item]).size)
+    return row[is_item], ids[is_item], len(rows)
+
+
+def _values_of_lists(rows: Sequence[Any], name: str) -> tuple[Int, Array, Array | None]:
+    """Return the row of each value of lists, the values, and the matrix that they are, or None."""
+    lists = [list(row) if isinstance(row, Iterator) else row for row in rows]
+    if name in UNGRADED and not any(isinstance(row, _COLLECTIONS) for row in lists):
+        raise InputError(f"{name}: found one id for each user; expected lists of ids")
+    row, flat_values = _explode(lists)
+    values = as_array(flat_values, name)
+    is_matrix = _have_equal_lengths(lists) and values.size % len(lists) == 0
+    return row, values, values.reshape(len(lists), -1) if is_matrix else None
+
+
+def _matrix_of_ids(array: Any, name: str) -> Array:
+    """Return an array of ids, users x G; where a user has one item, G may have no axis."""
+    matrix = as_array(array, name)
+    if matrix.ndim == 2 or (matrix.ndim == 1 and name not in UNGRADED):
+        return matrix
+    raise InputError(
+        f"{name} items are {matrix.dtype} of shape {matrix.shape}; expected ids beside "
+        f"lists, users x G; {MATRIX_REMEDY}"
+    )
+
+
+def _item_ids(row: Int, values: Array, name: str) -> tuple[Bool, Ids]:
+    """Return which values are ids of items, and the ids; refuse numbers that are not whole."""
+    if not values.size:
+        values = np.zeros(0, np.int64)
+    if values.dtype.kind == "U":
+        return np.ones(values.size, bool), values
+    if values.dtype.kind not in "iu":
+        remedy = f"{INTEGER_REMEDY}; " if values.dtype.kind == "f" else ""
         raise InputError(
-            f"{name} items are {ids.dtype}; expected ids beside lists, whole numbers or text, "
+            f"{name} items are {values.dtype}; expected ids beside lists, whole numbers or text, "
             f"users x G; {remedy}{MATRIX_REMEDY}"
         )
-    ids = integer_array(ids, name)
+    ids = integer_array(values, name)
     is_item = ~is_no_item(ids)
     is_bad = is_item & (ids < 0)
     if is_bad.any():
@@ -647,9 +680,7 @@ def _ids_by_row(data: Any, name: str) -> tuple[Int, Ids, int]:
             row=int(row[first_bad]) + 1,
             column=name,
         )
-    if name == RELEVANT:
-        _note_users_without_item(np.unique(row).size - np.unique(row[is_item]).size)
-    return row[is_item], ids[is_item], len(rows)
+    return is_item, ids
 
 
 def _explode(rows: Sequence[Any]) -> tuple[Int, list[Any]]:
@@ -946,37 +977,47 @@ def _items_by_row(data: Any, name: str, units: Units, by_row: bool) -> Items:
     if is_marked or isinstance(data, str | Path):
         items = _items_by_column(data, name)
     else:
-        row, ids, n_rows = _ids_by_row(data, name)
-        user, user_ids = encode(row)
-        item, item_ids = encode(ids)
-        duplicate = first_duplicate(row, item) if name == RELEVANT else None
-        if duplicate is not None:
-            raise InputError(
-                f"{RELEVANT} item {ids[duplicate]} is twice; expected ids beside lists, each once, "
-                f"and -1 or None for none; {MATRIX_REMEDY}",
-                row=int(row[duplicate]) + 1,
-            )
-        items = Items.from_pairs(
-            user,
-            item,
-            len(user_ids),
-            len(item_ids),
-            ids=Units(user_ids),
-            item_ids=item_ids,
-            name=name,
-            n_rows=n_rows,
-        )
-    n_rows = items.n_rows
-    if not n_rows:
+        items = _items_by_row_and_id(data, name)
+    if not items.n_rows:
         return items
-    if by_row:
-        refuse_numbered_series(name, data, units.names())
-        if n_rows != len(units):
-            raise InputError(
-                f"{name}: found {n_rows} rows; expected {len(units)}, the ids of each row of "
-                f"the lists; {MATRIX_REMEDY}"
-            )
-        return items._replace(ids=units.take(arrow_to_numpy(items.user_ids)))
+    if not by_row:
+        _require_row_numbers(name, units, items.n_rows)
+        return items
+    refuse_numbered_series(name, data, units.names())
+    if items.n_rows != len(units):
+        raise InputError(
+            f"{name}: found {items.n_rows} rows; expected {len(units)}, the ids of each row of "
+            f"the lists; {MATRIX_REMEDY}"
+        )
+    return items._replace(ids=units.take(arrow_to_numpy(items.user_ids)))
+
+
+def _items_by_row_and_id(data: Any, name: str) -> Items:
+    """Return rows of ids of items; the ids of users are the numbers of rows, from 0."""
+    row, ids, n_rows = _ids_by_row(data, name)
+    user, user_ids = encode(row)
+    item, item_ids = encode(ids)
+    duplicate = first_duplicate(row, item) if name == RELEVANT else None
+    if duplicate is not None:
+        raise InputError(
+            f"{RELEVANT} item {ids[duplicate]} is twice; expected ids beside lists, each once, "
+            f"and -1 or None for none; {MATRIX_REMEDY}",
+            row=int(row[duplicate]) + 1,
+        )
+    return Items.from_pairs(
+        user,
+        item,
+        len(user_ids),
+        len(item_ids),
+        ids=Units(user_ids),
+        item_ids=item_ids,
+        name=name,
+        n_rows=n_rows,
+    )
+
+
+def _require_row_numbers(name: str, units: Units, n_rows: int) -> None:
+    """Raise InputError unless the ids of units of lists are numbers of rows, 0 to n_rows - 1."""
     ids = units.names()
     numbers = arrow_to_numpy(ids) if pa.types.is_integer(ids.type) else np.array([-1])
     if not ((numbers >= 0) & (numbers < n_rows)).all():
@@ -985,7 +1026,6 @@ def _items_by_row(data: Any, name: str, units: Units, by_row: bool) -> Items:
             f"{ids[len(ids) - 1].as_py()!r}; pass a dictionary of lists by user, or a "
             "table of user_id and item_id"
         )
-    return items
 
 
 def _has_common_visit(table: Table, units: Units) -> bool:
