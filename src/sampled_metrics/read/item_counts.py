@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -10,8 +11,8 @@ import pandas as pd
 import pyarrow as pa
 from scipy import sparse
 
-from sampled_metrics._base.array_types import Float
-from sampled_metrics._base.arrays import first_duplicate, sorted_unique
+from sampled_metrics._base.array_types import Codes, Float, Int
+from sampled_metrics._base.arrays import first_duplicate, pair_codes, sorted_unique
 from sampled_metrics._base.calls import place_of
 from sampled_metrics._base.errors import InputError
 from sampled_metrics._base.sparse import check_sparse, to_scipy_dtype
@@ -69,19 +70,34 @@ def read_item_counts(data: Any) -> ItemCounts:
                 f"{COUNTS} are numbers without ids of items; pass dict(enumerate(counts)) if they "
                 "count the items 0 to n - 1, or a table with the users and items of events"
             )
-        if kind is Kind.SERIES or (kind is Kind.BY_USER and _are_numbers(data.values())):
-            series = pd.Series(data)
-            data = {ITEM: series.index, COUNTS: series.to_numpy()}
-            return _counts_of_table(_read_counts_table(data))
-        is_columns = kind is Kind.BY_USER and ITEM in find_roles([str(name) for name in data])
-        if kind is Kind.BY_USER and not is_columns:
-            pairs = [
-                (user, item)
-                for user, items in data.items()
-                for item in ([items] if isinstance(items, str) else items)
-            ]
-            data = pd.DataFrame(pairs, columns=[USER, ITEM])
-        return _counts_of_table(_read_counts_table(data))
+        return _counts_of_table(_read_counts_table(data, kind))
+
+
+def _read_counts_table(data: Any, kind: Kind) -> Table:
+    """Read a table with a column, or an index, of items, and of users or counts."""
+    source = data
+    if kind is Kind.SERIES or (kind is Kind.BY_USER and _are_numbers(data.values())):
+        count_of_item = pd.Series(data)
+        source = {ITEM: count_of_item.index, COUNTS: count_of_item.to_numpy()}
+    elif kind is Kind.BY_USER and ITEM not in find_roles([str(name) for name in data]):
+        source = _events_of_users(data)
+    if not isinstance(source, str | Path) and kind_of(source) is Kind.WIDE:
+        source = to_arrow_table(source, Path(COUNTS), COUNTS)
+    return read_table(source, "events (user_id, item_id) or counts (item_id, count)", name=COUNTS)
+
+
+def _are_numbers(values: Iterable[object]) -> bool:
+    return all(isinstance(value, int | float | np.number) for value in values)
+
+
+def _events_of_users(items_of_user: Mapping[Any, Any]) -> pd.DataFrame:
+    """Return a row for each event, from an item or items by user."""
+    events = [
+        (user, item)
+        for user, items in items_of_user.items()
+        for item in ([items] if isinstance(items, str) else items)
+    ]
+    return pd.DataFrame(events, columns=[USER, ITEM])
 
 
 def _counts_of_matrix(matrix: Any) -> ItemCounts:
@@ -94,33 +110,19 @@ def _counts_of_matrix(matrix: Any) -> ItemCounts:
         )
     table = sparse.coo_array(to_scipy_dtype(matrix))
     is_event = table.data != 0
-    row, column = table.row[is_event].astype(np.int64), table.col[is_event].astype(np.int64)
     n_users, n_items = table.shape
-    count = np.bincount(column, minlength=n_items).astype(np.float64)
-    pairs = sorted_unique(row * n_items + column)
-    item_ids = pa.array(np.arange(n_items))
-    events = Items.from_pairs(
-        *np.divmod(pairs, n_items),
-        n_users,
-        n_items,
-        ids=Units(np.arange(n_users)),
-        item_ids=item_ids,
+    counted = _count_events(
+        table.row[is_event],
+        table.col[is_event],
+        users=Units(np.arange(n_users)),
+        item_ids=pa.array(np.arange(n_items)),
     )
-    return ItemCounts(item_ids, np.where(count > 0.0, count, NEW_ITEM), events)
-
-
-def _are_numbers(values: Any) -> bool:
-    return all(isinstance(value, int | float | np.number) for value in values)
-
-
-def _read_counts_table(data: Any) -> Table:
-    """Read a table with a column, or an index, of items, and of users or counts."""
-    if not isinstance(data, str | Path) and kind_of(data) is Kind.WIDE:
-        data = to_arrow_table(data, Path(COUNTS), COUNTS)
-    return read_table(data, "events (user_id, item_id) or counts (item_id, count)", name=COUNTS)
+    has_events = counted.counts > 0.0
+    return counted._replace(counts=np.where(has_events, counted.counts, NEW_ITEM))
 
 
 def _counts_of_table(table: Table) -> ItemCounts:
+    """Return the counts in a column of a table, or the numbers of its rows for each item."""
     table.require(ITEM)
     table = table.take(table.has_item())
     name = next((each for each in table.unknown_columns if each.lower() in _COUNT_NAMES), None)
@@ -132,14 +134,24 @@ def _counts_of_table(table: Table) -> ItemCounts:
             "column count",
             path=table.path,
         )
+    user_column = table.unit_columns()[:1]  # users, or visits if users are unknown
+    user, users = table.units(user_column)
     item, item_ids = table.codes(ITEM)
-    user, units = table.units(table.unit_columns()[:1])
-    count = np.bincount(item, minlength=len(item_ids)).astype(np.float64)
-    pairs = sorted_unique(user.astype(np.int64) * len(item_ids) + item)
+    return _count_events(user, item, users=users, item_ids=item_ids)
+
+
+def _count_events(
+    user: Int | Codes, item: Int | Codes, *, users: Units, item_ids: pa.Array
+) -> ItemCounts:
+    """Count the events of each item; `user` and `item` are positions in `users` and `item_ids`."""
+    n_items = len(item_ids)
+    counts = np.bincount(item, minlength=n_items).astype(np.float64)
+    distinct_pairs = sorted_unique(pair_codes(user, item, n_items))
+    distinct_user, distinct_item = np.divmod(distinct_pairs, n_items)
     events = Items.from_pairs(
-        *np.divmod(pairs, len(item_ids)), len(units), len(item_ids), ids=units, item_ids=item_ids
+        distinct_user, distinct_item, len(users), n_items, ids=users, item_ids=item_ids
     )
-    return ItemCounts(item_ids, count, events)
+    return ItemCounts(item_ids, counts, events)
 
 
 def _given_counts(table: Table, name: str) -> ItemCounts:

@@ -11,7 +11,7 @@ import pandas as pd
 from numpy.typing import ArrayLike
 
 from sampled_metrics._base.arguments import check_arguments, require_same
-from sampled_metrics._base.array_types import Bool, Floats, Ids, Int
+from sampled_metrics._base.array_types import Array, Bool, Floats, Ids, Int
 from sampled_metrics._base.arrays import count_by_score
 from sampled_metrics._base.arrow import arrow_to_numpy
 from sampled_metrics._base.calls import place_of, public, warn_all
@@ -51,7 +51,7 @@ from sampled_metrics.read.row_counts import (
 )
 from sampled_metrics.read.scores import read_scores
 from sampled_metrics.read.strata import count_by_stratum
-from sampled_metrics.read.tables import ColumnNames, Table, as_table
+from sampled_metrics.read.tables import Table, as_table
 
 # Share of the negatives that rows may lack. A few may be missing, for example because duplicates or
 # seen items were dropped; if more are, the data probably mixes two ways of sampling.
@@ -114,74 +114,139 @@ def sampled_from_pairs(
     return _rank_in_table(table, relevant, draw, candidates=candidates, missing=missing)
 
 
+class _Candidates(NamedTuple):
+    """Scored candidates, one in each row, and which of them are held-out items.
+
+    Attributes
+    ----------
+    unit, score, is_held_out
+        Position in `units`, score, and whether the item is held out, of each row; shape (rows,).
+    units
+        Users, or visits of users.
+    held_out_items
+        The held-out items of units, also those that are not candidates; None if labels mark them.
+    """
+
+    unit: Int
+    score: Floats
+    is_held_out: Bool
+    units: Units
+    held_out_items: Items | None = None
+
+    @property
+    def n_held_out(self) -> Int:
+        """Number of held-out items of each unit."""
+        return np.bincount(self.unit[self.is_held_out], minlength=len(self.units))
+
+    @property
+    def n_negatives(self) -> Int:
+        """Number of negatives of each unit."""
+        return np.bincount(self.unit[~self.is_held_out], minlength=len(self.units))
+
+    @property
+    def ranked_units(self) -> Units:
+        """Unit of each held-out item."""
+        return self.units.take(self.unit[self.is_held_out])
+
+
 def _rank_in_table(
     table: Table, relevant: Any, draw: Draw, *, candidates: Any, missing: str
 ) -> SampledRanks:
     """Rank held-out items among the other rows of a table."""
     _require_columns(table, relevant)
     table = candidate_rows(table)
-    columns = table.unit_columns()
-    codes, units = table.units(columns)
-    row_unit = codes.astype(np.int64)
-    has_score = "score" in table.columns
-    score = table.ordered_numbers("score") if has_score else -table.ordered_numbers("rank")
-    if has_score:
-        is_named = is_named_score(table)
-        warn_all(signs_of_ranks_as_scores(row_unit, score, is_named_score=is_named))
-    held_out_items = None
-    if relevant is None:
-        is_held_out = table.zeros_and_ones("label")
-    else:
-        units, held_out_items = _read_held_out(relevant, table, units)
-        codes, item_ids = table.codes(ITEM)
-        item = codes.astype(np.int64)
-        is_held_out = held_out_items.restrict_to(units, item_ids).has(row_unit, item)
-        if candidates is not None:
-            shown_items = _read_candidates(candidates, columns, units)
-            is_shown = shown_items.restrict_to(units, item_ids).has(row_unit, item)
-            row_unit = row_unit[is_shown]
-            score = score[is_shown]
-            is_held_out = is_held_out[is_shown]
-    n_held_out = np.bincount(row_unit[is_held_out], minlength=len(units))
-    n_negatives = np.bincount(row_unit[~is_held_out], minlength=len(units))
-    if missing == "refuse" or held_out_items is None:
-        _require_held_out_and_negatives(n_held_out, n_negatives, units)
-    held_out_unit = row_unit[is_held_out]
-    ranked_units = units.take(held_out_unit)
+    rows = _label_candidates(table) if relevant is None else _match_held_out(table, relevant)
+    if candidates is not None and rows.held_out_items is not None:
+        rows = _restrict_to_shown(rows, table, candidates)
+    is_refused = missing == "refuse" or rows.held_out_items is None
+    if is_refused:
+        _require_held_out_and_negatives(rows)
     if draw.counts is not None:
         _require_ids(table, candidates, missing)
-        scored = _scored_pairs(table, row_unit, is_held_out)
         cluster = _read_cluster(table, draw.cluster)
         return _rank_by_strata(
-            scored,
-            score,
-            units,
+            _scored_pairs(table, rows),
+            rows.score,
+            rows.units,
             draw,
-            ranked_units=ranked_units,
-            cluster=None if cluster is None else cluster[is_held_out],
+            ranked_units=rows.ranked_units,
+            cluster=None if cluster is None else cluster[rows.is_held_out],
         )
-    better, tied = _count_negatives(row_unit, score, is_held_out)
-    if missing == "last" and held_out_items is not None:
-        m = _largest_number_of_negatives(n_negatives, draw.n_negatives)
-        unit = ranked_units.positions_in(held_out_items.units)
-        n_listed = np.bincount(unit, minlength=held_out_items.n_users)
-        missing_unit = np.repeat(np.arange(held_out_items.n_users), held_out_items.sizes - n_listed)
-        n_missing = missing_unit.size
-        return rank_among_negatives(
-            np.append(better, np.full(n_missing, m)),
-            np.append(tied, np.zeros(n_missing, np.int64)),
-            np.full(held_out_items.item.size, m),
-            draw,
-            units=held_out_items.units.take(np.append(unit, missing_unit)),
-            n_missing=n_missing,
-        )
-    if VISIT not in columns:
-        warn_all(signs_of_joined_rows(n_held_out, n_negatives))
-    pairs = None
-    if ITEM in table.columns and candidates is None:
-        pairs = _scored_pairs(table, row_unit, is_held_out)
+    if not is_refused:
+        return _rank_with_missing_last(rows, draw)
+    if VISIT not in table.unit_columns():
+        warn_all(signs_of_joined_rows(rows.n_held_out, rows.n_negatives))
+    better, tied = _count_negatives(rows)
+    has_ids = ITEM in table.columns and candidates is None
     return rank_among_negatives(
-        better, tied, n_negatives[held_out_unit], draw, units=ranked_units, pairs=pairs
+        better,
+        tied,
+        rows.n_negatives[rows.unit[rows.is_held_out]],
+        draw,
+        units=rows.ranked_units,
+        pairs=_scored_pairs(table, rows) if has_ids else None,
+    )
+
+
+def _label_candidates(table: Table) -> _Candidates:
+    """Return the rows of a table with labels."""
+    unit, score, units = _units_and_scores(table)
+    return _Candidates(unit, score, table.zeros_and_ones("label"), units)
+
+
+def _match_held_out(table: Table, relevant: Any) -> _Candidates:
+    """Return the rows of a table, of which those of relevant items are held out."""
+    unit, score, units = _units_and_scores(table)
+    units, held_out_items = _read_held_out(relevant, table, units)
+    item, item_ids = table.codes(ITEM)
+    pairs = held_out_items.restrict_to(units, item_ids)
+    is_held_out = pairs.has(unit, item.astype(np.int64))
+    return _Candidates(unit, score, is_held_out, units, held_out_items)
+
+
+def _units_and_scores(table: Table) -> tuple[Int, Floats, Units]:
+    """Return the unit and the score of each row, and the units; ranks become falling scores."""
+    codes, units = table.units()
+    unit = codes.astype(np.int64)
+    if "score" not in table.columns:
+        return unit, -table.ordered_numbers("rank"), units
+    score = table.ordered_numbers("score")
+    warn_all(signs_of_ranks_as_scores(unit, score, is_named_score=is_named_score(table)))
+    return unit, score, units
+
+
+def _restrict_to_shown(rows: _Candidates, table: Table, candidates: Any) -> _Candidates:
+    """Return the rows of items that were shown to their users, or in their visits."""
+    with place_of(candidates):
+        shown_items = items_by_unit(candidates, "candidates", table.unit_columns(), rows.units)
+    item, item_ids = table.codes(ITEM)
+    pairs = shown_items.restrict_to(rows.units, item_ids)
+    is_shown = pairs.has(rows.unit, item.astype(np.int64))
+    return rows._replace(
+        unit=rows.unit[is_shown],
+        score=rows.score[is_shown],
+        is_held_out=rows.is_held_out[is_shown],
+    )
+
+
+def _rank_with_missing_last(rows: _Candidates, draw: Draw) -> SampledRanks:
+    """Rank all held-out items; those that are not candidates rank below all negatives."""
+    if rows.held_out_items is None:
+        raise ValueError("only held-out items by id can be missing")
+    held_out_items = rows.held_out_items
+    better, tied = _count_negatives(rows)
+    n_negatives = _largest_number_of_negatives(rows.n_negatives, draw.n_negatives)
+    unit = rows.ranked_units.positions_in(held_out_items.units)
+    n_listed = np.bincount(unit, minlength=held_out_items.n_users)
+    missing_unit = np.repeat(np.arange(held_out_items.n_users), held_out_items.sizes - n_listed)
+    n_missing = missing_unit.size
+    return rank_among_negatives(
+        np.append(better, np.full(n_missing, n_negatives)),
+        np.append(tied, np.zeros(n_missing, np.int64)),
+        np.full(held_out_items.item.size, n_negatives),
+        draw,
+        units=held_out_items.units.take(np.append(unit, missing_unit)),
+        n_missing=n_missing,
     )
 
 
@@ -199,10 +264,10 @@ def _require_ids(table: Table, candidates: Any, missing: str) -> None:
         raise InputError("missing (--missing) does not go with counts; score all held-out items")
 
 
-def _scored_pairs(table: Table, row_unit: Int, is_held_out: Bool) -> ScoredPairs:
-    """Return the scored pairs of a table with ids of items."""
-    codes, item_ids = table.codes(ITEM)
-    return ScoredPairs(row_unit, codes.astype(np.int64), is_held_out, arrow_to_numpy(item_ids))
+def _scored_pairs(table: Table, rows: _Candidates) -> ScoredPairs:
+    """Return all rows of a table as scored pairs with ids of items."""
+    item, item_ids = table.codes(ITEM)
+    return ScoredPairs(rows.unit, item.astype(np.int64), rows.is_held_out, arrow_to_numpy(item_ids))
 
 
 def _read_cluster(table: Table, name: Any) -> Ids | None:
@@ -350,41 +415,45 @@ def _rank_rows_by_strata(
             f"items have shape {ids.shape}; expected ids with the shape of the scores, "
             f"({n_rows}, {width}), or ({width},) if all rows have the same items"
         )
-    codes, item_ids = pd.factorize(np.broadcast_to(ids, (n_rows, width)).ravel())
-    held_out_row, held_out_column = held_out_positions(positive, (n_rows, width))
-    is_held_out = np.zeros((n_rows, width), bool)
+    score = to_numpy(scores)
+    held_out_row, held_out_column = held_out_positions(positive, score.shape)
+    is_held_out = np.zeros(score.shape, bool)
     is_held_out[held_out_row, held_out_column] = True
-    values = to_numpy(scores)
-    has_row = np.zeros(n_rows, bool)
-    has_row[held_out_row] = True
-    is_pair = (values > -np.inf) & has_row[:, None]
-    if item_ids.dtype.kind in "iu":
-        is_pair &= ~is_no_item(np.asarray(item_ids)[codes]).reshape(n_rows, width)
-    lost = np.flatnonzero(~is_pair[held_out_row, held_out_column])
-    if lost.size:
-        raise InputError("the held-out item has no id", row=int(held_out_row[lost[0]]) + 1)
-    row = np.nonzero(is_pair)[0]
-    held_out = is_held_out[is_pair]
-    pairs = ScoredPairs(row, codes.reshape(n_rows, width)[is_pair], held_out, np.asarray(item_ids))
-    cluster = draw.cluster
-    if cluster is not None:
-        cluster = as_array(cluster, "cluster")
-        if cluster.shape != (n_rows,):
-            raise InputError(
-                f"cluster has shape {cluster.shape}; expected a value for each row, ({n_rows},)"
-            )
-        cluster = cluster[row[held_out]]
-    ranked = units
-    if units is None and np.bincount(held_out_row).max() > 1:
-        ranked = Units(np.arange(n_rows))
+    pairs, is_pair = _pairs_of_rows(score, np.broadcast_to(ids, score.shape), is_held_out)
+    without_id = np.flatnonzero(~is_pair[held_out_row, held_out_column])
+    if without_id.size:
+        raise InputError("the held-out item has no id", row=int(held_out_row[without_id[0]]) + 1)
+    ranked_row = pairs.user[pairs.held_out]
+    cluster = None if draw.cluster is None else as_array(draw.cluster, "cluster")
+    if cluster is not None and cluster.shape != (n_rows,):
+        raise InputError(
+            f"cluster has shape {cluster.shape}; expected a value for each row, ({n_rows},)"
+        )
+    has_several_items = np.bincount(held_out_row).max() > 1
+    ranked_units = Units(np.arange(n_rows)) if units is None and has_several_items else units
     return _rank_by_strata(
         pairs,
-        values[is_pair],
+        score[is_pair],
         units,
         draw,
-        ranked_units=None if ranked is None else ranked.take(row[held_out]),
-        cluster=cluster,
+        ranked_units=None if ranked_units is None else ranked_units.take(ranked_row),
+        cluster=None if cluster is None else cluster[ranked_row],
     )
+
+
+def _pairs_of_rows(score: Array, ids: Array, is_held_out: Bool) -> tuple[ScoredPairs, Bool]:
+    """Return the scored pairs of rows with a held-out item, and which cells they are.
+
+    All arrays have the shape (rows, candidates). Cells of -inf, or without an item, are no pairs.
+    """
+    flat_codes, item_ids = pd.factorize(ids.ravel())
+    item_ids = np.asarray(item_ids)
+    item = flat_codes.reshape(ids.shape)
+    is_pair = (score > -np.inf) & is_held_out.any(axis=1, keepdims=True)
+    if item_ids.dtype.kind in "iu":
+        is_pair &= ~is_no_item(item_ids)[item]
+    row = np.nonzero(is_pair)[0]
+    return ScoredPairs(row, item[is_pair], is_held_out[is_pair], item_ids), is_pair
 
 
 def sampled_from_rows(counts: RowCounts, units: Units | None, draw: Draw) -> SampledRanks:
@@ -509,33 +578,32 @@ def _read_held_out(relevant: Any, table: Table, units: Units) -> tuple[Units, It
     return units, items
 
 
-def _read_candidates(candidates: Any, columns: ColumnNames, units: Units) -> Items:
-    """Return the items that were shown to users, or in visits."""
-    with place_of(candidates):
-        return items_by_unit(candidates, "candidates", columns, units)
-
-
-def _require_held_out_and_negatives(n_held_out: Int, n_negatives: Int, units: Units) -> None:
+def _require_held_out_and_negatives(rows: _Candidates) -> None:
     """Raise InputError for the first unit without a held-out item, or else without negatives."""
-    without = np.flatnonzero(n_held_out == 0)
+    without = np.flatnonzero(rows.n_held_out == 0)
     if without.size:
         raise InputError(
-            f"no held-out item among the candidates of user {units.name(int(without[0]))} "
+            f"no held-out item among the candidates of user {rows.units.name(int(without[0]))} "
             f"({without.size} users have none); pass them as relevant (--relevant) with "
             "missing='last' (--missing last), below all"
         )
-    without = np.flatnonzero(n_negatives == 0)
+    without = np.flatnonzero(rows.n_negatives == 0)
     if without.size:
         raise InputError(
-            f"no negatives for user {units.name(int(without[0]))} ({without.size} users have none)"
+            f"no negatives for user {rows.units.name(int(without[0]))} "
+            f"({without.size} users have none)"
         )
 
 
-def _count_negatives(row_unit: Int, score: Floats, is_held_out: Bool) -> tuple[Int, Int]:
-    """Count the negatives above each held-out item, and level with it."""
+def _count_negatives(rows: _Candidates) -> tuple[Int, Int]:
+    """Count the negatives above each held-out item, and level with it.
+
+    These are all candidates above it, less the held-out items of the same unit.
+    """
+    is_held_out = rows.is_held_out
     if not is_held_out.any():
         return np.zeros(0, np.int64), np.zeros(0, np.int64)
-    better, tied = count_by_score(row_unit, score)
-    _, held_out_unit = np.unique(row_unit[is_held_out], return_inverse=True)
-    held_out_better, held_out_tied = count_by_score(held_out_unit, score[is_held_out])
+    better, tied = count_by_score(rows.unit, rows.score)
+    _, held_out_unit = np.unique(rows.unit[is_held_out], return_inverse=True)
+    held_out_better, held_out_tied = count_by_score(held_out_unit, rows.score[is_held_out])
     return better[is_held_out] - held_out_better, tied[is_held_out] - held_out_tied
