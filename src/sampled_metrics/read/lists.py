@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -181,27 +182,22 @@ def lists_from_arrays(
     items = _pad_lists(ids, None)
     is_item = _find_items(items)
     if scores is not None:
-        values = numeric_array(_pad_lists(scores, -np.inf), "scores")
-        if values.shape != items.shape:
-            raise InputError(f"scores have shape {values.shape}, and ids {items.shape}")
-        if values.dtype.kind not in "fiu":
-            raise InputError(f"scores are {values.dtype}, expected numbers")
-        require_all("scores", values[is_item], values[is_item] < np.inf, "finite numbers, or -inf")
+        values = _scores_of_items(scores, is_item)
         is_item &= values > _FILLER_SCORE
-    user, place = np.nonzero(is_item)
-    score: Array = -place
+    user, position = np.nonzero(is_item)
+    score: Array = -position
     if scores is not None:
         score = values[is_item]
-        warn_all(signs_of_contradiction(user, place, score, distances_are_sound=False))
-    item_column = items[is_item]
-    item, item_ids = encode(item_column)
+        warn_all(signs_of_contradiction(user, position, score, distances_are_sound=False))
+    id_of_row = items[is_item]
+    item, item_ids = encode(id_of_row)
     units = Units.of_rows(users, visits, len(items))
     if units is not None:
         units.require_unique()
     if sorted_unique(pair_codes(user, item, len(item_ids))).size < item.size:
         duplicate = first_duplicate(user, item) or 0
         raise InputError(
-            f"item {item_column[duplicate]} is twice in a list of ids; keep its first place only",
+            f"item {id_of_row[duplicate]} is twice in a list of ids; keep its first place only",
             row=int(user[duplicate]) + 1,
         )
     lists = Lists(
@@ -218,6 +214,17 @@ def lists_from_arrays(
     if scores is None:
         warn_all(signs_of_sorted_ids(lists))
     return lists
+
+
+def _scores_of_items(scores: ArrayLike, is_item: Bool) -> Array:
+    """Return the scores of lists, shape (users, K), which are numbers wherever there is an item."""
+    values = numeric_array(_pad_lists(scores, -np.inf), "scores")
+    if values.shape != is_item.shape:
+        raise InputError(f"scores have shape {values.shape}, and ids {is_item.shape}")
+    if values.dtype.kind not in "fiu":
+        raise InputError(f"scores are {values.dtype}, expected numbers")
+    require_all("scores", values[is_item], values[is_item] < np.inf, "finite numbers, or -inf")
+    return values
 
 
 def _users_of_rows(ids: Any, scores: Any, users: ArrayLike | None) -> Any:
@@ -438,22 +445,14 @@ def _count_relevant(
     missing: str,
     min_relevance: float,
 ) -> Ranks:
-    """Return the ranks of each user's relevant items, best first."""
-    list_number = _find_lists(relevant, lists, missing)
-    lengths = lists.lengths()
-    if n_items is not None and lengths.max() > n_items:
-        longest = lists.units.name(int(np.argmax(lengths)))
-        raise InputError(
-            f"the list of user {longest} has {lengths.max()} items, expected at most {n_items}"
-        )
-    depth = np.where(list_number < 0, 0, lengths[list_number])
+    """Return the ranks of each user's relevant items, best first.
+
+    Items that are not found are tied below the end of the list.
+    """
+    list_of_user = _find_lists(relevant, lists, missing)
     owner = relevant.user
-    listed_item = positions(relevant.item_ids, lists.item_ids)  # -1 for items of no list
-    if complete:  # all listed items are candidates of a user without a list
-        is_listed = listed_item[relevant.item] >= 0
-        n_listed = np.bincount(owner[is_listed], minlength=depth.size)
-        depth = np.where(list_number < 0, len(lists.item_ids) - n_listed, depth)
-    row = _find_rows(lists, list_number[owner], listed_item[relevant.item])
+    listed_item = positions(relevant.item_ids, lists.item_ids)[relevant.item]  # -1 if in no list
+    row = _find_rows(lists, list_of_user[owner], listed_item)
     is_found = row >= 0
     n_relevant = relevant.sizes
     n_found = np.bincount(owner[is_found], minlength=n_relevant.size)
@@ -464,49 +463,66 @@ def _count_relevant(
             f"no relevant item {item} in the list of user {user}: leave complete (--complete) out, "
             "or give missing='last' (--missing last)"
         )
-    if not complete:
-        n_unlisted = np.count_nonzero(listed_item < 0)
-        n_known = max(n_items or 0, len(lists.item_ids) + int(n_unlisted))
-        warn_all(signs_in_hits(depth, *_count_hits(relevant, is_found, min_relevance), n_known))
-
-    # Items that are not found are tied behind the end of the list.
-    n_better = depth[owner]
-    n_tied = n_lost[owner] - 1
-    found_rows = row[is_found]
-    if lists.has_ranks:
-        n_better[is_found] = -1 - lists.score[found_rows]
-        n_tied[is_found] = 0
+    length = _lengths_of_lists(lists, list_of_user, n_items)
+    if complete:  # all listed items are candidates of a user without a list
+        n_listed = np.bincount(owner[listed_item >= 0], minlength=length.size)
+        length = np.where(list_of_user < 0, len(lists.item_ids) - n_listed, length)
     else:
-        better, tied = count_by_score(lists.user, lists.score)
-        n_better[is_found] = better[found_rows]
-        n_tied[is_found] = tied[found_rows]
-    order = np.lexsort((n_better, ~is_found, owner))
-    is_counted = is_found[order]
-    n_candidates = np.full_like(depth, n_items or 0)
-    n_missing = np.count_nonzero(list_number < 0)
-    if complete:  # items that a list lacks are candidates
-        n_missing = np.count_nonzero(n_lost)
-        is_counted = np.ones_like(is_counted)
-        n_found = n_relevant
-        n_candidates = depth = depth + n_lost
-    elif missing == "last":
-        if n_items is None:
-            depth = np.full_like(depth, MAX_ITEMS)
-        else:
-            depth = np.maximum(n_items - n_lost, depth)
+        n_unlisted = np.count_nonzero(positions(relevant.item_ids, lists.item_ids) < 0)
+        n_known = max(n_items or 0, len(lists.item_ids) + int(n_unlisted))
+        warn_all(signs_in_hits(length, *_count_hits(relevant, is_found, min_relevance), n_known))
+    n_better, n_tied = length[owner], n_lost[owner] - 1
+    n_better[is_found], n_tied[is_found] = _count_in_lists(lists, row[is_found])
+    best_first = np.lexsort((n_better, ~is_found, owner))
     users, visits = relevant.units.users_and_visits()
-    return Ranks(
-        n_candidates,
-        n_better[order][is_counted],
-        n_tied[order][is_counted],
-        n_found=n_found,
+    make_ranks = partial(
+        Ranks,
         n_relevant=n_relevant,
-        depth=depth,
-        relevance=select_rows(relevant.relevance, order),
+        relevance=select_rows(relevant.relevance, best_first),
         users=users,
         visits=visits,
-        n_missing=int(n_missing),
     )
+    if complete:  # items that a list lacks are candidates
+        return make_ranks(
+            length + n_lost,
+            n_better[best_first],
+            n_tied[best_first],
+            n_found=n_relevant,
+            depth=length + n_lost,
+            n_missing=int(np.count_nonzero(n_lost)),
+        )
+    depth = length
+    if missing == "last":  # the items that are not found are the last candidates
+        last_found = MAX_ITEMS if n_items is None else n_items - n_lost
+        depth = np.maximum(last_found, length)
+    found_best_first = best_first[is_found[best_first]]
+    return make_ranks(
+        np.full_like(length, n_items or 0),
+        n_better[found_best_first],
+        n_tied[found_best_first],
+        n_found=n_found,
+        depth=depth,
+        n_missing=int(np.count_nonzero(list_of_user < 0)),
+    )
+
+
+def _lengths_of_lists(lists: Lists, list_of_user: Int, n_items: int | None) -> Int:
+    """Return the length of the list of each user, 0 without one; at most `n_items`."""
+    lengths = lists.lengths()
+    if n_items is not None and lengths.max() > n_items:
+        longest = lists.units.name(int(np.argmax(lengths)))
+        raise InputError(
+            f"the list of user {longest} has {lengths.max()} items, expected at most {n_items}"
+        )
+    return np.where(list_of_user < 0, 0, lengths[list_of_user])
+
+
+def _count_in_lists(lists: Lists, rows: Int) -> tuple[Int, Int]:
+    """Return how many items are above, and level with, the items of some rows of the lists."""
+    if lists.has_ranks:
+        return -1 - lists.score[rows].astype(np.int64), np.zeros(rows.size, np.int64)
+    better, tied = count_by_score(lists.user, lists.score)
+    return better[rows], tied[rows]
 
 
 def _count_hits(relevant: Items, is_found: Bool, min_relevance: float) -> tuple[Int, Int]:
@@ -520,16 +536,15 @@ def _count_hits(relevant: Items, is_found: Bool, min_relevance: float) -> tuple[
 
 
 def _find_lists(relevant: Items, lists: Lists, missing: str) -> Int:
-    """Return the number of the list of each user with relevant items, -1 without one."""
-    relevant_units = relevant.units
-    list_number = relevant_units.positions_in(lists.units)
-    without = np.flatnonzero(list_number < 0)
-    if without.size == list_number.size:
+    """Return the position of the list of each user with relevant items, -1 without one."""
+    list_of_user = relevant.units.positions_in(lists.units)
+    without = np.flatnonzero(list_of_user < 0)
+    if without.size == list_of_user.size:
         first = lists.units.name(0)
         raise InputError(f"no list for any relevant user; the first list is of user {first}")
     if not without.size:
-        return list_number
-    user = relevant_units.name(int(without[0]))
+        return list_of_user
+    user = relevant.units.name(int(without[0]))
     if lists.n_rows:
         raise InputError(
             f"no list for user {user}; expected rows 0 to {lists.n_rows - 1}, or their ids by "
@@ -540,26 +555,28 @@ def _find_lists(relevant: Items, lists: Lists, missing: str) -> Int:
             f"no list for user {user} ({without.size} users have none); missing='last' "
             "(--missing last) counts their items as not found"
         )
-    return list_number
+    return list_of_user
 
 
-def _find_rows(lists: Lists, list_number: Int, item: Int) -> Int:
+def _find_rows(lists: Lists, list_of_pair: Int, item_of_pair: Int) -> Int:
     """Return the row of each pair of a list and an item, -1 where it is missing; pairs differ."""
-    possible = np.flatnonzero((list_number >= 0) & (item >= 0))
-    row = np.full(list_number.size, -1)
+    row_of_pair = np.full(list_of_pair.size, -1)
+    possible = np.flatnonzero((list_of_pair >= 0) & (item_of_pair >= 0))
+    possible_list, possible_item = list_of_pair[possible], item_of_pair[possible]
     n_lists = len(lists.units)
-    is_single = np.bincount(list_number[possible], minlength=n_lists).max(initial=0) <= 1
-    if is_single:  # at most one item of each list, found without sorting
+    has_one_item = np.bincount(possible_list, minlength=n_lists).max(initial=0) <= 1
+    if has_one_item:  # at most one item of each list, found without sorting
         item_of_list = np.full(n_lists, -1, np.int32)
-        item_of_list[list_number[possible]] = item[possible]
-        rows = np.flatnonzero(item_of_list[lists.user] == lists.item)
+        item_of_list[possible_list] = possible_item
         pair_of_list = np.full(n_lists, -1, np.int32)
-        pair_of_list[list_number[possible]] = possible
-        row[pair_of_list[lists.user[rows]]] = rows
-        return row
-    width = len(lists.item_ids)
-    pairs = pair_codes(list_number[possible], item[possible], width)
-    pair_of_row = positions(pair_codes(lists.user, lists.item, width), pairs)
-    rows = np.flatnonzero(pair_of_row >= 0)
-    row[possible[pair_of_row[rows]]] = rows
-    return row
+        pair_of_list[possible_list] = possible
+        rows = np.flatnonzero(item_of_list[lists.user] == lists.item)
+        row_of_pair[pair_of_list[lists.user[rows]]] = rows
+        return row_of_pair
+    n_items = len(lists.item_ids)
+    codes_of_pairs = pair_codes(possible_list, possible_item, n_items)
+    codes_of_rows = pair_codes(lists.user, lists.item, n_items)
+    position = positions(codes_of_rows, codes_of_pairs)  # of each row among the pairs
+    rows = np.flatnonzero(position >= 0)
+    row_of_pair[possible[position[rows]]] = rows
+    return row_of_pair
