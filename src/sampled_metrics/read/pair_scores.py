@@ -8,7 +8,8 @@ from typing import Any
 
 import numpy as np
 
-from sampled_metrics._base.array_types import Float, Int
+from sampled_metrics._base.array_types import Bool, Float, Int
+from sampled_metrics._base.arrays import sorted_unique
 from sampled_metrics._base.conversion import as_array
 from sampled_metrics._base.errors import InputError
 from sampled_metrics.read.comparisons import CountPair, Positions, count_true
@@ -43,37 +44,64 @@ class PairScores:
         pair_score = self._call(rows[row], item)
         better = np.zeros(row.size, np.int64)
         tied = np.full(row.size, -1)  # the item itself is not tied with itself
-        position = np.empty_like(self.order)  # of each item in the order of scoring
-        position[self.order] = np.arange(position.size)
-        pair_position = position[item]
-        excluded_position = position[excluded[1]]
         open_pairs = np.arange(row.size)
         first = 0
-        while open_pairs.size and first < position.size:
-            open_rows = row[open_pairs]
-            open_rows = open_rows[np.diff(open_rows, prepend=-1) > 0]
+        while open_pairs.size and first < self.order.size:
+            open_rows = sorted_unique(row[open_pairs])
             most = max(1, PAIRS_PER_CALL // open_rows.size)
             last = first + min(max(first, FIRST_ITEMS), most)
-            items = self.order[first:last]
-            # NaN compares as neither above nor level; inf marks the scores to compute.
-            scores = np.full((rows.size, items.size), np.nan)
-            scores[open_rows] = np.inf
-            is_excluded = (excluded_position >= first) & (excluded_position < last)
-            column = excluded_position[is_excluded] - first
-            scores[excluded[0][is_excluded], column] = np.nan
-            is_scored = (pair_position >= first) & (pair_position < last)
-            column = pair_position[is_scored] - first
-            scores[row[is_scored], column] = pair_score[is_scored]
-            new_row, new_column = np.nonzero(scores == np.inf)
-            scores[new_row, new_column] = self._call(rows[new_row], items[new_column])
-            pair_rows = scores[row[open_pairs]]
-            limits = pair_score[open_pairs, None]
-            better[open_pairs] += count_true(pair_rows > limits)
-            tied[open_pairs] += count_true(pair_rows == limits)
+            scores = self._score_items(
+                rows,
+                self.order[first:last],
+                open_rows=open_rows,
+                pairs=pairs,
+                pair_score=pair_score,
+                excluded=excluded,
+            )
+            scores_of_pair = scores[row[open_pairs]]
+            own_score = pair_score[open_pairs, None]
+            better[open_pairs] += count_true(scores_of_pair > own_score)
+            tied[open_pairs] += count_true(scores_of_pair == own_score)
             open_pairs = open_pairs[better[open_pairs] < max_better[open_pairs]]
             first = last
         tied[better >= max_better] = 0
         return np.minimum(better, max_better), tied
+
+    def _score_items(
+        self,
+        rows: Int,
+        items: Int,
+        *,
+        open_rows: Int,
+        pairs: Positions,
+        pair_score: Float,
+        excluded: Positions,
+    ) -> Float:
+        """Return scores of some items, shape (rows, items); the function scores open rows only.
+
+        Scores of rows that are not open, and of excluded pairs, are NaN, which is neither above nor
+        level with a score. Those of `pairs` are known.
+        """
+        column_of_item = np.full(self.order.size, -1)
+        column_of_item[items] = np.arange(items.size)
+
+        def cells(positions: Positions) -> tuple[Bool, Positions]:
+            """Return which pairs have one of the items, and their cells."""
+            row, item = positions
+            has_column = column_of_item[item] >= 0
+            return has_column, (row[has_column], column_of_item[item[has_column]])
+
+        is_unknown = np.zeros((rows.size, items.size), bool)
+        is_unknown[open_rows] = True
+        scores = np.full(is_unknown.shape, np.nan)
+        _, excluded_cells = cells(excluded)
+        is_unknown[excluded_cells] = False
+        is_scored, pair_cells = cells(pairs)
+        is_unknown[pair_cells] = False
+        scores[pair_cells] = pair_score[is_scored]
+        new_row, new_column = np.nonzero(is_unknown)
+        scores[new_row, new_column] = self._call(rows[new_row], items[new_column])
+        return scores
 
     def _call(self, users: Int, items: Int) -> Float:
         """Return the scores of some pairs, checked."""

@@ -110,9 +110,10 @@ def count_in_rows(
     check_arguments(missing=missing)
     if scores.ndim != 2 or scores.shape[1] < 2:
         raise _wrong_shape(scores)
-    row, column = held_out_positions(positive, scores.shape, column_ids)
     n_rows, width = scores.shape
+    row, column = held_out_positions(positive, scores.shape, column_ids)
     counts = count_above(scores, (row, column), n_threads(n_jobs))
+    n_found = np.bincount(row, minlength=n_rows)
     is_lost = np.isneginf(counts.score)
     lost = np.bincount(row[is_lost], minlength=n_rows)
     n_padded = np.zeros(n_rows, np.int64)
@@ -123,26 +124,23 @@ def count_in_rows(
         n_refused = counts.n_invalid + (lost if is_full else counts.n_missing - n_padded)
     else:
         warn_all(signs_of_padding(n_padded, counts.n_missing))
-    n_found = np.bincount(row, minlength=n_rows)
-    n_refused = np.where(n_found > 0, n_refused, 0)
-    if n_refused.any():
-        first = int(np.argmax(n_refused != 0))
+    is_refused = (n_refused > 0) & (n_found > 0)
+    if is_refused.any():
         lost_are_refused = is_full and missing == "refuse"
-        raise _score_error(scores, first, row, column, lost_are_refused)
-    better = counts.better
-    tied = counts.tied
-    tied[is_lost] = lost[row[is_lost]] - 1
-    if is_full:
+        raise _score_error(scores, int(np.argmax(is_refused)), row, column, lost_are_refused)
+    if is_full:  # items without a score are tied below all others
         candidates = width - counts.n_missing + lost
-        return RowCounts(candidates, better, tied, n_found, lost)
+        tied = np.where(is_lost, lost[row] - 1, counts.tied)
+        return RowCounts(candidates, counts.better, tied, n_found, lost)
     for argument, problem in () if has_ids else signs_of_batches(row, column, width):
         raise InputError(f"{argument}: {problem}")
+    # Each held-out item is ranked among the negatives alone.
     candidates = width - n_found + 1
     if missing == "refuse":
         candidates -= n_padded
     held_out_better, held_out_tied = count_by_score(row, counts.score)
-    better = np.where(is_lost, candidates[row] - 1, better - held_out_better)
-    tied = np.where(is_lost, 0, tied - held_out_tied)
+    better = np.where(is_lost, candidates[row] - 1, counts.better - held_out_better)
+    tied = np.where(is_lost, 0, counts.tied - held_out_tied)
     return RowCounts(candidates, better, tied, n_found, lost)
 
 

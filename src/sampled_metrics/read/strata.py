@@ -6,8 +6,14 @@ from typing import NamedTuple
 
 import numpy as np
 
-from sampled_metrics._base.array_types import Bool, Floats, Int
-from sampled_metrics._base.arrays import concatenate_ranges, is_among, run_starts, sorted_unique
+from sampled_metrics._base.array_types import Bool, Float, Floats, Int
+from sampled_metrics._base.arrays import (
+    concatenate_ranges,
+    is_among,
+    pair_codes,
+    run_starts,
+    sorted_unique,
+)
 from sampled_metrics._base.arrow import positions
 from sampled_metrics._base.calls import note_meaning
 from sampled_metrics._base.errors import InputError
@@ -78,42 +84,57 @@ def count_by_stratum(
     counts = _with_new_items(counts, pairs)
     item = positions(pairs.item_ids, counts.item_ids)[pairs.item]
     n_items = counts.counts.size
+    pair_code = pair_codes(pairs.user, item, n_items)
+    held_out_codes = sorted_unique(pair_code[pairs.held_out])
+    held_out = np.flatnonzero(pairs.held_out)
+    negatives = _distinct_negatives(pair_code, pairs.held_out, held_out_codes)
+    row, compared = _compare_units(pairs.user[held_out], pairs.user[negatives], n_units)
+    is_better = _is_better(score[negatives][compared], score[held_out], row, ties, seed)
+    compared_item = item[negatives][compared]
     stratum = strata_of_items(counts.counts)
-    held_out = sorted_unique(pairs.user[pairs.held_out] * n_items + item[pairs.held_out])
-    negatives = _distinct_negatives(pairs, item, held_out, n_items)
-    unit, negative = pairs.user[negatives], item[negatives]
-    rows = np.flatnonzero(pairs.held_out)
-    n_drawn = np.bincount(unit, minlength=n_units)
-    compared = concatenate_ranges(run_starts(n_drawn)[pairs.user[rows]], n_drawn[pairs.user[rows]])
-    row = np.repeat(np.arange(rows.size), n_drawn[pairs.user[rows]])
-    is_better = _is_better(score[negatives][compared], score[rows], row, ties, seed)
-    seen = _seen_items(counts, units)
-    unavailable = unavailable_items(held_out, seen, unit * n_items + negative, n_items)
-    n_unavailable = sums_by_stratum(*np.divmod(unavailable, n_items), stratum, n_units)
-    size = np.bincount(stratum)
-    compared_item = negative[compared]
+
+    def count(is_counted: Bool) -> Int:
+        return sums_by_stratum(row[is_counted], compared_item[is_counted], stratum, held_out.size)
+
+    unavailable = unavailable_items(
+        held_out_codes, _seen_items(counts, units), pair_code[negatives], n_items
+    )
+    unavailable_unit, unavailable_item = np.divmod(unavailable, n_items)
+    n_unavailable = sums_by_stratum(unavailable_unit, unavailable_item, stratum, n_units)
+    n_candidates = np.bincount(stratum) - n_unavailable  # shape (units, strata)
     strata = StratumCounts(
-        better=sums_by_stratum(row[is_better], compared_item[is_better], stratum, rows.size),
-        drawn=sums_by_stratum(row, compared_item, stratum, rows.size),
-        candidates=(size - n_unavailable)[pairs.user[rows]],
+        better=count(is_better),
+        drawn=count(np.ones(row.size, bool)),
+        candidates=n_candidates[pairs.user[held_out]],
         log_popularity=mean_log_popularity(counts.counts, stratum),
     )
-    without_part = []
-    part = np.zeros(n_items, np.int64)
+    part = _parts_of_items(counts.counts, sorted_unique(item[negatives]), n_parts)[compared_item]
+    without_part = tuple(
+        strata._replace(better=count(is_better & (part != dropped)), drawn=count(part != dropped))
+        for dropped in range(n_parts)
+    )
+    return CountedPairs(counts, strata, without_part)
+
+
+def _compare_units(held_out_unit: Int, negative_unit: Int, n_units: int) -> tuple[Int, Int]:
+    """Pair each held-out item with all negatives of its unit; return the positions of both.
+
+    Negatives are in the order of units.
+    """
+    n_negatives = np.bincount(negative_unit, minlength=n_units)
+    n_compared = n_negatives[held_out_unit]
+    first = run_starts(n_negatives)[held_out_unit]
+    return np.repeat(np.arange(held_out_unit.size), n_compared), concatenate_ranges(
+        first, n_compared
+    )
+
+
+def _parts_of_items(popularity: Float, drawn: Int, n_parts: int) -> Int:
+    """Return the part of each drawn item, 0 ... n_parts - 1, of equal popularity; else 0."""
+    part = np.zeros(popularity.size, np.int64)
     if n_parts:
-        drawn = sorted_unique(negative)
-        part[drawn] = deal_in_groups(counts.counts[drawn], n_parts)
-    part = part[compared_item]
-    for left_out in range(n_parts):
-        is_kept = part != left_out
-        better = is_kept & is_better
-        without_part.append(
-            strata._replace(
-                better=sums_by_stratum(row[better], compared_item[better], stratum, rows.size),
-                drawn=sums_by_stratum(row[is_kept], compared_item[is_kept], stratum, rows.size),
-            )
-        )
-    return CountedPairs(counts, strata, tuple(without_part))
+        part[drawn] = deal_in_groups(popularity[drawn], n_parts)
+    return part
 
 
 def _with_new_items(counts: ItemCounts, pairs: ScoredPairs) -> ItemCounts:
@@ -144,18 +165,22 @@ def _with_new_items(counts: ItemCounts, pairs: ScoredPairs) -> ItemCounts:
     )
 
 
-def _distinct_negatives(pairs: ScoredPairs, item: Int, held_out: Int, n_items: int) -> Int:
-    """Return the rows of negatives, each item once for a unit, in the order of units."""
-    key = pairs.user * n_items + item
-    rows = np.flatnonzero(~pairs.held_out & ~is_among(key, held_out))
-    key = key[rows]
-    if (key[1:] > key[:-1]).all():
+def _distinct_negatives(pair_code: Int, is_held_out: Bool, held_out_codes: Int) -> Int:
+    """Return the rows of negatives, each item once for a unit, in the order of units.
+
+    Parameters
+    ----------
+    pair_code
+        unit * items + item of each row.
+    is_held_out, held_out_codes
+        Which rows are held-out items, and the sorted codes of these.
+    """
+    rows = np.flatnonzero(~is_held_out & ~is_among(pair_code, held_out_codes))
+    codes = pair_code[rows]
+    if (codes[1:] > codes[:-1]).all():
         return rows
-    order = np.argsort(key, kind="stable")
-    key = key[order]
-    is_new = np.ones(key.size, bool)
-    is_new[1:] = key[1:] > key[:-1]
-    return rows[order[is_new]]
+    _, first = np.unique(codes, return_index=True)
+    return rows[first]
 
 
 def _is_better(score: Floats, held_out_score: Floats, row: Int, ties: str, seed: int) -> Bool:
