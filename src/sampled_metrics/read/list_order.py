@@ -54,8 +54,14 @@ def read_order(table: Table, user: Codes | Int) -> tuple[Floats | Int, bool]:
         warn_all(signs_of_ranks_as_scores(user, score, is_named_score=is_named_score(table)))
         warn_all(signs_of_distances(user, score, is_by_item=table.is_by_item))
         return score, True
-    are_grouped = np.count_nonzero(np.diff(user)) + 1 == user.max() + 1
-    unordered = []
+    _check_order_of_rows(table, user)
+    return -np.arange(len(table)), False
+
+
+def _check_order_of_rows(table: Table, user: Codes | Int) -> None:
+    """Raise InputError, or warn, if a column may hold the order of lists, or if rows are mixed."""
+    are_grouped = np.count_nonzero(np.diff(user)) + 1 == user.max() + 1  # rows of a user adjoin
+    unordered_columns = []
     for name, column in table.unknown_columns.items():
         is_float = pa.types.is_floating(column.type)
         is_unordered = not is_float and _is_unordered(user, column)
@@ -66,11 +72,10 @@ def read_order(table: Table, user: Codes | Int) -> tuple[Floats | Int, bool]:
                 path=table.path,
             )
         if is_unordered:
-            unordered.append(name)
-    warn_all(signs_of_unread_scores(unordered))
+            unordered_columns.append(name)
+    warn_all(signs_of_unread_scores(unordered_columns))
     if not are_grouped:
         warn_all(signs_of_mixed_rows(user))
-    return -np.arange(len(table)), False
 
 
 def _one_based_ranks(table: Table, user: Codes | Int) -> Int:
@@ -88,9 +93,9 @@ def _require_consecutive_ranks(table: Table, user: Codes | Int, rank: Int) -> No
     length = np.bincount(user)
     is_bad = rank > length[user]
     if not is_bad.any():
-        has_item = np.zeros(rank.size, bool)
-        has_item[run_starts(length)[user] + rank - 1] = True
-        if has_item.all():
+        is_taken = np.zeros(rank.size, bool)  # the ranks of all lists, one list after the other
+        is_taken[run_starts(length)[user] + rank - 1] = True
+        if is_taken.all():
             return
         is_bad[first_duplicate(user, rank)] = True
     table.refuse(
@@ -157,15 +162,18 @@ def _distinguishes_lists(user: Codes | Int, column: pa.ChunkedArray) -> bool:
     if pa.types.is_nested(column.type):
         return False
     value, distinct = pd.factorize(column.to_pandas(), use_na_sentinel=False)
-    group, groups = pd.factorize(pair_codes(user, value, len(distinct)))
+    group, groups = pd.factorize(pair_codes(user, value, len(distinct)))  # a user and a value
     n_users = int(user.max()) + 1
-    if len(groups) == n_users or 2 * len(groups) > group.size:
+    has_one_value = len(groups) == n_users
+    has_short_groups = 2 * len(groups) > group.size  # of fewer than two rows on average
+    if has_one_value or has_short_groups:
         return False
     sizes = np.bincount(group)
     if n_users >= MIN_LISTS and sizes.min() == sizes.max():
         return True
-    by_user = group[np.argsort(user, kind="stable")]
-    return np.count_nonzero(np.diff(by_user)) + 1 == len(groups)
+    group_by_user = group[np.argsort(user, kind="stable")]
+    n_runs = np.count_nonzero(np.diff(group_by_user)) + 1
+    return n_runs == len(groups)
 
 
 def refuse_steps(table: Table, user: Codes | Int) -> None:

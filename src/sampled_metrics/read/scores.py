@@ -145,23 +145,12 @@ def read_array(
     if kind is Kind.RECOMMENDERS:
         raise recommenders_error("rank")
     if kind in FILES:
-        path = Path(data)
-        require_file(path, noun)
-        if path.suffix != ".npy":
-            names = ("user_ids", "item_ids")
-            arrays = read_npz(path, "arrays with scores", ("scores",), names)
-            return _scores_from_matrix(arrays["scores"], *map(arrays.get, names))
-        data = read_npy(path, noun, mmap_mode="r")  # which is read in blocks
-        kind = kind_of(data)
+        return _array_from_file(Path(data), noun)
     if kind is Kind.ARRAY:
         data = arrow_column_to_array(data)
         kind = kind_of(data)
     if kind is Kind.SPARSE:
-        check_sparse(data, "scores")
-        matrix = sparse.csr_array(to_scipy_dtype(data))
-        if matrix.ndim != 2:
-            raise InputError(f"scores have shape {matrix.shape}; expected numbers, users x items")
-        return ScoreSource(lambda rows: matrix[rows].toarray(), matrix.shape, sparse_matrix=matrix)
+        return _scores_from_sparse(data)
     if kind in FRAMES:
         frame = data if isinstance(data, pd.DataFrame) else pa.table(data).to_pandas()
         refuse_id_column(frame, "scores", "users= or items=")
@@ -174,20 +163,41 @@ def read_array(
     return array if is_column else _scores_from_matrix(array)
 
 
+def _array_from_file(path: Path, noun: str) -> ScoreSource | Array:
+    """Read an array, or the array `scores` of an `.npz` file, with the ids that it may have."""
+    require_file(path, noun)
+    if path.suffix == ".npy":
+        in_blocks = read_npy(path, noun, mmap_mode="r")
+        return read_array(in_blocks, noun)
+    names = ("user_ids", "item_ids")
+    arrays = read_npz(path, "arrays with scores", ("scores",), names)
+    return _scores_from_matrix(arrays["scores"], *map(arrays.get, names))
+
+
+def _scores_from_sparse(data: Any) -> ScoreSource:
+    """Take a sparse matrix as scores; what it does not store is 0."""
+    check_sparse(data, "scores")
+    matrix = sparse.csr_array(to_scipy_dtype(data))
+    if matrix.ndim != 2:
+        raise InputError(f"scores have shape {matrix.shape}; expected numbers, users x items")
+    return ScoreSource(lambda rows: matrix[rows].toarray(), matrix.shape, sparse_matrix=matrix)
+
+
 def _scores_from_matrix(matrix: Array, user_ids: Any = None, item_ids: Any = None) -> ScoreSource:
+    """Take a dense matrix in main memory, or in a file that is mapped into it, as scores."""
     if matrix.ndim != 2 or matrix.dtype.kind not in "fiu" or not matrix.size:
         raise InputError(
             f"scores are {matrix.dtype} of shape {matrix.shape}; expected numbers, users x items"
         )
-    step = max(1, len(matrix) // _CHECKED_ROWS)
-    large_step = max(1, len(matrix) // _COMPARED_ROWS)
+    checked_step = max(1, len(matrix) // _CHECKED_ROWS)
+    compared_step = max(1, len(matrix) // _COMPARED_ROWS)
     return ScoreSource(
         matrix.__getitem__,
         matrix.shape,
         user_ids,
         item_ids,
-        first_columns=matrix[::step, :2],
-        some_rows=matrix[::large_step][:_COMPARED_ROWS],
+        first_columns=matrix[::checked_step, :2],
+        some_rows=matrix[::compared_step][:_COMPARED_ROWS],
     )
 
 
@@ -204,25 +214,29 @@ def scores_from_vectors(users: ArrayLike, items: ArrayLike) -> ScoreSource:
     else:
         user_vectors = np.atleast_1d(numeric_array(users, "users"))
         item_vectors = np.atleast_1d(numeric_array(items, "items"))
-    xp = compat.array_namespace(user_vectors, item_vectors)
-    dtypes = [to_numpy(vectors[:1]).dtype for vectors in (user_vectors, item_vectors)]
     d = user_vectors.shape[-1]
-    for name, vectors, dtype in (
-        ("users", user_vectors, dtypes[0]),
-        ("items", item_vectors, dtypes[1]),
-    ):
-        has_shape = vectors.ndim == 2 and vectors.shape[1] == d
-        if dtype.kind not in "fiu" or not has_shape or not xp.all(xp.isfinite(vectors)):
-            raise InputError(
-                f"vectors of {name} are {vectors.dtype} of shape {tuple(vectors.shape)}; expected "
-                f"finite numbers, of shape ({len(vectors)}, d)"
-            )
-    is_short = np.result_type(*dtypes, np.float16).itemsize <= 4
+    user_dtype = _require_vectors("users", user_vectors, d)
+    item_dtype = _require_vectors("items", item_vectors, d)
+    xp = compat.array_namespace(user_vectors, item_vectors)
+    is_short = np.result_type(user_dtype, item_dtype, np.float16).itemsize <= 4
     dtype = xp.float32 if is_short else xp.float64
     products = InnerProducts(
         xp.astype(user_vectors, dtype, copy=False), xp.astype(item_vectors, dtype, copy=False)
     )
     return ScoreSource(products, (len(user_vectors), len(item_vectors)), user_ids, item_ids)
+
+
+def _require_vectors(name: str, vectors: Any, d: int) -> np.dtype[Any]:
+    """Raise InputError unless vectors are finite numbers of shape (n, d); return their type."""
+    xp = compat.array_namespace(vectors)
+    dtype = to_numpy(vectors[:1]).dtype
+    has_shape = vectors.ndim == 2 and vectors.shape[1] == d
+    if dtype.kind not in "fiu" or not has_shape or not xp.all(xp.isfinite(vectors)):
+        raise InputError(
+            f"vectors of {name} are {vectors.dtype} of shape {tuple(vectors.shape)}; expected "
+            f"finite numbers, of shape ({len(vectors)}, d)"
+        )
+    return dtype
 
 
 def _vector_ids(name: str, vectors: Any) -> Any:
@@ -369,11 +383,11 @@ def _rank_by_scores(
             "found scores; give relevant (--relevant) or, if these are scores of a held-out item "
             "and its negatives, use `correct` with positive (--positive)"
         )
-    ids_by_name = {"users": (units, n_users), "items": (item_ids, n_items)}
+    ids_of_scores = {"users": (units, n_users), "items": (item_ids, n_items)}
     is_optional = missing == "last"
     if is_optional:
         relevant, units, item_ids = _append_missing_ids(relevant, units, item_ids)
-    read = partial(
+    read_items = partial(
         items_for_scores,
         size=scores.shape,
         units=units,
@@ -381,7 +395,7 @@ def _rank_by_scores(
         min_relevance=min_relevance,
         skip_unknown=is_optional,
     )
-    relevant_items = read(relevant, RELEVANT)
+    relevant_items = read_items(relevant, RELEVANT)
     if relevant_items.n_users and not relevant_items.item.size:
         raise InputError("no user has a relevant item; expected at least one who has")
     if relevant_items.item.max(initial=0) < scores.pair_width:
@@ -389,15 +403,9 @@ def _rank_by_scores(
     warn_all(signs_of_common_item(relevant_items))
     if scores.sparse_matrix is not None:
         _require_other_scores(scores.sparse_matrix, relevant_items)
-    seen_items = read(seen, SEEN) if has_seen_items(seen) else None
-    first_columns = scores.first_columns
-    warn_all(
-        signs_of_first_column(
-            first_columns, scores.item_ids, relevant=relevant_items, seen=seen_items
-        )
-    )
-    warn_all(_signs_of_copies(scores))
-    for name, (ids, size) in ids_by_name.items():
+    seen_items = read_items(seen, SEEN) if has_seen_items(seen) else None
+    _warn_about_columns(scores, relevant_items, seen_items)
+    for name, (ids, size) in ids_of_scores.items():
         if ids is not None and len(ids) != size:
             raise InputError(f"{name} has shape {(len(ids),)}; expected {(size,)}")
     ranks = rank_items(
@@ -410,12 +418,27 @@ def _rank_by_scores(
         items=item_ids,
         **options,
     )
-    has_all_columns = bool((ranks.n_candidates == n_items).all())
-    has_one_item = relevant_items.sizes.max(initial=0) == 1
-    if has_all_columns and has_one_item and not isinstance(scores.rows, InnerProducts):
-        is_catalogue = item_ids is not None or isinstance(scores.rows, PairScores)
-        warn_all(signs_of_sample_columns(relevant_items.item, n_items, is_catalogue))
+    _warn_about_sample(scores, ranks, relevant_items, has_ids=item_ids is not None)
     return ranks
+
+
+def _warn_about_columns(scores: ScoreSource, relevant: Items, seen: Items | None) -> None:
+    """Warn of a first column that holds no scores, and of items with equal scores."""
+    warn_all(
+        signs_of_first_column(scores.first_columns, scores.item_ids, relevant=relevant, seen=seen)
+    )
+    warn_all(_signs_of_copies(scores))
+
+
+def _warn_about_sample(
+    scores: ScoreSource, ranks: Ranks, relevant: Items, *, has_ids: bool
+) -> None:
+    """Warn if scores seem to be those of held-out items and sampled negatives, not of all items."""
+    has_all_columns = bool((ranks.n_candidates == scores.shape[1]).all())
+    has_one_item = relevant.sizes.max(initial=0) == 1
+    if has_all_columns and has_one_item and not isinstance(scores.rows, InnerProducts):
+        is_catalogue = has_ids or isinstance(scores.rows, PairScores)
+        warn_all(signs_of_sample_columns(relevant.item, scores.shape[1], is_catalogue))
 
 
 def _signs_of_copies(scores: ScoreSource) -> Iterator[tuple[str, str]]:
