@@ -87,7 +87,7 @@ class TestTies:
         value = values(parse_measure("ap"), Ranks([6], [1], [2])).item()
         assert value == pytest.approx(expected, rel=1e-15)
 
-    def test_random_places_are_uniform(self):
+    def test_random_positions_are_uniform(self):
         # 30,000 users with 2 ties: three places, each expected 10,000 times; 4 sd = 4 * 82
         records = Ranks(np.full(30_000, 9), np.full(30_000, 3), np.full(30_000, 2))
         of_values = 1 / values(parse_measure("ap"), records, "random", np.random.default_rng(1))

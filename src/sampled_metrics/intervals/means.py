@@ -52,7 +52,7 @@ from sampled_metrics.intervals.constants import (
     SMOOTH_USERS,
     UNKNOWN_N,
 )
-from sampled_metrics.metrics.levels import random_places
+from sampled_metrics.metrics.levels import random_positions
 from sampled_metrics.metrics.measures import Measure
 from sampled_metrics.ranks import Ranks
 
@@ -272,7 +272,7 @@ def _rank_at_random(ranks: Ranks, first_ranks: Float) -> Ranks:
     is_other[first_rows] = False
     above = np.empty(is_other.size, np.int64)
     above[first_rows] = above_first
-    above_others = random_places(n - 1, n_relevant - 1, rng)  # among the other candidates
+    above_others = random_positions(n - 1, n_relevant - 1, rng)  # among the other candidates
     is_below_first = above_others >= np.repeat(above_first, n_relevant - 1)
     above[is_other] = np.where(is_below_first, above_others + 1, above_others)
     grades = users.relevance

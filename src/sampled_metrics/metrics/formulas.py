@@ -16,11 +16,11 @@ item, all conventions except `ndcg-by-k` agree.
 `rr@k`, `rr`           reciprocal rank of the first relevant item
 `rr-by-relevant@k`     sum of the reciprocal ranks of all relevant items by |R|: the MRR of MIND;
                        also without k
-`ap@k`, `ap`           sum of Prec_i over relevant places i <= k, by min(|R|, k); eq. 5, 10, 12
+`ap@k`, `ap`           sum of Prec_i over relevant ranks i <= k, by min(|R|, k); eq. 5, 10, 12
 `ap-by-relevant@k`     the same sum by |R|: trec_eval's map_cut
 `ndcg@k`, `ndcg`       the ideal list has min(|R|, k) relevant items; eq. 6, 11, 13; gains are
                        grades, if there are any
-`ndcg-by-relevant@k`   the ideal list has |R| relevant items, also beyond place k
+`ndcg-by-relevant@k`   the ideal list has |R| relevant items, also below rank k
 `ndcg-by-k@k`          the ideal list has k relevant items, even if |R| < k, so that a user may
                        not reach 1: the default of RecTools
 `auc`                  share of (relevant, irrelevant) pairs in the right order; eq. 2 and 7
@@ -30,8 +30,8 @@ item, all conventions except `ndcg-by-k` agree.
                        all users: adjusted mean rank index
 =====================  =======================================================================
 
-If h of the s candidates of a level are relevant, each of its places holds a relevant item with
-probability h/s, and each two of its places both do with probability h(h - 1) / (s(s - 1)) (McSherry
+If h of the s candidates of a level are relevant, each of its ranks has a relevant item with
+probability h/s, and each two of its ranks both do with probability h(h - 1) / (s(s - 1)) (McSherry
 and Najork, "Computing information retrieval performance measures efficiently in the presence of
 tied scores", ECIR 2008).
 """
@@ -56,7 +56,7 @@ _HARMONIC = np.concatenate([[0.0], np.cumsum(1.0 / np.arange(1, _TABLE_PLACES + 
 
 
 def _cutoff(levels: Levels, measure: Measure) -> int:
-    """Return k, by default the last place of any level."""
+    """Return k, by default the last rank of any level."""
     if measure.cutoff is not None:
         return measure.cutoff
     return int(np.ceil((levels.above + levels.size).max(initial=1)))
@@ -67,8 +67,8 @@ def _cutoff(levels: Levels, measure: Measure) -> int:
 
 def _hits(levels: Levels, users: Ranks, measure: Measure) -> Float:
     """Return the expected number of relevant items in the top k."""
-    places = levels.places(measure.cutoff)
-    return levels.per_user(users, levels.hits * places / levels.size)
+    n_ranks = levels.n_ranks(measure.cutoff)
+    return levels.per_user(users, levels.hits * n_ranks / levels.size)
 
 
 @register("recall", "Recall", "4, 9", aliases=["r"])
@@ -122,8 +122,8 @@ def _precision(levels: Levels, users: Ranks, measure: Measure) -> Float:
     aliases=["r-prec", "rprec", "rprecision", "retrievalrprecision"],
 )
 def _r_precision(levels: Levels, users: Ranks, _: Measure) -> Float:
-    places = np.clip(users.n_relevant[levels.user] - levels.above, 0, levels.size)
-    return levels.per_user(users, levels.hits * places / levels.size) / users.n_relevant
+    n_ranks = np.clip(users.n_relevant[levels.user] - levels.above, 0, levels.size)
+    return levels.per_user(users, levels.hits * n_ranks / levels.size) / users.n_relevant
 
 
 @register("f", "F", has_beta=True)
@@ -150,10 +150,10 @@ _HIT_ALIASES = [
 
 @register("hit", "HR", first_item_decides=True, aliases=_HIT_ALIASES)
 def _hit(levels: Levels, users: Ranks, measure: Measure) -> Float:
-    """Probability that the best level has a relevant item among the first k places.
+    """Probability that the best level has a relevant item among the first k ranks.
 
     A level is a group of candidates with the same score. Let the best one with a relevant item have
-    s candidates, h relevant ones among them, and p places among the first k. Its order is random,
+    s candidates, h relevant ones among them, and p ranks among the first k. Its order is random,
     so the probability is 1 - C(s - p, h)/C(s, h). The quotient is the product over
     j = 0 ... h - 1 of 1 - p/(s - j).
     """
@@ -161,22 +161,22 @@ def _hit(levels: Levels, users: Ranks, measure: Measure) -> Float:
     # The factors of all products are in one array: one for each relevant item, j = 0 ... h - 1.
     level = best.level_of_item
     n_left = best.size[level] - concatenate_ranges(0, best.hits)  # s - j
-    places = best.places(measure.cutoff)
-    share = np.minimum(places[level] / n_left, 1.0)
+    n_ranks = best.n_ranks(measure.cutoff)
+    share = np.minimum(n_ranks[level] / n_left, 1.0)
     with np.errstate(divide="ignore"):
         logs = np.log1p(-share)
     log_miss = np.bincount(level, logs, best.user.size)
     return best.per_user(users, -np.expm1(log_miss))
 
 
-# Reciprocals of places.
+# Reciprocals of ranks.
 
 
-def reciprocals(above: Int, places: Int) -> Float:
-    """Return the sum of 1/p over p = above + 1 ... above + places, for arrays of any shape.
+def reciprocals(above: Int, n_ranks: Int) -> Float:
+    """Return the sum of 1/p over p = above + 1 ... above + n_ranks, for arrays of any shape.
 
     The relative error is small even far down the ranking, unlike that of a difference of two
-    harmonic numbers. `above` need not be whole where there is at most one place.
+    harmonic numbers. `above` need not be whole where there is at most one rank.
 
     Examples
     --------
@@ -192,10 +192,10 @@ def reciprocals(above: Int, places: Int) -> Float:
         return square * series
 
     single = 1.0 / (above + 1)
-    is_single = places == 1
+    is_single = n_ranks == 1
     if np.all(is_single):
         return np.asarray(single)
-    end = above + places
+    end = above + n_ranks
     first = np.minimum(above, _TABLE_PLACES).astype(np.int64)
     last = np.minimum(end, _TABLE_PLACES).astype(np.int64)
     near = _HARMONIC[last] - _HARMONIC[first]
@@ -215,41 +215,47 @@ def reciprocals(above: Int, places: Int) -> Float:
     aliases=["mrr", "recip-rank", "inverse-harmonic-mean-rank"],
 )
 def _reciprocal_rank(levels: Levels, users: Ranks, measure: Measure) -> Float:
-    """Expected 1/p at the first relevant item, 0 where that is beyond place k.
+    """Expected 1/p at the first relevant item, 0 where that is below rank k.
 
     The first relevant item is the i-th candidate of the best level with probability
     C(s - i, h - 1)/C(s, h). This is h/s for i = 1, and each further one is the one before times
     (s - h - i + 1)/(s - i). There are closed forms for h = 1 and h = s; other levels are summed in
-    a loop over their distinct kinds.
+    a loop over the distinct ones.
     """
     k = _cutoff(levels, measure)
     levels = levels.best_of_users()
-    places = levels.places(k)
-    values = reciprocals(levels.above, places) / levels.size
-    is_inside = places > 0
+    n_ranks = levels.n_ranks(k)
+    values = reciprocals(levels.above, n_ranks) / levels.size
+    is_inside = n_ranks > 0
     full = levels.hits == levels.size
     first = levels.above[full] + 1
     values[full] = is_inside[full] / first
     mixed = (levels.hits > 1) & ~full & is_inside
     columns = np.stack([levels.above, levels.size, levels.hits])[:, mixed]
-    kinds, kind_of_level = np.unique(columns, axis=1, return_inverse=True)
-    sums = np.empty(kinds.shape[1])
-    for kind, (above, size, hits) in enumerate(kinds.T):
-        last = min(size - hits + 1, k - above)
-        place = np.arange(1, last + 1)
-        n_below = size - place
-        factors = (n_below - hits + 1) / n_below
-        products = np.cumprod(factors[:-1])
-        probability = hits / size * np.append(1.0, products)
-        sums[kind] = probability @ (1.0 / (above + place))
-    values[mixed] = sums[kind_of_level.ravel()]
+    distinct_levels, number = np.unique(columns, axis=1, return_inverse=True)
+    means = [
+        _mean_reciprocal_of_first(above, size, hits, k)
+        for above, size, hits in distinct_levels.T.tolist()
+    ]
+    values[mixed] = np.array(means)[number.ravel()]
     return levels.per_user(users, values)
+
+
+def _mean_reciprocal_of_first(above: int, size: int, hits: int, k: int) -> float:
+    """Return the expected 1/p at the first of the hits of one level, see `_reciprocal_rank`."""
+    last = min(size - hits + 1, k - above)
+    position = np.arange(1, last + 1)
+    n_below = size - position
+    factors = (n_below - hits + 1) / n_below
+    products = np.cumprod(factors[:-1])
+    probability = hits / size * np.append(1.0, products)
+    return float(probability @ (1.0 / (above + position)))
 
 
 @register("rr-by-relevant", "RR by relevant", cutoff="optional", aliases=["mean-mrr", "mrr-score"])
 def _rr_by_relevant(levels: Levels, users: Ranks, measure: Measure) -> Float:
-    """Expected sum of 1/p over the places p of all relevant items in the top k, divided by |R|."""
-    inverse = reciprocals(levels.above, levels.places(measure.cutoff))
+    """Expected sum of 1/p over the ranks p of all relevant items in the top k, divided by |R|."""
+    inverse = reciprocals(levels.above, levels.n_ranks(measure.cutoff))
     sums = levels.per_user(users, levels.hits / levels.size * inverse)
     return sums / users.n_relevant
 
@@ -257,17 +263,17 @@ def _rr_by_relevant(levels: Levels, users: Ranks, measure: Measure) -> Float:
 def _sum_of_precisions(levels: Levels, users: Ranks, measure: Measure) -> Float:
     """Expected numerator of eq. 5, the sum of the precisions at the relevant items in the top k.
 
-    The i-th place of a level, p = above + i, is relevant with probability h/s. Then the expected
+    The i-th rank of a level, p = above + i, is relevant with probability h/s. Then the expected
     number of relevant items down to it is hits_above + 1 + (i - 1)(h - 1)/(s - 1): those above the
-    level, itself, and those between. Divided by p, times h/s and summed over m places this is
+    level, itself, and those between. Divided by p, times h/s and summed over m ranks this is
 
         h/s [(hits_above + 1) S + (h - 1)/(s - 1) (m - (above + 1) S)],  S = sum of the 1/p.
     """
-    places = levels.places(measure.cutoff)
-    inverse = reciprocals(levels.above, places)
+    n_ranks = levels.n_ranks(measure.cutoff)
+    inverse = reciprocals(levels.above, n_ranks)
     density = (levels.hits - 1) / np.maximum(levels.size - 1, 1)
     first = levels.above + 1
-    between = density * (places - first * inverse)
+    between = density * (n_ranks - first * inverse)
     precisions = (levels.hits_above + 1) * inverse + between
     share = levels.hits / levels.size
     return levels.per_user(users, share * precisions)
@@ -304,9 +310,9 @@ def _ap_by_threshold(levels: Levels, users: Ranks, _: Measure) -> Float:
 # Discounted gains.
 
 
-def _discount(place: Float | Int) -> Float:
-    """Return the gain of a relevant item at a place."""
-    return 1.0 / np.log2(place + 1.0)
+def _discount(rank: Float | Int) -> Float:
+    """Return the gain of a relevant item at a rank."""
+    return 1.0 / np.log2(rank + 1.0)
 
 
 def gains(
@@ -319,7 +325,7 @@ def gains(
     levels, k
         The levels, and the cut-off.
     gain
-        Gain as a function of the place.
+        Gain as a function of the rank.
     weight
         If gains are multiplied by a factor for each relevant item, such as its grade: the sum of
         the factors in each level, shape (levels,). By default each factor is 1.
@@ -327,16 +333,16 @@ def gains(
     Examples
     --------
     >>> levels = Levels.from_ranks(Ranks([9], [1, 1], [2, 2], n_found=[2]))
-    >>> gains(levels, 3, lambda place: 1.0 / place)  # 2/3 at each of the places 2 and 3
+    >>> gains(levels, 3, lambda rank: 1.0 / rank)  # 2/3 at each of the ranks 2 and 3
     array([0.55555556])
     """
-    places = levels.places(k)
-    values = np.where(places == 1, gain(levels.above + 1), 0.0)
+    n_ranks = levels.n_ranks(k)
+    values = np.where(n_ranks == 1, gain(levels.above + 1), 0.0)
     # A single gain is exact; sums of several are differences of a cumulative sum.
-    has_several = places > 1
+    has_several = n_ranks > 1
     above = np.minimum(levels.above, k)
     start = above[has_several].astype(np.int64)
-    end = start + places[has_several].astype(np.int64)
+    end = start + n_ranks[has_several].astype(np.int64)
     last = int(end.max(initial=0))
     sums = np.cumsum(gain(np.arange(1, last + 1)))
     table = np.append(0.0, sums)
@@ -348,7 +354,7 @@ def gains(
 
 @register("ndcg", "NDCG", "6, 11, 13", cutoff="optional", graded=True, aliases=["ndcg-cut"])
 def _ndcg(levels: Levels, users: Ranks, measure: Measure, is_cut: bool = True) -> Float:
-    """Discounted gain divided by that of the ideal list, which ends at place k if it `is_cut`.
+    """Discounted gain divided by that of the ideal list, which ends at rank k if it `is_cut`.
 
     Gains are grades, if there are any; the ideal list then has high grades first.
     """
@@ -365,9 +371,9 @@ def _ndcg(levels: Levels, users: Ranks, measure: Measure, is_cut: bool = True) -
     gain = levels.per_user(users, gains(levels, k, _discount, weight))
     user = np.repeat(np.arange(len(users)), users.n_relevant)
     order = np.lexsort((-users.relevance, user))
-    place = concatenate_ranges(1, users.n_relevant)
-    discounted = users.relevance[order] * _discount(place)
-    discounted[place > ideal_k[user]] = 0.0
+    ideal_rank = concatenate_ranges(1, users.n_relevant)
+    discounted = users.relevance[order] * _discount(ideal_rank)
+    discounted[ideal_rank > ideal_k[user]] = 0.0
     return gain / np.bincount(user, discounted, len(users))
 
 

@@ -26,7 +26,7 @@ class Levels:
         Row of the user of each level; int64, shape (levels,), like all counts. The levels of a user
         follow each other, best first.
     above
-        Number of candidates above the level, which has the places above + 1 ... above + size.
+        Number of candidates above the level, which has the ranks above + 1 ... above + size.
     size, hits
         Number of candidates in the level, and of relevant items among them.
     hits_above
@@ -75,8 +75,8 @@ class Levels:
         """Number of the level of each relevant item."""
         return np.repeat(np.arange(self.hits.size), self.hits)
 
-    def places(self, k: int | None) -> Int:
-        """Return the number of places of each level among the first k, or among all without k."""
+    def n_ranks(self, k: int | None) -> Int:
+        """Return how many ranks of each level are among the first k; all of them without k."""
         if k is None:
             return self.size
         return np.clip(k - self.above, 0, self.size)
@@ -97,23 +97,24 @@ class Levels:
         sums = np.bincount(self.user, values, users.n_candidates.size)
         return sums.astype(np.float64, copy=False)
 
-    def split_by_item(self, place: Int, key: Int | Float) -> "Levels":
+    def split_by_item(self, position: Int, grade_order: Int | Float) -> "Levels":
         """Return a level for each relevant item.
 
         Parameters
         ----------
-        place
-            Places of the relevant items within their level from 0, in ascending order.
-        key
-            For each relevant item; grades are assigned to the places in ascending order of it.
+        position
+            Positions of the relevant items within their level from 0, in ascending order.
+        grade_order
+            For each relevant item a number; the grades of a level are assigned to its positions in
+            ascending order of this number.
         """
         level = self.level_of_item
         relevance = self.relevance
         if relevance is not None:
-            relevance = relevance[np.lexsort((key, level))]
+            relevance = relevance[np.lexsort((grade_order, level))]
         return Levels(
             user=self.user[level],
-            above=self.above[level] + place,
+            above=self.above[level] + position,
             size=np.ones_like(level),
             hits=np.ones_like(level),
             hits_above=self.hits_above[level] + concatenate_ranges(0, self.hits),
@@ -121,62 +122,64 @@ class Levels:
         )
 
 
-def random_places(size: Int, hits: Int, rng: np.random.Generator) -> Int:
-    """Draw the places of `hits` items among 0 ... size - 1 in each level, without replacement.
+def random_positions(size: Int, hits: Int, rng: np.random.Generator) -> Int:
+    """Draw the positions of `hits` items among 0 ... size - 1 in each level, without replacement.
 
     By Floyd's algorithm (Bentley and Floyd, CACM 30(9), 1987). Returns int64 of shape
     (sum of hits,), level by level, not sorted.
 
     Examples
     --------
-    >>> random_places(np.array([3, 1]), np.array([3, 1]), np.random.default_rng(0))
+    >>> random_positions(np.array([3, 1]), np.array([3, 1]), np.random.default_rng(0))
     array([0, 1, 2, 0])
     """
     first = run_starts(hits)
-    places = np.empty(int(hits.sum()), np.int64)
+    positions = np.empty(int(hits.sum()), np.int64)
     level = np.arange(hits.size)
     for turn in range(int(hits.max(initial=0))):
         level = level[hits[level] > turn]
         last = size[level] - hits[level] + turn
         draw = rng.integers(0, last + 1)
-        earlier = places[first[level][:, np.newaxis] + np.arange(turn)]
+        earlier = positions[first[level][:, np.newaxis] + np.arange(turn)]
         is_repeated = (earlier == draw[:, np.newaxis]).any(axis=1)
-        places[first[level] + turn] = np.where(is_repeated, last, draw)
-    return places
+        positions[first[level] + turn] = np.where(is_repeated, last, draw)
+    return positions
 
 
 def _relevant_at_end(levels: Levels, _: np.random.Generator | None, is_last: bool) -> Levels:
-    """Put relevant items before or after their ties, higher grades before or after lower ones."""
-    above = levels.above
-    if is_last:
-        above = above + levels.size - levels.hits
-    relevant_only = replace(levels, above=above, size=levels.hits)
+    """Put relevant items before or after their ties, higher grades before or after lower ones.
+
+    The unused argument is the generator of random numbers that `_order_at_random` takes.
+    """
+    n_not_relevant = levels.size - levels.hits
+    relevant_only = replace(
+        levels, above=levels.above + (n_not_relevant if is_last else 0), size=levels.hits
+    )
     if relevant_only.relevance is None:
         return relevant_only
-    place = concatenate_ranges(0, relevant_only.hits)
-    if is_last:
-        return relevant_only.split_by_item(place, relevant_only.relevance)
-    return relevant_only.split_by_item(place, -relevant_only.relevance)
+    grade_order = relevant_only.relevance if is_last else -relevant_only.relevance
+    position = concatenate_ranges(0, relevant_only.hits)
+    return relevant_only.split_by_item(position, grade_order)
 
 
 def _order_at_random(levels: Levels, rng: np.random.Generator | None) -> Levels:
-    """Give each relevant item a level of its own, at a random place."""
+    """Give each relevant item a level of its own, at a random rank."""
     if rng is None:
         raise InputError("tie policy 'random' needs a random generator")
-    # If each level has one relevant item, its place is uniform, and `hits`, all 1, are the sizes of
-    # the new levels.
+    # If each level has one relevant item, its position is uniform, and `hits`, all 1, are the sizes
+    # of the new levels.
     if levels.hits.max(initial=1) == 1:
-        place = rng.integers(0, levels.size)
-        return replace(levels, above=levels.above + place, size=levels.hits)
+        position = rng.integers(0, levels.size)
+        return replace(levels, above=levels.above + position, size=levels.hits)
     level = levels.level_of_item
-    # `random_places` draws a uniform set of places for each level, but not in a uniform order. So
-    # places are sorted within each level, and grades are assigned to them in a random order, by
-    # `key`. Without grades the items of a level are alike, and `key` is not used.
-    place = random_places(levels.size, levels.hits, rng)
-    key = place
+    # `random_positions` draws a uniform set of positions for each level, but not in a uniform
+    # order. So positions are sorted within each level, and grades are assigned to them in a random
+    # order. Without grades the items of a level are alike, and the order is not used.
+    position = random_positions(levels.size, levels.hits, rng)
+    grade_order = position
     if levels.relevance is not None:
-        key = rng.permutation(level.size)
-    return levels.split_by_item(place[np.lexsort((place, level))], key)
+        grade_order = rng.permutation(level.size)
+    return levels.split_by_item(position[np.lexsort((position, level))], grade_order)
 
 
 TIE_POLICIES: dict[str, Callable[[Levels, np.random.Generator | None], Levels]] = {
