@@ -26,7 +26,7 @@ range: values of the exact metric that the sampled ranks allow, at 95 %,
   assuming that near the top no rank is likelier than a better one.
 recall@10: the range includes 0.0028, the value of a random order.
 <BLANKLINE>
-print(results.explain()) says how to read this.
+To interpret this table: print(results.explain())
 
 Full rankings need no correction:
 

@@ -54,7 +54,7 @@ _FOLDERS_IN_USE = ("benchmarks", "config", "docs", "resources", "src", "tests", 
 def _refuse_pair(name: str) -> str:
     """Refuse a name that reads like a pair of recommenders."""
     if " vs " in name:
-        raise InputError(f"{name!r} reads like a pair of recommenders; leave out vs")
+        raise InputError(f"{name!r} looks like a pair of recommenders; remove vs")
     return name
 
 
@@ -68,9 +68,11 @@ def _results_folder(path: str) -> str:
     # Some file systems ignore the case of names.
     names = [name.lower() for name in folder.parts]
     if names[:2] == list(REFERENCE.parts):
-        raise InputError(f"{folder} holds the reference run; choose another folder")
+        raise InputError(f"{folder} contains the reference run; choose another folder")
     if names[0].startswith(".") or names[0] in _FOLDERS_IN_USE:
-        raise InputError(f"{folder} cannot hold results; choose another folder such as results/own")
+        raise InputError(
+            f"{folder} cannot contain results; choose another folder such as results/own"
+        )
     return str(folder)
 
 
@@ -168,7 +170,7 @@ class Study(Settings):
     dataset: DatasetSettings
     """The interactions."""
     filters: FilterSettings
-    """Events to leave out before the split, in this order."""
+    """Events to drop before the split, in this order."""
     split: SplitSettings
     """Which events are held out, and which of them is evaluated: one per user."""
     recommenders: Annotated[list[Recommender], Field(min_length=1)]
@@ -335,7 +337,7 @@ def _errors_by_path(values: Mapping[str, Any]) -> dict[tuple[str | int, ...], st
 def _key_path(values: Any, place: Sequence[str | int]) -> tuple[str | int, ...]:
     """Return the keys that lead to a value.
 
-    Pydantic adds the names of alternative models to the location of an error; they are left out.
+    Pydantic adds the names of alternative models to the location of an error; they are removed.
     """
     path: list[str | int] = []
     for step in place:
@@ -358,7 +360,7 @@ def _parse_number(text: str) -> Any:
 
 
 def refuse_other_results(study: Study) -> None:
-    """Raise InputError if the folder holds results of other data, because old files would remain.
+    """Raise InputError if the folder has results of other data, because old files would remain.
 
     Results of the paper's split are also refused if this study has another split, because the
     tables and the scorecard of the paper would remain.

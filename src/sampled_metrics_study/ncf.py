@@ -43,7 +43,7 @@ def load_weights(path: Path) -> Weights:
 
 
 def score_by_gmf(weights: Weights, user: int) -> np.ndarray:
-    """Score all items by GMF; the output bias is left out, because it is equal for all items."""
+    """Score all items by GMF; the output bias is omitted, because it is equal for all items."""
     weighted = weights["user_embedding_W"][user] * weights["prediction_W"][:, 0]
     return weights["item_embedding_W"] @ weighted
 

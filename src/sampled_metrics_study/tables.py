@@ -264,7 +264,7 @@ def to_markdown(table: pd.DataFrame, decimals: int | None = None) -> str:
 def to_latex(table: pd.DataFrame, caption: str, label: str) -> str:
     r"""Return a table of texts in LaTeX (booktabs, graphicx), at most as wide as the page.
 
-    The columns before the first numeric one hold names, which are not repeated from row to row.
+    The columns before the first numeric one contain names, which are not repeated from row to row.
     """
     body = table.astype(str)
     is_numeric = [all(map(_NUMBER.match, filter(None, body[column]))) for column in body]

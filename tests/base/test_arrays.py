@@ -157,7 +157,7 @@ def test_id_column(values, expected):
     ("values", "words"),
     [
         ([1.0, 2.0], "x has dtype float64; expected integers"),
-        (np.array(["a", None], object), "x holds None; expected integers or text"),
+        (np.array(["a", None], object), "x contains None; expected integers or text"),
         (np.array([[1, 2]]), r"x has shape \(1, 2\); expected \(2,\)"),
         ([1, 2, 3], r"x has shape \(3,\); expected \(2,\)"),
     ],

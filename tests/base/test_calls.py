@@ -42,7 +42,7 @@ def test_warnings_name_files_and_recommenders_only():
 @pytest.mark.parametrize(
     ("text", "in_python", "on_the_command_line"),
     [
-        ("give n_items (--n-items)", "give n_items", "give --n-items"),
+        ("pass n_items (--n-items)", "pass n_items", "pass --n-items"),
         ("or shape=2 (--shape 2)", "or shape=2", "or --shape 2"),
         ("missing='last' (--missing last)", "missing='last'", "--missing last"),
         (

@@ -321,7 +321,7 @@ def test_read_npz_checks_names(tmp_path):
     assert sorted(read_npz(path, "x", ["b"], ["a", "c", "d"])) == ["a", "b", "c"]
     with pytest.raises(InputError, match="array a"):
         read_npz(path, "x", ["b"], ["c"])
-    with pytest.raises(InputError, match=r"not x \(it holds no d\)"):
+    with pytest.raises(InputError, match=r"not x \(it contains no d\)"):
         read_npz(path, "x", ["a", "d"])
     np.save(tmp_path / "x.npy", [1, 2])
     assert read_npy(tmp_path / "x.npy", "x", mmap_mode="r").tolist() == [1, 2]

@@ -105,9 +105,9 @@ def test_format_range_ends_have_equal_decimals(low, high, text):
 def test_format_text_replaces_explanations():
     parts = [[{"a": 1}], "fact", Explanation("how to read it")]
     assert "how to read it" in format_text(parts)
-    short = format_text(parts, instead="--explain says how to read this.")
+    short = format_text(parts, instead="To interpret this table, add --explain.")
     assert "how to read it" not in short
-    assert short.endswith("fact\n\n--explain says how to read this.\n")
+    assert short.endswith("fact\n\nTo interpret this table, add --explain.\n")
     assert format_text(parts[:2], instead="x") == format_text(parts[:2])
 
 

@@ -156,15 +156,15 @@ def test_popularity_counts_seen_items(world: World) -> None:
             "proxy popularity needs seen items",
         ),
         ({"candidates": np.zeros((USERS, ITEMS))}, "candidates has no unseen item for user 0"),
-        ({"candidates": [[1, 2]] * USERS}, "are lists; give items"),
-        ({"seen": [[]] * USERS}, "are lists; give items"),
+        ({"candidates": [[1, 2]] * USERS}, "are lists; pass items"),
+        ({"seen": [[]] * USERS}, "are lists; pass items"),
         ({"seen": [[0, ITEMS]] * USERS, "items": ITEMS}, "column seen"),
         (
             {"candidates": [[0]] * (USERS + 1), "items": ITEMS},
             "candidates: found lists of 61 users",
         ),
         ({"candidates": {7: [1]}}, "one of relevant and candidates has ids"),
-        ({"candidates": 5}, "are lists; give items"),
+        ({"candidates": 5}, "are lists; pass items"),
         (
             {"candidates": {8: [3]}, "relevant": {7: [3], 8: [6]}},
             "candidates has no unseen item for user 7",

@@ -287,7 +287,7 @@ plan --effect 0.02 --value 0.99 --n-items 3000 --n-users 60 --metric HR@10 | --e
 plan --n-items 100 | --effect
 evaluate r.csv | r.csv & --n-items & n_candidates
 evaluate r.csv --n-items 10 | r.csv, row 3, column rank: found 11
-correct s.csv --n-items 100 | give --n-negatives
+correct s.csv --n-items 100 | pass --n-negatives
 correct s.csv s2.csv --n-negatives 10 --n-items 100 | s2.csv
 {CORRECT} --output . | .: is a directory
 {DRAW} --output r.csv/o.parquet | r.csv/o.parquet:

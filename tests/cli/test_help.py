@@ -81,7 +81,7 @@ def test_example_runs_and_explain_adds_lines(run, monkeypatch, name):
         return
     assert max(map(len, short.splitlines())) <= 80
     assert len(short.partition("\n\n")[2].splitlines()) <= 16  # with warnings
-    facts, rest = short.split("--explain says how to read this.\n")
+    facts, rest = short.split("To interpret this table, add --explain.\n")
     whole = run(*arguments, "--explain").stdout
     assert whole.startswith(facts)
     assert whole.endswith(rest)

@@ -28,8 +28,8 @@ def test_users_without_partner_are_noted():
     paired, _, text = pair_users(evaluations)
     assert paired == evaluations
     assert text == [
-        "A, B: 1 users of A and 2 of B are left out.",
-        "B, C: 2 users of B and 1 of C are left out.",
+        "A, B: 1 users of A and 2 of B are dropped.",
+        "B, C: 2 users of B and 1 of C are dropped.",
     ]
     two_samples = pair_users({"A": ranks([1]), "B": ranks([2])})
     assert two_samples.notes == []  # without a common user

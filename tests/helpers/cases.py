@@ -1,8 +1,8 @@
 """One table of cases: a call, how it ends, and what its message suggests with the right value.
 
-    Case("no size", evaluate([2, 3]), "give n_items", {"n_items": 3}, (1 / 2 + 1 / 3) / 2)
+    Case("no size", evaluate([2, 3]), "pass n_items", {"n_items": 3}, (1 / 2 + 1 / 3) / 2)
 
-is refused with a message that has the pattern "give n_items", and with n_items=3 the value is
+is refused with a message that has the pattern "pass n_items", and with n_items=3 the value is
 right. A suggestion is a change of the arguments, where `OMIT` leaves one out, or another call.
 """
 

@@ -328,7 +328,7 @@ class TestConventions:
             lambda: sm.reported({"HR@1": 0.5}, metric, **sampled),
         ]
         for call in calls:
-            with pytest.raises(sm.InputError, match="`evaluate` takes"):
+            with pytest.raises(sm.InputError, match="only `evaluate`"):
                 call()
         with pytest.raises(sm.InputError, match="n_candidates"):
             sm.evaluate({"a": [1, 2]}, metric, relevant={"a": [9]}, missing="last")

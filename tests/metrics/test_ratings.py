@@ -55,8 +55,8 @@ def test_rmse_and_mae_match_scikit_learn(pairs):
         ([], [], "true is empty"),
         ([1, 2], [1], "shape"),
         ([[1], [2]], [1, 2], "shape"),  # which numpy would broadcast to four errors
-        ([1, float("nan")], [1, 2], "true holds nan at place 1"),
-        ([1, 2], [np.inf, 2], "predicted holds inf at place 0"),
+        ([1, float("nan")], [1, 2], "true contains nan at place 1"),
+        ([1, 2], [np.inf, 2], "predicted contains inf at place 0"),
         (["4", "5"], [4, 5], "true has dtype"),
         ([[1], [1, 2]], [1, 2], "differ in length"),
         (pd.Series([1, 2], [0, 1]), pd.Series([2, 1], [1, 0]), "different indexes"),
@@ -132,7 +132,7 @@ def test_rows_become_tables_as_suggested(rows, tmp_path):
 
 def test_merged_rating_without_a_prediction_is_refused():
     merged = RATED.merge(GUESSED.iloc[:2], how="left", on=IDS, validate="1:1")
-    with pytest.raises(sm.InputError, match="predicted holds nan"):
+    with pytest.raises(sm.InputError, match="predicted contains nan"):
         sm.mae(merged["rating"], merged["prediction"])
 
 

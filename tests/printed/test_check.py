@@ -297,7 +297,7 @@ def test_reads_files_frames_and_pairs(tmp_path):
             "column n_negatives: found 'many'",
         ),
         ("n_items,n_negatives,HR@10\n500,,0.5\n", "no n_negatives; add a column"),
-        ("n_negatives,HR@10\n99,0.5\n", "give n_items"),
+        ("n_negatives,HR@10\n99,0.5\n", "pass n_items"),
         (
             "n_items,n_negatives,HR@10\n50,99,0.5\n",
             "n_negatives is 99 and n_items is 50",
@@ -314,7 +314,7 @@ def test_reads_files_frames_and_pairs(tmp_path):
         ("n_items,n_negatives,HR@10,Recall@10\n500,99,x,y\n", "HR@10 is 'x'"),
         (
             "n_items,n_negatives,HR@10,hit@10\n500,99,0.5,0.5\n",
-            "hit@10 is given twice",
+            "hit@10 occurs twice",
         ),
         (
             "n_items,n_negatives,HR@10,sampling\n500,99,0.5,odd\n",
@@ -449,7 +449,7 @@ def test_metrics_in_rows_are_read_as_suggested():
     table = pd.DataFrame({"metric": ["HR@10", "NDCG@10"], "A": [".82", ".59"], "B": [".7", ".5"]})
     with pytest.raises(InputError, match=r"table.set_index\('metric'\).T") as caught:
         read_printed(table, 3416, 100)
-    expression = str(caught.value).partition(": give ")[2]
+    expression = str(caught.value).partition(": pass ")[2]
     rows = read_printed(eval(expression, {"table": table}), 3416, 100)  # noqa: S307
     assert [row.model for row in rows] == ["A", "B"]
     assert rows[1].printed == {"HR@10": ".7", "NDCG@10": ".5"}

@@ -56,8 +56,8 @@ def test_write_round_trip(tmp_path):
         ({"n_negatives": 0}, "n_negatives is 0"),
         ({"sampling": "urn"}, "unknown sampling 'urn'"),
         ({"users": [1]}, r"users has shape \(1,\)"),
-        ({"users": np.array([1, 2**63], np.uint64)}, "users holds 9223372036854775808"),
-        ({"users": ["a", None]}, "users holds None"),
+        ({"users": np.array([1, 2**63], np.uint64)}, "users contains 9223372036854775808"),
+        ({"users": ["a", None]}, "users contains None"),
         ({"n_negatives": 10.0}, "n_negatives is 10.0"),
     ],
 )  # fmt: skip

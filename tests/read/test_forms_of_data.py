@@ -289,7 +289,7 @@ def test_lightfm_tied_items_remedies():
     test = sparse.csr_array((np.ones(14), (users, items)), shape=(12, 23))
     with pytest.raises(sm.InputError, match=r"from_ranks\(ranks.data \+ 1, n_items"):
         sm.evaluate(ranks, "rr", relevant=test)
-    with pytest.raises(sm.InputError, match="give n_candidates, n_better"):
+    with pytest.raises(sm.InputError, match="pass n_candidates, n_better"):
         sm.Ranks.from_ranks(ranks.data + 1, 23, users=ranks.tocoo().row)
     counts = table(user_id=ranks.tocoo().row, n_candidates=23, n_better=ranks.data.astype(int))
     level = counts.groupby(["user_id", "n_better"])["n_better"]
@@ -364,11 +364,11 @@ CASES = [
     Case("two columns of items", evaluate(TWICE, "rr@3", relevant=TEST), Warned("docid"),
          {"data": FRAME}, RR),
     Case("numbers of rows", evaluate(NUMBERED, "rr@3", relevant={1: ["z"], 2: ["x"]}),
-         "each row has its own row_id.*leave it out", {"data": NUMBERED.drop(columns="row_id")},
+         "each row has its own row_id.*drop it", {"data": NUMBERED.drop(columns="row_id")},
          RR),
     # the order
     *(Case(f"ranks called {name}", evaluate(SHUFFLED.rename(columns={"rank": name}), "rr@3",
-           relevant=TEST), f"column {name} may hold scores or ranks.* name it score or rank",
+           relevant=TEST), f"column {name} may contain scores or ranks.* name it score or rank",
            {"data": SHUFFLED}, RR) for name in ("position", "pos", "place", "order", "k")),
     *(Case(f"ranks {places}", evaluate(PLACES_FROM_0.assign(rank=places), "rr@3", relevant=TEST),
            "rank", {"data": FROM_1}, RR)
@@ -383,7 +383,7 @@ CASES = [
              np.array([[5, 6, 7]] * 3)), "rr@3", relevant=[5] * 3), Warned("contradict the order"),
          {"data": (-np.array([[0.1, 0.2, 0.3]] * 3), np.array([[5, 6, 7]] * 3))}, 1),
     Case("item after -1", ranks(sm.Ranks.from_top_k, [[5, -1, 7], [7, 5, 6]], [[7], [7]],
-             metrics="rr@3"), "row 1: an item follows -1",
+             metrics="rr@3"), "row 1: found an item after -1",
          {"ids": [[5, 900, 7], [7, 5, 6]]}, (1 / 3 + 1) / 2),
     Case("score of nan", ranks(sm.Ranks.from_top_k, [[5, 7]], [[5]], scores=[[np.nan, 0.3]]),
          "row 1, column scores: found nan"),

@@ -299,7 +299,7 @@ LISTS = {user: row.tolist() for user, row in enumerate(np.argsort(-SCORES, axis=
 @pytest.mark.parametrize(("data", "form"), [*((SCORES, form) for form in FORMS), (LISTS, "table")])
 def test_items_both_seen_and_relevant_are_refused_with_two_remedies(data, form):
     make = FORMS[form]
-    message = r"45 pairs of 45 users.*out of seen.*out of relevant"
+    message = r"45 pairs of 45 users.*from seen.*from relevant"
     with pytest.raises(sm.InputError, match=message):
         sm.evaluate(data, "rr", relevant=make(MARKED), seen=make(KNOWN))
     results = sm.evaluate(data, "rr", relevant=make(MARKED), seen=make(KNOWN & ~MARKED))
@@ -360,5 +360,5 @@ class TestItemsTwice:
 
     def test_item_twice_in_a_retrieved_list_is_named(self):
         ids = np.array([[7, 8, 3, 1], [4, 2, 2, 9]])
-        with pytest.raises(sm.InputError, match="row 2: item 2 is twice"):
+        with pytest.raises(sm.InputError, match="row 2: item 2 occurs twice"):
             sm.Ranks.from_top_k(ids, [3, 9])

@@ -215,7 +215,7 @@ def test_cut_lists_leave_out_metrics_that_need_all_items(study):
         assert note in " ".join(str(results).split())
     with pytest.raises(sm.InputError, match="n_candidates"):
         values_by_metric(top, "auc", relevant=relevant)
-    with pytest.raises(sm.InputError, match="leave complete out"):
+    with pytest.raises(sm.InputError, match="drop complete"):
         values_by_metric(top, "recall@10,auc", relevant=relevant, complete=True)
 
 
@@ -454,7 +454,7 @@ def test_results_count_users_without_a_list():
 
 
 def test_sampled_list_without_its_held_out_item_counts_it_last():
-    """The list of user 0 lacks the held-out item, which therefore is behind 9 negatives."""
+    """The list of user 0 lacks the held-out item, which therefore ranks below 9 negatives."""
     rows = [(user, item, -item) for user in range(3) for item in range(10)]
     lists = pd.DataFrame(rows, columns=["user_id", "item_id", "score"])
     lists = lists[(lists.user_id != 0) | (lists.item_id != 2)]
@@ -512,7 +512,7 @@ def test_minus_1_ends_a_list():
 def test_rows_of_ids_are_not_read_as_scores(ids):
     message = refusal_message(sm.evaluate, ids, "recall@2", relevant=[0] * len(ids))
     assert "Ranks.from_top_k" in message
-    assert "floats" in message
+    assert "convert them to float" in message
     as_floats = np.asarray(ids, float)
     ranks = sm.Ranks.from_scores(as_floats, [0] * len(ids))
     assert ranks.n_candidates[0] == as_floats.shape[1]

@@ -338,7 +338,7 @@ ROWS = {
 def test_records_are_refused_and_a_table_of_them_is_read(name: str, form: str) -> None:
     frame, call = OF_ROWS[name]
     rows = ROWS[form](frame)
-    with pytest.raises(sm.InputError, match="give pandas"):
+    with pytest.raises(sm.InputError, match="pass pandas"):
         call(rows)
     assert call(pd.DataFrame(rows))[0].value == (1 / 2 + 1) / 2
 

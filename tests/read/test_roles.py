@@ -329,7 +329,7 @@ def test_usual_names_of_users_and_items_are_known(name, user):
     lists = frame.assign(rank=frame["place"] + 1)[["user_id", "item_id", "rank"]]
     lists, held_out = (table.rename(columns=names) for table in (lists, held_out))
     assert hit_rate(lists, held_out) == right
-    with pytest.raises(sm.InputError, match="give relevant"):
+    with pytest.raises(sm.InputError, match="pass relevant"):
         sm.evaluate(lists, "hit@3", n_items=60)
 
 

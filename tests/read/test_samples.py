@@ -188,7 +188,7 @@ def test_comparison_of_full_and_sampled_data(study, tmp_path):
     full, sampled = sm.Ranks([9], [0], [0]), sm.SampledRanks([1], 9, 2)
     for data, message in (
         ({"A": full, "B": sampled}, "A has full rankings and B sampled"),
-        ({"A": full, "B": [[1.0, 2.0]]}, r"^B: found scores; give relevant"),
+        ({"A": full, "B": [[1.0, 2.0]]}, r"^B: found scores; pass relevant"),
         ([1, 2], "data is of type list; expected a dictionary"),
     ):
         with pytest.raises(sm.InputError, match=message):
@@ -451,7 +451,7 @@ class TestGapsWithinRows:
     def test_gap_is_refused_with_both_remedies(self):
         scores = MATRIX[SIZES == 99].copy()
         scores[3, 7] = -INF
-        with pytest.raises(sm.InputError, match=r"behind the last negative.* missing='last'"):
+        with pytest.raises(sm.InputError, match=r"after the last negative.* missing='last'"):
             read_rows(scores)
         assert read_rows(scores, missing="last").n_negatives == 99
 
@@ -469,7 +469,7 @@ class TestGapsWithinRows:
             read_rows(rows, **options)
 
     def test_padding_with_missing_last_warns(self):
-        with warns_about(r"50 rows end with -inf.*leave missing"):
+        with warns_about(r"50 rows end with -inf.*drop missing"):
             result = read_rows(MATRIX, missing="last")
         assert result.n_negatives == 99
 

@@ -230,8 +230,8 @@ def test_numbers_read_as_rows_are_noted():
     relevant = pd.DataFrame({"user_id": [1], "item_id": [2]})
     results = sm.evaluate(vectors, "hit@1", relevant=relevant)
     assert values(results) == [0.0]  # row 1 has scores .1, 1, .5
-    assert any("numbers of rows" in note for note in results.notes)
-    assert "relevant: read as numbers of rows" in str(results)
+    assert any("row and column numbers" in note for note in results.notes)
+    assert "relevant: read as row and column numbers" in str(results)
     ranks = sm.Ranks.from_factors(*vectors, relevant, users=[1, 2], items=[1, 2, 3])
     assert ranks.best_rank.tolist() == [3]  # the first row has scores 1, .2, .5
     for first in ({"user_id": [0]}, {"item_id": [0]}):
@@ -441,7 +441,7 @@ def test_comparison_of_auc_leaves_out_pairs():
 
 @pytest.mark.filterwarnings("ignore:seen")
 def test_auc_without_irrelevant_items_is_refused():
-    with pytest.raises(sm.InputError, match=r"auc is not defined.*leave auc out"):
+    with pytest.raises(sm.InputError, match=r"auc is not defined.*drop auc"):
         sm.evaluate(AUC_SCORES[1:2], "auc, ap", relevant=GRADES[1:2])
     (result,) = sm.evaluate(AUC_SCORES[1:2], "ap", relevant=GRADES[1:2])
     assert result.value == 1.0

@@ -618,7 +618,7 @@ STEP_CASES = [
          {"data": STEPS.rename(columns={"step": "visit_id"}), **BY_SESSION}, RR_OF_STEPS),
     Case("one ranking",
          evaluate(STEPS.rename(columns={"session_id": "impression_id"}), n_items=100),
-         "leave step out", {"data": STEPS[["session_id", "rank"]]
+         "drop step", {"data": STEPS[["session_id", "rank"]]
              .set_axis(["impression_id", "rank"], axis=1)}, (1 + 1 / 3) / 2),
     Case("steps of users", evaluate(STEPS.rename(columns={"session_id": "user_id"}), n_items=100),
          "name it visit_id;", {"data": STEPS.set_axis(["user_id", "visit_id", "rank"], axis=1)},

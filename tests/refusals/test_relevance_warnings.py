@@ -69,7 +69,7 @@ def test_lists_with_every_relevant_item_are_asked_about():
     lists = {user: [7 * user % 90, 100 + user] for user in range(USERS)}
     relevant = {user: {100 + user: 5, 300: 1} for user in range(USERS)}
     options = {"relevant": relevant, "min_relevance": 4}
-    with warns_about("hold every relevant item"):
+    with warns_about("contain every relevant item"):
         assert value_of(sm.evaluate(lists, "rr@2", **options)) == 0.5
 
 

@@ -293,7 +293,7 @@ def lists_with(hits, n_users=60, length=20, n_items=400):
 def test_lists_that_hold_every_relevant_item_warn(hits, users, length, warns):
     lists, relevant = lists_with(hits, users, length)
     result = warnings_of(sm.evaluate, lists, "hr@10", relevant=relevant)
-    assert any("hold every relevant item" in text for text in result) == warns
+    assert any("contain every relevant item" in text for text in result) == warns
 
 
 @pytest.mark.parametrize(("hits", "warns"), [(15, False), (14, True), (0, True)])

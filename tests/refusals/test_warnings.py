@@ -49,7 +49,7 @@ def rank_forms(name, ranks, folder):
         (np.minimum(TRUE, 101), "the largest rank is 101 of 1,577"),
         (np.where(TRUE > 300, N, TRUE), None),  # items that were not found are last
         (SAMPLED, "the largest rank is"),
-        (N + 1 - TRUE, "are higher scores better"),
+        (N + 1 - TRUE, "higher scores are better"),
         (np.sort(TRUE), None),
     ],
 )
@@ -65,7 +65,7 @@ def test_every_result_of_the_same_ranks_has_the_note():
         metrics = ("recall@10", "auc", "auc")
         results = [notes_of(sm.evaluate, full, metric) for metric in metrics]
         assert results == [results[0]] * 3
-        assert ("are higher scores better" in results[0]) == warns
+        assert ("higher scores are better" in results[0]) == warns
 
 
 @pytest.mark.parametrize(
@@ -75,7 +75,7 @@ def test_every_result_of_the_same_ranks_has_the_note():
         (np.ones(USERS, int), "above all of their negatives"),
         # items that were not found are last
         (np.where(SAMPLED > 30, M + 1, SAMPLED), None),
-        (M + 2 - SAMPLED, "are higher scores better"),
+        (M + 2 - SAMPLED, "higher scores are better"),
     ],
 )
 def test_unlikely_sampled_ranks_warn(ranks, message, tmp_path):
@@ -91,7 +91,7 @@ def test_unlikely_sampled_ranks_warn(ranks, message, tmp_path):
         (AMONG, None),
         (np.maximum(AMONG, 0.0), None),  # scores of a rectifier
         (1 / (1 + np.exp(-AMONG)), None),
-        ((1 / (1 + np.exp(-9 * AMONG - 9))).astype(np.float16), "too few bits"),
+        ((1 / (1 + np.exp(-9 * AMONG - 9))).astype(np.float16), "low precision"),
         (AMONG.astype(np.float16), None),
     ],
 )

@@ -56,7 +56,7 @@ user_id,item_id,rank|1,,1             user_id,item_id|1,7         r 1 item_id fo
 user_id,item_id,score|1,7,1|1,8,nan   user_id,item_id|1,7         r 2 score found nan
 user_id,item_id,score|1,7,high        user_id,item_id|1,7         r 1 score high
 item_id,score|1,7                     user_id,item_id|1,7         r - - lacks column user_id
-rank|1                                user_id,item_id|1,7         r - - does not go with ranks
+rank|1                                user_id,item_id|1,7         r - - cannot be used with ranks
 user_id,item_id,score|1,7,1           user_id,item_id|1,7|1,7     t 2 - duplicate of row 1
 user_id,item_id,score|1,7,1           user_id,item_id|a,7|,8      t 2 user_id found nothing
 user_id,item_id,score|1,7,1  user_id,item_id,relevance|1,7,0      t - - no relevance above 0
@@ -155,7 +155,7 @@ COUNTS = {"n_candidates": [5], "n_better": [0], "n_tied": [0]}
     ("name", "content", "row", "column", "message"),
     [
         ("r.csv", b"", "-", "-", "empty"),
-        ("r.csv", b"\x00\x01\x02", "-", "-", "bytes of 0"),
+        ("r.csv", b"\x00\x01\x02", "-", "-", "null bytes"),
         ("r.csv", b"rank\n\xff\n", "-", "rank", "found bytes"),
         ("r.csv.gz", b"rank\n1\n", "-", "-", "not ranks"),
         ("r.csv.gz", gzip.compress(b"rank\n5\n0\n", mtime=0), 2, "rank", "found 0"),
@@ -185,9 +185,9 @@ DIAGONAL = [0, 1, 2]
 @pytest.mark.parametrize(
     ("scores", "relevant", "seen", "name", "row", "column", "message"),
     [
-        (np.ones(4), DIAGONAL, None, "s", "-", "-", "relevant does not go with ranks"),
+        (np.ones(4), DIAGONAL, None, "s", "-", "-", "relevant cannot be used with ranks"),
         (np.array([[None]]), DIAGONAL, None, "s", "-", "-", "not ranks, lists or scores"),
-        (SCORES, None, None, "s", "-", "-", "found scores; give relevant"),
+        (SCORES, None, None, "s", "-", "-", "found scores; pass relevant"),
         (SCORES_WITH_NAN, [0, 0, 0], None, "s", "-", "-", "score of item 3 for user 2 is nan"),
         (SCORES_WITHOUT_DIAGONAL, [1, 1, 1], None, "s", "-", "-",
          "item 1 of user 1 has score -inf"),
@@ -309,7 +309,7 @@ def labelled_pairs(*labels):
 FAULTS = [
     Case("relevant item not in a complete list",
          recall(USER_LISTS, {"ann": ["a"], "bob": ["b"], "eve": ["c"]}, complete=True),
-         "item b .*user bob.*leave complete out"),
+         "item b .*user bob.*drop complete"),
     Case("user without a list", recall(USER_LISTS, {"ann": ["a"], "joe": ["b"], "zoe": ["c"]}),
          r"user joe \(2 users"),
     Case("relevant item that is seen", recall(USER_LISTS, {"bob": ["d"], "ann": ["c"]},

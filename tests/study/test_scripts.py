@@ -130,7 +130,7 @@ def test_rank_warns_once_about_senseless_scores(tmp_path, log, capsys):
         ranks = {"ranks": str(tmp_path / "R.parquet")}
         run_script("rank", log, inputs, ranks, recommender=recommender, block_size=50)
         shown = capsys.readouterr().err
-        assert shown.count("WARNING") == shown.count("are higher scores better") == n_warnings
+        assert shown.count("WARNING") == shown.count("higher scores are better") == n_warnings
         assert ".py:" not in shown
         exact = {name: str(tmp_path / f"exact.{name}") for name in ("csv", "md", "ranges")}
         inputs = {"ranks": [ranks["ranks"]]}

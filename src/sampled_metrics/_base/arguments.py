@@ -76,7 +76,7 @@ def _check_range(name: str, value: Any) -> None:
                 f"{name} is {format_value(value)}, expected a number above 0 and below 1"
             )
         if value < 0.5:
-            about_error = f"if it is the probability of an error, give {1 - value:g}"
+            about_error = f"if it is the probability of an error, pass {1 - value:g}"
             warn_all([(name, f"{value} is below 0.5; {about_error}")])
     if name == "min_relevance" and not 0.0 <= value < np.inf:
         raise InputError(f"{name} is {format_value(value)}, expected a finite number of at least 0")

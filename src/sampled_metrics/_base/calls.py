@@ -307,11 +307,11 @@ def adapt_to_caller(text: str) -> str:
 
     Examples
     --------
-    >>> adapt_to_caller("give n_items (--n-items)")
-    'give n_items'
+    >>> adapt_to_caller("pass n_items (--n-items)")
+    'pass n_items'
     >>> with command_line():
-    ...     adapt_to_caller("give n_items (--n-items)")
-    'give --n-items'
+    ...     adapt_to_caller("pass n_items (--n-items)")
+    'pass --n-items'
     """
     return name_arguments(text, as_options=_call.get().is_command)
 

@@ -27,7 +27,7 @@ def integer_array(values: ArrayLike, name: str, is_column: bool = False) -> Int:
     if array.size and array.dtype.kind not in "iu":
         raise InputError(f"{name} has dtype {array.dtype}; expected integers")
     if array.dtype.kind == "u" and array.max(initial=0) > _LARGEST:
-        raise InputError(f"{name} holds {array.max()}, too large for int64")
+        raise InputError(f"{name} contains {array.max()}, too large for int64")
     return array.astype(np.int64)
 
 
@@ -50,7 +50,9 @@ def id_column(values: ArrayLike, name: str, rows: int) -> Ids:
     if array.dtype.kind == "O":
         for value in array.flat:
             if not isinstance(value, str | int | np.integer):
-                raise InputError(f"{name} holds {format_value(value)}; expected integers or text")
+                raise InputError(
+                    f"{name} contains {format_value(value)}; expected integers or text"
+                )
         array = array.astype(np.str_)
     if array.shape != (rows,):
         raise InputError(f"{name} has shape {array.shape}; expected {(rows,)}")

@@ -36,10 +36,10 @@ def needs_conversion(data: object) -> bool:
 def refuse_unconverted(data: object, name: str) -> None:
     """Raise InputError for data that a library converts to a table or an array in one call."""
     if is_records(data):
-        raise InputError(f"{name}: found records; give pandas.DataFrame({name})")
+        raise InputError(f"{name}: found records; pass pandas.DataFrame({name})")
     conversion = _conversion_of(data)
     if conversion is not None:
-        raise InputError(f"{name}: found {type(data).__name__}; give {name}.{conversion}")
+        raise InputError(f"{name}: found {type(data).__name__}; pass {name}.{conversion}")
 
 
 def _conversion_of(data: object) -> str | None:
@@ -78,8 +78,8 @@ def as_array(values: Any, name: str, dtype: DTypeLike | None = None) -> Array:
     """
     if np.ma.is_masked(values):
         raise InputError(
-            f"{name} have a mask, which would be lost; give scores.data and seen=scores.mask, or "
-            "leave masked rows out"
+            f"{name} have a mask, which would be lost; pass scores.data and seen=scores.mask, or "
+            "drop masked rows"
         )
     try:
         values = to_numpy(values, name)
@@ -94,11 +94,11 @@ def as_array(values: Any, name: str, dtype: DTypeLike | None = None) -> Array:
     except Exception as error:  # objects of other libraries raise errors of their own
         if hasattr(values, "keys"):  # such as a Run of ranx
             raise InputError(
-                f"{name}: found {type(values).__name__}; give a dictionary, dict(...)"
+                f"{name}: found {type(values).__name__}; pass a dictionary, dict(...)"
             ) from error
         raise InputError(
-            f"{name}: rows of the {type(values).__name__} differ in length, or hold other values "
-            "than numbers; expected an array"
+            f"{name}: rows of the {type(values).__name__} differ in length, or contain other "
+            "values than numbers; expected an array"
         ) from None
 
 
@@ -125,18 +125,18 @@ def numeric_array(data: Any, name: str = "data") -> Array:
 
 
 def _remedy(data: object, array: Array) -> str:
-    """Say what to give in place of data that is not an array of numbers, such as a model."""
+    """Say what to pass in place of data that is not an array of numbers, such as a model."""
     if array.dtype.kind == "U" and array.ndim == 2 and array.shape[1] > 1:
         return "expected numbers; are these ids, best first? Ranks.from_top_k(ids, relevant)"
     remedy = "expected numbers, a DataFrame or a file"
     for user_vectors, item_vectors in _VECTOR_ATTRIBUTES:
         if hasattr(data, user_vectors) and hasattr(data, item_vectors):
-            return f"give the vectors of a model, (model.{user_vectors}, model.{item_vectors})"
+            return f"pass the vectors of a model, (model.{user_vectors}, model.{item_vectors})"
     is_dictionary = hasattr(data, "keys") and not isinstance(data, Mapping)
     if is_dictionary and not array.ndim:  # such as a Run of ranx
-        return "give a dictionary, dict(...)"
+        return "pass a dictionary, dict(...)"
     if any(hasattr(data, name) for name in ("predict", "recommend", "forward")):
-        remedy = "give the scores of a model, users x items, or a function of rows of users"
+        remedy = "pass the scores of a model, users x items, or a function of rows of users"
     if array.ndim > 2 and array.size:
         is_single = array.shape[-1] == 1
         rows = "scores[..., 0]" if is_single else "scores.reshape(-1, scores.shape[-1])"
@@ -223,6 +223,6 @@ def to_numpy(values: Any, name: str = "data") -> Any:
 def _to_dense(tensor: Any) -> Any:
     """Return a dense tensor of torch, 0 where a sparse tensor stores nothing."""
     if str(getattr(tensor, "device", "cpu")) == "meta":
-        raise InputError("found a tensor on the device meta, which holds no values")
+        raise InputError("found a tensor on the device meta, which contains no values")
     is_sparse = "sparse" in str(getattr(tensor, "layout", ""))
     return tensor.to_dense() if is_sparse else tensor

@@ -64,7 +64,7 @@ class InputError(ValueError):
 
 
 class NoRelevantItemsError(InputError):
-    """Data needs relevant items, and none are given."""
+    """Data needs relevant items, and there are none."""
 
 
 def name_arguments(text: str, *, as_options: bool) -> str:
@@ -72,10 +72,10 @@ def name_arguments(text: str, *, as_options: bool) -> str:
 
     Examples
     --------
-    >>> name_arguments("give n_items (--n-items)", as_options=False)
-    'give n_items'
-    >>> name_arguments("give n_items (--n-items)", as_options=True)
-    'give --n-items'
+    >>> name_arguments("pass n_items (--n-items)", as_options=False)
+    'pass n_items'
+    >>> name_arguments("pass n_items (--n-items)", as_options=True)
+    'pass --n-items'
     """
     return _ARGUMENT_AND_OPTION.sub(r"\2" if as_options else r"\1", text)
 

@@ -86,7 +86,7 @@ def check_output_path(path: Path, suffixes: Sequence[str], inputs: Iterable[obje
         raise InputError(f"unknown suffix {path.suffix}; known: {', '.join(suffixes)}", path=path)
     for source in inputs:
         if isinstance(source, str | Path) and _is_same_file(source, path):
-            raise InputError("both read and written; give another path", path=path)
+            raise InputError("both read and written; pass another path", path=path)
 
 
 def _is_same_file(a: str | Path, b: Path) -> bool:
@@ -118,7 +118,7 @@ def write_columns(
 ) -> None:
     """Write arrays as the columns of a table: parquet, CSV or TSV, according to the suffix.
 
-    Arrays that are None are left out. Only parquet files hold the metadata.
+    Arrays that are None are omitted. Only parquet files contain the metadata.
     """
     import pandas as pd
     import pyarrow as pa
@@ -153,9 +153,9 @@ def read_npz(
     Parameters
     ----------
     names
-        Names of arrays that the file must hold.
+        Names of arrays that the file must contain.
     others
-        Names of further arrays that it may hold; any by default.
+        Names of further arrays that it may contain; any by default.
     """
     arrays: dict[str, Any] = {}
     # The file is opened here, as numpy does not close a damaged file that it has opened.
@@ -172,7 +172,7 @@ def read_npz(
             arrays[name] = np.asarray(data[name])
     for name in names:
         if name not in arrays:
-            raise InputError(f"not {noun} (it holds no {name})", path=path)
+            raise InputError(f"not {noun} (it contains no {name})", path=path)
     return arrays
 
 

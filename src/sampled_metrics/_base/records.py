@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-# Metadata of a field that a row leaves out if it is None.
+# Metadata of a field that a row omits if it is None.
 OMIT_IF_NONE: Mapping[str, bool] = MappingProxyType({"omit_if_none": True})
 
 

@@ -104,7 +104,7 @@ def format_interval(
 
 
 def _format_cell(key: str, value: object, bold: bool) -> str:
-    """Write a cell; columns whose names begin with n_ hold counts, written with commas."""
+    """Write a cell; columns whose names begin with n_ contain counts, written with commas."""
     if value is None:
         return "-"
     if isinstance(value, float):

@@ -139,8 +139,8 @@ def read_evaluation_data(
     """
     if seen is None and candidates is None:
         raise InputError(
-            "neither seen nor candidates is given; pass one of them, or seen='none' if users have "
-            "seen nothing"
+            "neither seen nor candidates was passed; pass one of them, or seen='none' if users "
+            "have seen nothing"
         )
     arguments: dict[str, ItemsByUser] = {RELEVANT: relevant}
     if has_seen_items(seen):
@@ -152,7 +152,7 @@ def read_evaluation_data(
     if not with_ids:
         return _data_from_positions(arguments, items, scores)
     if len(with_ids) < len(tables):
-        raise InputError(f"one of {' and '.join(arguments)} has ids; give all as tables, or none")
+        raise InputError(f"one of {' and '.join(arguments)} has ids; pass all as tables, or none")
     return _data_from_tables(with_ids, _items_of_frames(scores) if items is None else items)
 
 
@@ -255,5 +255,5 @@ def _infer_size(
                 raise InputError(f"items is {items}; expected {n_items}, the number of all items")
             return n_users, n_items
     if items is None:
-        raise InputError("relevant and seen are lists; give items, the number of all items")
+        raise InputError("relevant and seen are lists; pass items, the number of all items")
     return items_by_position(arguments[RELEVANT], RELEVANT).n_users, whole_number("items", items, 1)

@@ -116,15 +116,15 @@ def evaluate_on_budget(
         user, or a matrix. "none" or an empty list as `seen` says that there are none.
     candidates
         Items that are ranked for each user, in the forms of `seen`, by default all. Seen items are
-        removed from them, and the held-out items need not be among them. `seen` may then be left
-        out if the proxy is given as scores.
+        removed from them, and the held-out items need not be among them. `seen` may then be
+        omitted if the proxy is scores.
     items
         Table of all items (`item_id`), if some are in no other table; by position their number,
         where no matrix says it.
     proxy
         Cheap scores that show where scores are worth most: `popularity`, or scores of all items,
         larger is better: a matrix, a DataFrame with ids, or by position a pair of vectors of users
-        and items or a function of users, as `rank` takes them.
+        and items or a function of users, as `rank` accepts them.
     budget
         Scores per user and recommender, a bound on their mean; held-out items are not counted.
         Twenty pairs are scored twice, to check that a score depends on its pair alone.

@@ -82,7 +82,7 @@ def parse_metrics(names: str | Sequence[str | Measure], single: bool = True) -> 
         sums = _SUMS_WITH_CUTOFF if has_cutoff else _SUMS_WITHOUT_CUTOFF
         if not single and measure.kind not in sums:
             raise InputError(
-                f"metrics: {measure} is not estimated for users with several held-out items; take "
+                f"metrics: {measure} is not estimated for users with several held-out items; use "
                 "recall@k, ndcg@k or ap"
             )
     return tuple(measures)

@@ -229,7 +229,7 @@ def estimate_p_value(estimate: Estimate, level: float) -> float:
 
     The interval of the estimate has the level `level`: centre +- (t std_error + slack), t the
     quantile of Student's distribution. Clipping to the values that the scores allow can only
-    shorten it, so its longer side tells the slack. At the highest level that excludes 0,
+    shorten it, so its longer side shows the slack. At the highest level that excludes 0,
     |centre| = t std_error + slack.
 
     The result is on the side of 1 - `level` that the interval shows.

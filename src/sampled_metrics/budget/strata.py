@@ -40,7 +40,7 @@ def make_proxy(proxy: RecommenderScores, data: EvaluationData) -> Proxy:
             )
         popularity = data.popularity
         if not popularity.any() and data.candidates is not None:
-            raise InputError("proxy popularity needs seen items; or give scores as proxy")
+            raise InputError("proxy popularity needs seen items; or pass scores as proxy")
         return lambda users: np.tile(popularity, (users.size, 1))
     scores = read_all_scores("proxy", proxy, data)
     matrix_row_of_user = data.score_rows

@@ -10,12 +10,12 @@ All checks, without the beginning `signs_` of their names:
 check                   argument        sign, from which size of data on
 ----------------------  --------------  ----------------------------------------------------------
 tables: in columns that are read, or are not
-of_other_ids            the table       a second column may hold the ids
+of_other_ids            the table       a second column may contain the ids
 of_sessions             data            several ranks in a session without a user
 
 items: of users, such as relevant and seen ones
 of_different_ids        relevant, seen  below 1 of 10 ids in common (from 10 items or 1 user on);
-                                        or texts that hold several ids, or one in another form
+                                        or texts that contain several ids, or one in another form
 of_common_item          relevant        one item of 9 of 10 users, others of half as many (10 users)
 of_unused_grades        relevant        any grade where grades are not used
 of_unread_rating        relevant        a column of ratings, without min_relevance
@@ -72,7 +72,7 @@ recommenders: two of them
 in_pair                 data            1 of 10 users, or the means by 1 %, differ in candidates;
                                         equal ranks (10 rows); below half of the users in common
 
-metrics: and estimators that were asked for
+metrics: and estimators that were requested
 of_flat_metrics         metrics         a cut-off that covers all candidates (10 users)
 of_skipped_metrics      metrics         lists that are too short
 of_undefined_values     metrics         any user without a value

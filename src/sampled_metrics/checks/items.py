@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 _MIN_IDS = {"user_id": 1, "item_id": 10}  # fewer ids of one type may be disjoint
 _COMMON = 10  # fewer than one of so many ids in common is a sign
-MAX_GRADES = 10  # different numbers; a column with more holds no grades
+MAX_GRADES = 10  # different numbers; a column with more contains no grades
 _MIN_USERS = 10  # fewer users may share an item, or lack row 0, by chance
 _LABEL_ROWS = 1000  # rows of text in which yes and no are looked for
 _YES_NO_WORDS = ({"0", "1"}, {"no", "yes"}, {"false", "true"})
@@ -88,11 +88,11 @@ def signs_of_different_ids(columns: TwoColumns, n_common: int, n_ids: int) -> Si
         yield from _signs_in_forms_of_ids(columns.name, columns.other_ids, columns.ids)
     else:
         comparison = columns.describe(n_common, n_ids)
-        yield columns.name, f"{comparison}; do both name the same {columns.noun}?"
+        yield columns.name, f"{comparison}; do both refer to the same {columns.noun}?"
 
 
 def _signs_in_forms_of_ids(name: str, ids: pa.Array, other_ids: pa.Array) -> Signs:
-    """Look for texts that hold several other ids, or another id in another form of a number."""
+    """Look for texts that contain several other ids, or another id in another form of a number."""
     if not pa.types.is_string(ids.type):
         return
     unmatched = ids.filter(pa.array(positions(ids, other_ids) < 0))[:_CHECKED_IDS]
@@ -105,7 +105,7 @@ def _signs_in_forms_of_ids(name: str, ids: pa.Array, other_ids: pa.Array) -> Sig
     is_same = (positions(rewritten, other_ids) >= 0) & (positions(rewritten, ids) < 0)
     if holds_several.any():
         first = unmatched[int(np.argmax(holds_several))].as_py()
-        yield name, f"found {first!r}; if it holds several ids, give each a row of its own"
+        yield name, f"found {first!r}; if it contains several ids, give each a row of its own"
     elif is_same.any():
         place = int(np.argmax(is_same))
         yield (
@@ -127,7 +127,7 @@ def signs_of_common_item(relevant: Items) -> Signs:
         yield (
             "relevant",
             f"item {item_id} is relevant for {first:,} of {sizes.size:,} users, and no other for "
-            "half as many; if it fills up shorter lists, drop it",
+            "half as many; if it is padding, remove it",
         )
 
 
@@ -136,13 +136,13 @@ def signs_of_unused_grades(grades: Float | None) -> Signs:
     if grades is not None:
         yield (
             "relevant",
-            "grades are not used here; from full rankings `evaluate` takes them as gains",
+            "grades are not used here; `evaluate` uses them as gains, with full rankings",
         )
 
 
 def signs_of_unread_rating(name: str) -> Signs:
     """Say that a column of ratings of relevant items is not read as grades."""
-    yield name, "rating is not read; give min_relevance (--min-relevance) to use it as grade"
+    yield name, "rating is not read; pass min_relevance (--min-relevance) to use it as grade"
 
 
 def signs_of_unread_labels(name: str, columns: Mapping[str, pa.ChunkedArray]) -> Signs:
@@ -151,12 +151,12 @@ def signs_of_unread_labels(name: str, columns: Mapping[str, pa.ChunkedArray]) ->
         if _could_be_label(decode_categories(values)):
             yield (
                 name,
-                f"column {column} may be a label, but is not read; call it label if it is one",
+                f"column {column} may be a label, but is not read; if it is one, name it label",
             )
 
 
 def _could_be_label(values: pa.ChunkedArray) -> bool:
-    """Return whether a column holds yes and no, or few different numbers from 0 or -1 on."""
+    """Return whether a column contains yes and no, or few different numbers from 0 or -1 on."""
     if is_text(values.type):
         texts = {str(text).lower() for text in values[:_LABEL_ROWS].unique().to_pylist()}
         return texts in _YES_NO_WORDS
@@ -173,7 +173,7 @@ def _could_be_label(values: pa.ChunkedArray) -> bool:
 def signs_of_unseen_rows(n_rows: int) -> Signs:
     """Look for rows of seen items with label 0, which are not seen."""
     if n_rows:
-        yield "seen", "rows of label 0 do not count as seen; leave the column out if they should"
+        yield "seen", "rows of label 0 do not count as seen; drop the column if they should"
 
 
 def signs_of_users_without_label(n_without: int, n_users: int) -> Signs:
@@ -181,7 +181,7 @@ def signs_of_users_without_label(n_without: int, n_users: int) -> Signs:
     if n_without:
         yield (
             "label",
-            f"{n_without:,} of {n_users:,} users have no row of a label above 0 and are left out; "
+            f"{n_without:,} of {n_users:,} users have no row of a label above 0 and are dropped; "
             "do they have no relevant item, or one below the end of a list?",
         )
 
@@ -193,6 +193,6 @@ def signs_of_ids_from_1(place: str, rows: Int, n_rows: int) -> Signs:
     if is_nearly_all and rows.all():
         yield (
             place,
-            f"user_id holds numbers of rows, from 0, and none of {n_distinct} is 0: are these "
-            "ids from 1? Ranks.from_scores takes ids of rows and columns, users and items",
+            f"user_id contains row numbers, from 0, and none of {n_distinct} is 0: are these "
+            "ids from 1? Ranks.from_scores accepts ids of rows and columns, users and items",
         )

@@ -1,6 +1,6 @@
 """Signs of a mistake in lists, and in their order by rank, score or row.
 
-Functions take a user for each row of a table, numbered from 0. A list is all rows of a user.
+Functions accept a user for each row of a table, numbered from 0. A list is all rows of a user.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from sampled_metrics.read.lists import Lists
 
 MIN_LISTS = 10  # fewer lists may be in some order by chance
-_MIN_LISTS_OF_CHANCE = 5 * MIN_LISTS  # fewer lists may hold all relevant items, or few
+_MIN_LISTS_OF_CHANCE = 5 * MIN_LISTS  # fewer lists may contain all relevant items, or few
 _MIN_EXPECTED_HITS = 8.0  # if lists and relevant items were independent; fewer vary too much
 _MIN_STEPS = 2  # in all lists together; a single one may rise
 _MAX_RISING = 0.1  # share of steps in which scores may rise although the order says they fall
@@ -48,7 +48,10 @@ def are_ranks(user: Codes | Int, values: Array, starts: tuple[int, ...] = (0, 1)
 def signs_of_unread_scores(names: Iterable[str]) -> Signs:
     """Say that columns of numbers in no order are not read, beside rows that are in order."""
     for name in names:
-        yield "data", f"rows are read best first, without {name}; if it holds scores, name it score"
+        yield (
+            "data",
+            f"rows are read best first, without {name}; if it contains scores, name it score",
+        )
 
 
 def signs_of_mixed_rows(user: Codes | Int) -> Signs:
@@ -84,7 +87,7 @@ def signs_of_contradiction(
         yield (
             "data",
             f"scores rise from one rank to the next in {rising:.0%} of rows, so they contradict "
-            "the order; leave one of the two out (a column rank is used, or else scores)",
+            "the order; drop one of the two (a column rank is used, or else scores)",
         )
 
 
@@ -116,7 +119,7 @@ def signs_of_distances(user: Codes | Int, score: Floats, *, is_by_item: bool) ->
         yield (
             "data",
             "scores rise from row to row in all lists; if they are distances, where the smallest "
-            "is best, give them with the opposite sign",
+            "is best, negate them",
         )
 
 
@@ -141,12 +144,12 @@ def signs_of_sorted_ids(lists: Lists) -> Signs:
             return
     yield (
         "data",
-        "the items of all lists ascend; if they were sorted by id, give them best first",
+        "the items of all lists ascend; if they were sorted by id, pass them best first",
     )
 
 
 def signs_in_hits(depth: Int, n_relevant: Int, n_found: Int, n_items: int) -> Signs:
-    """Look for lists that hold all relevant items, or no more than by chance.
+    """Look for lists that contain all relevant items, or no more than by chance.
 
     Parameters
     ----------
@@ -164,12 +167,12 @@ def signs_in_hits(depth: Int, n_relevant: Int, n_found: Int, n_items: int) -> Si
     if (n_found == n_relevant).all():
         yield (
             "data",
-            f"lists of at most {depth.max()} of {n_items:,} items hold every relevant item; were "
-            "users without a hit left out, or are these sampled candidates, which `correct` takes?",
+            f"lists of at most {depth.max()} of {n_items:,} items contain every relevant item; "
+            "were users without a hit dropped? For sampled candidates, use `correct`",
         )
     elif expected >= _MIN_EXPECTED_HITS and total <= expected + 2.0 * np.sqrt(expected):
         yield (
             "relevant",
-            f"lists hold {total:,} of {n_relevant.sum():,} relevant items, and would hold "
+            f"lists contain {total:,} of {n_relevant.sum():,} relevant items, and would contain "
             f"{expected:.0f} by chance; are ids of items the same in both?",
         )

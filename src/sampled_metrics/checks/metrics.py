@@ -1,4 +1,4 @@
-"""Signs that metrics or estimators do not say what was asked for."""
+"""Signs that metrics or estimators do not say what was requested."""
 
 from __future__ import annotations
 
@@ -70,7 +70,7 @@ def signs_of_ties(n_tied: int, n_items: int, n_users: int, ends: Iterable[Ends])
             "ties",
             f"{n_tied:,} of {n_items:,} relevant items have the same score as others, and metrics "
             f"depend on the order of ties (--ties): {', '.join(changed)}; were scores rounded, or "
-            "stored with few bits?",
+            "stored in low precision?",
         )
 
 

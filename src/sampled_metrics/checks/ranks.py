@@ -114,12 +114,12 @@ def signs_of_equal_scores(tied: Int, n_others: Int, n_rows: int) -> Signs:
         yield (
             "data",
             f"all scores of {n_equal:,} of {n_rows:,} rows are equal: are these scores, or rows "
-            "that fill up a batch? Leave those out",
+            "that fill up a batch? Drop those",
         )
 
 
 def signs_in_order(share_below: Float, n_others: Int, argument: str, noun: str) -> Signs:
-    """Look for items that are as far down as in random order, and as rarely near the top.
+    """Look for items that rank no better than in a random order.
 
     Parameters
     ----------
@@ -137,8 +137,8 @@ def signs_in_order(share_below: Float, n_others: Int, argument: str, noun: str) 
         yield (
             argument,
             f"held-out items are above {100.0 * share_below.mean():.1f} % of their {noun}, 50 % "
-            "in a random order: are higher scores better, are rows and columns those of the users "
-            "and items, and are negatives uniform?",
+            "in a random order; check that higher scores are better, that rows are users and "
+            "columns are items, and that negatives are uniform",
         )
 
 
@@ -159,7 +159,7 @@ def signs_of_perfection(better: Int, noun: str) -> Signs:
         yield (
             "data",
             f"all {better.size:,} held-out items are above all of their {noun}: were rows sorted "
-            "before the held-out item was taken from them, or does the model know the answer?",
+            "before the held-out item was taken from them, or does it leak into training?",
         )
 
 

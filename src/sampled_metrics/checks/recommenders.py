@@ -1,4 +1,4 @@
-"""Signs that two recommenders were not evaluated on the same data, or that one is given twice."""
+"""Signs that two recommenders were not evaluated on the same data, or that one was passed twice."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ def signs_in_pair(a: EvaluatedData, b: EvaluatedData, common: tuple[Int, Int] | 
     """Look for pairs of recommenders that are probably not evaluated on the same data.
 
     Such pairs differ in the number of candidates of the same users, or have few common users. Equal
-    ranks suggest that one recommender was given twice.
+    ranks suggest that one recommender was passed twice.
 
     Parameters
     ----------
@@ -55,7 +55,7 @@ def signs_in_pair(a: EvaluatedData, b: EvaluatedData, common: tuple[Int, Int] | 
     yield from _signs_in_candidates(a, b, common)
     is_same = all(map(np.array_equal, a.ranks, b.ranks))
     if is_same and min(len(a.ranks[0]), len(b.ranks[0])) >= _FEWEST_ROWS:
-        yield "data", f"{a.name} and {b.name} have the same ranks: is one of them given twice?"
+        yield "data", f"{a.name} and {b.name} have the same ranks: was one of them passed twice?"
     n_common = 0 if common is None else common[0].size
     n_smaller = min(len(a.units), len(b.units))
     if 2 * n_common < n_smaller:

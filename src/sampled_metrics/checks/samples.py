@@ -53,8 +53,8 @@ def _signs_in_ties(tied: Int, m: int) -> Signs:
         yield (
             "ties",
             f"{n_large:,} of {n_rows:,} held-out items have the score of a tenth of their "
-            "negatives or more, so ties (--ties) decide: were scores rounded, or have they too few "
-            "bits?",
+            "negatives or more, so ties (--ties) decide: were scores rounded, or stored in low "
+            "precision?",
         )
     n_one = np.count_nonzero(tied == 1)
     n_more = np.count_nonzero(tied > 1)
@@ -64,7 +64,7 @@ def _signs_in_ties(tied: Int, m: int) -> Signs:
         yield (
             "data",
             f"{n_one:,} of {n_rows:,} held-out items have the score of one of their negatives: is "
-            "it the held-out item itself? Leave it out of them (`check-negatives`)",
+            "it the held-out item itself? Remove it from them (`check-negatives`)",
         )
 
 
@@ -75,8 +75,8 @@ def signs_of_short_lists(n_negatives: Int) -> Signs:
         yield (
             "n_negatives",
             f"some lists end before {m} negatives, the number in the longest, and held-out items "
-            f"that they lack count as behind {m}; give n_negatives (--n-negatives) if there were "
-            "more",
+            f"missing from them rank below all {m}; pass n_negatives (--n-negatives) if there "
+            "were more",
         )
 
 
@@ -116,7 +116,7 @@ def signs_of_failed_checks(remark_by_check: Mapping[str, str]) -> Signs:
 
 def signs_of_unlikely_ranks(evidence: str) -> Signs:
     """Say that sampled ranks are explained only by true ranks some of which are out of order."""
-    yield "data", f"some ranks are likelier than others before them ({evidence}): {_MISTAKES}"
+    yield "data", f"some ranks are likelier than better ones ({evidence}): {_MISTAKES}"
 
 
 def signs_of_implausible_ranks(evidence: str) -> Signs:

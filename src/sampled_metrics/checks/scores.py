@@ -24,8 +24,8 @@ _LEAST_DISTINCT_SCORES = 8  # of 16 users; columns of fewer may be equal by chan
 SAMPLE_SIZES = frozenset(m + 1 for m in (20, 50, 99, 100, 200, 500, 999, 1000))
 _ROUND_SIZES = {100, 1000}  # catalogues have these numbers of items too
 SAMPLE_REMEDY = (
-    "and metrics among them are not exact; `correct` takes the scores of a held-out item and its "
-    "negatives (--positive), or sampled ranks"
+    "and metrics among them are not exact; for the scores of a held-out item and its negatives "
+    "(--positive), or sampled ranks, use `correct`"
 )
 
 
@@ -58,7 +58,7 @@ def signs_of_sample_columns(column: Int, n_columns: int, is_catalogue: bool) -> 
 def signs_of_first_column(
     first_columns: Array | None, item_ids: Any, *, relevant: Items, seen: Items | None
 ) -> Signs:
-    """Look for a first column that holds no scores: padding, or the numbers of the rows."""
+    """Look for a first column that contains no scores: padding, or the numbers of the rows."""
     if first_columns is None or first_columns.shape[1] < 2:
         return
     if len(first_columns) < _MIN_ROWS_OF_COLUMN:
@@ -72,14 +72,14 @@ def signs_of_first_column(
     if (steps == 0).all() and np.ptp(second) > 0:
         yield (
             "data",
-            f"item {item_id} has the score {first[0]:g} for all users, and is relevant for or seen "
-            "by none; if its column is padding, give it scores of -inf",
+            f"item {item_id} has the score {first[0]:g} for all users, and no user has seen it or "
+            "has it as relevant; if its column is padding, set its scores to -inf",
         )
     elif steps[0] > 0 and (steps == steps[0]).all():
         yield (
             "data",
-            f"scores of item {item_id} are {first[0]:g}, {first[1]:g} and so on, and it is "
-            "relevant for or seen by none; if its column contains ids of the rows, drop it",
+            f"scores of item {item_id} count {first[0]:g}, {first[1]:g}, ..., and no user has seen "
+            "it or has it as relevant; if its column contains ids of the rows, drop it",
         )
 
 
@@ -157,6 +157,6 @@ def signs_of_padding(n_padded: Int, n_missing: Int) -> Signs:
     if n_rows >= _MIN_PADDED_ROWS and np.array_equal(n_padded, n_missing):
         yield (
             "missing",
-            f"{n_rows:,} rows end with -inf, which count as negatives behind all others; if they "
-            "are padding of rows with fewer negatives, leave missing (--missing) out",
+            f"{n_rows:,} rows end with -inf, which count as negatives below all others; if they "
+            "are padding of rows with fewer negatives, drop missing (--missing)",
         )

@@ -1,4 +1,4 @@
-"""Signs of a mistake in scores that were asked for on a budget, and counted by strata."""
+"""Signs of a mistake in scores that were computed on a budget, and counted by strata."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from sampled_metrics.checks.metrics import Ends, are_most_tied
 if TYPE_CHECKING:
     from sampled_metrics.budget.counts import StratumCounts
 
-_MANY_ROWS = 50  # held-out rows: their mean place tells a random order from a poor one
+_MANY_ROWS = 50  # held-out rows: their mean place distinguishes a random order from a poor one
 # A poor or reversed order: few held-out items are near the top, and on average they are hardly
 # above half of their candidates (0.5 is a random order).
 _RANDOM_SHARE_BELOW = 0.55
@@ -54,8 +54,8 @@ def signs_in_strata(counts: StratumCounts) -> Signs:
         yield (
             "recommender",
             f"held-out items are above about {100.0 * below.mean():.0f} % of their candidates, "
-            "50 % in a random order: are higher scores better, and are its arguments users, then "
-            "items?",
+            "50 % in a random order; check that higher scores are better, and that its arguments "
+            "are users, then items",
         )
 
 

@@ -8,9 +8,9 @@ from sampled_metrics.checks import Signs
 
 
 def signs_of_other_ids(place: str, other_ids: Iterable[tuple[str, str]]) -> Signs:
-    """Say which columns may hold the ids of a role as well, beside the column that is read."""
+    """Say which columns may contain the ids of a role as well, beside the column that is read."""
     for role, name in other_ids:
-        yield place, f"{role} is read, and column {name} is not; which holds the ids?"
+        yield place, f"{role} is read, and column {name} is not; which contains the ids?"
 
 
 def signs_of_sessions(name: str, remedy: str) -> Signs:

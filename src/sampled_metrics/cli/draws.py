@@ -79,7 +79,7 @@ def sample(
     )
     if not ranks.is_complete:
         raise InputError(
-            "the lists may be cut off; if they hold all candidates, give --complete", path=file
+            "the lists may be cut off; if they contain all candidates, pass --complete", path=file
         )
     ranks = ranks.binary
     items = _by_item(ranks)

@@ -101,7 +101,7 @@ ColumnRoles = Annotated[
         "--column",
     ),
 ]
-Complete = Annotated[bool, option("", "Lists hold all candidates of their users.", "--complete")]
+Complete = Annotated[bool, option("", "Lists contain all candidates of their users.", "--complete")]
 Missing = Annotated[
     str,
     option(
@@ -258,7 +258,7 @@ def parse_roles(texts: Sequence[str] | None) -> dict[str, str] | None:
             )
         if role in names_by_role:
             raise InputError(
-                f"--column {role} is {names_by_role[role]} and {name}; give one of them"
+                f"--column {role} is {names_by_role[role]} and {name}; pass one of them"
             )
         names_by_role[role] = name
     return names_by_role

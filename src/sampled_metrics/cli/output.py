@@ -122,7 +122,7 @@ def emit_parts(parts: Parts, output: Path | None, explain: bool = False) -> None
 
     is_terminal = sys.stdout is not None and sys.stdout.isatty()  # None if it is closed
     bold = output is None and is_terminal and not os.environ.get("NO_COLOR")
-    instead = "" if explain else "--explain says how to read this."
+    instead = "" if explain else "To interpret this table, add --explain."
     emit_text(format_text(parts, instead=instead, bold=bold), output)
 
 

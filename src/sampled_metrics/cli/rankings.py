@@ -313,10 +313,10 @@ def compare_files(
 ) -> None:
     """Decide which recommender has the higher exact metric.
 
-    The files hold full rankings, or sampled ranks or scores of held-out items and their negatives,
-    which are recognised by --n-negatives, --positive, or a column sampled_rank or label. Sampled
-    ranks decide the order of the exact metrics if the range of their difference excludes 0; the
-    estimates beside it may be ordered otherwise. Users are paired if the files have the same
+    The files contain full rankings, or sampled ranks or scores of held-out items and their
+    negatives, which are recognised by --n-negatives, --positive, or a column sampled_rank or label.
+    Sampled ranks decide the order of the exact metrics if the range of their difference excludes 0;
+    the estimates beside it may be ordered otherwise. Users are paired if the files have the same
     user_id, which decides most if all recommenders ranked the same negatives.
 
     Keys: a, b, metric, estimator, value_a, value_b, difference (b - a), std_error, ci_low, ci_high,

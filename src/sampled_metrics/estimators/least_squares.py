@@ -141,7 +141,7 @@ def _scale_prior(prior: ArrayLike, n: int) -> Float:
 
 def _require_few_negatives(m: int) -> None:
     if m > MAX_UNKNOWNS:
-        raise InputError(f"cls, bv and em take at most {MAX_UNKNOWNS:,} negatives, not {m:,}")
+        raise InputError(f"cls, bv and em accept at most {MAX_UNKNOWNS:,} negatives, not {m:,}")
 
 
 def solve_bias_variance(system: ReducedSystem, gamma: float) -> Float:

@@ -226,7 +226,7 @@ def estimator_matrix(
 def _compute_vectors(estimator: Estimator, inputs: EstimatorInputs) -> Float:
     declaration = REGISTERED_ESTIMATORS[estimator.name]
     if declaration.fitted and inputs.histogram is None:
-        raise InputError(f"{estimator} has no fixed vector, which is needed here; leave it out")
+        raise InputError(f"{estimator} has no fixed vector, which is needed here; drop it")
     if estimator.parameter is None:
         return declaration.vectors(inputs)
     return declaration.vectors(inputs, estimator.parameter)

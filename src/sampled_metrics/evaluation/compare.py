@@ -194,7 +194,7 @@ def compare(
     their range does. The p-value, corrected for the number of pairs, must be below 1 - confidence
     as well.
 
-    Users are paired by their ids; users that only one of the two recommenders has are left out.
+    Users are paired by their ids; users that only one of the two recommenders has are dropped.
     Two recommenders without a common user are compared as independent samples. Without ids, users
     are paired by row, and all recommenders need the same number of users. Ranges are narrowest if
     all recommenders ranked the same negatives.
@@ -244,7 +244,7 @@ def compare(
     if not isinstance(data, Mapping):
         raise InputError(f"data is of type {type(data).__name__}; expected a dictionary by name")
     if len(data) < 2:
-        raise InputError(f"{len(data)} recommender to compare; give two or more")
+        raise InputError(f"{len(data)} recommender to compare; pass two or more")
     check_arguments(ties=ties, shape=shape, correction=correction, confidence=confidence)
     check_arguments(complete=complete, min_relevance=min_relevance, missing=missing)
     measures = parse_measures(metrics)
@@ -278,8 +278,8 @@ def compare(
     else:
         if estimators is not None:
             raise InputError(
-                "estimators (--estimator) are for sampled rankings, but these are full; leave "
-                "them out, or give n_negatives (--n-negatives) if ranks are among negatives"
+                "estimators (--estimator) are for sampled rankings, but these are full; drop "
+                "them, or pass n_negatives (--n-negatives) if ranks are among negatives"
             )
         paired = pair_users(rankings)
         warn_about_pairs(paired)
@@ -600,10 +600,10 @@ def _mean_by_user(
     owners: tuple[Int | None, Int | None],
     rows: tuple[Int, Int] | None,
 ) -> tuple[Float, Float, int | None]:
-    """Average the values of each user's visits, and count the visits; leave out nan.
+    """Average the values of each user's visits, and count the visits; skip nan.
 
-    `owners` hold the user of each visit, None if users have one value each. Paired users, in
-    `rows`, are left out unless both of their values are known.
+    `owners` contain the user of each visit, None if users have one value each. Paired users, in
+    `rows`, are dropped unless both of their values are known.
     """
     values_a, values_b = values
     owner_a, owner_b = owners

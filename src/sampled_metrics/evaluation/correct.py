@@ -352,7 +352,7 @@ def _replace_value(mean: MeanInterval, value: float) -> MeanInterval:
 
 
 def default_estimators(names: Names, m: int) -> list[Estimator]:
-    """Parse names of estimators; leave slow ones out of the default for many negatives."""
+    """Parse names of estimators; omit slow ones from the default for many negatives."""
     if names is DEFAULT_ESTIMATORS and m > _MOST_BY_DEFAULT:
         warn_all(signs_of_slow_estimators(DEFAULT_ESTIMATORS[_N_FAST:], m))
         names = DEFAULT_ESTIMATORS[:_N_FAST]
@@ -456,7 +456,7 @@ def estimate_ranks(
     if ranks.strata is not None:
         if shape_name(shape) != DEFAULT_SHAPE:
             raise InputError(
-                f"shape (--shape) does not go with counts, which need {DEFAULT_SHAPE}; drop it"
+                f"shape (--shape) cannot be used with counts, which need {DEFAULT_SHAPE}; drop it"
             )
         names = STRATUM_ESTIMATORS if estimators is DEFAULT_ESTIMATORS else estimators
         parsed = parse_estimators(names)
@@ -592,7 +592,7 @@ def _explain_estimates(results: Sequence[Corrected], intervals: bool) -> list[st
             "metric."
         )
     explained.append(
-        'value: what the estimator gives. It measures the metric under "acts like", so it may lie '
+        'value: the estimate. It measures the metric under "acts like", so it may lie '
         f"outside the range. {about_errors}"
     )
     return explained

@@ -139,9 +139,9 @@ def evaluate(
         Candidates of each ranking, if the data does not say.
     min_relevance
         Least grade of an item that is relevant for metrics other than NDCG; by default any above
-        0. Users without such an item are left out.
+        0. Users without such an item are dropped.
     complete
-        Whether lists hold all candidates of their users.
+        Whether lists contain all candidates of their users.
     missing
         What to do with relevant items that are missing from the lists, or have no score: `refuse`
         them, or count them as not found (`last`), below all candidates.
@@ -158,7 +158,8 @@ def evaluate(
     progress
         Whether to show a progress bar; by default on a terminal, if tqdm is installed.
     columns
-        Names of columns of tables by role, such as {"item": "docno"}, if the names are not known.
+        Mapping from role to column name, such as {"item": "docno"}, for columns that are not
+        recognised.
         `sampled-metrics columns` prints the roles and the known names.
 
     Returns
@@ -433,9 +434,9 @@ def values_by_user(
 def metric_values(
     measures: list[Measure], ranks: Ranks, ties: str, seed: int
 ) -> dict[Measure, Float]:
-    """Calculate metrics of each user, or visit; those that need longer lists are left out.
+    """Calculate metrics of each user, or visit; those that need longer lists are skipped.
 
-    Warns about metrics that are left out, that not all users have a value of, and that are the same
+    Warns about metrics that are skipped, that not all users have a value of, and that are the same
     for any ranking, because their cut-off covers all candidates. Notes which do not follow
     `min_relevance`.
     """

@@ -85,10 +85,10 @@ class RankMeter:
         Names, as a list or separated by commas; by default recall@10, ndcg@10, ap and auc.
     n_items
         Candidates of a full ranking, the held-out item included. Scores with fewer columns are
-        taken for those of sampled negatives. Exact ranks need it. Without it, scores are taken for
+        read as those of sampled negatives. Exact ranks need it. Without it, scores are read as
         those of all items, and a note of the result reminds you of seen items if no score is -inf.
     n_negatives
-        Negatives of each row, if ranks among negatives are given.
+        Negatives of each row, for ranks among negatives.
     sampling
         How the negatives were drawn, see `correct`.
     missing
@@ -156,7 +156,7 @@ class RankMeter:
         ----------
         scores
             Array or tensor of any library, also on a device, with a row for each held-out item.
-            Scores are taken for those of sampled negatives if the meter has `n_negatives`, or if
+            Scores are read as those of sampled negatives if the meter has `n_negatives`, or if
             they have fewer columns than its `n_items`, and else for those of all items. Among
             scores of all items, -inf marks an item that is not a candidate, such as a seen item.
         positive
@@ -171,7 +171,7 @@ class RankMeter:
             Ids of visits, such as sessions, if users may have several rows.
         """
         if (scores is None) == (ranks is None):
-            raise InputError("give update either scores or ranks")
+            raise InputError("pass update either scores or ranks")
         if _is_empty(scores) or _is_empty(ranks):
             return  # an empty batch
         if scores is None:
@@ -249,7 +249,7 @@ class RankMeter:
             if _kind(batch.units) != _kind(first.units):
                 raise InputError(
                     f"some {source} have users, or visits, and others have none or ids of another "
-                    "type; give ids of one type with all or none"
+                    "type; pass ids of one type with all or none"
                 )
         self._batches.append(batch)
 
@@ -352,7 +352,7 @@ class RankMeter:
             if width > n:
                 raise InputError(
                     f"scores have {width} columns, more than n_items ({n}); "
-                    "leave n_items out if they are the scores of all items"
+                    "drop n_items if they are the scores of all items"
                 )
             if width < n:
                 m = width - 1
@@ -394,7 +394,7 @@ def _require_single_rows(units: Units | None) -> None:
     again = None if units is None else units.first_duplicate()
     if units is not None and again is not None:
         raise InputError(
-            f"duplicate users {units.name(again)}; if users have several visits, give ids by "
+            f"duplicate users {units.name(again)}; if users have several visits, pass ids by "
             "visits=",
             row=again + 1,
         )

@@ -44,7 +44,7 @@ def negatives(
     Items that a user has seen, or that are relevant, are never drawn. The same seed gives the same
     negatives, so that all recommenders can be ranked against them.
 
-    Negatives by popularity, and half and half, tell more about ranks near the top than uniform
+    Negatives by popularity, and half and half, say more about ranks near the top than uniform
     ones. Their metrics must be corrected with the ids and counts of items: `correct` with `counts`.
 
     Parameters

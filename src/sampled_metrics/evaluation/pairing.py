@@ -59,20 +59,20 @@ def read_recommenders(
     full = [name for name in data if name not in sampled]
     if sampled and full:
         raise InputError(
-            f"{full[0]} has full rankings and {sampled[0]} sampled ones; give rankings of one kind"
+            f"{full[0]} has full rankings and {sampled[0]} sampled ones; pass rankings of one kind"
         )
     if sampled:
         options.refuse_others("sampled ranks", "n_items", "relevant", "missing")
     elif options.sampling is not None:
         raise InputError(
-            "sampling (--sampling) is for sampled rankings, but these are full; leave it out"
+            "sampling (--sampling) is for sampled rankings, but these are full; drop it"
         )
     others = [name for name, value in data.items() if not isinstance(value, Ranks)]
     if full and options.relevant is not None and 0 < len(others) < len(data):
         with_ranks = next(name for name in data if name not in others)
         raise InputError(
-            f"relevant (--relevant) does not go with the Ranks of {with_ranks}; give {others[0]} "
-            "as Ranks as well, such as Ranks.from_scores(scores, relevant), and leave it out"
+            f"relevant (--relevant) cannot be used with the Ranks of {with_ranks}; drop it, and "
+            f"pass {others[0]} as Ranks as well, such as Ranks.from_scores(scores, relevant)"
         )
     options = replace(options, **_read_items_once(options))
     samples = {}
@@ -108,13 +108,13 @@ def _read_table(value: Any, options: Reading) -> Any:
 
 
 def _has_sampled_options(options: Reading) -> bool:
-    """Return whether an option says that data holds sampled rankings."""
+    """Return whether an option says that data contains sampled rankings."""
     values = (options.positive, options.n_negatives, options.counts)
     return any(value is not None for value in values)
 
 
 def _is_sampled(form: Any, options: Reading) -> bool:
-    """Return whether data holds sampled rankings."""
+    """Return whether data contains sampled rankings."""
     if isinstance(form, Ranks | SampledRanks):
         return isinstance(form, SampledRanks)
     if _has_sampled_options(options):
@@ -166,7 +166,7 @@ def pair_users(evaluations: Mapping[str, Evaluation]) -> Paired[Evaluation]:
             n_only_b = len(units_b) - rows[0].size
             if n_only_a or n_only_b:
                 notes.append(
-                    f"{a}, {b}: {n_only_a:,} users of {a} and {n_only_b:,} of {b} are left out."
+                    f"{a}, {b}: {n_only_a:,} users of {a} and {n_only_b:,} of {b} are dropped."
                 )
     return Paired(with_ids, common, notes)
 
@@ -177,8 +177,8 @@ def _require_same_kind(evaluations: Mapping[str, Ranks | SampledRanks]) -> None:
     others = [name for name in evaluations if name not in with_visits]
     if with_visits and others:
         raise InputError(
-            f"{min(with_visits)} has ids of visits and {others[0]} has none; give a column "
-            "visit_id (visits=) for all or for none"
+            f"{min(with_visits)} has ids of visits and {others[0]} has none; pass visit ids, "
+            "in a column visit_id or as visits=, for all or for none"
         )
 
 
@@ -190,7 +190,7 @@ def _require_same_size(evaluations: Mapping[str, Ranks | SampledRanks]) -> None:
     if sizes[few] != sizes[many]:
         raise InputError(
             f"{few} has {sizes[few]:,} users and {many} {sizes[many]:,}, without ids to pair them; "
-            "give ids by users= (sm.rank, sm.Ranks, sm.SampledRanks) or in a column user_id"
+            "pass ids by users= (sm.rank, sm.Ranks, sm.SampledRanks) or in a column user_id"
         )
 
 

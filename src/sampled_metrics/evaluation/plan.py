@@ -52,11 +52,11 @@ _SMALLEST = 0.001  # smaller probabilities are printed as less than this
 _POWER_LAW = (
     "Assumed: a share (k/n)^e of users has a rank of at most k, where the exponents e give these "
     "metrics, and the ranks of the two recommenders are independent. If they rank alike for the "
-    "same users, fewer negatives decide. Give their rankings (--ranks) instead if you have them."
+    "same users, fewer negatives decide. Pass their rankings (--ranks) instead if you have them."
 )
 _NO_SCORES = (
     "counts (--counts) need scores of all items, a matrix of users x items, with relevant "
-    "(--relevant); leave counts out for ranks and lists"
+    "(--relevant); drop counts for ranks and lists"
 )
 
 
@@ -148,7 +148,7 @@ def plan(
         For scores, the held-out items and the items seen in training, see `evaluate`.
     counts
         Popularity of items: events of users and items, or the count of each item. The plan then
-        also tells how likely negatives decide that are drawn half by popularity and half uniformly
+        also says how likely negatives decide that are drawn half by popularity and half uniformly
         (`negatives` with design `half`), and corrected with these counts. It needs `relevant`, and
         `a` and `b` must be matrices of scores of all items for the same users. This takes longer:
         there are up to six simulated comparisons, with at most 10,000 users, and sizes from 10 on.
@@ -209,9 +209,9 @@ def plan(
         current_call().require_columns()  # before the simulation
         about_ranks = "as in these rankings"
     elif counts is not None:
-        raise InputError("counts (--counts) need rankings; leave out effect and value, or counts")
+        raise InputError("counts (--counts) need rankings; drop effect and value, or counts")
     elif a is not None or b is not None:
-        raise InputError("effect and value are for a plan without rankings; leave them out")
+        raise InputError("effect and value are for a plan without rankings; drop them")
     else:
         pair = _assumed_pair(
             measures,
@@ -246,7 +246,7 @@ def _name_rankings(a: Data, b: Data) -> dict[str, Data]:
         return {"a": a, "b": b}
     if b is not None:
         raise InputError(
-            "give either a dictionary of both recommenders or a and b, which are no dictionaries; "
+            "pass either a dictionary of both recommenders or a and b, which are no dictionaries; "
             "pass other options by name (metrics=)"
         )
     recommenders = with_text_names(a)
@@ -268,17 +268,17 @@ def _read_pair(
     n_missing = sum(data is None for data in data_by_name.values())
     if n_missing == 1:
         raise InputError(
-            "a plan needs the rankings of two recommenders; give those of one as a and those of "
+            "a plan needs the rankings of two recommenders; pass those of one as a and those of "
             "the other as b"
         )
     if n_missing == 2:
         raise InputError(
-            "give rankings (--ranks) of two recommenders, or effect (--effect) and value (--value)"
+            "pass rankings (--ranks) of two recommenders, or effect (--effect) and value (--value)"
         )
     rankings = {}
     for name, data in data_by_name.items():
         with place_of(str(data) if isinstance(data, str | Path) else name):
-            refuse_vectors(data, "`compare` takes them, with relevant")
+            refuse_vectors(data, "use `compare`, with relevant")
             rankings[name] = _read_ranks(data, options).single()
     paired = pair_users(rankings)
     a, b = paired.evaluations.values()
@@ -287,7 +287,7 @@ def _read_pair(
         a, b = a.take(common[0]), b.take(common[1])
     if a.user is not None and n_users is not None:
         raise InputError(
-            "n_users (--n-users) does not go with several visits of a user; leave it out"
+            "n_users (--n-users) cannot be used with several visits of a user; drop it"
         )
     pair = Pair(
         Population.from_ranks(a),
@@ -307,7 +307,7 @@ def _read_ranks(data: Data, options: dict[str, Any]) -> Ranks:
         return as_ranks(data, **options)
     except NoRelevantItemsError as error:
         raise InputError(
-            "scores and lists need relevant items (--relevant); pass them, or give ranks, as "
+            "scores and lists need relevant items (--relevant); pass them, or pass ranks, as "
             "Ranks.from_scores(scores, relevant), Ranks.from_function(score, relevant), "
             "Ranks.from_lists(lists, relevant, complete=True) or a table of user_id and rank"
         ) from error
@@ -350,7 +350,7 @@ def _assumed_pair(
         name = next(name for name, number in needed.items() if number is None)
         raise InputError(f"a plan without rankings needs {name} ({cli_option(name)})")
     if len(measures) != 1:
-        raise InputError("effect and value are for one metric; give one")
+        raise InputError("effect and value are for one metric; pass one")
     if not 0.0 < effect < 1.0:
         raise InputError(f"effect is {effect:g}; expected a difference between 0 and 1")
     size = whole_number("n_items", n_items, 2, MAX_ITEMS)

@@ -1,6 +1,6 @@
 """How likely negatives of a design decide the order of two recommenders, by simulation.
 
-Scores of all items tell how many candidates of a user are better than the held-out item in each
+Scores of all items show how many candidates of a user are better than the held-out item in each
 stratum of popularity. A sample of a design has some number of the candidates of a stratum, of which
 a hypergeometric number is better, independently for both recommenders. The order is decided if the
 range of the difference of the exact metrics excludes 0, as for uniform negatives; the lower end of
@@ -74,7 +74,7 @@ def plan_design(
             pair, measure, m, design=design, n_users=n_users, confidence=confidence
         )
         decision = _decision(low, difference)
-        if decisions:  # more negatives tell more; a lower probability is chance
+        if decisions:  # more negatives decide more; a lower probability is chance
             before = decisions[-1].probability
             decision = decision._replace(probability=max(decision.probability, before))
         decisions.append(decision)

@@ -111,7 +111,7 @@ class Pair:
     ) -> tuple[SampledRanks, SampledRanks]:
         """Draw users and their sampled ranks, given `bin_probabilities` of both recommenders.
 
-        Ranges do not tell the ranks of one bin apart, so the first rank of a bin stands for all.
+        Ranges do not distinguish the ranks of one bin, so the first rank of a bin stands for all.
         """
         users = None
         if self.is_redrawn and self.is_paired:

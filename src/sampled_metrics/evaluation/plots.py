@@ -38,7 +38,7 @@ _MARGIN = 0.05  # beside the drawn values, as a share of their width
 
 
 def draw(table: pd.DataFrame, exact: pd.DataFrame | Mapping[Any, float], axes: Any) -> Any:
-    """Draw results in the style of this package, also on given axes; see `Shown.plot`."""
+    """Draw results in the style of this package, also on existing axes; see `Shown.plot`."""
     try:
         import matplotlib as mpl
     except ModuleNotFoundError as error:
@@ -52,7 +52,7 @@ def draw(table: pd.DataFrame, exact: pd.DataFrame | Mapping[Any, float], axes: A
 
 
 def _axes_for(number: int, height: float, axes: Any) -> tuple[Any, list[Any]]:
-    """Return the given axes, or those of a new figure, and a list of them."""
+    """Return the axes passed, or those of a new figure, and a list of them."""
     if axes is None:
         from matplotlib import pyplot
 

@@ -71,7 +71,7 @@ class Shown(ABC):
         return format_text(explanations).rstrip("\n")
 
     def __str__(self) -> str:
-        hint = "print(results.explain()) says how to read this."
+        hint = "To interpret this table: print(results.explain())"
         return format_text(self.parts(), instead=hint).rstrip("\n")
 
     def _repr_html_(self) -> str:

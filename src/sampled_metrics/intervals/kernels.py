@@ -201,9 +201,9 @@ def kernel(
     if not 1 <= m < n:
         raise InputError(f"{m} negatives of {n} candidates; expected at least 1 and below n")
     if n > MOST_RANKED:
-        raise InputError(f"n_items is {n:,}; ranges take at most {MOST_RANKED:,} candidates")
+        raise InputError(f"n_items is {n:,}; ranges accept at most {MOST_RANKED:,} candidates")
     if m > MOST_SAMPLED:
-        raise InputError(f"ranges take at most {MOST_SAMPLED:,} negatives, not {m:,}")
+        raise InputError(f"ranges accept at most {MOST_SAMPLED:,} negatives, not {m:,}")
     last_shaped = 0
     if factor < np.inf:
         last_shaped = min(n, max(last_shaped_rank(n, m, cutoff), down_to))

@@ -98,7 +98,7 @@ def refuse_unexplained(sample: SampledRanks, shape: str | float) -> None:
     if of_shape.is_refused:
         raise InputError(
             f"these sampled ranks contradict a factor of {factor:g}: near the top some rank is "
-            f"likelier than a better one ({of_shape}). Give shape={PLAUSIBLE_FACTOR:g} "
+            f"likelier than a better one ({of_shape}). Pass shape={PLAUSIBLE_FACTOR:g} "
             f"(--shape {PLAUSIBLE_FACTOR:g}), unless {CAUSES}"
         )
     evidence = str(ordered) if ordered.is_refused else f"p = {rising_p:.1g}"

@@ -210,7 +210,7 @@ def power_law_with(measure: Measure, value: float, n: int) -> Population:
     if not least < value < most:
         raise InputError(
             f"{measure} of {value:g} is not between that of a random order of {n:,} items, "
-            f"{least:.4g}, and {most:.6g}; give another value (--value), or a smaller effect "
+            f"{least:.4g}, and {most:.6g}; pass another value (--value), or a smaller effect "
             "(--effect)"
         )
     return power_law(n, math.exp(brentq(excess, low, high)))

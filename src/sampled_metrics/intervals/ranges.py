@@ -311,8 +311,8 @@ def refuse_joint_metrics(measures: Sequence[Measure], sample: SampledRanks) -> N
     if joint and has_several_items:
         raise InputError(
             f"users have several held-out items; {joint[0]} needs them together, "
-            "and sampled ranks give recall and auc only; number rows with negatives of their own "
-            "as visits, in a column visit_id (visits=), for means over rows"
+            "and sampled ranks determine recall and auc only; number rows with negatives of their "
+            "own as visits, in a column visit_id (visits=), for means over rows"
         )
 
 

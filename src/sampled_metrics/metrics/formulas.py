@@ -408,7 +408,7 @@ def _auc(levels: Levels, users: Ranks, _: Measure) -> Float:
     if irrelevant.size and not irrelevant.any():
         raise InputError(
             f"auc is not defined for users with relevant candidates only, as all {len(users):,} "
-            "users have; give other candidates, or leave auc out"
+            "users have; pass other candidates, or drop auc"
         )
     better = levels.above - levels.hits_above
     tied = levels.size - levels.hits

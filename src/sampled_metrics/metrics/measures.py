@@ -64,7 +64,7 @@ class Metric:
     pooled
         Name of the metric of single users, if only the mean over all users has a meaning.
     bounds
-        Least and largest value. Only `evaluate` takes metrics that are no fractions.
+        Least and largest value. Only `evaluate` accepts metrics that are no fractions.
     """
 
     kind: str
@@ -253,8 +253,8 @@ def parse_measure(text: str, *, any_bounds: bool = False) -> Measure:
     measure = Measure(_KINDS[name], k, beta, text.strip())
     if not (any_bounds or measure.metric.is_fraction):
         raise InputError(
-            f"{measure} is not a fraction, so only `evaluate` takes it; auc is the nearest metric "
-            "here"
+            f"{measure} is not a fraction, so only `evaluate` accepts it; the nearest metric here "
+            "is auc"
         )
     return measure
 
@@ -324,7 +324,9 @@ def parse_list(
         elif isinstance(entry, kind):
             parsed.append(entry)
         else:
-            raise InputError(f"{noun} hold an entry of type {type(entry).__name__}; expected names")
+            raise InputError(
+                f"{noun} contain an entry of type {type(entry).__name__}; expected names"
+            )
     if not parsed:
         raise InputError(f"no {noun}; expected at least one")
     return list(dict.fromkeys(parsed))
@@ -480,7 +482,7 @@ def _require_candidates(measure: Measure, ranks: Ranks) -> None:
     if n_users:
         raise DepthError(
             f"{measure} needs n_candidates, which is 0 (not known) for {n_users} users; if lists "
-            "are complete, give complete=True (--complete)"
+            "are complete, pass complete=True (--complete)"
         )
 
 

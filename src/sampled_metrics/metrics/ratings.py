@@ -124,7 +124,7 @@ def _errors(true: ArrayLike, predicted: ArrayLike) -> Float:
     have_index = hasattr(true_index, "equals") and hasattr(predicted_index, "equals")
     if have_index and not true_index.equals(predicted_index):
         raise InputError(
-            "true and predicted have different indexes; sort both alike, or give arrays "
+            "true and predicted have different indexes; sort both alike, or pass arrays "
             "(to_numpy()) if rows belong together by position"
         )
     return ratings - predictions
@@ -140,7 +140,7 @@ def _finite_numbers(name: str, values: ArrayLike) -> Float:
     if not is_finite.all():
         place = int(np.argmin(is_finite.ravel()))
         raise InputError(
-            f"{name} holds {numbers.flat[place]} at place {place}; "
+            f"{name} contains {numbers.flat[place]} at place {place}; "
             "expected finite numbers, without pairs that have no rating"
         )
     return numbers

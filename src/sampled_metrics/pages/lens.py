@@ -157,7 +157,7 @@ def order_pairs(exact: Float, mean: Float, sd: Float) -> PairOrders:
     dict of (sign, probability) by pair
         The sign is 1 if the means are in the right order, -1 if not and 0 if they are equal. The
         probability is that of the right order in one draw, None if every draw gives a tie. Pairs
-        with equal exact values are left out.
+        with equal exact values are omitted.
     """
     orders: PairOrders = {}
     for a, b in combinations(range(exact.size), 2):
@@ -326,7 +326,7 @@ def build_lens(
     Returns
     -------
     dict
-        `views` holds what changes with the metric, the estimator and m, by these three: the window
+        `views` has what changes with the metric, the estimator and m, by these three: the window
         and headline, and with recommenders the keys of `_order_view`. `start` is the view that is
         shown first; `asked`, `estimators` and `sizes` are what can be chosen. By metric, `truth`
         lists the recommenders, best first, and `exact` has their values. `names` are those of the

@@ -56,7 +56,7 @@ def standings(values: Float) -> list[tuple[int, str]]:
 
 
 def lens_headline(setting: LensSetting) -> list[str]:
-    """Name the metric that was asked for, what it was sampled against, and what it measures."""
+    """Name the metric that was requested, what it was sampled against, and what it measures."""
     against = quantity(setting.m, "random item")
     if setting.estimator.name != "sampled":
         against += f", by {setting.estimator.label},"
@@ -84,9 +84,9 @@ def _measured(setting: LensSetting) -> str:
 def describe_orders(orders: PairOrders, n_undecided: int = 0) -> str:
     """Say how many pairs are in the right order on average.
 
-    The average is over draws of negatives. `orders` holds the pairs that full rankings decide: the
-    sign of a pair is 1 if its order is right on average, -1 if it is reversed, and 0 if the means
-    are equal. `n_undecided` is the number of pairs that full rankings leave undecided.
+    The average is over draws of negatives. `orders` contains the pairs that full rankings decide:
+    the sign of a pair is 1 if its order is right on average, -1 if it is reversed, and 0 if the
+    means are equal. `n_undecided` is the number of pairs that full rankings leave undecided.
     """
     signs = [sign for sign, _ in orders.values()]
     n_right = f"{signs.count(1)} of {len(signs)}"

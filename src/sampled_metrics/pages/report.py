@@ -102,7 +102,7 @@ def report(
     """
     if not isinstance(data, Mapping) or len(data) == 0:
         raise InputError(
-            "data is not a dictionary of recommenders by name; give one with at least one "
+            "data is not a dictionary of recommenders by name; pass one with at least one "
             "recommender"
         )
     check_arguments(ties=ties, shape=shape, confidence=confidence)

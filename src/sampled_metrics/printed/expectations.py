@@ -8,7 +8,7 @@ sampled rank s has the expectation (equation 16 of the paper)
 
 at true rank r; under extreme point k it is E(k), or the mean of E(1) ... E(k). With more than
 20,000 candidates E is interpolated by a spline, because it is smooth in r, and its sums follow from
-the formula of Euler and Maclaurin. With more than 100,000 candidates some k are left out.
+the formula of Euler and Maclaurin. With more than 100,000 candidates some k are skipped.
 """
 
 from collections.abc import Callable
@@ -32,7 +32,7 @@ _SINGLE_KNOTS = 512  # ranks at either end that are all knots
 _SPREAD_KNOTS = 1000  # further knots from there to the middle
 _SPLINE_DEGREE = 5
 # Extreme points: the first and the last 50,000, and beyond a step of a 50,000th of the distance
-# from the nearer end. What is left out changes an end of a range by a relative error of this order.
+# from the nearer end. What is skipped changes an end of a range by a relative error of this order.
 _SINGLE_POINTS = 50_000
 
 

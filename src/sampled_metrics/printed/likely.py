@@ -10,7 +10,7 @@ The distribution of true ranks is taken to be smooth and of a usual slope, as fo
 with E the expected sampled metrics at each true rank, p the distribution of true ranks, and C the
 covariance of means over D users under the likely distribution, plus the error of rounding.
 
-What papers say about their evaluations is not exact: items that users have seen are left out or
+What papers say about their evaluations is not exact: items that users have seen are dropped or
 not, ties are broken in some way, n is known roughly. Therefore C is that of 1 / (1/D + 1/3000)
 users. Any number from 300 to 10,000 in place of 3,000 gives a root mean square error of the log of
 .250 to .264 on docs/atlas/literature.csv, and without it .288 (`make measure PAGE=literature` has

@@ -67,10 +67,10 @@ class Popularity(NamedTuple):
 
 MORE_POPULAR = "items above a held-out item are at least as likely to be drawn as a random set"
 ABOUT_POPULAR = (
-    "likely: -, without ids of the negatives nothing tells how popular the better ones were. The "
+    "likely: -, without ids of the negatives nothing shows how popular the better ones were. The "
     "range is therefore wide, and decides no order. It may be too high for a recommender that "
-    f"avoids popular items, because it assumes that {MORE_POPULAR}. With ids, `correct` takes "
-    "counts and gives a number."
+    f"avoids popular items, because it assumes that {MORE_POPULAR}. With ids, `correct` "
+    "uses counts and returns a number."
 )
 
 
@@ -78,7 +78,7 @@ def read_popularity(counts: Any, power: float) -> Popularity | None:
     """Return how negatives were drawn; None without counts."""
     if counts is None:
         if power != 1.0:
-            raise InputError("power (--power) goes with counts (--counts); pass them")
+            raise InputError("power (--power) needs counts (--counts); pass them")
         return None
     if isinstance(power, bool) or not isinstance(power, Real) or not 0.0 <= power <= MOST_POWER:
         raise InputError(
@@ -110,7 +110,8 @@ def popular_range(
     factor = shape_factor(setting.shape)
     if factor not in {1.0, np.inf}:
         raise InputError(
-            f"shape (--shape) {setting.shape} does not go with counts; use {NON_INCREASING} or none"
+            f"shape (--shape) {setting.shape} cannot be used with counts; use {NON_INCREASING} or "
+            "none"
         )
     n, m = setting.n_items, setting.n_negatives
     if popularity.counts.size < n - 1:

@@ -240,8 +240,8 @@ def _format_results(results: list[Reported], confidence: float, low: list[str]) 
     if any(result.likely is not None for result in results):
         explained.append(
             "likely: the number to quote; likely in: its interval about the exact metric, which "
-            "held 19 of 20 published ones. A random order of many items comes out at twice its "
-            "value, and a flat top too low."
+            "contained 19 of 20 published ones. A random order of many items comes out at twice "
+            "its value, and a flat top too low."
         )
     if results[0].power is not None:
         explained.append(ABOUT_POPULAR)

@@ -1,6 +1,6 @@
 """Rows of a table of printed metrics, from a file, a DataFrame or dictionaries.
 
-A row is one model on one data set. Its numbers stay text, because their digits tell how they were
+A row is one model on one data set. Its numbers stay text, because their digits show how they were
 rounded.
 """
 
@@ -86,7 +86,7 @@ def read_printed(
         A file, a DataFrame, or dictionaries. Columns are n_items, n_negatives and, if known,
         n_users, runs, sampling, model, data_set and source_id. A sampled metric has a column with
         its name, such as HR@10, and a metric over all items one such as `exact HR@10`; or columns
-        `printed` and `exact` hold all numbers of a row, such as `HR@10=0.82 NDCG@10=0.59`.
+        `printed` and `exact` contain all numbers of a row, such as `HR@10=0.82 NDCG@10=0.59`.
     n_items, n_negatives
         For rows without these columns.
 
@@ -172,8 +172,8 @@ def _parse_row(number: int, record: Mapping[str, str], defaults: Mapping[str, st
         for name, text in texts.items():
             if _is_metric(text):
                 remedy = (
-                    f"; column {name} holds metrics: give table.set_index({name!r}).T.reset_index("
-                    "names='model')"
+                    f"; column {name} contains metrics: pass table.set_index({name!r})"
+                    ".T.reset_index(names='model')"
                 )
         raise InputError(f"no printed metric; expected a column such as HR@10, or printed{remedy}")
     n_items = _parse_required_count(texts, "n_items")
@@ -216,14 +216,14 @@ def _parse_metrics(texts: defaultdict[str, str], column: str, prefix: str) -> di
         name, sign, text = pair.partition("=")
         if not sign:
             raise InputError(
-                f"found {format_value(pair)}; expected such as HR@10=0.8245", column=column
+                f"found {format_value(pair)}; expected text such as HR@10=0.8245", column=column
             )
         pairs.append((name, text))
     numbers: dict[Measure, tuple[str, str]] = {}
     for name, text in pairs:
         measure = parse_measure(name)
         if measure in numbers:
-            raise InputError(f"{measure} is given twice; give it once", column=name)
+            raise InputError(f"{measure} occurs twice; keep one", column=name)
         value, decimals = parse_number(name, text)
         if not _PLAIN_NUMBER.fullmatch(text):  # a percentage, or a number with marks
             text = f"{value:.{decimals}f}"
@@ -249,7 +249,7 @@ def _parse_required_count(texts: defaultdict[str, str], name: str) -> int:
     count = _parse_count(texts, name)
     if count is None:
         raise InputError(
-            f"no {name}; add a column of whole numbers, or give {name} ({cli_option(name)}) if all "
+            f"no {name}; add a column of whole numbers, or pass {name} ({cli_option(name)}) if all "
             "rows have the same"
         )
     return count

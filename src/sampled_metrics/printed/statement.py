@@ -187,7 +187,7 @@ def _suggest_assumption(setting: EvaluationSetting) -> str:
     if setting.unscored >= MAX_UNSCORED:
         return f", or try {weaker_shape}"
     return (
-        "; are many held-out items not scored at all, as in a split by time? Then give unscored "
+        "; are many held-out items not scored at all, as in a split by time? Then pass unscored "
         f"(--unscored). Or try {weaker_shape}"
     )
 
@@ -295,7 +295,7 @@ def parse_statement(printed: Statement) -> Numbers:
                 f"{format_value(text)}; expected a metric and its value, such as HR@10=0.8245"
             )
         if metric in values:
-            raise InputError(f"{metric} is {values[metric]} and {value}; give one of them")
+            raise InputError(f"{metric} is {values[metric]} and {value}; pass one of them")
         values[metric] = value
     return values
 

@@ -57,8 +57,8 @@ from sampled_metrics.ranks.checks import (
 class Ranks:
     """Ranks of relevant items, as counts of better and tied candidates.
 
-    `Ranks(n_candidates, n_better, n_tied)` with arrays of the same length holds one held-out item
-    per user, fully ranked. The other arguments are for several relevant items per user, and for
+    `Ranks(n_candidates, n_better, n_tied)` with arrays of the same length is one held-out item per
+    user, fully ranked. The other arguments are for several relevant items per user, and for
     rankings that are known down to a depth only, such as lists of the top K.
 
     Attributes
@@ -229,7 +229,7 @@ class Ranks:
             Items that are not candidates, in the same forms; "none" or an empty list if there are
             none.
         users, items
-            Ids of rows and columns, if the scores have none; tables and dictionaries hold them.
+            Ids of rows and columns, if the scores have none; tables and dictionaries contain them.
         visits
             Ids of visits, if rows are visits of `users`. A table of relevant items then needs users
             and visits; items seen by a user are excluded in all visits.
@@ -283,7 +283,7 @@ class Ranks:
     ) -> Ranks:
         """Rank by inner products of vectors of users and items, in blocks of users.
 
-        The index of a DataFrame of vectors holds ids, unless it numbers rows from 0 (an unnamed
+        The index of a DataFrame of vectors contains ids, unless it numbers rows from 0 (an unnamed
         `RangeIndex(0, n)`). Options are those of `from_scores`.
         """
         from sampled_metrics.read.scores import scores_from_vectors
@@ -343,7 +343,7 @@ class Ranks:
         n_items
             Number of candidates of each full ranking, if known.
         complete
-            Whether lists hold all candidates of their users.
+            Whether lists contain all candidates of their users.
         missing
             `refuse` users without a list, or rank items that are missing from a list behind all
             candidates (`last`), as trec_eval -c does.
@@ -384,7 +384,7 @@ class Ranks:
         """Find relevant items in the arrays of a retriever, shape (users, K).
 
         Ids are best first unless there are scores; -1 and -100 end a list. Items with score -inf,
-        or with the lowest number of 32 bits (which implicit pads lists with), are left out. `users`
+        or with the lowest number of 32 bits (which implicit pads lists with), are dropped. `users`
         are the ids of the rows, by default the index of a DataFrame or row numbers; `visits`
         distinguishes rows of the same user. Options are those of `from_lists`.
 
@@ -402,7 +402,7 @@ class Ranks:
     def from_pairs(
         cls, pairs: Any, *, min_relevance: float = 0.0, columns: Mapping[str, str] | None = None
     ) -> Ranks:
-        """Rank a table of user, item, score and label that holds all candidates of each user.
+        """Rank a table of user, item, score and label that contains all candidates of each user.
 
         Parameters
         ----------
@@ -605,7 +605,7 @@ class Ranks:
     def at_least(self, min_relevance: float) -> Self:
         """Return ranks in which only items of at least a grade are relevant.
 
-        Users without such an item are left out. For NDCG, lower grades are gains as well.
+        Users without such an item are dropped. For NDCG, lower grades are gains as well.
 
         Examples
         --------
@@ -679,7 +679,7 @@ class Ranks:
             raise InputError("only full rankings can be written; these are cut at some depth")
         file = to_path(path)
         if self.min_relevance > 0.0 and file.suffix.lower() in SEPARATORS:
-            raise InputError("only parquet can store min_relevance; give a path with .parquet")
+            raise InputError("only parquet can store min_relevance; pass a path with .parquet")
         if items is not None:
             items = id_column(items, "items", self.n_better.size)
         user = np.repeat(np.arange(len(self)), self.n_found)

@@ -186,7 +186,7 @@ class SampledRanks:
             Ids of the users of rows, and of their visits if users have several.
         missing
             What to do with held-out items of score -inf, which the recommender has not scored:
-            `refuse` them, or rank them behind all others (`last`).
+            `refuse` them, or rank them below all others (`last`).
         **options
             `n_negatives`, the number of draws if duplicates among them were dropped (`sampling` is
             then `distinct`); `sampling`, see `SampledRanks`; `ties` (`random`, `optimistic` or
@@ -241,8 +241,8 @@ class SampledRanks:
             What to do if a held-out item is not among the candidates of its user:
 
             - `refuse`: raise InputError for a user who has none there;
-            - `last`: rank it behind all negatives. Their number is `n_negatives`, or that of the
-              longest list if this is higher or `n_negatives` is left out.
+            - `last`: rank it below all negatives. Their number is `n_negatives`, or that of the
+              longest list if this is higher or `n_negatives` is omitted.
         columns
             Names of columns of tables by role, see `evaluate`.
         **options

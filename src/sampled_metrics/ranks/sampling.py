@@ -28,10 +28,10 @@ class Sampling(StrEnum):
         if "pop" in str(value).lower():
             raise InputError(
                 "sampling is that of uniform negatives; drawn by popularity, they gave .09 for a "
-                "recall@10 of .23. Give pairs with ids of items and, instead of sampling, counts= "
+                "recall@10 of .23. Pass pairs with ids of items and, instead of sampling, counts= "
                 "(--counts), the events of training; without ids score uniform ones (`negatives`), "
-                "or rank fully (`evaluate`). For printed numbers, `reported` takes "
-                "counts in place of sampling"
+                "or rank fully (`evaluate`). For printed numbers, pass counts "
+                "to `reported` in place of sampling"
             )
         raise InputError(f"unknown sampling {format_value(value)}; known: {', '.join(cls)}")
 

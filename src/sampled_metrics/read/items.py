@@ -77,12 +77,10 @@ NOTHING_SEEN = "none"  # `seen` that says that users have seen nothing
 UNGRADED = (SEEN, "candidates")  # items without grades, of which a user usually has several
 INTEGER_REMEDY = "of numbers with gaps, np.nan_to_num(ids, nan=-1).astype(int)"
 BY_USER_REMEDY = "pass ids in a table, a dictionary or a Series by user"
-MATRIX_REMEDY = "for marks or grades, users x items, give scipy.sparse.csr_array"
+MATRIX_REMEDY = "for marks or grades, users x items, pass scipy.sparse.csr_array"
 Size = tuple[int, int]  # users and items
 
-_POSITIONS_REMEDY = (
-    f"{BY_USER_REMEDY}, or numbers of columns beside scores without ids, as an array"
-)
+_POSITIONS_REMEDY = f"{BY_USER_REMEDY}, or column numbers beside scores without ids, as an array"
 _COLLECTIONS = (list, tuple, set, frozenset, np.ndarray)
 _MIN_COLUMNS = 3  # items; with two, a row of 0 and 1 is two marks
 _MIN_PAIRS = 10  # rows; pairs of a user and an item look like this many rows or more,
@@ -130,7 +128,7 @@ class Items(NamedTuple):
         relevance: Float | None = None,
         **fields: Any,
     ) -> Items:
-        """Take pairs in any order; the items of each user stay in this order."""
+        """Read pairs in any order; the items of each user stay in this order."""
         order = np.argsort(user, kind="stable")
         counts = np.bincount(user, minlength=n_users)
         return cls(
@@ -251,8 +249,8 @@ def describe_pairs(users: Int | Codes) -> str:
 def describe_seen_relevant(users: Int) -> str:
     """Say how many pairs are both relevant and seen, given the user of each, and what to do."""
     return (
-        f" ({describe_pairs(users)}); leave these pairs out of seen to rank them, as filtered "
-        "ranks of knowledge graphs do, or out of relevant to count new items only"
+        f" ({describe_pairs(users)}); drop these pairs from seen to rank them, as filtered "
+        "ranks of knowledge graphs do, or from relevant to count new items only"
     )
 
 
@@ -329,7 +327,7 @@ def candidate_rows(table: Table) -> Table:
 def items_from_table(
     table: Table, name: str, min_relevance: float = 0.0, columns: ColumnNames | None = None
 ) -> Items:
-    """Return the items of a table with their ids; `columns` hold the ids of units.
+    """Return the items of a table with their ids; `columns` contain the ids of units.
 
     Rows of label 0 do not count as relevant.
     """
@@ -351,7 +349,7 @@ def _rows_and_grades(
     relevance = _read_grades(table, name, min_relevance)
     if name == RELEVANT:
         ids = [table.name_of[column] for column in (*table.unit_columns(), ITEM)]
-        remedy = "; give each once"
+        remedy = "; keep each once"
         if relevance is None and not table.is_by_user:
             remedy += f", such as by drop_duplicates({ids})"
         require_distinct_pairs(table, user, item, remedy)
@@ -463,9 +461,9 @@ def _open_rows(data: Any, name: str) -> Any:
 
 
 def require_positions(name: str, column_ids: Any, remedy: str) -> None:
-    """Raise InputError for numbers that may be ids as well as numbers of columns.
+    """Raise InputError for numbers that may be ids as well as column numbers.
 
-    They are numbers of columns if no column has such a number, 0 to n - 1, as its id, or if each
+    They are column numbers if no column has such a number, 0 to n - 1, as its id, or if each
     column has its own.
     """
     if column_ids is None:
@@ -547,7 +545,7 @@ def _refuse_text_ids(values: Any, name: str) -> None:
 
 
 def _items_of_matrix(matrix: Any, name: str, size: Size | None) -> Items:
-    """Take the nonzeros of a matrix; stored zeros of seen items count as seen."""
+    """Read the nonzeros of a matrix; stored zeros of seen items count as seen."""
     if matrix.dtype.kind not in "biuf" or (size is not None and matrix.shape != size):
         raise _wrong_array(matrix, name, size)
     is_sparse = sparse.issparse(matrix)
@@ -571,7 +569,7 @@ def _items_of_matrix(matrix: Any, name: str, size: Size | None) -> Items:
 
 
 def _items_of_lists(lists: Sequence[Any], name: str, size: Size | None) -> Items:
-    """Take a list of columns for each user; -1 and -100 are padding."""
+    """Read a list of columns for each user; -1 and -100 are padding."""
     if size is not None and len(lists) != size[0]:
         raise InputError(f"{name}: found lists of {len(lists)} users; expected {size[0]}")
     user, values = _explode(lists)
@@ -591,7 +589,7 @@ def _items_of_lists(lists: Sequence[Any], name: str, size: Size | None) -> Items
     if name == RELEVANT and items.item.size < item.size:
         duplicate = first_duplicate(user, item) or 0
         raise InputError(
-            f"{name} item {item[duplicate]} is twice; give each item once, and rows of different "
+            f"{name} item {item[duplicate]} occurs twice; keep it once, and pass rows of different "
             "lengths without padding",
             row=int(user[duplicate]) + 1,
         )
@@ -599,7 +597,7 @@ def _items_of_lists(lists: Sequence[Any], name: str, size: Size | None) -> Items
 
 
 def _items_at(user: Int, item: Int, name: str, size: Size) -> Items:
-    """Take rows and columns, each pair once."""
+    """Read rows and columns, each pair once."""
     n_users, n_items = size
     is_bad = (item < 0) | (item >= n_items)
     if is_bad.any():
@@ -615,7 +613,7 @@ def _items_at(user: Int, item: Int, name: str, size: Size) -> Items:
 
 
 def _ids_by_row(data: Any, name: str) -> tuple[Int, Ids, int]:
-    """Take ids of items for each row; return the row of each id, the ids and the number of rows.
+    """Read ids of items for each row; return the row of each id, the ids and the number of rows.
 
     Data may be one id for each row, or users x G with -1, -100 or None where a user has fewer.
     """
@@ -706,8 +704,8 @@ def _refuse_columns_or_grades(rows: Sequence[Any], name: str) -> None:
     if is_column.all() and not is_repeated.any() and values.max() > 1:
         raise InputError(
             f"{name}: lists of {values.shape[1]} numbers, as many as items, may be columns or "
-            "grades; as columns leave -1 out of the lists, or give a dictionary of lists by row; "
-            "as grades give an array"
+            "grades; as columns drop -1 from the lists, or pass a dictionary of lists by row; "
+            "as grades pass an array"
         )
 
 
@@ -715,7 +713,7 @@ def _refuse_pairs(rows: Any, name: str) -> None:
     """Raise InputError for many short rows, as of a user, an item and maybe a rating."""
     if len(rows) >= _MIN_PAIRS and 1 < len(rows[0]) <= _MAX_PAIR_COLUMNS:
         raise InputError(
-            f"{name}: found rows of {len(rows[0])} numbers; if these are users and items, give a "
+            f"{name}: found rows of {len(rows[0])} numbers; if these are users and items, pass a "
             "DataFrame with columns user_id and item_id"
         )
 
@@ -744,12 +742,12 @@ def items_by_id(data: object, name: str, min_relevance: float = 0.0) -> Items:
 
 
 def _items_by_column(data: object, name: str) -> Items:
-    """Return items by position with the numbers of rows and columns as ids."""
+    """Return items by position with row and column numbers as ids."""
     array = data if isinstance(data, np.ndarray) and data.ndim == 2 else np.zeros(0)
     if array.dtype.kind in "iu" and not np.isin(array, (-1, 0, 1)).all():
         raise InputError(
             f"{name}: found an array of shape {array.shape} with numbers other than 0 and 1; "
-            f"as ids give lists, without -1, of each user; {MATRIX_REMEDY}"
+            f"as ids pass lists, without -1, of each user; {MATRIX_REMEDY}"
         )
     items = items_by_position(data, name)
     largest = int(items.item.max(initial=-1))
@@ -781,7 +779,7 @@ def items_for_scores(
 ) -> Items:
     """Return items by the rows and columns of scores.
 
-    Tables hold the ids of rows and columns, or their numbers if the scores have no ids.
+    Tables contain the ids of rows and columns, or their numbers if the scores have no ids.
 
     Parameters
     ----------
@@ -806,7 +804,7 @@ def items_for_scores(
             user = _axis_positions(table, name, USER, user_ids, size[0], skip_unknown)
             item = _axis_positions(table, name, ITEM, item_ids, size[1], skip_unknown)
             if units is None and item_ids is None and user.all() and item.all():
-                note_meaning(str(table.path), "numbers of rows and columns, from 0; none is 0")
+                note_meaning(str(table.path), "row and column numbers, from 0; none is 0")
             rows, grades = _rows_and_grades(table, name, user, item, min_relevance)
             pairs = user[rows], item[rows], grades
         user, item, grades = pairs
@@ -861,7 +859,7 @@ def _axis_positions(
             remedy = _describe_unknown(name, noun, is_unknown, table.units()[0])
             table.refuse(column, is_unknown, ids_of_rows, f"an id of the scores{remedy}")
         return position
-    expected = "numbers of rows or columns of the scores, from 0"
+    expected = "row or column numbers of the scores, from 0"
     if column == USER and table.is_by_user:
         expected += " (of a Series in the order of rows pass its to_numpy())"
     numbers = table.whole_numbers(column, 0, size - 1, expected)
@@ -892,13 +890,13 @@ def relevant_by_unit(
 ) -> tuple[Units, Items]:
     """Return the units of lists, and relevant items of units of the same kind.
 
-    Lists of visits have relevant items by visit. If the lists do not hold the users of their
-    visits, the relevant items tell them.
+    Lists of visits have relevant items by visit. If the lists do not contain the users of their
+    visits, they come from the relevant items.
 
     Parameters
     ----------
     columns
-        Columns that hold the ids of the units of the lists, see `Table.units`.
+        Columns that contain the ids of the units of the lists, see `Table.units`.
     units
         The units of the lists.
     by_row
@@ -910,7 +908,7 @@ def relevant_by_unit(
     if is_by_user(relevant):
         if units.has_several_visits:
             raise InputError(
-                f"{RELEVANT}: lists are of visits, and users have several; give a table of "
+                f"{RELEVANT}: lists are of visits, and users have several; pass a table of "
                 f"{USER}, {VISIT} and {ITEM}"
             )
         return Units(units.users), items_from_table(table, RELEVANT, min_relevance, (USER,))
@@ -956,8 +954,8 @@ def items_by_unit(
     if items.units.visits is not None:
         if (items.units.positions_in(units) < 0).all():
             raise InputError(
-                f"{name} has a column {table.name_of[VISIT]}, and no visit of the lists; leave it "
-                "out if items are those of all visits of a user"
+                f"{name} has a column {table.name_of[VISIT]}, and no visit of the lists; drop it "
+                "if items are those of all visits of a user"
             )
         return items
     if others is not None:
@@ -966,10 +964,10 @@ def items_by_unit(
 
 
 def _items_by_row(data: Any, name: str, units: Units, by_row: bool) -> Items:
-    """Return items by position, which hold the ids of items, with the units of lists.
+    """Return items by position, which contain the ids of items, with the units of lists.
 
     A sparse matrix, a matrix of true and false, or one in a file marks items by their columns. With
-    `by_row`, row i belongs to unit i. Otherwise the ids of units must be numbers of rows.
+    `by_row`, row i belongs to unit i. Otherwise the ids of units must be row numbers.
     """
     if isinstance(data, str | Path) and Path(data).suffix == ".npy":
         data = read_npy(Path(data), f"{name} items in an array")
@@ -1000,7 +998,7 @@ def _items_by_row_and_id(data: Any, name: str) -> Items:
     duplicate = first_duplicate(row, item) if name == RELEVANT else None
     if duplicate is not None:
         raise InputError(
-            f"{RELEVANT} item {ids[duplicate]} is twice; expected ids beside lists, each once, "
+            f"{RELEVANT} item {ids[duplicate]} occurs twice; expected ids beside lists, each once, "
             f"and -1 or None for none; {MATRIX_REMEDY}",
             row=int(row[duplicate]) + 1,
         )
@@ -1042,8 +1040,8 @@ def _add_users(visits: Units, relevant: Items, table: Table) -> tuple[Units, Ite
     duplicate = Units(known_visits).first_duplicate()
     if duplicate is not None:
         raise InputError(
-            f"{RELEVANT}: {table.name_of[VISIT]} {known_visits[duplicate]} is of several users; "
-            f"add {USER} to the lists"
+            f"{RELEVANT}: {table.name_of[VISIT]} {known_visits[duplicate]} belongs to several "
+            f"users; add {USER} to the lists"
         )
 
     def add_users(visit_ids: pa.Array) -> Units:

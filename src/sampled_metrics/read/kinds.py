@@ -81,7 +81,7 @@ def kind_of(data: Any) -> Kind:
 
 
 def recommenders_error(function: str) -> InputError:
-    """Make the error for recommenders by name, where `function` takes the data of one."""
+    """Make the error for recommenders by name, where `function` accepts the data of one."""
     return InputError(
         "found a dictionary of recommenders by name; use `compare`, or "
         f"{{name: sm.{function}(data, ...) for name, data in recommenders.items()}}"

@@ -1,6 +1,6 @@
 """The order of the items in each list, by rank, score or row.
 
-Functions take a user for each row of a table, numbered from 0. A list is all rows of a user.
+Functions accept a user for each row of a table, numbered from 0. A list is all rows of a user.
 """
 
 from __future__ import annotations
@@ -67,8 +67,8 @@ def _check_order_of_rows(table: Table, user: Codes | Int) -> None:
         is_unordered = not is_float and _is_unordered(user, column)
         if is_float or _is_rank_column(user, column) or (is_unordered and not are_grouped):
             raise InputError(
-                f"column {name} may hold scores or ranks, but its name is not known; name it score "
-                "or rank, or leave it out if rows are in order, best first",
+                f"column {name} may contain scores or ranks, but its name is not known; name it "
+                "score or rank, or drop it if rows are in order, best first",
                 path=table.path,
             )
         if is_unordered:
@@ -109,7 +109,7 @@ def _require_consecutive_ranks(table: Table, user: Codes | Int, rank: Int) -> No
 
 
 def _is_unordered(user: Codes | Int, column: pa.ChunkedArray) -> bool:
-    """Return whether a column holds numbers that neither fall nor rise in all lists."""
+    """Return whether a column contains numbers that neither fall nor rise in all lists."""
     column = decode_categories(column)
     if is_text(column.type):
         texts = column[:_CHECKED_TEXTS].to_pandas()
@@ -136,7 +136,7 @@ def refuse_numbered_rows(table: Table, visits: Units) -> None:
     if len(visits) == len(table):
         name = table.name_of[VISIT]
         raise InputError(
-            f"each row has its own {name}; if it numbers the rows, leave it out, as the rows of a "
+            f"each row has its own {name}; if it numbers the rows, drop it, as the rows of a "
             "visit share an id",
             path=table.path,
         )
@@ -152,7 +152,7 @@ def refuse_several_lists(table: Table, user: Codes | Int) -> None:
             raise InputError(
                 f"column {name} has several values per user, each in consecutive rows, as if users "
                 f"had several lists; keep the rows of one list, or join {name} to user_id; if each "
-                f"user has one list, leave {name} out",
+                f"user has one list, drop {name}",
                 path=table.path,
             )
 
@@ -191,7 +191,7 @@ def refuse_steps(table: Table, user: Codes | Int) -> None:
             raise InputError(
                 f"column {name} numbers the rows of each {owner}; if "
                 f"each row has a ranking of its own, name it {VISIT}{naming_user(table)}; if rows "
-                f"are items of one ranking, leave {name} out",
+                f"are items of one ranking, drop {name}",
                 path=table.path,
             )
 
@@ -211,7 +211,7 @@ def naming_user(table: Table) -> str:
 def refuse_lists(table: Table, user: Codes | Int, rank: Int) -> None:
     """Raise InputError for ranks of relevant items that are lists: 1, 2, 3 and so on by user.
 
-    Without a column that may hold the items of the lists, warn.
+    Without a column that may contain the items of the lists, warn.
     """
     if rank.size == user.max() + 1 or not are_ranks(user, rank):
         return
@@ -221,8 +221,8 @@ def refuse_lists(table: Table, user: Codes | Int, rank: Int) -> None:
         value, distinct = pd.factorize(column.to_pandas(), use_na_sentinel=False)
         if first_duplicate(pair_codes(user, value, len(distinct))) is None:
             raise InputError(
-                f"ranks are 1, 2, 3 and so on for each user, as in lists; if column {name} holds "
-                f"the items, name it {ITEM} and give relevant (--relevant)",
+                f"ranks are 1, 2, 3 and so on for each user, as in lists; if column {name} "
+                f"contains the items, name it {ITEM} and pass relevant (--relevant)",
                 path=table.path,
             )
     warn_all(signs_of_lists_as_ranks(int(user.max()) + 1))

@@ -64,7 +64,9 @@ from sampled_metrics.read.roles import ITEM, USER, VISIT, NamesByRole, check_rol
 from sampled_metrics.read.scores import note_missing_seen
 from sampled_metrics.read.tables import ColumnNames, Table, as_table, read_table
 
-_PADDING_PROBLEM = "-1, -100 or None, which end a list; give unknown items ids of their own"
+_PADDING_PROBLEM = (
+    "-1, -100 or None, which mark the end of a list; give unknown items ids of their own"
+)
 _FILLER_SCORE = np.finfo(np.float32).min  # of items with which implicit fills short lists
 
 
@@ -80,7 +82,7 @@ class Lists(NamedTuple):
     units, item_ids
         Users, or visits of users, and ids of items, by code.
     has_scores
-        Whether `score` holds scores, rather than the order of the list.
+        Whether `score` contains scores, rather than the order of the list.
     n_rows
         Number of rows of arrays without ids; 0 for other lists.
     by_row
@@ -153,7 +155,7 @@ def _require_padding_last(
     is_behind_end = is_item & (score < best_padding[user])
     if is_behind_end.any():
         row = int(np.argmax(is_behind_end))
-        raise table.error_at(row, f"the item is below {_PADDING_PROBLEM}", ITEM)
+        raise table.error_at(row, f"found an item below {_PADDING_PROBLEM}", ITEM)
 
 
 def _keep_best_places(table: Table) -> str:
@@ -197,7 +199,8 @@ def lists_from_arrays(
     if sorted_unique(pair_codes(user, item, len(item_ids))).size < item.size:
         duplicate = first_duplicate(user, item) or 0
         raise InputError(
-            f"item {id_of_row[duplicate]} is twice in a list of ids; keep its first place only",
+            f"item {id_of_row[duplicate]} occurs twice in a list of ids; keep only the first "
+            "occurrence",
             row=int(user[duplicate]) + 1,
         )
     lists = Lists(
@@ -235,7 +238,7 @@ def _users_of_rows(ids: Any, scores: Any, users: ArrayLike | None) -> Any:
             users = index
         elif index is not None and not np.array_equal(index, as_array(users, "users")):
             raise InputError(
-                "ids, scores and users name different rows; expected the same users in the same "
+                "ids, scores and users have different indexes; expected the same users in the same "
                 "order, or arrays (to_numpy())"
             )
     return users
@@ -252,7 +255,7 @@ def _pad_lists(rows: Any, filler: Any) -> Array:
 
 
 def _find_items(items: Array) -> Bool:
-    """Return which places of lists hold an id, before the -1, -100 or None that ends a list."""
+    """Return which places of lists contain an id, before the -1, -100 or None that ends a list."""
     if items.ndim != 2 or items.dtype.kind not in "iuUO":
         remedy = f"; {INTEGER_REMEDY}" if items.dtype.kind == "f" else ""
         raise InputError(
@@ -262,14 +265,14 @@ def _find_items(items: Array) -> Bool:
     if not len(items):
         raise InputError("ids have no rows; expected whole numbers or text, users x K")
     if items.dtype.kind == "O" and any(np.ndim(item) for item in items.flat):
-        raise InputError("ids hold arrays; expected whole numbers or text, users x K")
+        raise InputError("ids contain arrays; expected whole numbers or text, users x K")
     is_item = ~is_no_item(items) & (items != None)  # noqa: E711 - elementwise
     if items.dtype.kind == "O":  # numbers beside None
         is_item &= ~np.isin(items, NO_ITEM)
     is_behind_end = ~is_item[:, :-1] & is_item[:, 1:]
     if is_behind_end.any():
         row = int(np.argmax(is_behind_end.any(axis=1)))
-        raise InputError(f"an item follows {_PADDING_PROBLEM}", row=row + 1)
+        raise InputError(f"found an item after {_PADDING_PROBLEM}", row=row + 1)
     return is_item
 
 
@@ -295,7 +298,7 @@ def _rank_labelled(table: Table) -> Ranks:
         if table.unknown_columns and VISIT not in table.columns:
             remedy = (
                 "; if rows are of several visits of a user, columns={'visit': NAME} (--column "
-                "visit=NAME) tells them apart"
+                "visit=NAME) distinguishes them"
             )
         require_distinct_pairs(table, codes, table.codes(ITEM)[0], remedy)
     user = codes.astype(np.int64)
@@ -368,20 +371,19 @@ def _rank_in_lists(
     n_items
         Number of items of a full ranking, if it is known.
     complete
-        Whether each list holds all candidates.
+        Whether each list contains all candidates.
     missing
         With "last", users without a list, items below its end, and items that a complete list lacks
-        count as behind all candidates; with "refuse" they are an error, but for items below the end
+        rank below all candidates; with "refuse" they are an error, but for items below the end
         of lists that are not complete.
     min_relevance
         Grades below it are not relevant for metrics other than NDCG.
     """
     if relevant is None:
-        raise NoRelevantItemsError("lists need the relevant items; give relevant (--relevant)")
+        raise NoRelevantItemsError("lists need the relevant items; pass relevant (--relevant)")
     if complete and n_items is not None:
         raise InputError(
-            "complete (--complete) lists say how many items are ranked; leave n_items "
-            "(--n-items) out"
+            "complete (--complete) lists say how many items are ranked; drop n_items (--n-items)"
         )
     with place_of(relevant):
         units, relevant_items = relevant_by_unit(
@@ -427,7 +429,9 @@ def _remove_seen(lists: Lists, relevant: Items, seen: Items) -> Lists:
     seen_in_lists = seen.restrict_to(lists.units, lists.item_ids)
     is_new = ~seen_in_lists.has(lists.user.astype(np.int64), lists.item.astype(np.int64))
     if not is_new.any():
-        raise InputError("users have seen all items of the lists; expected some that are new")
+        raise InputError(
+            "all listed items were seen by their users; expected at least one unseen item"
+        )
     return lists._replace(
         user=lists.user[is_new],
         item=lists.item[is_new],
@@ -460,8 +464,8 @@ def _count_relevant(
     if complete and missing == "refuse" and n_lost.any():
         user, item = relevant.pair(int(np.argmin(is_found)))
         raise InputError(
-            f"no relevant item {item} in the list of user {user}: leave complete (--complete) out, "
-            "or give missing='last' (--missing last)"
+            f"relevant item {item} is not in the list of user {user}: drop complete (--complete), "
+            "or pass missing='last' (--missing last)"
         )
     length = _lengths_of_lists(lists, list_of_user, n_items)
     if complete:  # all listed items are candidates of a user without a list

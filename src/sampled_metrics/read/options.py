@@ -48,8 +48,8 @@ ItemsByUser: TypeAlias = Any
 # Rankings of one recommender: Ranks, SampledRanks, scores, lists, a table or a file.
 Data: TypeAlias = Any
 
-_ROWS_CHECKED = 1000  # at the beginning of an array, to see whether it holds whole numbers
-# Options of full rankings that not all data takes, and arguments of `Ranks.from_lists`.
+_ROWS_CHECKED = 1000  # at the beginning of an array, to see whether it contains whole numbers
+# Options of full rankings that not all data accepts, and arguments of `Ranks.from_lists`.
 _FULL = ("n_items", "complete", "min_relevance", "missing", "relevant", "seen")
 
 
@@ -93,9 +93,7 @@ class Reading:
             default = getattr(Reading, name)
             is_default = value is None or (default is not None and value == default)
             if not is_default and name not in allowed:
-                raise InputError(
-                    f"{name} ({cli_option(name)}) does not go with {kind}; leave it out"
-                )
+                raise InputError(f"{name} ({cli_option(name)}) cannot be used with {kind}; drop it")
 
     def ranks(self, data: Data) -> Ranks:
         """Return the ranks of relevant items in full rankings, or in lists of the best items."""
@@ -107,19 +105,19 @@ class Reading:
             form = read_data(data, self.relevant, n_items)
             ranks = self._construct_ranks(form)
             if not len(ranks):
-                raise InputError("no user has a relevant item; expected at least one who has")
+                raise InputError("no user has a relevant item; expected at least one")
             if self.min_relevance > ranks.min_relevance:
                 ranks = ranks.at_least(self.min_relevance)
             warn_all(signs_in_ranks(ranks))
             return ranks
 
     def _construct_ranks(self, form: Any) -> Ranks:
-        """Call the constructor for a form of data, with the options that it takes."""
+        """Call the constructor for a form of data, with the options that it accepts."""
         if isinstance(form, Ranks):
             self.refuse_others("Ranks", "min_relevance")
             return form
         if isinstance(form, SampledRanks):
-            raise InputError("found sampled ranks; `correct` takes them")
+            raise InputError("found sampled ranks; use `correct`")
         if isinstance(form, Table):
             return self._ranks_from_table(form)
         if isinstance(form, Lists):
@@ -128,8 +126,8 @@ class Reading:
             return self._ranks_from_scores(form)
         if self.relevant is not None:
             raise InputError(
-                "relevant (--relevant) does not go with ranks, one number for each user; leave it "
-                "out, and compare with Ranks.from_scores(scores, relevant); give scores of one "
+                "relevant (--relevant) cannot be used with ranks, one number for each user; drop "
+                "it, and compare with Ranks.from_scores(scores, relevant); pass scores of one "
                 "user as a row, data[None] and relevant[None]"
             )
         self.refuse_others("ranks", "n_items", "min_relevance")
@@ -142,13 +140,13 @@ class Reading:
         """Distinguish tables of lists, of counts, of ranks and of labelled pairs."""
         columns = table.columns.keys()
         if "sampled_rank" in columns:
-            raise InputError("found sampled ranks; `sampled-metrics correct` takes them")
+            raise InputError("found sampled ranks; use `sampled-metrics correct`")
         if {"score", "label"} <= columns and self.relevant is None:
             if not self.complete:
                 raise InputError(
-                    "found labelled pairs; if they are of all candidates, give complete=True "
-                    "(--complete) or use Ranks.from_pairs; `correct` takes pairs of held-out items "
-                    "and sampled negatives"
+                    "found labelled pairs; if they are of all candidates, pass complete=True "
+                    "(--complete) or use Ranks.from_pairs; for pairs of held-out items and "
+                    "sampled negatives, use `correct`"
                 )
             self.refuse_others("labelled pairs", "complete", "min_relevance")
             return Ranks.from_pairs(table, min_relevance=self.min_relevance)
@@ -156,7 +154,7 @@ class Reading:
         is_list = ITEM in columns and has_order and "n_candidates" not in columns
         if is_list and "label" in columns and self.relevant is None:
             raise InputError(
-                "found lists with labels; give relevant (--relevant), which may be the same table: "
+                "found lists with labels; pass relevant (--relevant), which may be the same table: "
                 "its rows of label 0 are not relevant"
             )
         if is_list and self.relevant is None and self.complete:
@@ -170,7 +168,7 @@ class Reading:
         if has_order and self.relevant is not None and table.unknown_columns:
             raise InputError(
                 f"found no column of items among {', '.join(table.names)}: lists need one, such as "
-                f"{ITEM}; for ranks of relevant items leave relevant (--relevant) out"
+                f"{ITEM}; for ranks of relevant items drop relevant (--relevant)"
             )
         if not columns.isdisjoint(("rank", *COUNT_COLUMNS)):
             self.refuse_others("ranks", "n_items", "min_relevance")
@@ -210,13 +208,13 @@ class Reading:
             return sampled
 
     def _construct_sampled(self, data: Any) -> SampledRanks:
-        """Call the constructor for the kind of data, with the options that it takes."""
+        """Call the constructor for the kind of data, with the options that it accepts."""
         draw = {name: getattr(self, name) for name in ("n_items", "n_negatives", "sampling")}
         order = {name: getattr(self, name) for name in ("ties", "seed", "missing")}
         by_count = {name: getattr(self, name) for name in ("counts", "cluster")}
         self._refuse_without_counts()
         if isinstance(data, Ranks):
-            raise InputError("found full rankings, which need no correction; `evaluate` takes them")
+            raise InputError("found full rankings, which need no correction; use `evaluate`")
         if isinstance(data, SampledRanks):
             self._refuse_counts()
             self.refuse_others("sampled ranks", among=("positive", "relevant"))
@@ -227,16 +225,16 @@ class Reading:
         if isinstance(form, ScoreSource):
             if self.relevant is not None:
                 raise InputError(
-                    "relevant (--relevant) does not go with a matrix of scores; leave it out, and "
-                    "give the columns of held-out items by positive (--positive)"
+                    "relevant (--relevant) cannot be used with a matrix of scores; drop it, and "
+                    "pass the columns of held-out items by positive (--positive)"
                 )
             ids = {"items": self.items, "users": self.users}
             return SampledRanks.from_scores(data, self.positive, **ids, **by_count, **order, **draw)
         if not isinstance(form, Table):
             if self.positive is not None:
                 raise InputError(
-                    "positive (--positive) does not go with ranks, one number for each row; "
-                    "give scores of a held-out item and its negatives as rows, "
+                    "positive (--positive) cannot be used with ranks, one number for each row; "
+                    "pass scores of a held-out item and its negatives as rows, "
                     "scores.reshape(-1, 1 + n_negatives)"
                 )
             form = read_table({"sampled_rank": form}, "sampled ranks")
@@ -248,11 +246,11 @@ class Reading:
         return SampledRanks.from_pairs(form, self.relevant, **by_count, **order, **draw)
 
     def _refuse_without_counts(self) -> None:
-        """Raise InputError for an option that only counts of items give a meaning."""
+        """Raise InputError for an option that has a meaning only with counts of items."""
         for name in ("items", "users", "cluster"):
             if self.counts is None and getattr(self, name) is not None:
                 raise InputError(
-                    f"{name} ({cli_option(name)}) goes with counts (--counts), the events of "
+                    f"{name} ({cli_option(name)}) needs counts (--counts), the events of "
                     "training or a count for each item; pass them, or drop it"
                 )
 
@@ -262,7 +260,7 @@ class Reading:
             raise InputError(
                 "counts (--counts) need the ids of the negatives: pass pairs of user_id, item_id, "
                 "score and label, or scores with positive (--positive) and items (--items); for "
-                "printed metrics `reported` takes counts"
+                "printed metrics, pass counts to `reported`"
             )
 
 
@@ -282,7 +280,7 @@ def read_data(data: Data, relevant: ItemsByUser | None = None, n_items: int | No
     """Read data once, into one of the forms that ranks are made from.
 
     These are `Ranks`, `SampledRanks`, a `Table`, `Lists` of a retriever, a `ScoreSource`, or an
-    array with one number for each user. Two matrices are told apart with the help of `relevant`,
+    array with one number for each user. Two matrices are distinguished by `relevant`,
     and a function needs it, or `n_items`.
     """
     if isinstance(data, Ranks | SampledRanks | Table | Lists | ScoreSource):
@@ -309,9 +307,9 @@ def _read_sampled(data: Data, relevant: ItemsByUser | None) -> Any:
     if kind is Kind.RECOMMENDERS:
         raise recommenders_error("correct")
     if kind is Kind.PAIR:
-        refuse_vectors(data, "`evaluate` takes them")
+        refuse_vectors(data, "use `evaluate`")
         raise InputError(
-            "found two arrays; give the scores of candidates alone, and the columns of held-out "
+            "found two arrays; pass the scores of candidates alone, and the columns of held-out "
             "items by positive, such as 0, or (ids == held_out[:, None]).argmax(axis=1)"
         )
     table = _read_table(data, kind, relevant, "sampled_rank", "sampled ranks")
@@ -326,7 +324,7 @@ def _read_table(
     is_list = table is not None and not table.is_by_item
     if kind is Kind.BY_USER and relevant is None and is_list:
         raise NoRelevantItemsError(
-            "found a dictionary of lists by user, which needs relevant (--relevant); of ranks by "
+            "found a dictionary of lists by user, which needs relevant (--relevant); for ranks by "
             "recommender, use `compare`"
         )
     return table
@@ -383,8 +381,8 @@ def _refuse_ids(scores: ScoreSource) -> None:
     rows = to_numpy(rows)
     if rows.dtype.kind in "iu" and _look_like_ids(rows):
         raise InputError(
-            "found rows of different whole numbers; if they are ids, best first, use "
-            "Ranks.from_top_k(ids, relevant); if they are scores, give floats"
+            "each row has distinct integers; for ids, best first, use "
+            "Ranks.from_top_k(ids, relevant); for scores, convert them to float"
         )
 
 

@@ -1,7 +1,7 @@
 """Counts of better items where scores are inner products of user vectors and item vectors.
 
 `InnerProducts` returns the counts that the scores of all items in float64 would give, but computes
-only some of these scores: it leaves out items and users that cannot change a count, and multiplies
+only some of these scores: it skips items and users that cannot change a count, and multiplies
 the others in the type of the vectors.
 """
 

@@ -54,7 +54,7 @@ def ranks_from_column(
     if kind in (Kind.COLUMNS, *FRAMES):
         if users is not None or visits is not None:
             raise InputError(
-                "users and visits do not go with a table; give columns user_id and visit_id"
+                "users and visits cannot be used with a table; add columns user_id and visit_id"
             )
         number: Any = n_items
         size = None if number is None else whole_number("n_items", number)
@@ -127,7 +127,7 @@ def _read_ranks(table: Table, n_items: int | None) -> tuple[Int, Int, Int]:
     if "rank" not in table.columns:
         if {USER, ITEM} <= table.columns.keys():
             raise InputError(
-                f"found columns {', '.join(table.names)}; for lists, call the scores score, or the "
+                f"found columns {', '.join(table.names)}; for lists, name the scores score, or the "
                 "places rank"
             )
         raise InputError(
@@ -138,7 +138,7 @@ def _read_ranks(table: Table, n_items: int | None) -> tuple[Int, Int, Int]:
     if "n_candidates" in table.columns:
         largest = table.whole_numbers("n_candidates", 2, MAX_ITEMS)
     if largest is None:
-        raise InputError("found ranks; give n_items (--n-items) or add a column n_candidates")
+        raise InputError("found ranks; pass n_items (--n-items) or add a column n_candidates")
     rank = table.whole_numbers("rank", 1, largest)
     if table.unit_columns()[0] in table.columns:
         user = table.units()[0]
@@ -164,7 +164,7 @@ def describe_other_forms(table: Table) -> str:
             )
         else:
             rows += f".rename(columns={{{name!r}: {ITEM!r}}})"
-        return f"column {name} holds lists: give each element a row, in pandas {rows}; "
+        return f"column {name} contains lists: give each element a row, in pandas {rows}; "
     types = [value_type(column.type) for column in table.unknown_columns.values()]
     if table.columns.keys() != {USER} or len(types) < _MIN_COLUMNS_OF_ROWS:
         return ""
@@ -175,8 +175,8 @@ def describe_other_forms(table: Table) -> str:
             f"(of polars, data.to_pandas().set_index({user!r})); "
         )
     return (
-        f"if these are items, best first, Ranks.from_top_k(data.drop(columns={user!r}).to_numpy(), "
-        f"relevant, users=data[{user!r}]) takes them; "
+        "if these are items, best first, use Ranks.from_top_k("
+        f"data.drop(columns={user!r}).to_numpy(), relevant, users=data[{user!r}]); "
     )
 
 
@@ -190,7 +190,7 @@ def _require_different_ranks(table: Table, user: Codes | Int, rank: Int) -> None
             rank[row],
             "each rank once per user; if rows are visits of a user, each with a ranking of its "
             f"own, number them in a column {VISIT} (visits=){naming_user(table)}; if items are "
-            f"tied, give {', '.join(COUNT_COLUMNS)}",
+            f"tied, pass {', '.join(COUNT_COLUMNS)}",
         )
 
 

@@ -16,7 +16,7 @@ TYPE_SUFFIX = re.compile(r":(token|float)(_seq)?\Z")  # RecBole adds the type of
 
 
 class Role(NamedTuple):
-    """What a column holds, and its names in other libraries.
+    """What a column contains, and its names in other libraries.
 
     Aliases are in lower case without separators; of several in a table the first one counts.
     """
@@ -155,7 +155,7 @@ def check_roles(columns: object) -> dict[str, str]:
             )
         if role_by_name.setdefault(name, role) != role:
             raise InputError(
-                f"columns (--column) name {format_value(name)} for two roles; give one"
+                f"columns (--column) name {format_value(name)} for two roles; pass one"
             )
     return role_by_name
 

@@ -92,14 +92,14 @@ def count_in_rows(
     column_ids
         Ids of columns, beside which `positive` must not be ids; see `require_positions`.
     is_full
-        Whether rows hold scores of all items: a score of -inf is then not a candidate. Otherwise
-        they hold held-out items and negatives, and each held-out item is counted among the
+        Whether rows contain scores of all items: a score of -inf is then not a candidate. Otherwise
+        they contain held-out items and negatives, and each held-out item is counted among the
         negatives only; -inf at the end of a row is padding, unless `missing` is "last".
     has_ids
         Whether the ids of columns are known, so that rows may be users of a batch, whose held-out
         items are the columns.
     missing
-        With "last", held-out items with a score of -inf are behind all others; with "refuse" they
+        With "last", held-out items with a score of -inf are below all others; with "refuse" they
         are an error.
 
     Examples
@@ -168,7 +168,7 @@ def _count_padding(scores: Any, n_missing: Int, row: Int, column: Int) -> Int:
         rows = rows_to_check[block]
         first = np.full(n_missing.size, width)  # column of the first -inf of each row
         first[rows] = np.isneginf(to_numpy(take_rows(scores, rows))).argmax(axis=1)
-        is_behind = column > first[row]  # held-out items may be behind the padding
+        is_behind = column > first[row]  # held-out items may be after the padding
         n_behind = np.bincount(row[is_behind], minlength=n_missing.size)
         n_after_first = width - first - n_behind
         is_padding = n_after_first[rows] == n_missing[rows]
@@ -219,8 +219,8 @@ def _score_error(
     remedy = ""
     if values[first] == -np.inf:
         remedy = (
-            ", or -inf behind the last negative of a row that has fewer, or missing='last' "
-            "(--missing last) for items that an answer leaves out"
+            ", or -inf after the last negative of a row that has fewer, or missing='last' "
+            "(--missing last) for items that an answer omits"
         )
     elif np.isnan(values[first:]).all() and not lost_are_refused:
         remedy = "; pad rows with fewer negatives with -inf at their end"
@@ -263,9 +263,7 @@ def held_out_positions(
     if array.shape == shape and ((array == 0) | (array == 1)).all():
         without = np.flatnonzero(~array.any(axis=1))
         if without.size:
-            raise InputError(
-                "positive has no item; leave out rows without one", row=int(without[0]) + 1
-            )
+            raise InputError("positive has no item; drop rows without one", row=int(without[0]) + 1)
         row, column = np.nonzero(array)
         return row, column
     require_positions("positive", column_ids, "pass the scores as an array")
@@ -280,7 +278,7 @@ def held_out_positions(
 
 
 def _wrong_positive(array: Array, shape: tuple[int, ...]) -> InputError:
-    """Make the error for `positive` that holds neither columns nor labels of 0 and 1."""
+    """Make the error for `positive` that contains neither columns nor labels of 0 and 1."""
     n_rows, width = shape
     description = f"{array.dtype} of shape {array.shape}" if array.ndim else str(array)
     is_numeric = array.dtype.kind in "iuf"
@@ -292,7 +290,7 @@ def _wrong_positive(array: Array, shape: tuple[int, ...]) -> InputError:
         )
     elif is_numeric and array.shape == shape and array.ndim:
         remedy = (
-            "; for grades put Ranks.from_scores(scores, grades) of the batches together by "
+            "; for grades combine Ranks.from_scores(scores, grades) of the batches with "
             "Ranks.concatenate"
         )
     elif is_numeric and array.shape == (n_rows,) and array.min(initial=0) < 0:

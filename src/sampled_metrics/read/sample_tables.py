@@ -41,10 +41,10 @@ def sampled_from_table(table: Any, draw: Draw, *, columns: NamesByRole = None) -
     rows, _ = relevant_rows(table)
     units = _read_units(table, rows)
     if m is None:
-        raise InputError("the number of negatives is not known; give n_negatives (--n-negatives)")
+        raise InputError("the number of negatives is not known; pass n_negatives (--n-negatives)")
     if sizes is None:
         raise InputError(
-            "no column n_candidates; give n_items (--n-items), the number of candidates of a "
+            "no column n_candidates; pass n_items (--n-items), the number of candidates of a "
             "full ranking"
         )
     if isinstance(rows, np.ndarray):
@@ -77,7 +77,7 @@ def _read_units(table: Table, rows: RowSelection) -> Units | None:
 def _read_n_negatives(table: Table, option: int | None) -> Any:
     """Return the number of negatives from the column or, without one, from the option.
 
-    They must agree if both are given.
+    They must agree if both are passed.
     """
     if option is not None:
         option = whole_number("n_negatives", option, 1, MAX_ITEMS)

@@ -259,9 +259,9 @@ def _require_ids(table: Table, candidates: Any, missing: str) -> None:
             path=table.path,
         )
     if candidates is not None:
-        raise InputError("candidates do not go with counts; pass pairs of shown items only")
+        raise InputError("candidates cannot be used with counts; pass pairs of shown items only")
     if missing != "refuse":
-        raise InputError("missing (--missing) does not go with counts; score all held-out items")
+        raise InputError("missing (--missing) cannot be used with counts; score all held-out items")
 
 
 def _scored_pairs(table: Table, rows: _Candidates) -> ScoredPairs:
@@ -353,12 +353,12 @@ def sampled_from_scores(
     """Rank a held-out item among its negatives in the same row; see `SampledRanks.from_scores`."""
     rows = pad_rows(scores)
     if rows is not scores and missing == "last":
-        raise InputError("rows differ in length; leave missing (--missing) out")
+        raise InputError("rows differ in length; drop missing (--missing)")
     table = read_scores(rows)
     if isinstance(users, str | Path):
         users = _read_ids(users, "users")
     if positive is None:
-        raise InputError("found scores; give positive (--positive), the column of held-out items")
+        raise InputError("found scores; pass positive (--positive), the column of held-out items")
     column_ids = table.item_ids
     if isinstance(positive, str) and column_ids is not None:
         names = list(column_ids)
@@ -407,7 +407,7 @@ def _rank_rows_by_strata(
             "ids with the shape of the scores; if they are lost, score the negatives again"
         )
     if missing != "refuse":
-        raise InputError("missing (--missing) does not go with counts; score all held-out items")
+        raise InputError("missing (--missing) cannot be used with counts; score all held-out items")
     n_rows, width = scores.shape
     ids = _read_ids(draw.items, "items")
     if ids.shape not in {(width,), (n_rows, width)}:
@@ -500,7 +500,7 @@ def rank_among_negatives(
     require_same("n_negatives", draw.n_negatives, "n_negatives", m)
     if draw.n_items is None:
         raise InputError(
-            "n_items is not known; give n_items (--n-items), the number of candidates of a "
+            "n_items is not known; pass n_items (--n-items), the number of candidates of a "
             "full ranking"
         )
     sampled = with_equal_negatives(
@@ -561,9 +561,9 @@ def _require_columns(table: Table, relevant: Any) -> None:
         table.require("score" if "label" in columns else "sampled_rank")
     if "label" not in columns and relevant is None:
         raise InputError(
-            "found scores or ranks of candidates; add a column label (1 or 0), or give "
-            "relevant (--relevant); call ranks among negatives sampled_rank; `evaluate` takes "
-            "exact ranks"
+            "found scores or ranks of candidates; add a column label (1 or 0), or pass "
+            "relevant (--relevant); name ranks among negatives sampled_rank; for exact ranks, use "
+            "`evaluate`"
         )
 
 

@@ -202,9 +202,9 @@ def _scores_from_matrix(matrix: Array, user_ids: Any = None, item_ids: Any = Non
 
 
 def scores_from_vectors(users: ArrayLike, items: ArrayLike) -> ScoreSource:
-    """Take the inner products of user vectors and item vectors as scores.
+    """Use the inner products of user vectors and item vectors as scores.
 
-    The index of a DataFrame holds ids unless it numbers rows from 0. Vectors of 32 bits or fewer
+    The index of a DataFrame contains ids unless it numbers rows from 0. Vectors of 32 bits or fewer
     are multiplied in float32, and close products compared in float64.
     """
     user_ids = _vector_ids("users", users)
@@ -240,7 +240,7 @@ def _require_vectors(name: str, vectors: Any, d: int) -> np.dtype[Any]:
 
 
 def _vector_ids(name: str, vectors: Any) -> Any:
-    """Return the index of a table if it holds ids; refuse a table with a column of ids."""
+    """Return the index of a table if it contains ids; refuse a table with a column of ids."""
     if kind_of(vectors) not in FRAMES:
         return None
     refuse_id_column(vectors, f"vectors of {name}", f"{name}= to Ranks.from_factors")
@@ -255,7 +255,7 @@ def refuse_id_column(table: Any, noun: str, argument: str) -> None:
         if role in (USER, ITEM, VISIT):
             raise InputError(
                 f"{noun} have a column {name}; make it the index, set_index({name!r}), or "
-                f"drop it and give its values by {argument}"
+                f"drop it and pass its values by {argument}"
             )
 
 
@@ -264,7 +264,7 @@ def _count_users(relevant: Any, users: ArrayLike | None = None) -> int:
 
     It is the length of `relevant` if that has one entry or row for each user, as a list, an array
     or a sparse matrix has, and else the length of `users`. A table, a dictionary or a Series by
-    user does not tell the number, as it may lack users.
+    user does not determine the number, as it may lack users.
     """
     kind = kind_of(relevant)
     if kind in (Kind.ARRAY, Kind.MATRIX, Kind.ROWS, Kind.PAIR, Kind.RECORDS):
@@ -280,7 +280,7 @@ def _count_users(relevant: Any, users: ArrayLike | None = None) -> int:
 def scores_from_function(
     score: Any, relevant: Any, n_items: int | None = None, users: ArrayLike | None = None
 ) -> ScoreSource:
-    """Take a function of rows of users, which returns the scores of all items for each.
+    """Use a function of rows of users, which returns the scores of all items for each.
 
     Or a function of two arrays, users and items, which returns a score for each pair; it needs
     `n_items`. The number of users follows from `relevant` or `users`.
@@ -380,7 +380,7 @@ def _rank_by_scores(
         raise InputError(f"a column of the scores has the id {NO_ITEM_NAMES}, no item; drop it")
     if relevant is None:
         raise NoRelevantItemsError(
-            "found scores; give relevant (--relevant) or, if these are scores of a held-out item "
+            "found scores; pass relevant (--relevant) or, if these are scores of a held-out item "
             "and its negatives, use `correct` with positive (--positive)"
         )
     ids_of_scores = {"users": (units, n_users), "items": (item_ids, n_items)}
@@ -397,7 +397,7 @@ def _rank_by_scores(
     )
     relevant_items = read_items(relevant, RELEVANT)
     if relevant_items.n_users and not relevant_items.item.size:
-        raise InputError("no user has a relevant item; expected at least one who has")
+        raise InputError("no user has a relevant item; expected at least one")
     if relevant_items.item.max(initial=0) < scores.pair_width:
         raise pair_error()
     warn_all(signs_of_common_item(relevant_items))
@@ -504,7 +504,7 @@ def _require_other_scores(matrix: sparse.csr_array, relevant: Items) -> None:
     if relevant.has(row, matrix.indices.astype(np.int64)).all():
         raise InputError(
             f"all {row.size:,} scores that the sparse matrix stores are of relevant items; "
-            "give scores of all items, or, if these are ranks from 0 such as LightFM's "
+            "pass scores of all items, or, if these are ranks from 0 such as LightFM's "
             "predict_rank, Ranks.from_ranks(ranks.data + 1, n_items, users=ranks.tocoo().row)"
         )
 
@@ -526,5 +526,5 @@ def _require_same_ids(name: str, ids: Ids, option_ids: Ids) -> None:
     if not np.array_equal(ids, option_ids):
         raise InputError(
             f"{name} differ from the ids that the scores have, such as {option_ids[0]} and "
-            f"{ids[0]}; leave {name} out, or give the scores as an array"
+            f"{ids[0]}; drop {name}, or pass the scores as an array"
         )

@@ -80,8 +80,8 @@ _SIGNATURES = (
     (b"PK\x03\x04", "a zip archive; unpack it"),
     (b"\xff\xfe", "text in UTF-16; save it as UTF-8"),
     (b"\xfe\xff", "text in UTF-16; save it as UTF-8"),
-    (b"\x1f\x8b", "a file of gzip; end its name in .gz"),
-    (b"PAR1", "a parquet file; end its name in .parquet"),
+    (b"\x1f\x8b", "a gzip file; rename it to end in .gz"),
+    (b"PAR1", "a parquet file; rename it to end in .parquet"),
 )
 _MAX_IGNORED_VALUES = 10  # of a column that trec_eval ignores; ids and numbers have more
 _YES = re.compile("yes|true|y|t|like", re.IGNORECASE)  # labels of relevant items
@@ -182,7 +182,7 @@ class Table:
                 continue
             if role in columns:
                 raise InputError(
-                    f"duplicate column {role}: {name_of[role]} and {name}; leave one out", path=path
+                    f"duplicate column {role}: {name_of[role]} and {name}; drop one", path=path
                 )
             columns[role] = column
             name_of[role] = name
@@ -248,7 +248,7 @@ class Table:
         if self.unknown_columns:
             role = missing[0].removesuffix("_id")
             remedy = (
-                f"; if it has another name, give columns={{{role!r}: NAME}} (--column {role}=NAME)"
+                f"; if it has another name, pass columns={{{role!r}: NAME}} (--column {role}=NAME)"
             )
         raise InputError(
             f"lacks {noun} {' and '.join(missing)}; found {', '.join(self.names)}{remedy}",
@@ -292,10 +292,10 @@ class Table:
         is_float = dtype.kind == "f"
         is_bad = np.floor(values) != values if is_float else np.zeros(values.shape, bool)
         if is_float and not is_bad.any():
-            exact_below = 2.0 / np.finfo(dtype).eps  # the type holds all whole numbers below
+            exact_below = 2.0 / np.finfo(dtype).eps  # the type represents all whole numbers below
             is_bad = np.abs(values) >= exact_below
             if is_bad.any():
-                expected += f"; {dtype} holds them below {exact_below:,.0f} only"
+                expected += f"; {dtype} represents them exactly only below {exact_below:,.0f}"
         if minimum is not None:
             is_bad |= values < minimum
         if maximum is not None:
@@ -338,7 +338,7 @@ class Table:
     def codes(self, name: str) -> tuple[Codes, pa.Array]:
         """Encode a column of ids; also return the distinct ids in the order of first appearance.
 
-        Whole numbers are not usually written with leading zeros: a column that holds `007` stays
+        Whole numbers are not usually written with leading zeros: a column that contains `007` stays
         text, where `007` and `7` are different ids.
         """
         if name not in self.encoded:
@@ -414,7 +414,7 @@ class Table:
         return column
 
     def _numbers(self, name: str, expected: str) -> Int | Float:
-        """Return numbers, or text that holds numbers, as int64 if all fit, else as floats."""
+        """Return numbers, or text that contains numbers, as int64 if all fit, else as floats."""
         column = decode_categories(self.complete_column(name, expected))
         dtype = column.type
         if not (is_text(dtype) or is_numeric(dtype)):
@@ -426,7 +426,7 @@ class Table:
             if name == "label" and is_bad.all():
                 yes = next(filter(_YES.fullmatch, column.unique().to_pylist()), "yes")
                 column_name = self.name_of.get(name, name)
-                expected += f"; give 1 and 0, {column_name} == {yes!r}"
+                expected += f"; pass 1 and 0, {column_name} == {yes!r}"
             self.refuse(name, is_bad, column, expected)
         if values.dtype.kind in "biu" and values.max(initial=0) <= _LARGEST_INT64:
             return values.astype(np.int64, copy=False)
@@ -445,7 +445,7 @@ class Table:
 def _find_other_ids(
     names: Sequence[str], columns: Mapping[str, Any], unknown: Mapping[str, Any]
 ) -> Iterator[tuple[str, str]]:
-    """Find columns that may hold ids as well, beside the columns that are read, by role."""
+    """Find columns that may contain ids as well, beside the columns that are read, by role."""
     roles = {USER, ITEM}
     if USER not in columns:  # then a second column of visits may be that of users
         roles.add(VISIT)
@@ -494,7 +494,7 @@ def as_table(
     noun, name
         What errors call the table, and the name of its argument.
     value
-        Column for the numbers of a dictionary by user that holds numbers by item.
+        Column for the numbers of a dictionary by user that contains numbers by item.
     trec
         Format of a text file without a header.
     ranks
@@ -522,7 +522,7 @@ def _frame_by_user(data: Any, name: str, value: str) -> pd.DataFrame:
     ids = data.get("ids", ())
     if isinstance(ids, list | tuple) and any(isinstance(row, list | tuple) for row in ids):
         raise InputError(
-            f"{name}: found a dictionary of ids and more, as vector stores return; give "
+            f"{name}: found a dictionary of ids and more, as vector stores return; pass "
             "Ranks.from_top_k(data['ids'], relevant)"
         )
     if value == "score" and any(isinstance(items, set | frozenset) for items in items_by_user):
@@ -553,8 +553,9 @@ def _refuse_gaps(frame: pd.DataFrame, name: str) -> None:
     if is_gap.any():
         user, _, rank = frame.loc[is_gap.to_numpy()].iloc[0]
         raise InputError(
-            f"{name}: the list of user {user} holds no item (None) at rank {rank}, before others; "
-            "drop such entries, or give each an id of its own that no item has, to keep its place"
+            f"{name}: the list of user {user} contains no item (None) at rank {rank}, before "
+            "others; drop such entries, or give each an id of its own that no item has, to keep "
+            "its place"
         )
 
 
@@ -564,12 +565,12 @@ def _user_items(items: Any, name: str) -> Any:
         items = list(items)
     if isinstance(items, list | tuple) and any(isinstance(item, tuple) for item in items[:1]):
         raise InputError(
-            f"{name}: found tuples; give pairs of item and score as dict(pairs), and codes of an "
+            f"{name}: found tuples; pass pairs of item and score as dict(pairs), and codes of an "
             "item as one text"
         )
     if hasattr(items, "to_df"):  # an ItemList of LensKit
         raise InputError(
-            f"{name}: found a dictionary of {type(items).__name__}; give pandas.concat({{user: "
+            f"{name}: found a dictionary of {type(items).__name__}; pass pandas.concat({{user: "
             f"items.to_df() for user, items in {name}.items()}}, names=['{USER}'])"
         )
     if not hasattr(items, "__dlpack__"):
@@ -673,7 +674,7 @@ def _describe_pairs_in_cells(data: Any) -> str:
         has_pairs = isinstance(cell, list) and cell and isinstance(cell[0], tuple)
         if has_pairs and len(cell[0]) == 2 and USER in roles:
             return (
-                f"; of pairs in cells give {{user: dict(map(tuple, pairs)) for user, pairs in "
+                f"; for pairs in cells pass {{user: dict(map(tuple, pairs)) for user, pairs in "
                 f"zip(data[{roles[USER]!r}], data[{name!r}])}}"
             )
     return ""
@@ -698,7 +699,7 @@ def _views_to_text(table: pa.Table) -> pa.Table:
 
 
 def _conversion_error(error: Exception, path: Path, remedy: str) -> InputError:
-    """Make the error for data that pyarrow refuses; two sentences tell which column is mixed."""
+    """Make the error for data that pyarrow refuses; two sentences name the mixed column."""
     message = ". ".join(map(str, error.args))
     mixed = _MIXED_TYPES_MESSAGE.search(message)
     if mixed is None:
@@ -730,7 +731,7 @@ def _read_file(
             )
         if path.suffix.lower() in PARQUET_SUFFIXES:
             if header:
-                raise InputError("header is for text files; parquet has names", path=path)
+                raise InputError("header is for text files; parquet files have names", path=path)
             return _views_to_text(parquet.read_table(path))
         try:
             return _read_text(
@@ -820,7 +821,7 @@ def _refuse_other_content(start: bytes, path: Path, noun: str) -> None:
         if start.startswith(signature):
             raise InputError(f"found {content}", path=path)
     if b"\0" in start:
-        raise InputError("found bytes of 0; if it is text in UTF-16, save it as UTF-8", path=path)
+        raise InputError("found null bytes; if it is text in UTF-16, save it as UTF-8", path=path)
     if ".json" in path.suffixes and start.lstrip()[:1] in (b"{", b"["):
         raise InputError(
             "found JSON; pass what json.load or pandas.read_json returns, or convert it to CSV or "

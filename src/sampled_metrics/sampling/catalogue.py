@@ -140,7 +140,7 @@ def item_ids_of(items: Any) -> pa.Array:
 
 
 def _unique_ids(columns: Sequence[pa.Array]) -> Ids:
-    """Return the unique ids of columns in ascending order, as text if a column holds text."""
+    """Return the unique ids of columns in ascending order, as text if a column contains text."""
     is_whole = all(pa.types.is_integer(column.type) for column in columns)
     kind = pa.int64() if is_whole else pa.string()
     joined = pa.chunked_array([column.cast(kind) for column in columns])

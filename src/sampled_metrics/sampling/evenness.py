@@ -347,7 +347,7 @@ def describe_design(draws: Draws) -> str:
     log_count = np.bincount(group, np.log(draws.popularity)) / np.bincount(group)
     is_compared = (drawn >= _LEAST_DRAWS) & (drawn < candidates)
     if is_compared.sum() <= 1:
-        return "in a way that too few draws tell"
+        return "in a way that too few draws show"
     share = drawn / np.maximum(candidates, 1)
     deviations = {
         power_text: _mean_deviation(drawn, share, expected, is_compared)

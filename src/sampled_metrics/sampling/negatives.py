@@ -35,18 +35,18 @@ from sampled_metrics.sampling.evenness import (
 # uneven negatives pass.
 LEVEL = 0.001
 _REMARKS = {
-    "held-out item": "{found:,} users have their held-out item: leave it out, and count one "
+    "held-out item": "{found:,} users have their held-out item: drop it, and count one "
     "negative fewer for them",
     "seen items": "{found:,} of {drawn:,} were seen in training, {expected:,.0f} expected if all "
     "items are drawn: n is then {n_items:,}, and the corrected metric ranks among seen items too",
     "duplicates": "{found:,} repeat an item of the user, {expected:,.0f} expected with "
-    "replacement: give sampling='with-replacement' (--sampling with-replacement) if they were "
+    "replacement: pass sampling='with-replacement' (--sampling with-replacement) if they were "
     "drawn so, else draw again",
     "shared": "{found:,} users have the negatives of another one, so that intervals and ranges are "
     "too narrow, and orders open; draw for each user",
 }
 _REPEATED = (
-    "{found:,} repeat an item of the user, so the range assumes the wrong way of drawing; give "
+    "{found:,} repeat an item of the user, so the range assumes the wrong way of drawing; pass "
     "sampling='with-replacement' (--sampling with-replacement) if they were drawn so"
 )
 _NOT_UNIFORM = (
@@ -126,7 +126,7 @@ def draw_negatives(
         user = n_candidates.argmin()
         name = user if users is None else users[user]
         raise InputError(
-            f"{m} negatives wanted; user {name} has {n_candidates[user]} candidates left"
+            f"{m} negatives requested; user {name} has {n_candidates[user]} candidates left"
         )
     by_popularity = None
     if design is not Design.UNIFORM:
@@ -188,7 +188,7 @@ def check_drawn_negatives(
     list of Check
         `held-out item` (users with such a draw), `seen items`, `duplicates` (draws), `uniformity`
         and, with popularity, `evenness`. If some seen items were drawn, that check fails, and the
-        others take them as candidates: the draws may be sound among all items.
+        others treat them as candidates: the draws may be sound among all items.
 
     Examples
     --------
@@ -424,7 +424,7 @@ def count_shared(user: Int, item: Int, n_candidates: int) -> int:
     """Count the users with the same set of negatives as an earlier user.
 
     Returns 0 if less than half of the users have one. Users with half of the candidates or more are
-    left out, because sets of that size may agree by chance. Sets are compared by sums of a random
+    skipped, because sets of that size may agree by chance. Sets are compared by sums of a random
     number for each item.
     """
     counts = np.bincount(user)

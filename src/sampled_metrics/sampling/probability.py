@@ -28,7 +28,7 @@ from sampled_metrics.ranks import Ranks, Sampling
 SAMPLED_TIE_POLICIES = ("optimistic", "paper", "pessimistic", "random")
 _LOG_ZERO = -1e300  # stands for log 0, so that 0 * log 0 is 0
 _LOG_UNLIKELY = 20.0 * math.log(10.0)  # of 1/1e-20, a probability that no sum in float64 notices
-# Total probability of the small numbers of distinct items that are left out; it is less than the
+# Total probability of the small numbers of distinct items that are dropped; it is less than the
 # rounding error of probabilities near 1.
 _NEGLIGIBLE_SIZES = 1e-17
 _WITHOUT = Sampling.WITHOUT_REPLACEMENT
@@ -55,7 +55,7 @@ def pmf(rank: ArrayLike, n: ArrayLike, m: int, sampling: Sampling | str) -> Floa
 
     Returns
     -------
-    float64, shape (ranks, m + 1); column i holds sampled rank i + 1, and each row sums to 1.
+    float64, shape (ranks, m + 1); column i contains sampled rank i + 1, and each row sums to 1.
 
     Examples
     --------
@@ -108,7 +108,7 @@ def pmf_at(
 
 
 def likely_columns(low: float, high: float, m: int, sampling: Sampling | str) -> range:
-    """Return the columns of `pmf` that hold all but 1e-20 of the probability.
+    """Return the columns of `pmf` that contain all but 1e-20 of the probability.
 
     The bound is Hoeffding's inequality (1963), which holds with and without replacement. `low` and
     `high` are the ends of the probability (r - 1)/(n - 1) that a negative is better than the
@@ -148,7 +148,7 @@ def sampled_rank_distribution(
 
     Returns
     -------
-    float64, shape (users, m + 1); column i holds sampled rank i + 1, and each row sums to 1.
+    float64, shape (users, m + 1); column i contains sampled rank i + 1, and each row sums to 1.
     The time for a tied user is proportional to m^2 for `paper`, and to m otherwise.
 
     Examples
@@ -265,7 +265,7 @@ def likely_blocks(
 
     Each block is (users, first, distribution): the rows of its users, the first likely sampled rank
     minus 1, and the probabilities from there on, shape (users, likely ranks). Users with about the
-    same rank share a block, and negligible probabilities are left out.
+    same rank share a block, and negligible probabilities are dropped.
     """
     tied = np.flatnonzero(ranks.n_tied)
     for rows in blocks(tied.size, m + 1, MEMORY_ENTRIES):

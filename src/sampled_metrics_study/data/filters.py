@@ -105,5 +105,5 @@ def _check_enough_events(interactions: Interactions, min_events: int) -> None:
         user, _ = interactions.ids(first[few[0]])
         raise interactions.error(
             f"user {user} has {counts[few[0]]} of the {min_events} events needed; "
-            f"set the filter min_user_events: {min_events} to leave such users out"
+            f"set the filter min_user_events: {min_events} to drop such users"
         )

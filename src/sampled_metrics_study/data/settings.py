@@ -114,7 +114,7 @@ class DatasetSettings(Settings):
                 raise InputError(f"unknown name {self.name!r}; known: {', '.join(CATALOGUE)}")
         elif self.name in CATALOGUE:
             raise InputError(
-                f"name {self.name} is that of a MovieLens dataset; give the table another"
+                f"name {self.name} is that of a MovieLens dataset; choose another for the table"
             )
         return self
 
@@ -135,7 +135,7 @@ class DatasetSettings(Settings):
 
 
 class FilterSettings(Settings):
-    """Events to leave out before the split, in this order."""
+    """Events to drop before the split, in this order."""
 
     min_rating: float | None = None
     """Lowest rating to keep; null keeps all events."""

@@ -211,7 +211,7 @@ def given_split(
 
     The first event is the earliest if the second file has times, or else the first in file order.
     The items of both files are candidates. Users of the first file only are trained on; users of
-    the second file only are left out.
+    the second file only are dropped.
     """
     name = train.path or "the training events"
     parts = (train, test)

@@ -147,7 +147,7 @@ class BPR(Factors):
     """Bayesian personalised ranking (Rendle et al., UAI 2009, arXiv:1205.2618).
 
     Negatives are drawn in proportion to their training events, without the user's own items.
-    Vectors are trained in float32; one dimension holds the bias of an item.
+    Vectors are trained in float32; one dimension is the bias of an item.
     """
 
     Settings = BPRSettings

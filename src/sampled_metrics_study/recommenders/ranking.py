@@ -56,7 +56,7 @@ def rank_piece(
     ----------
     score
         Scores all users of the split: a function, a pair of user vectors and item vectors, or
-        `Tiles`, which hold the weights of a few items at a time.
+        `Tiles`, which contain the weights of a few items at a time.
     split
         Training events and held-out items.
     piece
