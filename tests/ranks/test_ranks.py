@@ -117,11 +117,11 @@ def test_overlapping_ranks_name_their_row():
         (Ranks(**GOOD, users=["a", "b"]), "user a has 2 "),
         (ranks_at_places(1, 2, n=5), "user 1 has 2 "),
         (Ranks([9, 9, 9], [1, 0, 3, 2], [0] * 4, n_found=[1, 2, 1], users=list("abc")),
-         r"user b has 2 .* 9 places \(1 such"),
+         r"user b has 2 .* 9 items \(1 such"),
         (Ranks([9, 0, 9], [1, 2], [0] * 2, n_found=[1, 1, 0], n_relevant=[1] * 3, depth=[9, 5, 7]),
-         r"user 2 has 1 .* 5 places \(2 such"),
-        (ranks_at_places(1, n=9, depth=7), " 7 places"),
-        (ranks_at_places(n=9, n_relevant=1, depth=7), " 7 places"),
+         r"user 2 has 1 .* 5 items \(2 such"),
+        (ranks_at_places(1, n=9, depth=7), " 7 items"),
+        (ranks_at_places(n=9, n_relevant=1, depth=7), " 7 items"),
     ],
 )  # fmt: skip
 def test_single_refuses_other_ranks(ranks, message):

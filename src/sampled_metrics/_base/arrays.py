@@ -80,7 +80,7 @@ def sorted_unique(values: Int) -> Int:
 def is_among(values: Int, ascending: Int) -> Bool:
     """Return whether each value is among ascending ones.
 
-    Faster than `numpy.isin` where neighbours in `values` have about the same place.
+    Faster than `numpy.isin` where neighbours in `values` have about the same position.
 
     Examples
     --------
@@ -89,9 +89,9 @@ def is_among(values: Int, ascending: Int) -> Bool:
     """
     if not ascending.size:
         return np.zeros(values.shape, bool)
-    place = ascending.searchsorted(values)
-    place[place == ascending.size] = 0
-    return np.asarray(ascending[place] == values)
+    position = ascending.searchsorted(values)
+    position[position == ascending.size] = 0
+    return np.asarray(ascending[position] == values)
 
 
 def count_copies(rows: NDArray[Any], least_distinct: int) -> int:
@@ -107,8 +107,8 @@ def count_copies(rows: NDArray[Any], least_distinct: int) -> int:
     # Equal rows have equal keys, from two columns of many different values. Few others do.
     n_distinct = [np.unique(column).size for column in rows[:_ROWS_TO_CHOOSE].T]
     keys = np.zeros(len(rows), np.uint64)
-    for place in np.argsort(n_distinct)[-2:]:
-        column = np.ascontiguousarray(rows[:, place])
+    for number in np.argsort(n_distinct)[-2:]:
+        column = np.ascontiguousarray(rows[:, number])
         keys = keys * _KEY_FACTOR + column.view(f"u{column.itemsize}")
     ascending = np.sort(keys)
     repeated = np.unique(ascending[1:][ascending[1:] == ascending[:-1]])

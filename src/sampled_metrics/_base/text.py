@@ -75,10 +75,10 @@ def format_range(low: float, high: float) -> RightAligned:
     '0.550 to 0.550'
     """
     largest = max(-low, high)
-    places = count_decimals(largest)
+    decimals = count_decimals(largest)
     if high - low > 1e-6 * largest:
-        places = max(places, count_decimals(high - low) - 2)
-    return RightAligned(f"{low:.{places}f} to {high:.{places}f}")
+        decimals = max(decimals, count_decimals(high - low) - 2)
+    return RightAligned(f"{low:.{decimals}f} to {high:.{decimals}f}")
 
 
 def format_interval(
@@ -98,8 +98,8 @@ def format_interval(
     if low is None or high is None or isnan(low):
         return RightAligned("-")
     if is_short and 0.0 < high < 0.1:
-        places = count_decimals(high) - 1
-        return RightAligned(f"{low:.{places}f} to {high:.{places}f}")
+        decimals = count_decimals(high) - 1
+        return RightAligned(f"{low:.{decimals}f} to {high:.{decimals}f}")
     return format_range(low, high)
 
 

@@ -107,10 +107,10 @@ def _signs_in_forms_of_ids(name: str, ids: pa.Array, other_ids: pa.Array) -> Sig
         first = unmatched[int(np.argmax(holds_several))].as_py()
         yield name, f"found {first!r}; if it contains several ids, give each a row of its own"
     elif is_same.any():
-        place = int(np.argmax(is_same))
+        first = int(np.argmax(is_same))
         yield (
             name,
-            f"found {unmatched[place].as_py()!r} and {rewritten[place]}; are these the same id?",
+            f"found {unmatched[first].as_py()!r} and {rewritten[first]}; are these the same id?",
         )
 
 

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import ArrayLike
 
-from sampled_metrics._base.array_types import Float, Int
+from sampled_metrics._base.array_types import Bool, Float, Int
 from sampled_metrics._base.arrays import concatenate_ranges, run_starts
 from sampled_metrics._base.columns import require_all
 from sampled_metrics._base.conversion import as_array
@@ -20,42 +20,53 @@ COUNT_COLUMNS = ("n_candidates", "n_better", "n_tied")
 USER_FIELDS = ("n_candidates", "n_found", "n_relevant", "depth")
 
 
-def order_of_items(ranks: Ranks) -> Int:
-    """Check each count; return the order that puts the items of each user best first.
-
-    Impossible counts raise InputError with the row and the column of the first.
-    """
+def check_counts(ranks: Ranks) -> None:
+    """Raise InputError with the row and the column of the first impossible count."""
     for names in (USER_FIELDS, ("n_better", "n_tied")):
         lengths = {name: getattr(ranks, name).size for name in names}
         if len(set(lengths.values())) > 1:
             raise InputError(f"columns differ in length: {lengths}")
-    n = ranks.n_candidates
-    n_found = ranks.n_found
-    n_relevant = ranks.n_relevant
-    depth = ranks.depth
-    require_all("n_candidates", n, n >= 0, "at least 0 (0: not known)")
-    require_all("n_relevant", n_relevant, n_relevant >= 1, "at least 1")
-    is_valid = (n_found >= 0) & (n_found <= n_relevant)
-    require_all("n_found", n_found, is_valid, "0 to n_relevant")
-    is_known = n > 0
-    is_valid = (depth >= 0) & (~is_known | (depth <= n))
-    require_all("depth", depth, is_valid, "0 to n_candidates")
-    is_valid = ~is_known | (n_relevant - n_found <= n - depth)
-    require_all(
-        "n_relevant", n_relevant, is_valid, "at most n_found and the candidates below depth"
-    )
-    better = ranks.n_better
-    tied = ranks.n_tied
+    n_candidates, n_found = ranks.n_candidates, ranks.n_found
+    n_relevant, depth = ranks.n_relevant, ranks.depth
+
+    def require_users(name: str, is_valid: Bool, expected: str) -> None:
+        require_all(name, getattr(ranks, name), is_valid, expected)
+
+    require_users("n_candidates", n_candidates >= 0, "at least 0 (0: not known)")
+    require_users("n_relevant", n_relevant >= 1, "at least 1")
+    require_users("n_found", (n_found >= 0) & (n_found <= n_relevant), "0 to n_relevant")
+    is_unknown = n_candidates == 0
+    is_possible = is_unknown | (depth <= n_candidates)
+    require_users("depth", (depth >= 0) & is_possible, "0 to n_candidates")
+    is_possible_below = is_unknown | (n_relevant - n_found <= n_candidates - depth)
+    require_users("n_relevant", is_possible_below, "at most n_found and the candidates below depth")
+    better, tied = ranks.n_better, ranks.n_tied
     if better.size != n_found.sum():
         raise InputError(f"{better.size} ranks of items, but n_found is {n_found.sum()} in all")
-    user = np.repeat(np.arange(n_found.size), n_found)
-    is_valid = (better >= 0) & (better < depth[user])
-    require_all("n_better", better, is_valid, "0 to less than its user's n_candidates or depth")
-    is_valid = (tied >= 0) & (~is_known[user] | (better + tied < n[user]))
-    require_all("n_tied", tied, is_valid, "at least 0, and n_better + n_tied below n_candidates")
-    if (n_found == 1).all():
-        return np.arange(user.size)
-    return np.lexsort((better, user))
+    user = user_of_item(ranks)
+    is_above_depth = (better >= 0) & (better < depth[user])
+    require_all(
+        "n_better", better, is_above_depth, "0 to less than its user's n_candidates or depth"
+    )
+    is_possible_tie = is_unknown[user] | (better + tied < n_candidates[user])
+    require_all(
+        "n_tied",
+        tied,
+        (tied >= 0) & is_possible_tie,
+        "at least 0, and n_better + n_tied below n_candidates",
+    )
+
+
+def user_of_item(ranks: Ranks) -> Int:
+    """Return the row of the user of each item found."""
+    return np.repeat(np.arange(ranks.n_found.size), ranks.n_found)
+
+
+def order_by_rank(ranks: Ranks) -> Int:
+    """Return the order that puts the items of each user best first; users stay in their order."""
+    if (ranks.n_found == 1).all():
+        return np.arange(ranks.n_better.size)
+    return np.lexsort((ranks.n_better, user_of_item(ranks)))
 
 
 def ordered_grades(ranks: Ranks, relevance: ArrayLike, order: Int) -> Float:
@@ -79,13 +90,13 @@ def check_levels(ranks: Ranks) -> None:
     """
     better = ranks.n_better
     tied = ranks.n_tied
-    user = np.repeat(np.arange(ranks.n_found.size), ranks.n_found)
+    user = user_of_item(ranks)
     is_same_level = (np.diff(better) == 0) & (np.diff(tied) == 0)
     is_separate = (np.diff(user) > 0) | (np.diff(better) > tied[:-1])
-    place = np.arange(user.size)
+    position = np.arange(user.size)
     # If n_tied + 1 items before an item are level with it, it is one too many.
-    before = np.maximum(place - tied - 1, 0)
-    is_wrong = (place > tied) & (user[before] == user) & (better[before] == better)
+    before = np.maximum(position - tied - 1, 0)
+    is_wrong = (position > tied) & (user[before] == user) & (better[before] == better)
     is_wrong[1:] |= ~(is_same_level | is_separate)
     if is_wrong.any():
         row = int(np.argmax(is_wrong))

@@ -47,8 +47,9 @@ from sampled_metrics._base.units import Units, check_ids
 from sampled_metrics.ranks.checks import (
     COUNT_COLUMNS,
     USER_FIELDS,
+    check_counts,
     check_levels,
-    order_of_items,
+    order_by_rank,
     ordered_grades,
 )
 
@@ -75,7 +76,7 @@ class Ranks:
     n_relevant
         Relevant items of each user, found or not; default `n_found`. int64, shape (users,).
     depth
-        Number of places of each user's ranking that are known: `n_candidates`, the default, or K
+        Number of ranks of each user's ranking that are known: `n_candidates`, the default, or K
         for a list of the top K. Relevant items that are not found are below. int64, shape (users,).
     relevance
         Grade of each relevant item: for each user the items found, in order, then the others.
@@ -171,7 +172,7 @@ class Ranks:
         self._check(is_plain)
 
     def _check(self, is_plain: bool) -> None:
-        """Raise InputError unless counts are possible; put each user's items best first.
+        """Convert fields, and raise InputError unless they are possible; put items best first.
 
         `is_plain` ranks have one item per user, among at least two candidates.
         """
@@ -182,7 +183,8 @@ class Ranks:
         n = self.n_candidates
         if is_plain:
             require_all("n_candidates", n, n >= 2, "at least 2")
-        order = order_of_items(self)
+        check_counts(self)
+        order = order_by_rank(self)
         set_fields(self, n_better=self.n_better[order], n_tied=self.n_tied[order])
         check_levels(self)
         if self.relevance is not None:
@@ -239,7 +241,7 @@ class Ranks:
         min_relevance
             Least grade of an item that is relevant for metrics other than NDCG.
         up_to
-            Place down to which rankings are computed, as in a list of the best K: an item with
+            Rank down to which rankings are computed, as in a list of the best K: an item with
             this many candidates above it is not found. Products of vectors then take a fraction of
             the time. Metrics with a larger cut-off, or without one, refuse such ranks.
         block_size
@@ -502,23 +504,17 @@ class Ranks:
         relevance = None
         if any(part.relevance is not None for part in part_list):
             relevance = np.concatenate([_grades(part) for part in part_list])
-        n_rows = np.array([part.n_rows for part in part_list])
-        widths = {part.n_columns for part in part_list}
-        users: Any = part_list[0].users
+        users = _concatenate_users(part_list)
         if users is not None:
-            ids: list[Any] = [part.users for part in part_list]
-            if n_rows.any():
-                first_rows = run_starts(n_rows)
-                ids = [rows + first for rows, first in zip(ids, first_rows, strict=True)]
-            users = np.concatenate(ids)
             Units(users, visits).require_unique()
+        widths = {part.n_columns for part in part_list}
         return part_list[0]._copy_with(
             **counts,
             relevance=relevance,
             users=users,
             visits=visits,
             source="; ".join(dict.fromkeys(part.source for part in part_list)),
-            n_rows=int(n_rows.sum()),
+            n_rows=sum(part.n_rows for part in part_list),
             n_columns=part_list[0].n_columns if len(widths) == 1 else 0,
             n_missing=sum(part.n_missing for part in part_list),
         )
@@ -642,7 +638,7 @@ class Ranks:
             user = self.users[first]
         raise InputError(
             f"user {user} has {self.n_relevant[first]} relevant items and a list of "
-            f"{self.depth[first]} places ({is_wrong.sum()} such users); "
+            f"{self.depth[first]} items ({is_wrong.sum()} such users); "
             "one held-out item each, fully ranked, is needed"
         )
 
@@ -701,6 +697,19 @@ class Ranks:
         if self.min_relevance > 0.0:
             metadata[b"min_relevance"] = repr(self.min_relevance).encode()
         write_columns(file, columns, metadata)
+
+
+def _concatenate_users(parts: Sequence[Ranks]) -> Ids | None:
+    """Return the ids of users of all parts; numbers of rows go on from part to part."""
+    first_row = 0
+    ids = []
+    for part in parts:
+        if part.users is None:
+            return None
+        is_numbered = part.n_rows > 0
+        ids.append(np.add(part.users, first_row) if is_numbered else part.users)
+        first_row += part.n_rows
+    return np.concatenate(ids)
 
 
 def _concatenate_visits(parts: Sequence[Ranks]) -> Ids | None:

@@ -147,7 +147,7 @@ def deal_in_groups(sizes: Float, groups: int = JACKKNIFE_GROUPS) -> Int:
     array([0, 0, 0, 1, 1])
     """
     order = np.argsort(-np.asarray(sizes), kind="stable")
-    turn, place = np.divmod(np.arange(order.size), groups)
+    turn, position = np.divmod(np.arange(order.size), groups)
     group = np.empty(order.size, np.int64)
-    group[order] = np.where(turn % 2 == 0, place, groups - 1 - place)
+    group[order] = np.where(turn % 2 == 0, position, groups - 1 - position)
     return group

@@ -81,13 +81,13 @@ def read_census(scores: Any, relevant: Any, seen: Any, counts: ItemCounts) -> Ce
         raise InputError("counts (--counts) need one relevant item of each user of the scores")
     held_out_item = held_out.item
     columns = np.arange(n_items) if item_ids is None else item_ids
-    place = positions(columns, counts.item_ids)
-    if (place < 0).all():
+    position = positions(columns, counts.item_ids)  # -1 without a count
+    if (position < 0).all():
         raise InputError(
             f"no item of the scores has a count: counts have ids such as {counts.item_ids[0]}, "
             f"scores such as {columns[0]}; expected the same ids"
         )
-    popularity = np.where(place >= 0, counts.counts[place], NEW_ITEM)
+    popularity = np.where(position >= 0, counts.counts[position], NEW_ITEM)
     stratum = strata_of_items(popularity)
     rows = np.arange(n_users)
     excluded = sparse.csr_array((np.ones(n_users), (rows, held_out_item)), shape=source.shape)
@@ -96,20 +96,24 @@ def read_census(scores: Any, relevant: Any, seen: Any, counts: ItemCounts) -> Ce
         seen_items = seen_items.append_users(n_users - seen_items.n_users)
         excluded = sparse.csr_array(excluded + seen_items.matrix().astype(np.float64))
     row, item = excluded.nonzero()
-    size = np.bincount(stratum)
-    candidates = size - sums_by_stratum(row, item, stratum, n_users)
+    candidates = np.bincount(stratum) - sums_by_stratum(row, item, stratum, n_users)
     better = np.concatenate(
         [
             _count_better(source.rows(block), held_out_item[block], excluded[block], stratum)
             for block in np.split(rows, np.arange(BLOCK_SIZE, n_users, BLOCK_SIZE))
         ]
     )
-    log_popularity = mean_log_popularity(popularity, stratum)
-    whole = StratumCounts(better, candidates, candidates, log_popularity)
-    return Census(whole, excluded, popularity, stratum)
+    all_counts = StratumCounts(
+        better=better,
+        drawn=candidates,
+        candidates=candidates,
+        log_popularity=mean_log_popularity(popularity, stratum),
+    )
+    return Census(all_counts, excluded, popularity, stratum)
 
 
 def _ids(ids: Any, name: str, size: int) -> Ids | None:
+    """Return ids that differ, checked; None stays None."""
     return None if ids is None else unique_ids(ids, name, size)
 
 

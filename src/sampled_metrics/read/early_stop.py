@@ -29,7 +29,7 @@ _USERS_RANKED_IN_FULL = 128
 _STANDARD_ERRORS = 5.0
 
 
-@dataclass(frozen=True, kw_only=True)
+@dataclass(frozen=True, kw_only=True, eq=False)
 class EarlyStop:
     """Let rankings end at a depth if all results and warnings are those of full rankings.
 

@@ -1045,8 +1045,8 @@ def _add_users(visits: Units, relevant: Items, table: Table) -> tuple[Units, Ite
         )
 
     def add_users(visit_ids: pa.Array) -> Units:
-        place = positions(visit_ids, known_visits)
-        user_ids = units.users.take(pa.array(place, mask=place < 0))  # null for others
+        position = positions(visit_ids, known_visits)
+        user_ids = units.users.take(pa.array(position, mask=position < 0))  # null for others
         return Units(user_ids, visit_ids)
 
     return add_users(visits.users), relevant._replace(ids=add_users(relevant.user_ids))

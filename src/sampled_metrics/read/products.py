@@ -63,13 +63,13 @@ class _OpenPairs(NamedTuple):
     """Pairs of a user and a relevant item whose counts are not settled; users ascend.
 
     A pair is settled if no further item can change its counts. `number` and `row` stay the same as
-    long as the pair is open. `place` changes, because the vectors of users without an open pair are
-    taken out of the matrix.
+    long as the pair is open. `vector_row` changes, because the vectors of users without an open
+    pair are taken out of the matrix.
     """
 
     number: Int  # position of the pair among all pairs of a call of `InnerProducts.counts`
     row: Int  # position of the user among all rows of the call
-    place: Int  # row of the user's vector in the matrix of vectors that are still multiplied
+    vector_row: Int  # row of the user's vector in the matrix of vectors that are still multiplied
     user: Int
     score: Float
     length: Float  # of the user's vector, divided by a power of two
@@ -263,7 +263,7 @@ class InnerProducts:
         n_left -= np.bincount(excluded[0], minlength=rows.size)
         vectors, open_pairs = self._open_pairs(rows, row, score, max_better)
         open_vectors = vectors
-        place = np.arange(rows.size)  # of each row among `open_vectors`, -1 if it is settled
+        vector_row = np.arange(rows.size)  # of each row among `open_vectors`, -1 if it is settled
         # Products on a device do not use the buffer.
         buffer = np.empty(0 if self.keeps_library else self._entries, self._dtype)
         for tile_number, tile in enumerate(self._tiles):
@@ -279,9 +279,9 @@ class InnerProducts:
                 margin = margin[is_open]
                 open_rows = open_pairs.distinct_rows()
                 open_vectors = take_rows(vectors, open_rows)
-                place = np.full(rows.size, -1)
-                place[open_rows] = np.arange(open_rows.size)
-                open_pairs = open_pairs._replace(place=place[open_pairs.row])
+                vector_row = np.full(rows.size, -1)
+                vector_row[open_rows] = np.arange(open_rows.size)
+                open_pairs = open_pairs._replace(vector_row=vector_row[open_pairs.row])
 
             # Relevant items are counted already, and excluded ones not at all. From here on
             # `n_left` counts the candidates of later tiles.
@@ -303,7 +303,7 @@ class InnerProducts:
                 vectors=open_vectors,
                 pairs=open_pairs,
                 limits=limits,
-                not_counted=[(place[tile_row], column) for tile_row, column in not_counted],
+                not_counted=[(vector_row[tile_row], column) for tile_row, column in not_counted],
                 buffer=buffer,
             )
             better[open_pairs.number] += above
@@ -327,7 +327,7 @@ class InnerProducts:
         pairs = _OpenPairs(
             number=np.arange(row.size),
             row=row,
-            place=row,
+            vector_row=row,
             user=rows[row],
             score=score,
             length=lengths[row],
@@ -391,23 +391,23 @@ class InnerProducts:
     ) -> CountPair:
         """Count the items of a tile above each pair, and those level with it.
 
-        `not_counted` are places of users in `vectors`, ascending, or -1 for users who are settled,
+        `not_counted` are rows of users in `vectors`, ascending, or -1 for users who are settled,
         and columns of the tile.
         """
         tile = self._tiles[tile_number]
         item_vectors = self._vectors_of_tile(tile_number)
         n_items = tile.items.size
-        above = np.empty(pairs.place.size, np.int64)
-        level = np.zeros(pairs.place.size, np.int64)
-        not_counted = [(place[place >= 0], column[place >= 0]) for place, column in not_counted]
+        above = np.empty(pairs.vector_row.size, np.int64)
+        level = np.zeros(pairs.vector_row.size, np.int64)
+        open_cells = [(row[row >= 0], column[row >= 0]) for row, column in not_counted]
         for block in blocks(len(vectors), n_items, self._entries):
             products = _multiply(vectors[block], item_vectors, buffer)
-            for place, column in not_counted:
-                in_block = slice(*place.searchsorted((block.start, block.stop)))
-                row = to_device(place[in_block] - block.start, products)
-                products[row, to_device(column[in_block], products)] = -np.inf
-            in_block = slice(*pairs.place.searchsorted((block.start, block.stop)))
-            row = pairs.place[in_block] - block.start
+            for cell_row, cell_column in open_cells:
+                in_block = slice(*cell_row.searchsorted((block.start, block.stop)))
+                row = to_device(cell_row[in_block] - block.start, products)
+                products[row, to_device(cell_column[in_block], products)] = -np.inf
+            in_block = slice(*pairs.vector_row.searchsorted((block.start, block.stop)))
+            row = pairs.vector_row[in_block] - block.start
             above[in_block], n_near = count_around_limits(products, row, *limits.take(in_block))
             has_near = np.flatnonzero(n_near)
             for part in blocks(has_near.size, n_items, self._entries):

@@ -102,7 +102,7 @@ class TrecFormat(NamedTuple):
     noun: str
     columns: tuple[str, ...]
     numeric: tuple[int, ...]  # positions of columns of numbers
-    ignored: Mapping[str, str]  # place in the line, by name of a column that has few values
+    ignored: Mapping[str, str]  # ordinal of the column, by name of a column that has few values
 
 
 RUN = TrecFormat(
@@ -691,10 +691,10 @@ def _views_to_text(table: pa.Table) -> pa.Table:
         except pa.ArrowNotImplementedError:  # in some versions of pyarrow
             return pa.array(views.to_pylist(), pa.string())
 
-    for place, column in enumerate(table.columns):
+    for position, column in enumerate(table.columns):
         if value_type(column.type) == pa.string_view():
             text = pa.chunked_array(map(as_text, column.chunks), pa.string())
-            table = table.set_column(place, table.column_names[place], text)
+            table = table.set_column(position, table.column_names[position], text)
     return table
 
 
@@ -799,7 +799,7 @@ def _refuse_other_files(frame: pd.DataFrame, trec: TrecFormat, path: Path) -> No
     or Q0 in nearly all files, and a few small numbers in some; a file whose suffix is not `.qrels`
     may be another table of four columns, so there it must be 0 or Q0.
     """
-    for name, place in trec.ignored.items():
+    for name, ordinal in trec.ignored.items():
         values = {*frame[name]}
         most = _MAX_IGNORED_VALUES
         if trec is QRELS:
@@ -807,7 +807,7 @@ def _refuse_other_files(frame: pd.DataFrame, trec: TrecFormat, path: Path) -> No
             most = most if path.suffix == ".qrels" else 0
         if len(values) > most:
             raise InputError(
-                f"found {len(values)} values in the {place} column; expected {trec.noun}, or a "
+                f"found {len(values)} values in the {ordinal} column; expected {trec.noun}, or a "
                 f"header line that names {USER} and {ITEM}",
                 path=path,
             )
