@@ -44,7 +44,7 @@ def jackknife_log_errors(
     groups: int = JACKKNIFE_GROUPS,
     fit: TasteFit | None = None,
 ) -> Float:
-    """Return the whole standard errors of log estimates from rows that depend within clusters.
+    """Return the standard errors of log estimates from rows that depend within clusters.
 
     Parameters
     ----------
@@ -68,18 +68,19 @@ def jackknife_log_errors(
     ValueError
         With fewer clusters than groups.
     """
-    _, cluster, size = np.unique(clusters, return_inverse=True, return_counts=True)
-    if size.size < groups:
-        raise ValueError(f"{size.size} clusters make no {groups} groups")
-    weights = np.ones(len(cluster)) if weights is None else weights
+    _, cluster_of_row, n_rows = np.unique(clusters, return_inverse=True, return_counts=True)
+    if n_rows.size < groups:
+        raise ValueError(f"{n_rows.size} clusters make no {groups} groups")
+    weights = np.ones(len(clusters)) if weights is None else weights
     if fit is None:
         fit = fit_tastes(counts, weights)
-    group = deal_in_groups(size.astype(np.float64), groups)[cluster]
+    group_of_cluster = deal_in_groups(n_rows.astype(np.float64), groups)
+    group_of_row = group_of_cluster[cluster_of_row]
     logs = []
-    for left_out in range(groups):
-        kept = refit(fit, counts, np.where(group == left_out, 0.0, weights))
-        logs.append(np.log(_estimates(counts, kept, measures, n)))
-    return log_errors(fit, counts, measures, n, _jackknife(np.array(logs)))
+    for omitted in range(groups):
+        without = refit(fit, counts, np.where(group_of_row == omitted, 0.0, weights))
+        logs.append(np.log(_estimates(counts, without, measures, n)))
+    return log_errors(fit, counts, measures, n, by_groups=_jackknife(np.array(logs)))
 
 
 def jackknife_over_negatives(
@@ -91,7 +92,7 @@ def jackknife_over_negatives(
     weights: Float | None = None,
     fit: TasteFit | None = None,
 ) -> Float:
-    """Return the whole standard errors of log estimates from rows that share negatives.
+    """Return the standard errors of log estimates from rows that share negatives.
 
     Parameters
     ----------
@@ -112,13 +113,13 @@ def jackknife_over_negatives(
         fit = fit_tastes(full, weights)
     logs = []
     for counts in counts_without:
-        kept = refit(fit, counts, weights)
-        logs.append(np.log(_estimates(counts, kept, measures, n)))
+        without = refit(fit, counts, weights)
+        logs.append(np.log(_estimates(counts, without, measures, n)))
     return np.hypot(_jackknife(np.array(logs)), log_errors(fit, full, measures, n))
 
 
 def _estimates(counts: StratumCounts, fit: TasteFit, measures: Sequence[Measure], n: int) -> Float:
-    """Return the weighted mean over rows of each metric."""
+    """Return the weighted mean of each metric over rows, shape (measures,)."""
     weights = fit.likelihood.weights
     return np.asarray(posterior_means(counts, fit, measures, n) @ weights / weights.sum())
 

@@ -103,25 +103,30 @@ def reduce_system(
         ranks = np.asarray(possible + 1, np.float64)
         weights = shares[possible]
     marginal = np.zeros(m + 1)
-    system = np.zeros((0, m + 1 + len(measures)))
+    system = np.zeros((0, m + 1 + len(measures)))  # [R z], triangular after each block
     for rows in blocks(ranks.size, 1, max(_BLOCK_ROWS, 2 * m)):
-        grid = pmf_at(ranks[rows], n, m, sampling)
+        probabilities = pmf_at(ranks[rows], n, m, sampling)
         values = np.column_stack([measure.value_at(ranks[rows], n) for measure in measures])
-        marginal += weights[rows] @ grid
-        weighted = np.hstack([grid, values]) * np.sqrt(weights[rows])[:, None]
-        system = np.asarray(np.linalg.qr(np.vstack([system, weighted]), mode="r"))
-    impossible = np.flatnonzero(marginal <= np.finfo(np.float64).tiny)
-    if impossible.size:
-        with_prior = "" if prior is None else " and this prior"
-        raise InputError(
-            f"sampled rank {impossible[0] + 1} of {m + 1} has probability 0 with {n} candidates"
-            f"{with_prior}"
-        )
+        marginal += weights[rows] @ probabilities
+        block = np.hstack([probabilities, values]) * np.sqrt(weights[rows])[:, None]
+        system = np.asarray(np.linalg.qr(np.vstack([system, block]), mode="r"))
+    _require_possible_ranks(marginal, n, has_prior=prior is not None)
     # With fewer possible ranks than unknowns the triangle has fewer rows; zeros complete it. Rows
     # after the first m + 1 hold the part of the metrics that no vector can fit, a constant.
     square = np.zeros((m + 1, system.shape[1]))
     square[: len(system)] = system[: m + 1]
     return ReducedSystem(square[:, : m + 1], square[:, m + 1 :], marginal)
+
+
+def _require_possible_ranks(marginal: Float, n: int, *, has_prior: bool) -> None:
+    """Raise InputError if a sampled rank has the probability 0, so that eq. 25 divides by it."""
+    impossible = np.flatnonzero(marginal <= np.finfo(np.float64).tiny)
+    if impossible.size:
+        with_prior = " and this prior" if has_prior else ""
+        raise InputError(
+            f"sampled rank {impossible[0] + 1} of {marginal.size} has probability 0 with {n} "
+            f"candidates{with_prior}"
+        )
 
 
 def _scale_prior(prior: ArrayLike, n: int) -> Float:
@@ -174,13 +179,19 @@ def solve_bias_variance(system: ReducedSystem, gamma: float) -> Float:
     left = triangle[:size, :size]
     # The condition number is at most 1/sqrt(gamma), and in the 1-norm at most `size` times that.
     may_fail = size > _MAX_CONDITION * np.sqrt(gamma)
-    if may_fail and linalg.lapack.dtrcon(left)[0] * _MAX_CONDITION < 1.0:
+    if may_fail and _reciprocal_condition(left) * _MAX_CONDITION < 1.0:
         raise ConditioningError(
             f"gamma {gamma:g} with {size - 1} negatives is ill-conditioned; "
             "use fewer negatives or a larger gamma"
         )
-    scaled = np.linalg.solve(left, triangle[:size, size:])
-    return scaled.T / np.sqrt(system.marginal)
+    y = np.linalg.solve(left, triangle[:size, size:])
+    return y.T / np.sqrt(system.marginal)
+
+
+def _reciprocal_condition(triangle: Float) -> float:
+    """Estimate 1 / (condition number in the 1-norm) of an upper triangle."""
+    reciprocal, _ = linalg.lapack.dtrcon(triangle)
+    return float(reciprocal)
 
 
 def solve_monotone(system: ReducedSystem, nonnegative: bool = True) -> Float:
@@ -215,30 +226,40 @@ def solve_monotone(system: ReducedSystem, nonnegative: bool = True) -> Float:
     """
     size = system.marginal.size
     matrix, targets = _stack_variance(system, _TIE_BREAK)
-    steps = np.cumsum(matrix * np.sqrt(system.marginal), axis=1)
-    # The unknowns are d_(m+1), d_1, d_2 ...
-    columns = np.hstack([steps[:, -1:], steps[:, :-1], targets])
+    matrix_of_steps = np.cumsum(matrix * np.sqrt(system.marginal), axis=1)
+    # The unknowns are d_(m+1), d_1, d_2 ...: the one that may be free comes first.
+    columns = np.hstack([matrix_of_steps[:, -1:], matrix_of_steps[:, :-1], targets])
     triangle = np.asarray(np.linalg.qr(columns, mode="r"))[:size]
-    first = 0 if nonnegative else 1  # the first unknown that must be at least 0
     left = triangle[:, :size]
     targets = triangle[:, size:]
     vectors = []
-    try:
-        for z, d in zip(targets.T, np.linalg.solve(left, targets).T, strict=True):
-            # If the unconstrained solution decreases, as that of AUC does, it is the answer; the
-            # active-set method would take m + 1 steps to find it.
-            if d[first:].min() < -_STEP_ROUNDING * np.abs(d).max():
-                most_steps = _NNLS_STEPS * size
-                d, _ = optimize.nnls(left[first:, first:], z[first:], maxiter=most_steps)
-                if not nonnegative:
-                    d = np.append((z[0] - left[0, 1:] @ d) / left[0, 0], d)
-            d[first:] = np.maximum(d[first:], 0.0)
-            vectors.append(np.cumsum(np.roll(d, -1)[::-1])[::-1])
-    except RuntimeError:
-        raise ConditioningError(
-            f"constrained least squares with {size} unknowns does not converge; use fewer negatives"
-        ) from None
+    for target, solution in zip(targets.T, np.linalg.solve(left, targets).T, strict=True):
+        d = _nonnegative_steps(left, target, solution, n_free=0 if nonnegative else 1)
+        steps = np.roll(d, -1)  # d_1, d_2 ... d_(m+1)
+        vectors.append(np.cumsum(steps[::-1])[::-1])  # x_j = d_j + ... + d_(m+1)
     return np.array(vectors)
+
+
+def _nonnegative_steps(left: Float, target: Float, solution: Float, n_free: int) -> Float:
+    """Minimise ||left d - target|| with d >= 0, except for the first `n_free` (0 or 1) entries.
+
+    `left` is an upper triangle, and left @ solution = target. If that satisfies the constraint, as
+    it does for AUC, it is the answer; the active-set method would take m + 1 steps to find it.
+    """
+    d = solution
+    if d[n_free:].min() < -_STEP_ROUNDING * np.abs(d).max():
+        constrained = left[n_free:, n_free:]
+        try:
+            d, _ = optimize.nnls(constrained, target[n_free:], maxiter=_NNLS_STEPS * target.size)
+        except RuntimeError:
+            raise ConditioningError(
+                f"constrained least squares with {target.size} unknowns does not converge; use "
+                "fewer negatives"
+            ) from None
+        if n_free:  # the first equation, which no other needs, gives the free entry
+            d = np.append((target[0] - left[0, 1:] @ d) / left[0, 0], d)
+    d[n_free:] = np.maximum(d[n_free:], 0.0)
+    return d
 
 
 def _stack_variance(system: ReducedSystem, gamma: float) -> tuple[Float, Float]:
@@ -310,15 +331,15 @@ def sums_up_to(ends: Int, values: Callable[[Float], Float]) -> Float:
     >>> sums_up_to(np.array([1, 2, 2, 4, 1000]), np.square).round().astype(int)
     array([        1,         5,         5,        30, 333833500])
     """
-    sizes = np.diff(ends, prepend=0)
+    sizes = np.diff(ends, prepend=0)  # of the blocks of ranks between the ends
     is_single = sizes == 1
     single_values = values(ends[is_single])
     sums = np.zeros((ends.size, *single_values.shape[1:]))
     sums[is_single] = single_values
-    for place in np.flatnonzero(sizes > 1):
-        size = int(sizes[place])
-        nodes, weights = _gauss_rule(int(ends[place]) - size + 1, size)
-        sums[place] = weights @ values(nodes)
+    for i in np.flatnonzero(sizes > 1):
+        size = int(sizes[i])
+        nodes, weights = _gauss_rule(int(ends[i]) - size + 1, size)
+        sums[i] = weights @ values(nodes)
     return np.cumsum(sums, axis=0)
 
 

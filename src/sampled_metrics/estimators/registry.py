@@ -168,6 +168,7 @@ def parse_estimators(names: str | Sequence[str | Estimator]) -> list[Estimator]:
 
 
 def _unknown_estimator(text: str) -> InputError:
+    """Return the error for a name, or a parameter, that is not known; it lists those that are."""
     names = []
     values = []
     for name, declaration in REGISTERED_ESTIMATORS.items():
@@ -224,6 +225,7 @@ def estimator_matrix(
 
 
 def _compute_vectors(estimator: Estimator, inputs: EstimatorInputs) -> Float:
+    """Return an estimator of each metric as vectors, shape (measures, m + 1)."""
     declaration = REGISTERED_ESTIMATORS[estimator.name]
     if declaration.fitted and inputs.histogram is None:
         raise InputError(f"{estimator} has no fixed vector, which is needed here; drop it")
@@ -239,24 +241,29 @@ register("sampled", label="Sampled")(  # the metric of a ranking of m + 1 items
 
 @register("rank-estimate", label="Rank Estimate")
 def _rank_estimate(inputs: EstimatorInputs) -> Float:
-    """Metric at an estimate of the true rank, eq. 20: M(1 + (n - 1)(sampled rank - 1)/divisor)."""
-    m = inputs.m
-    divisors = {"m": m, "m+1": m + 1}
+    """Metric M at an estimate of the true rank, eq. 20: M(1 + (n - 1)(sampled rank - 1) / divisor).
+
+    The estimate is rounded down, or M is interpolated between the whole ranks beside it.
+    """
+    divisors = {"m": inputs.m, "m+1": inputs.m + 1}
     if inputs.rounding not in ("floor", "linear") or inputs.divisor not in divisors:
         raise InputError(
             f"rounding {inputs.rounding!r}, divisor {inputs.divisor!r}; "
             "known: floor, linear; m, m+1"
         )
     divisor = divisors[inputs.divisor]
-    better, rest = np.divmod((inputs.n - 1) * np.arange(m + 1), divisor)  # exact
-    values = _metrics_at_ranks(inputs, 1 + better)
+    better_negatives = np.arange(inputs.m + 1)
+    # Whole numbers, because quotients of floats may fall below the whole number that they are.
+    better_items, remainder = np.divmod((inputs.n - 1) * better_negatives, divisor)
+    values = _metrics_at_ranks(inputs, 1 + better_items)
     if inputs.rounding == "floor":
         return values
-    next_values = _metrics_at_ranks(inputs, 2 + better)  # beyond n they have weight 0
-    return values + rest / divisor * (next_values - values)
+    next_values = _metrics_at_ranks(inputs, 2 + better_items)  # at n + 1 they have weight 0
+    return values + remainder / divisor * (next_values - values)
 
 
 def _metrics_at_ranks(inputs: EstimatorInputs, ranks: Int) -> Float:
+    """Return the metrics at true ranks, shape (measures, ranks)."""
     return np.array([measure.value_at(ranks, inputs.n) for measure in inputs.measures])
 
 
@@ -288,7 +295,7 @@ def em_step(probabilities: Float, weights: Float, shares: Float) -> Float:
         f_i, of the users at each sampled rank, shape (m + 1,).
     """
     expected = probabilities.T @ weights
-    expected[expected <= 0.0] = np.inf  # so that impossible ranks count for nothing
+    expected[expected <= 0.0] = np.inf  # an impossible sampled rank then counts for nothing
     return weights * (probabilities @ (shares / expected))
 
 
@@ -358,13 +365,17 @@ def _vectors_after_em(
     path = [start]  # weights before each step
     for _ in range(steps - 1):
         path.append(em_step(probabilities, path[-1], shares))
-    slope = values  # derivative of the estimate by the weights after a step
-    gradient = np.zeros((shares.size, values.shape[1]))
+    # A step takes p to p_r sum_i f_i P(i | r) / c_i, where c depends on p. Through the step, the
+    # derivatives of the estimate by its result become those by f and by p.
+    by_weights = values  # shape (ranks, measures)
+    by_shares = np.zeros((shares.size, values.shape[1]))
     for weights in reversed(path):
-        expected = (probabilities.T @ weights)[:, None]
+        expected = (probabilities.T @ weights)[:, None]  # c
         expected[expected <= 0.0] = np.inf
-        by_share = probabilities.T @ (slope * weights[:, None]) / expected
+        by_shares_of_step = probabilities.T @ (by_weights * weights[:, None]) / expected
+        by_shares += by_shares_of_step
         ratio = shares[:, None] / expected
-        gradient += by_share
-        slope = slope * (probabilities @ ratio) - probabilities @ (ratio * by_share)
-    return gradient.T
+        through_p = by_weights * (probabilities @ ratio)
+        through_expected = probabilities @ (ratio * by_shares_of_step)
+        by_weights = through_p - through_expected
+    return by_shares.T

@@ -133,7 +133,12 @@ class SampledRankLikelihood:
         return self.n_users * float(self.shares[is_observed] @ logs)
 
     def derivatives(self, share: Float) -> Derivatives:
-        """Return the derivatives of the log likelihood."""
+        """Return the derivatives of the log likelihood.
+
+        With the slopes a_i of log q_i, and s the share of users, the gradient is D times
+        e = sum_i f_i a_i. The curvature is D times sum_i f_i a_i a_i' - diag(e) + e s' + s e', and
+        the information has q_i instead of f_i, so that e is 0.
+        """
         slopes = self.slopes(share)
         excess = slopes @ self.shares
         crossed = np.outer(excess, share)
@@ -157,24 +162,31 @@ def rank_cells(measures: tuple[Measure, ...], n: int, m: int, sampling: Sampling
     """Divide the ranks 1 ... n into cells. The arrays are cached, so they must not be changed."""
     last = np.unique(np.geomspace(1, n, CELLS).round().astype(np.int64))
     widths = np.diff(last, prepend=0)
-    # Ties spread evenly over the ranks of a cell have the mean probabilities of its ranks.
-    tied = Ranks(np.full(last.size, n), last - widths, widths - 1)
+    # A held-out item that is tied with all others of a cell has each of its ranks equally often.
+    tied = Ranks(np.full(last.size, n), n_better=last - widths, n_tied=widths - 1)
     probabilities = sampled_rank_distribution(tied, m, sampling)
-    sums = [np.diff(last * mean_up_to(last, measure, n), prepend=0) for measure in measures]
+    sums_to_last = [last * mean_up_to(last, measure, n) for measure in measures]
+    sums = [np.diff(sums_of_metric, prepend=0) for sums_of_metric in sums_to_last]
     values = np.array(sums).T / widths[:, None]
-    x = np.log(last - (widths - 1) / 2)
-    return Cells(widths, probabilities, values, SLOPE * x, _stiffness(x))
-
-
-def _stiffness(x: Float) -> Float:
-    """Return the second derivatives of the penalty, with finite differences of g at `x`."""
-    steps = np.diff(x)
-    first = np.diff(np.eye(x.size), axis=0) / steps[:, None]  # g'
-    bend = np.diff(first, axis=0)
-    between = (steps[1:] + steps[:-1]) / 2
-    stiffness = STIFFNESS * ((first.T * steps) @ first + (bend.T / between) @ bend)
+    x = np.log(last - (widths - 1) / 2)  # of the middle of each cell
+    stiffness = smoothness(x)
     stiffness[0, 0] += 1.0  # fixes the level of g, which probabilities do not determine
-    return np.asarray(stiffness)
+    return Cells(widths, probabilities, values, SLOPE * x, stiffness)
+
+
+def smoothness(x: Float) -> Float:
+    """Return the second derivatives of STIFFNESS / 2 int (g')^2 + (g'')^2 dx by g at points `x`.
+
+    Derivatives of g are finite differences: those of first order between neighbouring points, and
+    those of second order at the inner points. Shape (points, points).
+    """
+    steps = np.diff(x)
+    slopes = np.diff(np.eye(x.size), axis=0) / steps[:, None]  # g' = slopes @ g
+    slope_changes = np.diff(slopes, axis=0)
+    inner_steps = (steps[1:] + steps[:-1]) / 2
+    return np.asarray(
+        STIFFNESS * ((slopes.T * steps) @ slopes + (slope_changes.T / inner_steps) @ slope_changes)
+    )
 
 
 def maximise(
@@ -188,37 +200,41 @@ def maximise(
     scoring elsewhere. A step that gains too little is halved, so the penalised likelihood rises at
     every step. Fisher scoring alone fails where nearly all of many users have one sampled rank.
     """
-
-    def penalised(share: Float, log_density: Float) -> float:
-        deviation = log_density - cells.usual_log_density
-        return likelihood.log(share) - float(deviation @ cells.stiffness @ deviation) / 2.0
-
     log_density = cells.usual_log_density if start is None else start
-    share = cells.share(log_density)
-    value = penalised(share, log_density)
     for _ in range(_MAX_STEPS):
-        gradient, curvature, information = likelihood.derivatives(share)
+        gradient, curvature, information = likelihood.derivatives(cells.share(log_density))
         gradient = gradient - cells.stiffness @ (log_density - cells.usual_log_density)
         curvature = curvature + cells.stiffness
         step = _solve_positive_definite(curvature, information + cells.stiffness, gradient)
-        size = float(np.ptp(step))
-        if size < _SMALLEST_STEP:
-            break
         gain = float(gradient @ step)  # predicted for a whole step
-        if 0.0 <= gain < least_gain:
+        if np.ptp(step) < _SMALLEST_STEP or 0.0 <= gain < least_gain:
             break
-        fraction = min(1.0, _LARGEST_STEP / size)
-        while True:
-            new_log_density = log_density + fraction * step
-            share = cells.share(new_log_density)
-            new_value = penalised(share, new_log_density)
-            if gain < _LEAST_GAIN or new_value >= value + _ARMIJO * fraction * gain:
-                break
-            if fraction * gain < _LEAST_GAIN * _LEAST_GAIN:
-                break
-            fraction /= 2.0
-        log_density, value = new_log_density, new_value
-    return Fit(share, curvature, log_density)
+        log_density = _go_uphill(cells, likelihood, log_density, step, gain)
+    return Fit(cells.share(log_density), curvature, log_density)
+
+
+def _go_uphill(
+    cells: Cells, likelihood: Likelihood, start: Float, step: Float, gain: float
+) -> Float:
+    """Return g after a step from `start`, halved until it achieves enough of the predicted gain.
+
+    Where rounding hides whether the penalised likelihood rises, the step is taken as it is.
+    """
+
+    def penalised(log_density: Float) -> float:
+        deviation = log_density - cells.usual_log_density
+        penalty = float(deviation @ cells.stiffness @ deviation) / 2.0
+        return likelihood.log(cells.share(log_density)) - penalty
+
+    value = penalised(start)
+    fraction = min(1.0, _LARGEST_STEP / float(np.ptp(step)))
+    while True:
+        moved = start + fraction * step
+        if gain < _LEAST_GAIN or fraction * gain < _LEAST_GAIN * _LEAST_GAIN:
+            return moved
+        if penalised(moved) >= value + _ARMIJO * fraction * gain:
+            return moved
+        fraction /= 2.0
 
 
 def _solve_positive_definite(matrix: Float, substitute: Float, right: Float) -> Float:
@@ -258,12 +274,15 @@ def likely_vectors(
     cells = rank_cells(tuple(measures), n, m, sampling)
     likelihood = SampledRankLikelihood(cells.probabilities, shares, n_users)
     fit = maximise(cells, likelihood)
-    change = np.linalg.solve(fit.curvature, fit.gradients(cells.values))
-    vectors = (n_users * likelihood.slopes(fit.share).T @ change).T
-    vectors += (fit.share @ cells.values - vectors @ shares)[:, None]
-    for place, measure in enumerate(measures):
+    # D slopes are the derivatives of the gradient by the shares, so the maximum moves by
+    # curvature^-1 D slopes, and metrics by the products with their own gradients.
+    weights = np.linalg.solve(fit.curvature, fit.gradients(cells.values))
+    vectors = (n_users * likelihood.slopes(fit.share).T @ weights).T
+    estimates = fit.share @ cells.values
+    vectors += (estimates - vectors @ shares)[:, None]  # so that shares @ vector is the estimate
+    for i, measure in enumerate(measures):
         if measure.metric.needs_candidates:
-            vectors[place] = measure.sampled_values(m)
+            vectors[i] = measure.sampled_values(m)
     return vectors
 
 
@@ -283,9 +302,9 @@ def likely_estimates(
     likelihoods = [SampledRankLikelihood(cells.probabilities, row, n_users) for row in shares]
     fits = [maximise(cells, likelihood) for likelihood in likelihoods]
     estimates = np.column_stack([cells.values.T @ fit.share for fit in fits])
-    for place, measure in enumerate(measures):
+    for i, measure in enumerate(measures):
         if measure.metric.needs_candidates:
-            estimates[place] = shares @ measure.sampled_values(m)
+            estimates[i] = shares @ measure.sampled_values(m)
     return estimates
 
 

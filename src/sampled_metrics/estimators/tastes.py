@@ -56,7 +56,7 @@ from scipy.special import gammaln, ndtr, ndtri, xlogy
 
 from sampled_metrics._base.array_types import Float, Int, RowSelection
 from sampled_metrics._base.arrays import ceil_divide
-from sampled_metrics.estimators.smooth import SLOPE, STIFFNESS, Cells, Derivatives, Fit, maximise
+from sampled_metrics.estimators.smooth import SLOPE, Cells, Derivatives, Fit, maximise, smoothness
 from sampled_metrics.metrics.measures import Measure
 from sampled_metrics.ranks.strata import StratumCounts
 
@@ -67,6 +67,9 @@ _LEAST_LEVEL = 0.03  # smallest L; fewer better candidates than this are rank 1 
 _LARGEST_LEVEL = 0.98  # largest L, as a share of the candidates
 _BISECTIONS = 62  # steps that find a in (1) to the precision of float64
 _LARGEST_START = 300.0  # of a; popularities differ by a factor of exp(50) at most
+# Of phi, so that its log, that of 1 - phi and the slope of (1) are finite.
+_LEAST_PHI, _LARGEST_PHI = 1e-12, 1.0 - 1e-9
+_TASTE_RIDGE = 1e-3  # of g; bounds trends across tastes, which ROUGHNESS does not
 _ROUNDS = 2  # fits that adapt the penalty and the bend to the recommender
 _BEND_BY_LEVEL = 0.7  # width in log L, and
 _BEND_BY_POPULARITY = 0.4  # in log popularity, of the kernels that smooth the bend
@@ -77,10 +80,11 @@ _GRID_POINTS = 200  # means in these tables, on a logarithmic scale
 CURVE_ERROR = 0.07  # f in (3)
 CURVE_ERROR_OF_FEW = 0.10  # with fewer negatives than FEW_NEGATIVES
 FEW_NEGATIVES = 50
-_UNSEEN = 0.4  # c in (3)
-_FEW_DRAWS = 10.0  # better candidates of which less than one is drawn are unseen
+_INFLATION = 0.4  # c in (3)
+_FEW_DRAWS = 10.0  # better candidates; if less than one of so many is drawn, a rank is not known
 _LEAST_POSTERIOR = 1e-7  # of a cell, with which it counts in the estimate
 _LEAST_GAIN = 1e-6  # of the log likelihood, below which a fit ends
+_LEAST_LIKELIHOOD = 1e-300  # keeps the log finite if no cell with users explains a row
 _BLOCK = 4096  # rows in temporary arrays of rows and cells
 _PILOT = 20_000  # rows of the fit from which the fit to more rows starts
 
@@ -107,22 +111,32 @@ class CellLikelihood:
 
     def log(self, share: Float) -> float:
         """Return the log likelihood, up to a constant."""
-        return float(self.weights @ np.log(np.maximum(self.by_user @ share, 1e-300)))
+        return float(self.weights @ np.log(self._expected(share)))
 
     def derivatives(self, share: Float) -> Derivatives:
-        """Return the derivatives of the log likelihood by g."""
-        expected = np.maximum(self.by_user @ share, 1e-300)
+        """Return the derivatives of the log likelihood by g.
+
+        A row u with the weight w_u has the posterior p_u of the cells, and s is the share of users.
+        The gradient is e = sum_u w_u (p_u - s), and the information sums the outer products of its
+        terms, w_u (p_u - s) (p_u - s)'. The curvature is the information - diag(e) + e s' + s e'.
+        """
+        expected = self._expected(share)
         n_users = float(self.weights.sum())
         scale = np.sqrt(self.weights) / expected
-        information = np.zeros((share.size, share.size))
+        products = np.zeros((share.size, share.size))
         for rows in _blocks(len(expected)):
-            scores = self.by_user[rows] * scale[rows, None]
-            information += scores.T @ scores
-        information *= np.outer(share, share)
-        excess = share * (self.by_user.T @ (self.weights / expected) - n_users)
-        mixed = np.outer(excess, share)
-        information -= mixed + mixed.T + n_users * np.outer(share, share)
-        return Derivatives(excess, information - np.diag(excess) + mixed + mixed.T, information)
+            scaled = self.by_user[rows] * scale[rows, None]
+            products += scaled.T @ scaled
+        products *= np.outer(share, share)  # now sum_u w_u p_u p_u'
+        gradient = share * (self.by_user.T @ (self.weights / expected) - n_users)
+        crossed = np.outer(gradient, share)
+        information = products - (crossed + crossed.T + n_users * np.outer(share, share))
+        curvature = information - np.diag(gradient) + crossed + crossed.T
+        return Derivatives(gradient, curvature, information)
+
+    def _expected(self, share: Float) -> Float:
+        """Return the likelihood of each row if the cells have these shares, shape (rows,)."""
+        return np.maximum(self.by_user @ share, _LEAST_LIKELIHOOD)
 
     def take(self, rows: RowSelection, factor: float) -> CellLikelihood:
         """Return the likelihood of some rows, each of which counts `factor` times as much."""
@@ -156,10 +170,20 @@ class TasteEstimates(NamedTuple):
 def better_probabilities(
     levels: Float, log_popularity: Float, n_candidates: Float, bend: Float | None = None
 ) -> Float:
-    """Return phi of equation (1), shape (levels, tastes, strata).
+    """Return the probability phi of (1) that a candidate is better than the held-out item.
 
-    `n_candidates` is the number of candidates in each stratum, and `bend`, shape (levels, strata),
-    is 0 by default.
+    Parameters
+    ----------
+    levels
+        L, the expected number of better candidates, shape (levels,).
+    log_popularity, n_candidates
+        Log popularity and number of the candidates of each stratum, shape (strata,).
+    bend
+        d, shape (levels, strata); 0 by default.
+
+    Returns
+    -------
+    float64, shape (levels, tastes, strata).
 
     Examples
     --------
@@ -169,34 +193,42 @@ def better_probabilities(
     array([[30., 30., 30., 30., 30., 30., 30., 30.]])
     """
     mean = np.average(log_popularity, weights=n_candidates)
-    slope = TASTES[None, :, None] * (log_popularity - mean)
+    preference = TASTES[None, :, None] * (log_popularity - mean)  # t x + d
     if bend is not None:
-        slope = slope + bend[:, None, :]
+        preference = preference + bend[:, None, :]
+    phi = ndtr(_find_offsets(preference, levels, n_candidates) + preference)
+    return np.clip(phi, _LEAST_PHI, _LARGEST_PHI)
+
+
+def _find_offsets(preference: Float, levels: Float, n_candidates: Float) -> Float:
+    """Find by bisection the a of (1) with which L candidates are better, as is expected.
+
+    `preference` is t x + d, shape (levels or 1, tastes, strata). The result is of shape
+    (levels, tastes, 1).
+    """
     low = np.full((levels.size, TASTES.size, 1), -_LARGEST_START)
     high = -low
     for _ in range(_BISECTIONS):
         middle = (low + high) / 2.0
-        is_above = (ndtr(middle + slope) @ n_candidates > levels[:, None])[..., None]
+        n_better = ndtr(middle + preference) @ n_candidates
+        is_above = (n_better > levels[:, None])[..., None]
         high = np.where(is_above, middle, high)
         low = np.where(is_above, low, middle)
-    return np.clip(ndtr((low + high) / 2.0 + slope), 1e-12, 1.0 - 1e-9)
+    return np.asarray((low + high) / 2.0)
 
 
-def _penalty(log_level: Float, weights: Float) -> Float:
+def _penalty(log_level: Float, taste_weights: Float) -> Float:
     """Return the second derivatives of the penalty by g, in the order (levels, tastes).
 
-    `weights` of the tastes sum to 1, so that a change of g that all tastes share costs as much as
-    in `estimators.smooth`.
+    They add up two penalties: along log L for each taste, and across tastes at each level. The
+    weights of the tastes sum to 1, so that a change of g that all tastes share costs as much as in
+    `estimators.smooth`.
     """
-    steps = np.diff(log_level)
-    first = np.diff(np.eye(log_level.size), axis=0) / steps[:, None]
-    bend = np.diff(first, axis=0)
-    between = (steps[1:] + steps[:-1]) / 2.0
-    along = STIFFNESS * ((first.T * steps) @ first + (bend.T / between) @ bend)
-    second = np.diff(np.eye(weights.size), 2, axis=0)
-    across = ROUGHNESS * second.T @ second + 1e-3 * np.eye(weights.size)
-    penalty = np.kron(along, np.diag(weights))
-    penalty += np.kron(np.eye(log_level.size) * steps.mean(), across)
+    bend_across = np.diff(np.eye(taste_weights.size), 2, axis=0)  # second differences
+    across = ROUGHNESS * bend_across.T @ bend_across + _TASTE_RIDGE * np.eye(taste_weights.size)
+    mean_step = np.diff(log_level).mean()
+    penalty = np.kron(smoothness(log_level), np.diag(taste_weights))
+    penalty += np.kron(np.eye(log_level.size) * mean_step, across)
     penalty[0, 0] += 1.0  # fixes the level of g, which probabilities do not determine
     return np.asarray(penalty)
 
@@ -240,25 +272,30 @@ class TasteFit:
 def fit_tastes(counts: StratumCounts, weights: Float | None = None) -> TasteFit:
     """Maximise the penalised likelihood (2) of counts by stratum.
 
-    A recommender with one taste would have only a part of the penalty along L. So the weights of
-    the tastes are then set to their shares, and the fit is repeated, with a bend. Of many rows, a
-    part is fitted first, and tells the bend.
+    A recommender whose users have one taste would have only a part of the penalty along L. So the
+    weights of the tastes are then set to their shares, and the fit is repeated, with a bend.
+
+    With many rows, a part of them is fitted first. It tells the bend and the weights of tastes, and
+    the shares of users are then those of all rows.
 
     Parameters
     ----------
     counts
         Better and drawn negatives, and candidates, by row and stratum.
     weights
-        How much each row counts, shape (rows,): the inverse of the number of rows of its user, so
-        that the sum is the number of users. All 1 by default.
+        How much each row counts, shape (rows,); all 1 by default. Rows of a user may depend on each
+        other entirely, so weights should sum to the number of users: 1 over the number of rows of
+        the user, or, if means are over visits, (users / visits) over the number of rows of the
+        visit.
     """
     n_rows = len(counts.better)
     weights = np.ones(n_rows) if weights is None else weights
     every = ceil_divide(n_rows, _PILOT)
-    rows = slice(None, None, every)
-    pilot = _fit_rounds(counts.take(rows), weights[rows] * (weights.sum() / weights[rows].sum()))
     if every == 1:
-        return pilot
+        return _fit_rounds(counts, weights)
+    part = slice(None, None, every)
+    scale = weights.sum() / weights[part].sum()
+    pilot = _fit_rounds(counts.take(part), weights[part] * scale)
     likelihood = CellLikelihood(_likelihood(counts, pilot.probabilities), weights)
     fit = maximise(pilot.cells, likelihood, pilot.fit.log_density, _LEAST_GAIN)
     return replace(pilot, likelihood=likelihood, fit=fit)
@@ -285,7 +322,10 @@ def refit(fit: TasteFit, counts: StratumCounts, weights: Float) -> TasteFit:
 def _fit_shares(
     counts: StratumCounts, weights: Float, levels: Float, start: TasteFit | None = None
 ) -> TasteFit:
-    """Fit the shares of cells, without a bend or with that which a fit to start from suggests."""
+    """Fit the shares of cells, with the bend and the weights of tastes that `start` suggests.
+
+    Without `start` there is no bend, and all tastes have the same weight.
+    """
     n_candidates = np.average(counts.candidates, axis=0, weights=weights)
     bend = np.zeros((levels.size, n_candidates.size))
     share_of_taste = np.full(TASTES.size, 1.0 / TASTES.size)
@@ -295,44 +335,58 @@ def _fit_shares(
         share_of_taste = start.fit.share.reshape(levels.size, -1).sum(axis=0)
         log_density = start.fit.log_density
     phi = better_probabilities(levels, counts.log_popularity, n_candidates, bend)
-    phi = phi.reshape(-1, phi.shape[-1])
-    likelihood = CellLikelihood(_likelihood(counts, phi), weights)
-    taste_weights = (1.0 - _LEAST_WEIGHT) * share_of_taste + _LEAST_WEIGHT / TASTES.size
+    cells = _cells(levels, phi, share_of_taste)
+    likelihood = CellLikelihood(_likelihood(counts, cells.probabilities), weights)
+    fit = maximise(cells, likelihood, log_density, _LEAST_GAIN)
+    unbent_share = fit.share if start is None else start.unbent_share
+    return TasteFit(levels, cells.probabilities, bend, likelihood, fit, cells, unbent_share)
+
+
+def _cells(levels: Float, phi: Float, share_of_taste: Float) -> Cells:
+    """Return the cells of levels and tastes, with the penalty of their shares.
+
+    `phi` is of shape (levels, tastes, strata), and `share_of_taste` of shape (tastes,).
+    """
     log_level = np.log(levels)
-    cells = Cells(
-        widths=np.ones(len(phi), np.int64),
-        probabilities=phi,
-        values=np.zeros((len(phi), 0)),
+    taste_weights = (1.0 - _LEAST_WEIGHT) * share_of_taste + _LEAST_WEIGHT / TASTES.size
+    n_cells = levels.size * TASTES.size
+    return Cells(
+        widths=np.ones(n_cells, np.int64),
+        probabilities=phi.reshape(n_cells, -1),
+        values=np.zeros((n_cells, 0)),
         usual_log_density=np.repeat((SLOPE + 1.0) * log_level, TASTES.size),
         stiffness=_penalty(log_level, taste_weights),
     )
-    fit = maximise(cells, likelihood, log_density, _LEAST_GAIN)
-    unbent_share = fit.share if start is None else start.unbent_share
-    return TasteFit(levels, phi, bend, likelihood, fit, cells, unbent_share)
 
 
 def _bend_further(fit: TasteFit, counts: StratumCounts, weights: Float) -> Float:
-    """Return the bend d of equation (1) after one step from that of a fit towards the counts.
+    """Return the bend d of (1), shape (levels, strata), one step further than that of a fit.
 
     It is a step of Fisher scoring for the expected log likelihood, where the posterior of each row
     tells its cell. Neighbouring levels and strata share what they know by kernels.
     """
-    shape = (fit.levels.size, TASTES.size, -1)
-    better, drawn = np.zeros_like(fit.probabilities), np.zeros_like(fit.probabilities)
-    for rows in _blocks(len(weights)):
-        posterior = fit.likelihood.posterior(fit.fit.share, rows) * weights[rows, None]
-        better += posterior.T @ counts.better[rows].astype(np.float64)
-        drawn += posterior.T @ counts.drawn[rows].astype(np.float64)
+    better, drawn = _counts_in_cells(fit, counts, weights)
     phi = fit.probabilities
     density = np.exp(-(ndtri(phi) ** 2) / 2.0) / np.sqrt(2.0 * np.pi)  # derivative of phi by d
     slope = density / (phi * (1.0 - phi))
-    gradient = ((better - drawn * phi) * slope).reshape(shape).sum(axis=1)
-    information = (drawn * density * slope).reshape(shape).sum(axis=1)
+    by_taste = (fit.levels.size, TASTES.size, -1)
+    gradient = ((better - drawn * phi) * slope).reshape(by_taste).sum(axis=1)
+    information = (drawn * density * slope).reshape(by_taste).sum(axis=1)
     by_level = _kernel(np.log(fit.levels), _BEND_BY_LEVEL)
     by_stratum = _kernel(counts.log_popularity, _BEND_BY_POPULARITY)
     gradient = by_level @ gradient @ by_stratum - _BEND_PRECISION * fit.bend
     information = by_level @ information @ by_stratum + _BEND_PRECISION
     return np.asarray(fit.bend + gradient / information)
+
+
+def _counts_in_cells(fit: TasteFit, counts: StratumCounts, weights: Float) -> tuple[Float, Float]:
+    """Return the expected numbers of better and of drawn negatives, shape (cells, strata)."""
+    better, drawn = np.zeros_like(fit.probabilities), np.zeros_like(fit.probabilities)
+    for rows in _blocks(len(weights)):
+        posterior = fit.likelihood.posterior(fit.fit.share, rows) * weights[rows, None]
+        better += posterior.T @ counts.better[rows].astype(np.float64)
+        drawn += posterior.T @ counts.drawn[rows].astype(np.float64)
+    return better, drawn
 
 
 def _kernel(x: Float, width: float) -> Float:
@@ -371,13 +425,13 @@ def estimate_by_tastes(
     fit
         The result of `fit_tastes`, if it is known.
     weights
-        As for `fit_tastes`.
+        As for `fit_tastes`; those of `fit` if it is passed.
     """
     if fit is None:
         fit = fit_tastes(counts, weights)
     by_row = posterior_means(counts, fit, measures, n)
-    of_row = fit.likelihood.weights
-    values = by_row @ of_row / of_row.sum()
+    row_weights = fit.likelihood.weights
+    values = by_row @ row_weights / row_weights.sum()
     errors = log_errors(fit, counts, measures, n)
     share = fit.fit.share.reshape(fit.levels.size, -1)
     return TasteEstimates(values, errors, share, by_row)
@@ -388,22 +442,24 @@ def posterior_means(
 ) -> Float:
     """Return the posterior mean of each metric for each row, shape (measures, rows).
 
-    `fit` is a fit of these rows.
+    It is the mean over cells of the metric at rank 1 + better negatives + X, where X, the number of
+    better ones among the candidates that were not drawn, is Poisson distributed. `fit` is a fit of
+    these rows.
     """
-    better = np.minimum(counts.better.sum(axis=1), n - 1)
-    distinct, known = np.unique(better, return_inverse=True)
-    means = _grid_of_means(n)
+    n_better = np.minimum(counts.better.sum(axis=1), n - 1)
+    distinct, table_row = np.unique(n_better, return_inverse=True)
+    grid = _grid_of_means(n)
     ranks = np.arange(1, n + 1)
-    tables = [_credit_table(each.value_at(ranks, n), distinct, means) for each in measures]
-    result = np.zeros((len(measures), len(known)))
-    for rows in _blocks(len(known)):
+    tables = [_credit_table(each.value_at(ranks, n), distinct, grid) for each in measures]
+    result = np.zeros((len(measures), len(n_better)))
+    for rows in _blocks(len(n_better)):
         posterior = fit.likelihood.posterior(fit.fit.share, rows)
-        unseen = (counts.candidates[rows] - counts.drawn[rows]) @ fit.probabilities.T
+        mean_undrawn = (counts.candidates[rows] - counts.drawn[rows]) @ fit.probabilities.T
         row, cell = np.nonzero(posterior > _LEAST_POSTERIOR)
-        place = _place(unseen[row, cell], means)
+        column = _grid_position(mean_undrawn[row, cell], grid)
         probability = posterior[row, cell]
         for i, table in enumerate(tables):
-            expected = probability * _interpolate(table, known[rows][row], place)
+            expected = probability * _interpolate(table, table_row[rows][row], column)
             result[i, rows] = np.bincount(row, expected, len(posterior))
     return result
 
@@ -415,7 +471,7 @@ def log_errors(
     n: int,
     by_groups: Float | None = None,
 ) -> Float:
-    """Return the whole standard error of the log of each metric, equation (3).
+    """Return the standard error of the log of each metric, with all terms of (3).
 
     `by_groups` are errors that a jackknife found where rows depend on each other; they take the
     place of smaller ones from the curvature.
@@ -423,15 +479,17 @@ def log_errors(
     of_cells = metrics_of_cells(fit, measures, n)
     weights = fit.likelihood.weights
     drawn = np.average(counts.drawn, axis=0, weights=weights)
-    is_unseen = _FEW_DRAWS * (fit.probabilities @ drawn) < fit.level_of_cell
     values = of_cells @ fit.fit.share
-    unseen = (of_cells * fit.fit.share)[:, is_unseen].sum(axis=1) / values
-    of_bend = np.log(values / (of_cells @ fit.unbent_share))
+    # u of (3): the share of a metric that belongs to cells whose rank the negatives hardly tell.
+    is_undetermined = _FEW_DRAWS * (fit.probabilities @ drawn) < fit.level_of_cell
+    undetermined = (of_cells * fit.fit.share)[:, is_undetermined].sum(axis=1) / values
+    change_by_bend = np.log(values / (of_cells @ fit.unbent_share))
     error = fit.fit.log_errors(of_cells.T)
     if by_groups is not None:
         error = np.maximum(error, by_groups)
+    inflated = (1.0 + _INFLATION * undetermined) * error
     floor = CURVE_ERROR if drawn.sum() >= FEW_NEGATIVES else CURVE_ERROR_OF_FEW
-    return np.asarray(np.sqrt(((1.0 + _UNSEEN * unseen) * error) ** 2 + of_bend**2 + floor**2))
+    return np.asarray(np.sqrt(inflated**2 + change_by_bend**2 + floor**2))
 
 
 def metrics_of_cells(fit: TasteFit, measures: Sequence[Measure], n: int) -> Float:
@@ -445,44 +503,60 @@ def metrics_of_cells(fit: TasteFit, measures: Sequence[Measure], n: int) -> Floa
 def mean_credit(credit: Float, known: Int, unseen: Float) -> Float:
     """Return E credit[known + X] for X Poisson distributed with the mean `unseen`.
 
-    `credit` contains a metric at the ranks 1 ... n, `known` better negatives of each row, shape
-    (rows,), and `unseen` is of shape (rows, cells). Interpolated in tables: the error is below
-    2 %, and below 0.1 % for metrics without a cut-off (tests).
+    It is interpolated in a table: the error is below 2 %, and below 0.1 % for metrics without a
+    cut-off (tests).
+
+    Parameters
+    ----------
+    credit
+        A metric at the ranks 1 to n, shape (n,).
+    known
+        Better negatives of each row, shape (rows,).
+    unseen
+        Mean number of better candidates that were not drawn, shape (rows, cells).
+
+    Returns
+    -------
+    float64, shape (rows, cells).
     """
-    distinct, row = np.unique(np.minimum(known, credit.size - 1), return_inverse=True)
-    means = _grid_of_means(credit.size)
-    table = _credit_table(credit, distinct, means)
-    return _interpolate(table, row[:, None], _place(unseen, means))
+    distinct, table_row = np.unique(np.minimum(known, credit.size - 1), return_inverse=True)
+    grid = _grid_of_means(credit.size)
+    table = _credit_table(credit, distinct, grid)
+    return _interpolate(table, table_row[:, None], _grid_position(unseen, grid))
 
 
 def _grid_of_means(n: int) -> Float:
-    """Return the means at which metrics are tabulated."""
+    """Return the means of X at which metrics are tabulated, in ascending order."""
     return np.concatenate([[0.0], np.geomspace(1e-4, n, _GRID_POINTS)])
 
 
-def _place(unseen: Float, means: Float) -> Float:
-    """Return where means are in the grid `means`, as fractional positions."""
-    return np.interp(unseen, means, np.arange(means.size))
+def _grid_position(means: Float, grid: Float) -> Float:
+    """Return where means are in the grid, as fractional positions."""
+    return np.interp(means, grid, np.arange(grid.size))
 
 
 def _credit_table(credit: Float, known: Int, means: Float) -> Float:
-    """Return E credit[known + X] for each known number and mean of X, shape (known, means)."""
+    """Return E credit[known + X] for each known number and mean of X, shape (known, means).
+
+    X is Poisson distributed. Its probabilities are summed up to the last rank with credit, or to
+    `_TABULATED` numbers; the rest of them are taken to be at the mean.
+    """
     n = credit.size
     depth = int(np.flatnonzero(credit > 1e-12 * credit[0]).max()) + 1  # last rank with credit
     size = min(depth, _TABULATED)
-    number = np.arange(size)
-    law = np.exp(xlogy(number, means[:, None]) - means[:, None] - gammaln(number + 1.0))
-    padded = np.append(credit, np.zeros(size))
-    table = padded[known[:, None] + number] @ law.T
-    if depth > size:  # at large means the number of better ones is about its mean
-        beyond = np.maximum(1.0 - law.sum(axis=1), 0.0)
-        far = known[:, None] + np.maximum(means, size).astype(np.int64)
-        table += beyond * credit[np.minimum(far, n - 1)]
+    x = np.arange(size)
+    probabilities = np.exp(xlogy(x, means[:, None]) - means[:, None] - gammaln(x + 1.0))
+    padded = np.append(credit, np.zeros(size))  # beyond rank n
+    table = padded[known[:, None] + x] @ probabilities.T
+    if depth > size:
+        rest = np.maximum(1.0 - probabilities.sum(axis=1), 0.0)
+        at_mean = known[:, None] + np.maximum(means, size).astype(np.int64)
+        table += rest * credit[np.minimum(at_mean, n - 1)]
     return np.asarray(table)
 
 
-def _interpolate(table: Float, row: Int, place: Float) -> Float:
-    """Return the elements of rows of a table at fractional positions."""
-    left = np.minimum(place.astype(np.int64), table.shape[1] - 2)
-    weight = place - left
+def _interpolate(table: Float, row: Int, column: Float) -> Float:
+    """Return the elements of rows of a table at fractional columns."""
+    left = np.minimum(column.astype(np.int64), table.shape[1] - 2)
+    weight = column - left
     return np.asarray(table[row, left] * (1.0 - weight) + table[row, left + 1] * weight)
