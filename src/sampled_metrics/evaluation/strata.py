@@ -5,13 +5,13 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from functools import cached_property
-from typing import NamedTuple
+from typing import NamedTuple, Self
 
 import numpy as np
 from scipy.special import chdtrc
 
 from sampled_metrics._base.array_types import Float, Int
-from sampled_metrics._base.arrays import is_among, sorted_unique
+from sampled_metrics._base.arrays import is_among, pair_codes, sorted_unique
 from sampled_metrics._base.defaults import QUOTED_ESTIMATOR
 from sampled_metrics._base.errors import InputError
 from sampled_metrics.estimators import (
@@ -85,21 +85,25 @@ def check_strata(ranks: SampledRanks) -> None:
     if pairs is None or strata is None:
         return
     refuse_unreached(strata)
-    cluster_of_unit = None
+    cluster_of_user = None
     if ranks.clusters is None:
         _refuse_shared(pairs, int(ranks.n_items.min()))
     else:
-        cluster_of_unit = np.zeros(int(pairs.user.max()) + 1, np.int64)
-        cluster_of_unit[pairs.user[pairs.held_out]] = ranks.clusters
-    check = check_evenness(pairs, pairs.counts, pairs.units, cluster_of_unit)
+        cluster_of_user = np.zeros(int(pairs.user.max()) + 1, np.int64)
+        cluster_of_user[pairs.user[pairs.held_out]] = ranks.clusters
+    check = check_evenness(pairs, pairs.counts, pairs.units, cluster_of_user)
     if not check.passed:
         raise InputError(f"negatives fail the check {check.name!r}: {check.remark}")
 
 
 def _refuse_shared(pairs: ScoredPairs, n_items: int) -> None:
-    """Raise InputError if many users have the same negatives, or are of the same batch."""
-    key = pairs.user * pairs.item_ids.size + pairs.item
-    is_negative = ~pairs.held_out & ~is_among(key, sorted_unique(key[pairs.held_out]))
+    """Raise InputError if many users have the same negatives, or are of the same batch.
+
+    In a batch, the held-out item of each user is a negative of the others, so that all pairs, the
+    held-out ones included, are the same.
+    """
+    codes = pair_codes(pairs.user, pairs.item, pairs.item_ids.size)
+    is_negative = ~pairs.held_out & ~is_among(codes, sorted_unique(codes[pairs.held_out]))
     n_shared = max(
         count_shared(pairs.user[is_negative], pairs.item[is_negative], n_items),
         count_shared(pairs.user, pairs.item, n_items),
@@ -135,24 +139,29 @@ class _Rows(NamedTuple):
     user_of_unit
         User of each visit; None if units are users.
     weights
-        What a row counts in the likelihood, shape (rows,). The weights sum to the number of users:
-        rows of a user may depend on each other entirely, so that they count as one.
+        What a row counts in the likelihood, shape (rows,). Units have equal weights, as in means
+        over them, and so have the rows of a unit. All weights sum to the number of users: rows and
+        visits of a user may depend on each other entirely, so that they count as one.
     """
 
     unit_of_row: Int
     user_of_unit: Int | None
     weights: Float
 
+    @classmethod
+    def of_ranks(cls, ranks: SampledRanks) -> Self:
+        """Group the rows of sampled ranks by units and users."""
+        _, unit_of_row = ranks.different_units()
+        user_of_unit = ranks.user_of_units()
+        rows_of_unit = np.bincount(unit_of_row)
+        n_units = rows_of_unit.size
+        n_users = n_units if user_of_unit is None else int(user_of_unit.max()) + 1
+        weight_of_unit = n_users / n_units
+        return cls(unit_of_row, user_of_unit, weight_of_unit / rows_of_unit[unit_of_row])
 
-def _rows_of(ranks: SampledRanks) -> _Rows:
-    """Group the rows of sampled ranks by units and users."""
-    _, unit_of_row = ranks.different_units()
-    user_of_unit = ranks.user_of_units()
-    rows_of_unit = np.bincount(unit_of_row)
-    n_units = rows_of_unit.size
-    n_users = n_units if user_of_unit is None else int(user_of_unit.max()) + 1
-    weights = n_users / n_units / rows_of_unit[unit_of_row]
-    return _Rows(unit_of_row, user_of_unit, weights)
+    def means(self, values: Float) -> Float:
+        """Average values of rows over each unit, shape (units,)."""
+        return np.bincount(self.unit_of_row, values) / np.bincount(self.unit_of_row)
 
 
 def are_uniform(strata: StratumCounts) -> bool:
@@ -225,28 +234,35 @@ class StratumEstimates:
         self.strata = ranks.strata
         refuse_joint_metrics(measures, ranks)
         self._n = ranks.mean_candidates
-        self._rows = _rows_of(ranks)
-        weights = self._rows.weights
-        self._fit = fit_tastes(self.strata, weights)
-        self._estimates = estimate_by_tastes(
-            self.strata, measures, self._n, self._fit, weights=weights
-        )
-        self._log_errors = self._estimates.log_errors
-        self._values_by_row = self._estimates.by_row
-        if ranks.clusters is None and are_uniform(self.strata):
-            self._estimate_uniform()
+        self._rows = _Rows.of_ranks(ranks)
+        self._fit = fit_tastes(self.strata, self._rows.weights)
+        by_tastes = estimate_by_tastes(self.strata, measures, self._n, self._fit)
+        self._values_by_row = by_tastes.by_row  # shape (measures, rows)
+        self._log_errors = by_tastes.log_errors  # shape (measures,)
         self.design_effects = np.ones(len(measures))
         if ranks.clusters is not None:
             self._log_errors = self._jackknife(ranks.clusters)
-            curvature = self._fit.fit.log_errors(self._of_cells.T)
-            added = self._log_errors**2 - self._estimates.log_errors**2
-            self.design_effects = 1.0 + np.maximum(added, 0.0) / curvature**2
+            self.design_effects = self._design_effects(by_tastes.log_errors, self._log_errors)
+        elif are_uniform(self.strata):
+            self._values_by_row, errors_of_ranks = self._estimate_uniform()
+            # Uniform negatives hardly tell whether the top is as smooth as usual.
+            self._log_errors = np.maximum(errors_of_ranks, by_tastes.log_errors)
         if tastes is None:
             is_safe = tastes_are_safe(self._fit, self.strata, self._n)
             tastes = SMOOTH_TASTES if is_safe else ANY_TASTES
         self.tastes = tastes
         self._mixtures: dict[int, Mixture] = {}
         self._half_ranges: dict[tuple[int, float], Range] = {}
+
+    def _design_effects(self, independent: Float, clustered: Float) -> Float:
+        """Return by what factor clusters increase the variance of each metric due to chance.
+
+        Both standard errors of logs have the same terms for what is no chance, see (3) of
+        `estimators.tastes`, so that the difference of their squares is what clusters add.
+        """
+        by_chance = self._fit.fit.log_errors(self._of_cells.T)
+        added = clustered**2 - independent**2
+        return 1.0 + np.maximum(added, 0.0) / by_chance**2
 
     def _jackknife(self, clusters: Int) -> Float:
         """Return the errors of log estimates if rows of a cluster depend on each other."""
@@ -264,23 +280,22 @@ class StratumEstimates:
             self.strata, clusters, self.measures, self._n, weights=weights, fit=self._fit
         )
 
-    def _estimate_uniform(self) -> None:
-        """Replace the estimates by those that sampled ranks among uniform negatives give.
+    def _estimate_uniform(self) -> tuple[Float, Float]:
+        """Estimate from sampled ranks among uniform negatives, without strata.
 
-        These err less, because their smooth distribution has no tastes to find. The larger of both
-        errors is kept: uniform negatives hardly tell whether the top is as smooth as usual.
+        These estimates err less, because their smooth distribution has no tastes to find. Returns
+        the metrics of rows, shape (measures, rows), and the errors of logs, shape (measures,).
         """
         ranks, measures, n = self.ranks, self.measures, self._n
-        weights = self._rows.weights
         m = ranks.n_negatives
-        histogram = np.bincount(ranks.sampled_ranks - 1, weights, m + 1)
+        histogram = np.bincount(ranks.sampled_ranks - 1, self._rows.weights, m + 1)
         estimator = parse_estimators(QUOTED_ESTIMATOR)
         vectors = estimator_matrix(
             estimator, measures, n, m, sampling=ranks.sampling, histogram=tuple(histogram)
         )
-        self._values_by_row = vectors[:, 0, ranks.sampled_ranks - 1]
+        values_by_row = vectors[:, 0, ranks.sampled_ranks - 1]
         errors = likely_log_errors(tuple(histogram.tolist()), tuple(measures), n, m, ranks.sampling)
-        self._log_errors = np.maximum(errors, self._log_errors)
+        return values_by_row, errors
 
     @cached_property
     def ranges(self) -> dict[str, Range]:
@@ -313,12 +328,7 @@ class StratumEstimates:
         values = self._values_by_row[measure]
         if str(self.estimators[estimator]) != QUOTED_ESTIMATOR:
             values = self._sampled_values(measure)[self.ranks.sampled_ranks - 1]
-        return self._unit_means(values)
-
-    def _unit_means(self, values: Float) -> Float:
-        """Average values of rows over each unit."""
-        unit = self._rows.unit_of_row
-        return np.bincount(unit, values) / np.bincount(unit)
+        return self._rows.means(values)
 
     def _sampled_values(self, measure: int) -> Float:
         """Return the sampled metric at each sampled rank."""
@@ -342,7 +352,7 @@ class StratumEstimates:
 
     def quoted(self, measure: int) -> Quoted:
         """Return the number to quote."""
-        value = float(self._unit_means(self._values_by_row[measure]).mean())
+        value = float(self._rows.means(self._values_by_row[measure]).mean())
         allowed = self.ranges[str(self.measures[measure])]
         return quote(value, float(self._log_errors[measure]), allowed, self.confidence)
 
@@ -351,8 +361,7 @@ class StratumEstimates:
 
     def restrict_to(self, units: Int) -> StratumEstimates:
         """Return the estimates of some units, given by position; the same object if it is all."""
-        unit = self._rows.unit_of_row
-        is_kept = np.isin(unit, units)
+        is_kept = np.isin(self._rows.unit_of_row, units)
         if is_kept.all():
             return self
         ranks = self.ranks.take(is_kept)
@@ -364,11 +373,17 @@ class StratumEstimates:
         return metrics_of_cells(self._fit, self.measures, self._n)
 
     def _last_shaped(self, measure: int) -> int:
-        """Return the rank at which the shape ends."""
+        """Return the last rank that is at most as likely as any better one."""
         return last_shaped_rank(self._n, self.strata.mean_negatives, self.measures[measure].cutoff)
 
-    def _range_with_tastes(self, measure: int, confidence: float, share: float = 1.0) -> Range:
-        """Return the range by the likelihood, which may fall by a share of its usual drop."""
+    def _range_with_tastes(
+        self, measure: int, confidence: float, share_of_drop: float = 1.0
+    ) -> Range:
+        """Return the metrics at which the profile likelihood is close enough to its maximum.
+
+        Its log may be lower by z^2 / 2, where z is the normal quantile of the confidence, or only
+        by a share of this drop. The drop is larger by the design effect.
+        """
         last = self._last_shaped(measure)
         if last not in self._mixtures:
             self._mixtures[last] = fit_mixture(self._fit, last, self._rows.weights)
@@ -377,26 +392,29 @@ class StratumEstimates:
             self._of_cells[[measure]],
             confidence,
             design_effect=float(self.design_effects[measure]),
-            share_of_drop=share,
+            share_of_drop=share_of_drop,
         )
         return allowed
 
     def half_range(self, measure: int, confidence: float) -> Range:
-        """Return the range with tastes where the likelihood falls by half of its usual drop."""
+        """Return the range with tastes for half of the drop in the log likelihood.
+
+        The other half is that of the second recommender of a difference.
+        """
         key = (measure, confidence)
         if key not in self._half_ranges:
-            self._half_ranges[key] = self._range_with_tastes(measure, confidence, share=0.5)
+            self._half_ranges[key] = self._range_with_tastes(measure, confidence, share_of_drop=0.5)
         return self._half_ranges[key]
 
     @cached_property
     def thinned(self) -> list[ThinnedRange]:
         """Range of each metric whatever the tastes are, without allowance for shared negatives."""
-        last_ranks = [self._last_shaped(i) for i in range(len(self.measures))]
-        found: dict[int, ThinnedRange] = {}
-        for last in set(last_ranks):  # metrics of one shape share most of the work
-            places = [i for i, each in enumerate(last_ranks) if each == last]
-            measures = [self.measures[i] for i in places]
-            ranges = thinned_ranges(
+        measures_by_last: dict[int, list[Measure]] = {}
+        for i, measure in enumerate(self.measures):
+            measures_by_last.setdefault(self._last_shaped(i), []).append(measure)
+        ranges: dict[Measure, ThinnedRange] = {}
+        for last, measures in measures_by_last.items():  # which share most of the work
+            of_shape = thinned_ranges(
                 self.strata,
                 measures,
                 self._n,
@@ -404,36 +422,38 @@ class StratumEstimates:
                 self.confidence,
                 weights=self._rows.weights,
             )
-            found.update(zip(places, ranges, strict=True))
-        return [found[i] for i in range(len(self.measures))]
+            ranges.update(zip(measures, of_shape, strict=True))
+        return [ranges[measure] for measure in self.measures]
 
     def thinned_units(self, measure: int) -> ThinnedRange:
-        """Return the range of a metric whatever the tastes are, with values of units."""
+        """Return the range of a metric whatever the tastes are, with bounds of each unit."""
         thinned = self.thinned[measure]
         return thinned._replace(
-            lower=self._unit_means(thinned.lower), upper=self._unit_means(thinned.upper)
+            lower=self._rows.means(thinned.lower), upper=self._rows.means(thinned.upper)
         )
 
     def _range_without_tastes(self, measure: int) -> Range:
         """Return the range whatever the tastes are; rows that share negatives widen it."""
         thinned = self.thinned_units(measure)
-        low, high = float(thinned.lower.mean()), float(thinned.upper.mean())
-        found = _widen(thinned.allowed, low, high, float(self.design_effects[measure]))
-        return Range(max(found.low, 0.0), found.high)
+        bounds = Range(float(thinned.lower.mean()), float(thinned.upper.mean()))
+        widened = _widen_chance(thinned.allowed, bounds, float(self.design_effects[measure]))
+        return Range(max(widened.low, 0.0), widened.high)
 
 
-def _widen(found: Range, low: float, high: float, design_effect: float) -> Range:
-    """Widen a range around its ends before chance was added, `low` and `high`."""
-    reach = math.sqrt(design_effect)
-    return Range(low - reach * (low - found.low), high + reach * (found.high - high))
+def _widen_chance(allowed: Range, bounds: Range, design_effect: float) -> Range:
+    """Widen what a range adds for chance to `bounds`, so that its variance has a design effect."""
+    factor = math.sqrt(design_effect)
+    return Range(
+        bounds.low - factor * (bounds.low - allowed.low),
+        bounds.high + factor * (allowed.high - bounds.high),
+    )
 
 
-def _by_user(thinned: ThinnedRange, units: Int | None, owner: Int | None) -> ThinnedRange:
-    """Select units, all if they are None, and average the values of each user's visits."""
-    rows = slice(None) if units is None else units
+def _collapse_bounds(thinned: ThinnedRange, units: Int | slice, owner: Int | None) -> ThinnedRange:
+    """Average the bounds of some units over each user; `owner` is the user of each of them."""
     return thinned._replace(
-        lower=collapse_visits(thinned.lower[rows], owner),
-        upper=collapse_visits(thinned.upper[rows], owner),
+        lower=collapse_visits(thinned.lower[units], owner),
+        upper=collapse_visits(thinned.upper[units], owner),
     )
 
 
@@ -448,19 +468,20 @@ class StratumDifferences:
     ----------
     a, b
         Estimates of both recommenders.
-    rows
-        Positions of the units that both have; None if they have none in common.
+    common
+        Positions of the units that both have, in the order of `a` and of `b`; None if they have
+        none in common.
     """
 
     def __init__(
-        self, a: StratumEstimates, b: StratumEstimates, rows: tuple[Int, Int] | None
+        self, a: StratumEstimates, b: StratumEstimates, common: tuple[Int, Int] | None
     ) -> None:
-        if rows is not None:
-            a, b = a.restrict_to(rows[0]), b.restrict_to(rows[1])
-            rows = rows[0].argsort().argsort(), rows[1].argsort().argsort()
+        if common is not None:
+            a, b = a.restrict_to(common[0]), b.restrict_to(common[1])
+            common = _positions_among(common[0]), _positions_among(common[1])
         self._a = a
         self._b = b
-        self._rows = rows
+        self._common = common
         self._has_tastes = a.tastes == b.tastes == SMOOTH_TASTES
 
     def range(self, measure: int, confidence: float | None = None) -> Range:
@@ -468,8 +489,9 @@ class StratumDifferences:
         if confidence is None:
             confidence = self._a.confidence
         if self._has_tastes:
-            of_a, of_b = (each.half_range(measure, confidence) for each in (self._a, self._b))
-            return Range(of_b.low - of_a.high, of_b.high - of_a.low)
+            range_a = self._a.half_range(measure, confidence)
+            range_b = self._b.half_range(measure, confidence)
+            return _subtract(range_b, range_a)
         return self._thinned_difference(measure, confidence)
 
     def _thinned_difference(self, measure: int, confidence: float) -> Range:
@@ -478,30 +500,53 @@ class StratumDifferences:
         Without common users it is the difference of two ranges, each of which misses half as often.
         Rows that share negatives widen the part of the range that is due to chance.
         """
-        rows_a, rows_b = (None, None) if self._rows is None else self._rows
-        owners = (self._a.user_of_unit, self._b.user_of_unit)
-        if rows_a is not None and owners[0] is not None:
-            owners = (owners[0][rows_a],) * 2
-        a = _by_user(self._a.thinned_units(measure), rows_a, owners[0])
-        b = _by_user(self._b.thinned_units(measure), rows_b, owners[1])
-        if rows_a is None:
-            of_a, of_b = (thinned_range(each, (1.0 + confidence) / 2.0) for each in (a, b))
-            found = Range(of_b.low - of_a.high, of_b.high - of_a.low)
+        a = self._a.thinned_units(measure)
+        b = self._b.thinned_units(measure)
+        owner_a, owner_b = self._a.user_of_unit, self._b.user_of_unit
+        if self._common is None:
+            a = _collapse_bounds(a, slice(None), owner_a)
+            b = _collapse_bounds(b, slice(None), owner_b)
+            half_misses = (1.0 + confidence) / 2.0
+            allowed = _subtract(thinned_range(b, half_misses), thinned_range(a, half_misses))
         else:
-            found = thinned_difference(a, b, confidence)
+            units_a, units_b = self._common
+            owner = None if owner_a is None else owner_a[units_a]  # the same users as of b
+            a = _collapse_bounds(a, units_a, owner)
+            b = _collapse_bounds(b, units_b, owner)
+            allowed = thinned_difference(a, b, confidence)
+        bounds = Range(
+            float(b.lower.mean() - a.upper.mean()), float(b.upper.mean() - a.lower.mean())
+        )
         effect = max(self._a.design_effects[measure], self._b.design_effects[measure])
-        low = float(b.lower.mean() - a.upper.mean())
-        high = float(b.upper.mean() - a.lower.mean())
-        return _widen(found, low, high, effect)
+        return _widen_chance(allowed, bounds, effect)
 
     def p_value(self, measure: int) -> float:
-        """Return the smallest of some levels at which the range excludes 0; 1 if none does."""
-        first, last = 0, len(_LEVELS)
-        while first < last:
-            middle = (first + last) // 2
+        """Return the smallest of `_LEVELS` at which the range excludes 0; 1 if none does.
+
+        Levels fall, and ranges widen with them, so the last level that decides is bisected.
+        """
+        n_deciding, end = 0, len(_LEVELS)
+        while n_deciding < end:
+            middle = (n_deciding + end) // 2
             allowed = self.range(measure, 1.0 - _LEVELS[middle])
             if allowed.low <= 0.0 <= allowed.high:
-                last = middle
+                end = middle
             else:
-                first = middle + 1
-        return _LEVELS[first - 1] if first else 1.0
+                n_deciding = middle + 1
+        return _LEVELS[n_deciding - 1] if n_deciding else 1.0
+
+
+def _positions_among(units: Int) -> Int:
+    """Return where each of some units is once the others are dropped, which keeps their order.
+
+    Examples
+    --------
+    >>> _positions_among(np.array([8, 2, 5]))
+    array([2, 0, 1])
+    """
+    return units.argsort().argsort()
+
+
+def _subtract(minuend: Range, subtrahend: Range) -> Range:
+    """Return the range of differences of numbers in two ranges."""
+    return Range(minuend.low - subtrahend.high, minuend.high - subtrahend.low)
