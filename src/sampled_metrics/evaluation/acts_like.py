@@ -8,7 +8,7 @@ from typing import NamedTuple, Self
 
 import numpy as np
 
-from sampled_metrics._base.array_types import Float
+from sampled_metrics._base.array_types import Bool, Float
 from sampled_metrics._base.arrays import CACHE_ENTRIES, blocks
 from sampled_metrics.intervals.kernels import rank_grid
 from sampled_metrics.metrics.measures import parse_measure
@@ -18,6 +18,7 @@ from sampled_metrics.sampling.probability import pmf_at
 # Metrics that give the same credit to all ranks up to the cut-off.
 FLAT = ("f", "hit", "precision", "recall", "recall-capped", "recall-micro")
 _HALF = 0.5 + 1e-12  # of the credit of rank 1; allows for rounding errors
+_REFINEMENT = 17  # ranks of each finer grid, which divide an interval into 16
 
 
 class ActsLike(NamedTuple):
@@ -126,24 +127,37 @@ def acts_like_rank(
     if half <= 0.0:
         return None
 
-    # Find the first rank of a coarse grid, then refine the grid between it and the one before.
     ranks = rank_grid(n)
-    for rows in blocks(ranks.size, m + 1, CACHE_ENTRIES):
-        is_low = _grid_pmf(n, m, sampling, rows.start) @ vector <= half
-        if is_low.any():
-            place = rows.start + int(np.argmax(is_low))
-            break
-    else:
+    first = _first_low_on_grid(vector, half, n, sampling)
+    if first is None:
         return None
-    while ranks[place] - ranks[place - 1] > 1:
-        ranks = np.unique(np.linspace(ranks[place - 1], ranks[place], 17).round().astype(np.int64))
-        place = int(np.argmax(pmf_at(ranks, n, m, sampling) @ vector <= half))
-    return int(ranks[place])
+    # The first such rank of a grid is the answer, or between it and the grid point before.
+    while ranks[first] - ranks[first - 1] > 1:
+        finer = np.linspace(ranks[first - 1], ranks[first], _REFINEMENT)
+        ranks = np.unique(finer.round().astype(np.int64))
+        first = _first_true(pmf_at(ranks, n, m, sampling) @ vector <= half)
+    return int(ranks[first])
+
+
+def _first_low_on_grid(vector: Float, half: float, n: int, sampling: Sampling) -> int | None:
+    """Return the first position in `rank_grid` whose expected credit is at most `half`, or None."""
+    for rows in blocks(rank_grid(n).size, vector.size, CACHE_ENTRIES):
+        is_low = _grid_pmf(n, vector.size - 1, sampling, rows.start) @ vector <= half
+        if is_low.any():
+            return rows.start + _first_true(is_low)
+    return None
+
+
+def _first_true(values: Bool) -> int:
+    return int(np.argmax(values))
 
 
 @lru_cache(maxsize=4)  # 1 MB each; the first block is enough for most vectors
 def _grid_pmf(n: int, m: int, sampling: Sampling, first: int) -> Float:
-    """Calculate the probabilities of sampled ranks for the true ranks in a block of `rank_grid`."""
+    """Calculate the probabilities of sampled ranks for the true ranks in a block of `rank_grid`.
+
+    The block starts at the position `first` of the grid; shape (ranks, m + 1).
+    """
     ranks = rank_grid(n)[first:]
     block = next(blocks(ranks.size, m + 1, CACHE_ENTRIES))
     return pmf_at(ranks[block], n, m, sampling)

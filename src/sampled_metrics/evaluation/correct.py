@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property, lru_cache, partial
+from itertools import groupby
+from operator import attrgetter
 from typing import Any, ClassVar, TypeAlias
 
 import numpy as np
@@ -79,7 +81,8 @@ from sampled_metrics.sampling.negatives import check_pairs
 _MOST_BY_DEFAULT = 1500  # negatives; for more, cls takes over 2 s and bv nearly as long
 _N_FAST = 2  # the first of DEFAULT_ESTIMATORS are fast for all m
 _SHARED = "shared"  # names of checks: that users do not share their negatives,
-_UNIFORMITY = "uniformity"  # and that all items are drawn equally often
+_UNIFORMITY = "uniformity"  # that all items are drawn equally often,
+_DUPLICATES = "duplicates"  # and that no user has a negative twice
 # Steps of the fit that smooths sampled ranks. More would fit the noise: stopping early regularises.
 _SMOOTHING = 30
 _estimator_matrix = lru_cache(maxsize=32)(estimator_matrix)  # often the same for all recommenders
@@ -279,33 +282,11 @@ def correct(
     with place_of(data):
         check_negatives_of(ranks)
     estimates = estimate_ranks(ranks, measures, estimators, shape, confidence)
-    results = []
-    for i, measure in enumerate(measures):
-        allowed = estimates.ranges[str(measure)]
-        for j, estimator in enumerate(estimates.estimators):
-            mean = estimates.mean(i, j)
-            number = NOT_QUOTED
-            if str(estimator) == QUOTED_ESTIMATOR:
-                number = estimates.quoted(i)
-                mean = _replace_value(mean, number.value)
-            results.append(
-                Corrected(
-                    metric=str(measure),
-                    estimator=str(estimator),
-                    **mean._asdict(),
-                    range_low=allowed.low,
-                    range_high=allowed.high,
-                    likely_low=number.low,
-                    likely_high=number.high,
-                    shape=shape_name(shape),
-                    acts_like=estimates.acts_like(i, j),
-                    n_items=ranks.mean_candidates,
-                    n_negatives=ranks.n_negatives,
-                    sampling=str(ranks.sampling),
-                    n_visits=estimates.n_visits,
-                    tastes=estimates.tastes,
-                )
-            )
+    results = [
+        _corrected(estimates, i, j, shape_name(shape))
+        for i in range(len(estimates.measures))
+        for j in range(len(estimates.estimators))
+    ]
     show = partial(
         _corrected_parts,
         confidence=confidence,
@@ -313,6 +294,35 @@ def correct(
         notes=missing_notes([ranks]),
     )
     return Results(results, show, current_call().notes)
+
+
+def _corrected(estimates: Estimates, measure: int, estimator: int, shape: str) -> Corrected:
+    """Return the result of a metric and an estimator, given by their positions."""
+    ranks = estimates.ranks
+    metric = str(estimates.measures[measure])
+    name = str(estimates.estimators[estimator])
+    allowed = estimates.ranges[metric]
+    mean = estimates.mean(measure, estimator)
+    quoted = NOT_QUOTED
+    if name == QUOTED_ESTIMATOR:
+        quoted = estimates.quoted(measure)
+        mean = _replace_value(mean, quoted.value)
+    return Corrected(
+        metric=metric,
+        estimator=name,
+        **mean._asdict(),
+        range_low=allowed.low,
+        range_high=allowed.high,
+        likely_low=quoted.low,
+        likely_high=quoted.high,
+        shape=shape,
+        acts_like=estimates.acts_like(measure, estimator),
+        n_items=ranks.mean_candidates,
+        n_negatives=ranks.n_negatives,
+        sampling=str(ranks.sampling),
+        n_visits=estimates.n_visits,
+        tastes=estimates.tastes,
+    )
 
 
 def check_negatives_of(ranks: SampledRanks) -> bool:
@@ -326,17 +336,18 @@ def check_negatives_of(ranks: SampledRanks) -> bool:
     if ranks.strata is not None:
         check_strata(ranks)
         return False
-    with_replacement = ranks.sampling is Sampling.WITH_REPLACEMENT
-    failed = {
+    remarks = {
         check.name: check.remark
         for check in check_pairs(ranks.pairs, int(ranks.n_items.min()))
-        if not (check.passed or (check.name == "duplicates" and with_replacement))
+        if not check.passed
     }
-    not_uniform = failed.pop(_UNIFORMITY, None)
-    warn_all(signs_of_failed_checks(failed))
+    if ranks.sampling is Sampling.WITH_REPLACEMENT:
+        remarks.pop(_DUPLICATES, None)
+    not_uniform = remarks.pop(_UNIFORMITY, None)
+    warn_all(signs_of_failed_checks(remarks))
     if not_uniform is not None:
         raise InputError(f"negatives fail the check {_UNIFORMITY!r}: {not_uniform}")
-    return _SHARED in failed
+    return _SHARED in remarks
 
 
 def _replace_value(mean: MeanInterval, value: float) -> MeanInterval:
@@ -402,7 +413,7 @@ class SampleEstimates:
         n_users = self.bracketed.groups.n_users
         vector = self.vectors[measure, estimator]
         smooth = None
-        if n_users == len(self.ranks):
+        if n_users == len(self.ranks):  # one row each: the counts of ranks tell all
             observed = Moments.from_values(vector, self._counts)
             smooth = Moments.from_values(vector, self._smooth_counts)
         else:
@@ -418,8 +429,8 @@ class SampleEstimates:
     def user_values(self, measure: int, estimator: int) -> Float:
         """Estimate a metric for each user, or visit: the mean over their rows."""
         values = self.vectors[measure, estimator, self.ranks.sampled_ranks - 1]
-        user = self.bracketed.groups.unit_of_row
-        return np.bincount(user, values) / np.bincount(user)
+        unit = self.bracketed.groups.unit_of_row
+        return np.bincount(unit, values) / np.bincount(unit)
 
     def value(self, measure: int, estimator: int) -> float:
         """Estimate a metric; `likely` is moved into its range, see `quoted`."""
@@ -453,23 +464,23 @@ def estimate_ranks(
     confidence: float,
 ) -> Estimates:
     """Estimate metrics, and find their ranges, from sampled ranks of any design."""
-    if ranks.strata is not None:
-        if shape_name(shape) != DEFAULT_SHAPE:
-            raise InputError(
-                f"shape (--shape) cannot be used with counts, which need {DEFAULT_SHAPE}; drop it"
-            )
-        names = STRATUM_ESTIMATORS if estimators is DEFAULT_ESTIMATORS else estimators
-        parsed = parse_estimators(names)
-        others = [each for each in map(str, parsed) if each not in STRATUM_ESTIMATORS]
-        if others:
-            raise InputError(
-                f"estimator {others[0]} is for uniform negatives; with counts (--counts) use "
-                f"{' or '.join(STRATUM_ESTIMATORS)}"
-            )
-        return StratumEstimates(ranks, measures, parsed, confidence)
-    parsed = default_estimators(estimators, ranks.n_negatives)
-    bracketed, allowed = checked_ranges(measures, ranks, shape, confidence)
-    return estimate_from_sample(ranks, measures, parsed, bracketed, allowed)
+    if ranks.strata is None:
+        parsed = default_estimators(estimators, ranks.n_negatives)
+        bracketed, allowed = checked_ranges(measures, ranks, shape, confidence)
+        return estimate_from_sample(ranks, measures, parsed, bracketed, allowed)
+    if shape_name(shape) != DEFAULT_SHAPE:
+        raise InputError(
+            f"shape (--shape) does not go with counts, which need {DEFAULT_SHAPE}; drop it"
+        )
+    names = STRATUM_ESTIMATORS if estimators is DEFAULT_ESTIMATORS else estimators
+    parsed = parse_estimators(names)
+    others = [each for each in map(str, parsed) if each not in STRATUM_ESTIMATORS]
+    if others:
+        raise InputError(
+            f"estimator {others[0]} is for uniform negatives; with counts (--counts) use "
+            f"{' or '.join(STRATUM_ESTIMATORS)}"
+        )
+    return StratumEstimates(ranks, measures, parsed, confidence)
 
 
 def estimate_from_sample(
@@ -483,29 +494,23 @@ def estimate_from_sample(
 
     `bracketed` and `ranges` are those of `checked_ranges`.
     """
+    n = ranks.mean_candidates
     m = ranks.n_negatives
-    histogram = None
+    histogram = None  # of sampled ranks, in which each user, or visit, counts 1
     if any(REGISTERED_ESTIMATORS[estimator.name].fitted for estimator in estimators):
-        user = bracketed.groups.unit_of_row
-        weights = 1.0 / np.bincount(user)[user]
+        unit = bracketed.groups.unit_of_row
+        weights = 1.0 / np.bincount(unit)[unit]
         histogram = tuple(np.bincount(ranks.sampled_ranks - 1, weights, m + 1).tolist())
     vectors = _estimator_matrix(
-        tuple(estimators),
-        tuple(measures),
-        ranks.mean_candidates,
-        m,
-        sampling=ranks.sampling,
-        histogram=histogram,
+        tuple(estimators), tuple(measures), n, m, sampling=ranks.sampling, histogram=histogram
     )
     log_errors = np.full(len(measures), np.nan)
     if histogram is not None and QUOTED_ESTIMATOR in map(str, estimators):
         # Visits of a user are alike: the error is at most that of one visit of each user.
-        share = bracketed.groups.n_users / sum(histogram)
-        independent = tuple(share * count for count in histogram)
-        log_errors = _likely_log_errors(
-            independent, tuple(measures), ranks.mean_candidates, m, ranks.sampling
-        )
-    ranges_by_metric = dict(zip(map(str, measures), ranges, strict=False))
+        users_per_unit = bracketed.groups.n_users / sum(histogram)
+        of_users = tuple(users_per_unit * count for count in histogram)
+        log_errors = _likely_log_errors(of_users, tuple(measures), n, m, ranks.sampling)
+    ranges_by_metric = dict(zip(map(str, measures), ranges, strict=False))  # or none are needed
     return SampleEstimates(
         ranks, measures, estimators, vectors, bracketed, ranges_by_metric, log_errors
     )
@@ -520,24 +525,15 @@ def _corrected_parts(
     intervals: bool = False,
 ) -> Parts:
     """Return a table of ranges and estimates, lines about it, and an explanation."""
-    rows: list[Row] = []
-    random_orders = []
-    for result in results:
-        row: Row = {"metric": result.metric, "range": RightAligned()}
-        if not rows or rows[-1]["metric"] != result.metric:
-            row["range"] = format_range(result.range_low, result.range_high)
-            value = _random_order_value(result.metric, result.n_items)
-            if result.range_low <= value <= result.range_high:
-                random_orders.append(
-                    f"{result.metric}: the range includes {value:.4f}, the value of a random order."
-                )
-        is_quoted = result.estimator == QUOTED_ESTIMATOR
-        row["estimator"] = Bold(QUOTED_ESTIMATOR) if is_quoted else result.estimator
-        row["value"] = BoldNumber(result.value) if is_quoted else result.value
-        row["interval" if intervals else "error"] = _format_error(result, intervals)
-        row["acts like"] = str(ActsLike.from_rank(result.metric, result.acts_like, result.n_items))
-        rows.append(row)
     first = results[0]
+    rows: list[Row] = []
+    first_of_metrics = []
+    for _, of_metric in groupby(results, key=attrgetter("metric")):
+        first_of_metric, *others = of_metric
+        first_of_metrics.append(first_of_metric)
+        rows.append(_corrected_row(first_of_metric, intervals))
+        for other in others:  # the range, which is the same, is printed once
+            rows.append({**_corrected_row(other, intervals), "range": RightAligned()})
     users = quantity(first.n_users, "user")
     if first.n_visits is not None:
         users += f", {quantity(first.n_visits, 'visit')}"
@@ -550,15 +546,40 @@ def _corrected_parts(
         *notes,
         "range: values of the exact metric that the sampled ranks allow, at "
         f"{100 * confidence:g} %, {assumption}.",
-        *random_orders,
+        *_random_orders_in_ranges(first_of_metrics),
     ]
     if first.tastes is not None:
-        for row in rows:
-            del row["acts like"]
         return explained_table(rows, lines, [about_rankings, *ABOUT_STRATA])
     explained = [*filter(None, [describe_caveat(first.shape)]), about_rankings]
     explained += _explain_estimates(results, intervals)
     return explained_table(rows, lines, explained)
+
+
+def _corrected_row(result: Corrected, intervals: bool) -> Row:
+    """Return the row of a metric and an estimator, with its interval or its error."""
+    is_quoted = result.estimator == QUOTED_ESTIMATOR
+    row: Row = {
+        "metric": result.metric,
+        "range": format_range(result.range_low, result.range_high),
+        "estimator": Bold(QUOTED_ESTIMATOR) if is_quoted else result.estimator,
+        "value": BoldNumber(result.value) if is_quoted else result.value,
+        "interval" if intervals else "error": _format_error(result, intervals),
+    }
+    if result.tastes is None:
+        row["acts like"] = str(ActsLike.from_rank(result.metric, result.acts_like, result.n_items))
+    return row
+
+
+def _random_orders_in_ranges(results: Sequence[Corrected]) -> list[str]:
+    """Write which ranges include the value of a random order."""
+    lines = []
+    for result in results:
+        value = _random_order_value(result.metric, result.n_items)
+        if result.range_low <= value <= result.range_high:
+            lines.append(
+                f"{result.metric}: the range includes {value:.4f}, the value of a random order."
+            )
+    return lines
 
 
 def _describe_draws(result: Corrected) -> str:

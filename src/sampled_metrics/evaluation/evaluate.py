@@ -210,11 +210,11 @@ def evaluate(
         or missing != "refuse"
         or min_relevance != 0.0
     )
-    if not has_options and not any(measure.metric.pooled for measure in measures):
-        file = LargeRankFile.open_if_large(data, n_items)
-        if file is not None:
-            averages = _average_large_file(file, measures, ties=ties, seed=seed, progress=progress)
-            return _to_results(averages, ties, confidence)
+    needs_all_users = any(measure.metric.pooled for measure in measures)
+    file = None if has_options or needs_all_users else LargeRankFile.open_if_large(data, n_items)
+    if file is not None:
+        averages = _average_large_file(file, measures, ties=ties, seed=seed, progress=progress)
+        return _to_results(averages, ties, confidence)
     options = Reading(
         relevant=relevant,
         seen=seen,
@@ -239,13 +239,18 @@ def early_stop_of(
         return None
     return EarlyStop(
         depth=max(cutoffs),
-        is_enough=partial(_give_all_results, measures, ties),
+        is_enough=partial(_is_depth_enough, measures, ties),
         min_relevance=min_relevance,
     )
 
 
-def _give_all_results(measures: list[Measure], ties: str, ranks: Ranks) -> bool:
-    """Return whether intervals and the warning about ties need no item below the depth."""
+def _is_depth_enough(measures: list[Measure], ties: str, ranks: Ranks) -> bool:
+    """Return whether rankings that end at the depth give the results that whole ones would give.
+
+    Items below the depth are not found. They matter to intervals by grades, and to the warning
+    about ties, which counts all tied items: it cannot be due if few are tied, however many of the
+    items below are, or if the order of ties changes no metric.
+    """
     if ranks.relevance is not None:  # intervals draw grades in the order of all items
         return False
     n_items = int(ranks.n_relevant.sum())
@@ -254,7 +259,7 @@ def _give_all_results(measures: list[Measure], ties: str, ranks: Ranks) -> bool:
     if n_tied == 0 or not are_most_tied(n_tied + n_below, n_items):
         return True
     values = {measure: exact_values(measure, ranks, ties) for measure in measures}
-    return not any(each.differ for each in _ends_of_ties(ranks, values))
+    return not any(ends.differ for ends in _ends_of_ties(ranks, values))
 
 
 class _Averages(NamedTuple):
@@ -308,18 +313,21 @@ def _average_large_file(
     progress: bool | None,
 ) -> _Averages:
     """Average metrics over the users of a large file; only some rows are checked for warnings."""
-    moments: dict[Measure, list[Moments]] = {measure: [] for measure in measures}
+    moments_of_blocks: dict[Measure, list[Moments]] = {measure: [] for measure in measures}
     generators = {measure: generator(seed, "ties") for measure in measures}
     step = ceil_divide(file.n_rows, _SAMPLE_ROWS)
-    checked = []
-    sizes: list[int] = []
+    checked = []  # every `step`-th row
+    sizes = []
+    first_row = 0
     n_candidates = 0
     for ranks in iterate_with_bar(file.blocks(), file.n_rows, len, "users", progress):
         for measure in measures:
             values = exact_values(measure, ranks, ties, generators[measure])
-            moments[measure].append(Moments.from_values(values))
-        checked.append(ranks.take(slice(-sum(sizes) % step, None, step)))
+            moments_of_blocks[measure].append(Moments.from_values(values))
+        first_checked = ceil_divide(first_row, step) * step
+        checked.append(ranks.take(slice(first_checked - first_row, None, step)))
         sizes.append(len(ranks))
+        first_row += len(ranks)
         n_candidates += int(ranks.n_candidates.sum())
     sample = Ranks.concatenate(checked)
     place = f"{file.path}, 1 of {step} rows" if step > 1 else file.path
@@ -328,7 +336,10 @@ def _average_large_file(
         averages = _average(sample, measures, ties, seed)
     n_items = round(n_candidates / file.n_rows)
     return averages._replace(
-        moments={measure: Moments.pooled(parts, sizes) for measure, parts in moments.items()},
+        moments={
+            measure: Moments.pooled(moments, sizes)
+            for measure, moments in moments_of_blocks.items()
+        },
         priors=prior_moments(measures, Ranks([n_items], [0], [0])),
         n_users=file.n_rows,
         n_defined={},
@@ -343,22 +354,26 @@ def _to_results(averages: _Averages, ties: str, confidence: float) -> Results[Ev
     for measure, moments in averages.moments.items():
         n_users = averages.n_defined.get(measure, averages.n_users)
         mean = mean_interval(moments, n_users, averages.priors[measure], confidence)
-        mean_square = moments.second + moments.mean**2
-        effective_users = 0.0
-        if mean_square > 0.0:
-            effective_users = n_users * moments.mean**2 / mean_square
         results.append(
             Evaluated(
                 metric=str(measure),
                 ties=ties,
                 **mean._asdict(),
                 n_items=averages.n_items or None,
-                effective_users=effective_users,
+                effective_users=_effective_users(moments, n_users),
                 n_visits=averages.n_visits.get(measure),
             )
         )
     show = partial(_evaluated_parts, averages=averages, confidence=confidence)
     return Results(results, show, current_call().notes)
+
+
+def _effective_users(moments: Moments, n_users: int) -> float:
+    """Return (sum of v)^2 / (sum of v^2) for the values v of users; 0 if all are 0."""
+    mean_square = moments.second + moments.mean**2
+    if mean_square > 0.0:
+        return n_users * moments.mean**2 / mean_square
+    return 0.0
 
 
 @public(columns=check_roles)
@@ -441,9 +456,13 @@ def metric_values(
     `min_relevance`.
     """
     _note_graded_metrics(measures, ranks)
-    most = int(ranks.n_candidates.max())
-    flat = [str(m) for m in measures if m.kind in FLAT and 0 < most <= (m.cutoff or 0)]
-    warn_all(signs_of_flat_metrics(flat, most, len(ranks)))
+    most = int(ranks.n_candidates.max())  # 0 if not known
+    with_whole_rankings = [
+        str(measure)
+        for measure in measures
+        if measure.kind in FLAT and measure.cutoff is not None and 0 < most <= measure.cutoff
+    ]
+    warn_all(signs_of_flat_metrics(with_whole_rankings, most, len(ranks)))
     values_by_measure: dict[Measure, Float] = {}
     errors = []
     for measure in measures:
@@ -497,61 +516,73 @@ def _defined(values: Float) -> Float:
 def relevance_notes(rankings: Collection[Ranks]) -> list[str]:
     """Write which items count as not found, and which metrics use grades, if any do."""
     notes = missing_notes(rankings)
-    for ranks in rankings:
-        if ranks.relevance is not None:
-            least = "above 0"
-            if ranks.min_relevance > 0.0:
-                least = f"of at least {ranks.min_relevance:g}"
-            notes.append(
-                f"ndcg uses grades as gains; for other metrics, items with a grade {least} are "
-                "relevant."
-            )
-            break
+    with_grades = [ranks for ranks in rankings if ranks.relevance is not None]
+    if with_grades:
+        least = with_grades[0].min_relevance
+        relevant_grades = f"of at least {least:g}" if least > 0.0 else "above 0"
+        notes.append(
+            f"ndcg uses grades as gains; for other metrics, items with a grade {relevant_grades} "
+            "are relevant."
+        )
     return notes
 
 
 def _evaluated_parts(results: list[Evaluated], averages: _Averages, confidence: float) -> Parts:
-    """Return a table of metrics, lines about it, and an explanation.
-
-    A line warns of an interval that is too narrow because few users have most of the total. This
-    does not apply to proportions of users, such as recall with one item per user.
-    """
-    proportions = ("hit",) if averages.several_items else FLAT
+    """Return a table of metrics, lines about it, and an explanation."""
     percent = f"{100 * confidence:g} %"
-    interval = f"interval ({percent})"
-    users = quantity(averages.n_users, "user")
-    size = users
-    if averages.n_visits:
-        size = f"{users}, {quantity(max(averages.n_visits.values()), 'visit')}"
-    if averages.n_items:
-        mean = "a mean of " if averages.is_mean else ""
-        size += f", {mean}{quantity(averages.n_items, 'candidate')}"
-    lines = [f"{size}. {_TIES_IN_WORDS[results[0].ties]}", *averages.notes]
+    rows: list[Row] = [
+        {
+            "metric": result.metric,
+            "value": result.value,
+            "std_error": result.std_error,
+            f"interval ({percent})": (
+                None if isnan(result.ci_low) else format_range(result.ci_low, result.ci_high)
+            ),
+        }
+        for result in results
+    ]
+    lines = [f"{_describe_size(averages)}. {_TIES_IN_WORDS[results[0].ties]}", *averages.notes]
     if averages.n_visits:
         lines.append("Values are means over visits; errors and intervals are over users.")
     if 1 < averages.n_users < _EXAMPLE_SIZE:
         lines.append(f"fewer than {_EXAMPLE_SIZE} users: intervals say little.")
-    rows: list[Row] = []
     for result in results:
-        row: Row = {"metric": result.metric, "value": result.value, "std_error": result.std_error}
-        row[interval] = None
-        if not isnan(result.ci_low):
-            row[interval] = format_range(result.ci_low, result.ci_high)
-        rows.append(row)
-        is_few = (
-            averages.n_users >= _EXAMPLE_SIZE and 0.0 < result.effective_users < _FEWEST_EFFECTIVE
-        )
-        measure = parse_measure(result.metric, any_bounds=True)
-        if measure.kind == "mean-rank":
+        if parse_measure(result.metric, any_bounds=True).kind == "mean-rank":
             lines.append(f"{result.metric} is no fraction, and lower is better.")
-        if is_few and measure.metric.is_fraction and measure.kind not in proportions:
+        if _is_interval_narrow(result, averages):
+            few = max(round(result.effective_users), 1)
             lines.append(
-                f"{result.metric}: about {max(round(result.effective_users), 1)} of {users} carry "
-                "most of the value. Its interval is too narrow: it contains the metric of other "
-                f"users like these in fewer than {percent} of evaluations."
+                f"{result.metric}: about {few} of {quantity(averages.n_users, 'user')} carry most "
+                "of the value. Its interval is too narrow: it contains the metric of other users "
+                f"like these in fewer than {percent} of evaluations."
             )
     about_columns = (
         "interval: values that other users like these may have. ties: order of a held-out item "
         "and candidates with the same score."
     )
     return explained_table(rows, lines, [about_columns])
+
+
+def _describe_size(averages: _Averages) -> str:
+    """Write the numbers of users, visits and candidates, as far as they are known."""
+    numbers = [quantity(averages.n_users, "user")]
+    if averages.n_visits:
+        numbers.append(quantity(max(averages.n_visits.values()), "visit"))
+    if averages.n_items:
+        mean = "a mean of " if averages.is_mean else ""
+        numbers.append(f"{mean}{quantity(averages.n_items, 'candidate')}")
+    return ", ".join(numbers)
+
+
+def _is_interval_narrow(result: Evaluated, averages: _Averages) -> bool:
+    """Return whether few users have most of the total, so that the mean is far from normal.
+
+    This does not apply to proportions of users, such as recall with one item per user, whose
+    intervals allow for that.
+    """
+    measure = parse_measure(result.metric, any_bounds=True)
+    proportions = ("hit",) if averages.several_items else FLAT
+    if not measure.metric.is_fraction or measure.kind in proportions:
+        return False
+    are_few = 0.0 < result.effective_users < _FEWEST_EFFECTIVE
+    return are_few and averages.n_users >= _EXAMPLE_SIZE
