@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import lru_cache, partial
 from math import nan
@@ -14,7 +14,7 @@ from numpy.typing import ArrayLike
 from scipy.special import ndtri, stdtr
 
 from sampled_metrics._base.arguments import check_arguments
-from sampled_metrics._base.array_types import Float, Int
+from sampled_metrics._base.array_types import Bool, Float, Int
 from sampled_metrics._base.arrays import adjust_p_values
 from sampled_metrics._base.calls import IN_RESULT, current_call, place_of, public
 from sampled_metrics._base.defaults import (
@@ -274,7 +274,7 @@ def compare(
         sampled = _estimate_recommenders(samples, measures, names, shape, confidence)
         estimates = sampled.estimates
         notes = sampled.notes
-        before_correction = list(_compare_samples(sampled, confidence))
+        uncorrected = list(_compare_samples(sampled, confidence))
     else:
         if estimators is not None:
             raise InputError(
@@ -284,24 +284,20 @@ def compare(
         paired = pair_users(rankings)
         warn_about_pairs(paired)
         notes = [*paired.notes, *relevance_notes(rankings.values())]
-        before_correction = list(
+        uncorrected = list(
             _compare_rankings(
                 paired, measures, ties=ties_of_rankings, seed=seed, confidence=confidence
             )
         )
-    results = []
-    corrected = decide_orders(before_correction, correction, confidence)
-    find_factor = lru_cache(maxsize=1)(ranges.order_holds_up_to)  # the same for all estimators
-    for result, uncorrected in zip(corrected, before_correction, strict=True):
-        level = strict_level(result.p_value, uncorrected.p_value, confidence)
-        if estimates:
-            results.append(
-                _finish_sampled(
-                    result, estimates, level, find_factor, shape=shape, confidence=confidence
-                )
-            )
-        else:
-            results.append(_finish_exact(result, level))
+    decided = decide_orders(uncorrected, correction, confidence)
+    levels = [
+        strict_level(after.p_value, before.p_value, confidence)
+        for before, after in zip(uncorrected, decided, strict=True)
+    ]
+    if estimates:
+        results = _finish_sampled(decided, levels, estimates, shape=shape, confidence=confidence)
+    else:
+        results = [_finish_exact(*each) for each in zip(decided, levels, strict=True)]
     show = partial(
         compare_text.order_parts,
         confidence=confidence,
@@ -361,18 +357,18 @@ def _estimate_recommenders(
 def _require_same_draws(samples: Mapping[str, SampledRanks]) -> None:
     """Raise InputError unless the negatives of all recommenders were drawn in the same way."""
     with_counts = [name for name, sample in samples.items() if sample.strata is not None]
-    others = [name for name in samples if name not in with_counts]
+    others = [name for name, sample in samples.items() if sample.strata is None]
     if with_counts and others:
         raise InputError(
             f"{with_counts[0]} has counts of items and {others[0]} has none; pass counts "
             "(--counts), and the pairs or scores of all recommenders"
         )
-    if with_counts:
+    if with_counts:  # strata allow for any design
         return
     for field_name in ("n_negatives", "sampling"):
-        names = {str(getattr(sample, field_name)): name for name, sample in samples.items()}
-        if len(names) > 1:
-            (value_a, a), (value_b, b), *_ = names.items()
+        name_by_value = {str(getattr(sample, field_name)): name for name, sample in samples.items()}
+        if len(name_by_value) > 1:
+            (value_a, a), (value_b, b), *_ = name_by_value.items()
             raise InputError(
                 f"{a} and {b} were sampled differently: {field_name} is {value_a} and {value_b}; "
                 "draw the negatives of both in the same way"
@@ -387,31 +383,37 @@ def _finish_exact(result: Compared, level: float) -> Compared:
 
 
 def _finish_sampled(
-    result: Compared,
+    results: Sequence[Compared],
+    levels: Sequence[float],
     estimates: Mapping[str, Estimates],
-    level: float,
-    find_factor: Callable[..., float],
     *,
     shape: str | float,
     confidence: float,
-) -> Compared:
-    """Add the verdict of sampled ranks, and the factor up to which a decided order holds."""
-    if result.order != UNDECIDED and result.tastes is None:
-        names = compare_text.better_first(result, result.order)
-        better, worse = (estimates[name].ranks for name in names)
-        measure = parse_measure(result.metric)
-        factor = find_factor(
-            better,
-            worse,
-            measure,
-            shape=shape,
-            vector_confidence=confidence,
-            confidence=level,
-        )
-        result = replace(result, holds_up_to=factor)
-    range_a = estimates[result.a].ranges[result.metric]
-    range_b = estimates[result.b].ranges[result.metric]
-    return replace(result, verdict=compare_text.sampled_verdict(result, range_a, range_b))
+) -> list[Compared]:
+    """Add the verdicts of sampled ranks, and the factors up to which decided orders hold.
+
+    `levels` are the confidences at which single comparisons decide, see `strict_level`.
+    """
+    holds_up_to = lru_cache(maxsize=1)(ranges.order_holds_up_to)  # the same for all estimators
+    finished = []
+    for result, level in zip(results, levels, strict=True):
+        factor = None
+        if result.order != UNDECIDED and result.tastes is None:
+            better, worse = compare_text.better_first(result, result.order)
+            factor = holds_up_to(
+                estimates[better].ranks,
+                estimates[worse].ranks,
+                parse_measure(result.metric),
+                shape=shape,
+                vector_confidence=confidence,
+                confidence=level,
+            )
+        with_factor = replace(result, holds_up_to=factor)
+        range_a = estimates[result.a].ranges[result.metric]
+        range_b = estimates[result.b].ranges[result.metric]
+        verdict = compare_text.sampled_verdict(with_factor, range_a, range_b)
+        finished.append(replace(with_factor, verdict=verdict))
+    return finished
 
 
 def _compare_rankings(
@@ -424,8 +426,8 @@ def _compare_rankings(
 ) -> Iterator[Compared]:
     """Compare pairs by their full rankings; orders and verdicts are still missing.
 
-    A measure is skipped if the lists of some recommender are too short for it, about which
-    `metric_values` warns.
+    Pairs without common users are compared by the means of all users. A measure is skipped if the
+    lists of some recommender are too short for it, about which `metric_values` warns.
     """
     rankings = paired.evaluations
     values = {name: metric_values(measures, ranks, ties, seed) for name, ranks in rankings.items()}
@@ -433,8 +435,7 @@ def _compare_rankings(
         with place_of(name):
             warn_about_ties(ranks, values[name])
     priors = {name: prior_moments(values[name], ranks) for name, ranks in rankings.items()}
-    # `rows` are those of the common users in both rankings. Without any they are None, and means of
-    # all users are compared.
+    comparable = [measure for measure in measures if all(measure in of for of in values.values())]
     for pair, rows in paired.common.items():
         a, b = (rankings[name] for name in pair)
         # Numbers of candidates are mostly equal; `warn_about_pairs` warns if not. The difference
@@ -443,25 +444,21 @@ def _compare_rankings(
         n_items = None
         if a.mean_candidates == b.mean_candidates > 0:
             n_items = a.mean_candidates
-        for measure in measures:
-            if not all(measure in by_measure for by_measure in values.values()):
-                continue
+        for measure in comparable:
             if rows is not None and measure.metric.pooled:
                 common_values = _pooled_values(measure, a, b, rows=rows, ties=ties, seed=seed)
             else:
                 values_a, values_b = (values[name][measure] for name in pair)
                 common_values = _common_values(values_a, values_b, rows)
-            values_a, values_b, n_visits = _mean_by_user(common_values, (a.user, b.user), rows)
+            by_user = _average_visits(common_values, (a.user, b.user), rows)
             yield _compare_means(
                 pair,
                 measure,
                 EXACT,
-                (values_a, values_b),
-                paired=rows is not None,
+                by_user,
                 prior=priors[larger][measure],
-                p_value=t_test(values_a, values_b, paired=rows is not None),
+                p_value=t_test(by_user.a, by_user.b, paired=by_user.are_paired),
                 n_items=n_items,
-                n_visits=n_visits,
                 confidence=confidence,
             )
 
@@ -474,28 +471,21 @@ def _compare_samples(sampled: _Sampled, confidence: float) -> Iterator[Compared]
     """
     for pair, rows in sampled.common.items():
         a, b = (sampled.estimates[name] for name in pair)
-        owners = a.user_of_unit, b.user_of_unit
         differences = sampled.differences(*pair)
         are_independent = set(pair).isdisjoint(sampled.sharing)
         for i, measure in enumerate(a.measures):
             allowed = differences.range(i)
-            p_value = 1.0
-            if are_independent:
-                p_value = differences.p_value(i)
+            p_value = differences.p_value(i) if are_independent else 1.0
             for j, estimator in enumerate(a.estimators):
-                values_a, values_b, n_visits = _mean_by_user(
-                    _common_values(a.user_values(i, j), b.user_values(i, j), rows), owners, rows
-                )
+                common_values = _common_values(a.user_values(i, j), b.user_values(i, j), rows)
                 compared = _compare_means(
                     pair,
                     measure,
                     str(estimator),
-                    (values_a, values_b),
-                    paired=rows is not None,
+                    _average_visits(common_values, (a.user_of_unit, b.user_of_unit), rows),
                     prior=a.prior(i, j),
                     p_value=p_value,
                     n_items=round((a.ranks.mean_candidates + b.ranks.mean_candidates) / 2),
-                    n_visits=n_visits,
                     confidence=confidence,
                 )
                 if str(estimator) == QUOTED_ESTIMATOR:
@@ -537,29 +527,47 @@ def _quote(result: Compared, allowed: Range, a: Quoted, b: Quoted) -> Compared:
     return result
 
 
+class _UserValues(NamedTuple):
+    """Values of a metric by user for two recommenders.
+
+    Attributes
+    ----------
+    a, b
+        Values of the users of each, shape (users,).
+    are_paired
+        Whether they are of the same users in the same order.
+    n_visits
+        Number of visits that they are means of; None if users have one value each.
+    """
+
+    a: Float
+    b: Float
+    are_paired: bool
+    n_visits: int | None
+
+
 def _compare_means(
     pair: tuple[str, str],
     measure: Measure,
     estimator: str,
-    values: tuple[Float, Float],
+    values: _UserValues,
     *,
-    paired: bool,
     prior: Moments,
     p_value: float,
     n_items: int | None,
-    n_visits: int | None,
     confidence: float,
 ) -> Compared:
     """Compare means over users by the interval of their difference."""
-    mean = mean_difference(*values, paired=paired, prior=prior, confidence=confidence)
-    value_a, value_b = (float(user_values.mean()) for user_values in values)
+    mean = mean_difference(
+        values.a, values.b, paired=values.are_paired, prior=prior, confidence=confidence
+    )
     return Compared(
         a=pair[0],
         b=pair[1],
         metric=str(measure),
         estimator=estimator,
-        value_a=value_a,
-        value_b=value_b,
+        value_a=float(values.a.mean()),
+        value_b=float(values.b.mean()),
         difference=mean.value,
         std_error=mean.std_error,
         ci_low=mean.ci_low,
@@ -567,10 +575,10 @@ def _compare_means(
         range_low=mean.ci_low,
         range_high=mean.ci_high,
         p_value=p_value,
-        paired=paired,
+        paired=values.are_paired,
         n_users=mean.n_users,
         n_items=n_items,
-        n_visits=n_visits,
+        n_visits=values.n_visits,
     )
 
 
@@ -595,31 +603,44 @@ def _common_values(a: Float, b: Float, rows: tuple[Int, Int] | None) -> tuple[Fl
     return a[rows[0]], b[rows[1]]
 
 
-def _mean_by_user(
+def _average_visits(
     values: tuple[Float, Float],
     owners: tuple[Int | None, Int | None],
     rows: tuple[Int, Int] | None,
-) -> tuple[Float, Float, int | None]:
-    """Average the values of each user's visits, and count the visits; skip nan.
+) -> _UserValues:
+    """Average the values of each user's visits; those that are not known (nan) are dropped.
 
-    `owners` contain the user of each visit, None if users have one value each. Paired users, in
-    `rows`, are dropped unless both of their values are known.
+    Parameters
+    ----------
+    values
+        Of the users, or visits, that are compared, see `_common_values`.
+    owners
+        The user of each visit of both recommenders; None if users have one value each.
+    rows
+        Where the common users, or visits, are among those of each recommender. They are dropped
+        unless both of their values are known.
     """
-    values_a, values_b = values
     owner_a, owner_b = owners
-    has_a = ~np.isnan(values_a)
-    has_b = ~np.isnan(values_b)
+    is_known_a, is_known_b = (~np.isnan(each) for each in values)
     if rows is not None:
-        has_a = has_b = has_a & has_b
-        owner_a = owner_b = None if owner_a is None else owner_a[rows[0]]
-    values_a = values_a[has_a]
-    values_b = values_b[has_b]
-    n_visits = None if owner_a is None else min(values_a.size, values_b.size)
+        owner = None if owner_a is None else owner_a[rows[0]]
+        owner_a, owner_b = owner, owner
+        is_known = is_known_a & is_known_b
+        is_known_a, is_known_b = is_known, is_known
+    n_visits = None
     if owner_a is not None:
-        values_a = collapse_visits(values_a, owner_a[has_a])
-    if owner_b is not None:
-        values_b = collapse_visits(values_b, owner_b[has_b])
-    return values_a, values_b, n_visits
+        n_visits = int(min(is_known_a.sum(), is_known_b.sum()))
+    return _UserValues(
+        _means_by_owner(values[0], owner_a, is_known_a),
+        _means_by_owner(values[1], owner_b, is_known_b),
+        are_paired=rows is not None,
+        n_visits=n_visits,
+    )
+
+
+def _means_by_owner(values: Float, owner: Int | None, is_known: Bool) -> Float:
+    """Average the known values of each user."""
+    return collapse_visits(values[is_known], None if owner is None else owner[is_known])
 
 
 def mean_difference(
@@ -650,15 +671,17 @@ def decide_orders(
     results: Sequence[Compared], correction: str, confidence: float
 ) -> list[Compared]:
     """Correct the p-values of each metric for the number of pairs, and fill in the orders."""
-    p_values: dict[str, dict[tuple[str, str], float]] = {}
-    for result in results:
-        p_values.setdefault(result.metric, {})[result.a, result.b] = result.p_value
-    for p_by_pair in p_values.values():
-        corrected = adjust_p_values(list(p_by_pair.values()), correction)
-        p_by_pair.update(zip(p_by_pair, corrected, strict=True))
+    p_by_metric: dict[str, dict[tuple[str, str], float]] = {}
+    for result in results:  # estimators of a pair have the same
+        p_by_metric.setdefault(result.metric, {})[result.a, result.b] = result.p_value
+    corrected: dict[tuple[str, str, str], float] = {}
+    for metric, p_by_pair in p_by_metric.items():
+        p_values = adjust_p_values(list(p_by_pair.values()), correction)
+        for (a, b), p_value in zip(p_by_pair, p_values, strict=True):
+            corrected[metric, a, b] = p_value
     decided = []
     for result in results:
-        p_value = p_values[result.metric][result.a, result.b]
+        p_value = corrected[result.metric, result.a, result.b]
         order = UNDECIDED
         if p_value < 1.0 - confidence:
             order = order_of(result.range_low, result.range_high)
@@ -685,14 +708,17 @@ def users_needed(result: Compared, confidence: float) -> int | None:
     if not result.difference or not result.std_error > 0.0:
         return None
     ratio = max(abs(result.difference / result.std_error), _LEAST_RATIO)
-    least_ratio = float(ndtri((1.0 + confidence) / 2.0))
-    needed = max(result.n_users * (least_ratio / ratio) ** 2, result.n_users + 1.0)
-    unit = 10 ** max(0, math.floor(math.log10(needed)) - 1)  # a prediction is no more precise
-    return math.ceil(needed / unit) * unit
+    deciding_ratio = float(ndtri((1.0 + confidence) / 2.0))
+    needed = max(result.n_users * (deciding_ratio / ratio) ** 2, result.n_users + 1.0)
+    rounding = 10 ** max(0, math.floor(math.log10(needed)) - 1)  # of all but two digits
+    return math.ceil(needed / rounding) * rounding
 
 
 def t_test(a: Float, b: Float, *, paired: bool) -> float:
-    """Return the two-sided p-value that the means are equal, by Student's or Welch's test."""
+    """Return the two-sided p-value that the means are equal, by Student's or Welch's test.
+
+    It is 1 for fewer than two users. Without any variance it is 1 for equal means and 0 for others.
+    """
     if min(a.size, b.size) < 2:
         return 1.0
     if paired:
@@ -704,10 +730,10 @@ def t_test(a: Float, b: Float, *, paired: bool) -> float:
     if all(np.ptp(values) == 0.0 for values in samples):
         return 1.0 if a[0] == b[0] else 0.0
     variance = 0.0
-    scatter = 0.0
+    squares_by_freedom = 0.0
     for values in samples:
         variance_of_mean = values.var(ddof=1) / values.size
         variance += variance_of_mean
-        scatter += variance_of_mean**2 / (values.size - 1)
-    freedom = variance**2 / scatter
+        squares_by_freedom += variance_of_mean**2 / (values.size - 1)
+    freedom = variance**2 / squares_by_freedom  # Welch and Satterthwaite; users - 1 if paired
     return float(2.0 * stdtr(freedom, -abs(difference) / np.sqrt(variance)))

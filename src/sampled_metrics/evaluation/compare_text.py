@@ -28,7 +28,12 @@ from sampled_metrics.evaluation.results import (
     quantity,
     quantity_range,
 )
-from sampled_metrics.evaluation.strata import ABOUT_STRATA, describe_tastes
+from sampled_metrics.evaluation.strata import (
+    ABOUT_STRATA,
+    ANY_TASTES,
+    SMOOTH_TASTES,
+    describe_tastes,
+)
 from sampled_metrics.intervals.shapes import MOST_FACTOR, NONE, describe_shape
 from sampled_metrics.metrics.measures import parse_measure
 
@@ -93,9 +98,7 @@ def sampled_verdict(result: Compared, range_a: Range, range_b: Range) -> str:
         f"between {range_a.low:.3f} and {range_a.high:.3f} for {result.a} and "
         f"between {range_b.low:.3f} and {range_b.high:.3f} for {result.b}"
     )
-    if isnan(result.difference):
-        return ranges
-    if result.tastes is not None:
+    if isnan(result.difference) or result.tastes is not None:
         return ranges
     where = ActsLike.from_rank(result.metric, result.acts_like, result.n_items or 0).phrase
     if result.order_of_estimates == UNDECIDED:
@@ -144,15 +147,12 @@ def order_parts(
     is_long = len(pairs) > _MOST_ROWS
     rule = _describe_rule(pairs, correction, "range" if estimates else "interval")
     if estimates:
-        rule += f", {describe_shape(shape)}"
-        tastes = {result.tastes for result in results if result.tastes is not None}
-        if tastes:
-            rule += f", {describe_tastes(min(tastes))}"
+        rule += f", {_describe_assumptions(pairs, shape)}"
     elif not is_long and any(map(_needs_users, pairs)):
         rule += "; in brackets, the number of users that would decide it"
     lines = [f"{rule}.", *notes]
     if is_long:
-        lines.insert(0, _ABOUT_SIGNS)
+        lines = [_ABOUT_SIGNS, *lines]
         rows = _sign_rows(pairs)
     else:
         has_factors = any(pair.holds_up_to is not None for pair in pairs)
@@ -164,6 +164,15 @@ def order_parts(
     if explained:
         parts.append(Explanation("\n".join(explained)))
     return parts
+
+
+def _describe_assumptions(pairs: list[Compared], shape: str | float) -> str:
+    """Say which true ranks, and which tastes for popularity, the ranges of sampled ranks allow."""
+    tastes = {pair.tastes for pair in pairs if pair.tastes is not None}
+    if not tastes:
+        return describe_shape(shape)
+    weakest = ANY_TASTES if ANY_TASTES in tastes else SMOOTH_TASTES
+    return f"{describe_shape(shape)}, {describe_tastes(weakest)}"
 
 
 def _sample_parts(
@@ -195,18 +204,25 @@ def _explain(pairs: list[Compared], estimates: Mapping[str, Estimates] | None) -
 
 
 def _order_row(pair: Compared, confidence: float, has_factors: bool) -> Row:
-    """Return the row of a pair and a metric."""
-    row: Row = {"a": pair.a, "b": pair.b, "metric": pair.metric}
-    if pair.estimator == EXACT:
-        row["value_a"] = pair.value_a
-        row["value_b"] = pair.value_b
-    row[f"b - a ({100 * confidence:g} %)"] = format_range(pair.range_low, pair.range_high)
-    row["order"] = order_in_words(pair)
+    """Return the row of a pair and a metric, with the column of factors if any pair has one."""
+    order = order_in_words(pair)
     if _needs_users(pair):
-        row["order"] += f" ({pair.users_needed:,})"
+        order += f" ({pair.users_needed:,})"
+    values = {}
+    if pair.estimator == EXACT:
+        values = {"value_a": pair.value_a, "value_b": pair.value_b}
+    factor = {}
     if has_factors:
-        row["holds up to"] = RightAligned(_holds_up_to_in_words(pair))
-    return row
+        factor = {"holds up to": RightAligned(_holds_up_to_in_words(pair))}
+    return {
+        "a": pair.a,
+        "b": pair.b,
+        "metric": pair.metric,
+        **values,
+        f"b - a ({100 * confidence:g} %)": format_range(pair.range_low, pair.range_high),
+        "order": order,
+        **factor,
+    }
 
 
 def _needs_users(result: Compared) -> bool:
@@ -266,31 +282,48 @@ def _range_rows(estimates: Mapping[str, Estimates]) -> list[Row]:
 def _estimate_rows(estimates: Mapping[str, Estimates]) -> list[Row]:
     """Return, for each metric, a row for each recommender, and one for what estimates act like."""
     first = next(iter(estimates.values()))
-    estimators = list(map(str, first.estimators))
-    empty = dict.fromkeys(["range", *estimators], RightAligned())
     rows: list[Row] = []
     for i, measure in enumerate(first.measures):
-        rows.append({"": str(measure), **empty})
+        rows.append({"": str(measure), **_empty_cells(first)})
         for name, single in estimates.items():
-            allowed = single.ranges[str(measure)]
-            row: Row = {"": name, "range": format_range(allowed.low, allowed.high)}
-            for j, estimator in enumerate(estimators):
-                value = single.value(i, j)
-                row[estimator] = RightAligned("-" if isnan(value) else format_number(value))
-            rows.append(row)
-            if QUOTED_ESTIMATOR in estimators:
-                number = single.quoted(i)
-                is_narrower = (number.low, number.high) != (allowed.low, allowed.high)
-                if number.is_quoted and is_narrower:
-                    interval = format_range(number.low, number.high)
-                    rows.append({"": f"  {QUOTED_ESTIMATOR} in", **empty, "range": interval})
+            rows.append({"": name, **_value_cells(single, i)})
+            if QUOTED_ESTIMATOR in map(str, single.estimators):
+                rows += _quoted_rows(single, i)
         if first.tastes is None:
-            rows.append({"": "acts like", **empty, **_acts_like_cells(first, i)})
+            rows.append({"": "acts like", **_empty_cells(first), **_acts_like_cells(first, i)})
     return rows
 
 
+def _empty_cells(estimates: Estimates) -> Row:
+    """Return the columns of ranges and estimates, without numbers."""
+    return dict.fromkeys(["range", *map(str, estimates.estimators)], RightAligned())
+
+
+def _value_cells(estimates: Estimates, measure: int) -> Row:
+    """Return the range and the estimates of a metric, given by its position."""
+    allowed = estimates.ranges[str(estimates.measures[measure])]
+    cells: Row = {"range": format_range(allowed.low, allowed.high)}
+    for j, estimator in enumerate(estimates.estimators):
+        value = estimates.value(measure, j)
+        cells[str(estimator)] = RightAligned("-" if isnan(value) else format_number(value))
+    return cells
+
+
+def _quoted_rows(estimates: Estimates, measure: int) -> list[Row]:
+    """Return a row with the interval of `likely`, if there is one and it is not the range."""
+    quoted = estimates.quoted(measure)
+    allowed = estimates.ranges[str(estimates.measures[measure])]
+    if not quoted.is_quoted or (quoted.low, quoted.high) == (allowed.low, allowed.high):
+        return []
+    interval = format_range(quoted.low, quoted.high)
+    return [{"": f"  {QUOTED_ESTIMATOR} in", **_empty_cells(estimates), "range": interval}]
+
+
 def _acts_like_cells(estimates: Estimates, measure: int) -> Row:
-    """Return what each estimate of a metric acts like, by the column of the estimator."""
+    """Return what each estimate of a metric acts like, by the column of the estimator.
+
+    The column of the range has the rank at which the credit of the exact metric falls to half.
+    """
     cells: Row = {}
     for j, estimator in enumerate(estimates.estimators):
         acts_like = ActsLike.from_rank(

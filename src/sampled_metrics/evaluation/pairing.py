@@ -55,53 +55,66 @@ def read_recommenders(
     for name, value in data.items():
         with place_of(name):
             forms[name] = _read_table(value, options)
-    sampled = [name for name, form in forms.items() if _is_sampled(form, options)]
-    full = [name for name in data if name not in sampled]
-    if sampled and full:
-        raise InputError(
-            f"{full[0]} has full rankings and {sampled[0]} sampled ones; pass rankings of one kind"
-        )
-    if sampled:
+    are_sampled = _require_one_kind(forms, options)
+    if are_sampled:
         options.refuse_others("sampled ranks", "n_items", "relevant", "missing")
-    elif options.sampling is not None:
-        raise InputError(
-            "sampling (--sampling) is for sampled rankings, but these are full; drop it"
-        )
-    others = [name for name, value in data.items() if not isinstance(value, Ranks)]
-    if full and options.relevant is not None and 0 < len(others) < len(data):
-        with_ranks = next(name for name in data if name not in others)
-        raise InputError(
-            f"relevant (--relevant) cannot be used with the Ranks of {with_ranks}; drop it, and "
-            f"pass {others[0]} as Ranks as well, such as Ranks.from_scores(scores, relevant)"
-        )
+    else:
+        _refuse_unused_options(data, options)
     options = replace(options, **_read_items_once(options))
     samples = {}
     rankings = {}
     for name, form in forms.items():
         with place_of(name), place_of(data[name]):
-            if sampled:
+            if are_sampled:
                 samples[name] = options.sampled(form)
             else:
                 rankings[name] = options.ranks(form)
     return samples, rankings
 
 
+def _require_one_kind(forms: Mapping[str, Any], options: Reading) -> bool:
+    """Return whether all rankings are sampled; raise InputError if only some are."""
+    sampled = [name for name, form in forms.items() if _is_sampled(form, options)]
+    full = [name for name in forms if name not in sampled]
+    if sampled and full:
+        raise InputError(
+            f"{full[0]} has full rankings and {sampled[0]} sampled ones; give rankings of one kind"
+        )
+    return bool(sampled)
+
+
+def _refuse_unused_options(data: Mapping[str, object], options: Reading) -> None:
+    """Raise InputError for options that do not go with full rankings, or with some of them."""
+    if options.sampling is not None:
+        raise InputError(
+            "sampling (--sampling) is for sampled rankings, but these are full; leave it out"
+        )
+    ranked = [name for name, value in data.items() if isinstance(value, Ranks)]
+    others = [name for name in data if name not in ranked]
+    if options.relevant is not None and ranked and others:
+        raise InputError(
+            f"relevant (--relevant) does not go with the Ranks of {ranked[0]}; give {others[0]} "
+            "as Ranks as well, such as Ranks.from_scores(scores, relevant), and leave it out"
+        )
+
+
 def _read_items_once(options: Reading) -> dict[str, Any]:
-    """Read the tables of relevant and of seen items that all recommenders share."""
-    tables: dict[str, Any] = {}
+    """Read the items and counts that all recommenders share; return options to be replaced."""
+    read: dict[str, Any] = {}
     if options.counts is not None:
-        tables[COUNTS] = read_item_counts(options.counts)
+        read[COUNTS] = read_item_counts(options.counts)
     for name, items in ((RELEVANT, options.relevant), (SEEN, options.seen)):
         if has_seen_items(items):
             with place_of(items):
-                tables[name] = read_item_table(items, name)
-    return {name: table for name, table in tables.items() if table is not None}
+                table = read_item_table(items, name)
+            if table is not None:
+                read[name] = table
+    return read
 
 
 def _read_table(value: Any, options: Reading) -> Any:
     """Read a table, which says of which kind it is; return other data unchanged."""
-    has_kind = _has_sampled_options(options)
-    if has_kind or isinstance(value, Ranks | SampledRanks):
+    if _has_sampled_options(options) or isinstance(value, Ranks | SampledRanks):
         return value
     table = as_table(value, ranks="rank" if options.relevant is None else None)
     return value if table is None else table
@@ -159,15 +172,17 @@ def pair_users(evaluations: Mapping[str, Evaluation]) -> Paired[Evaluation]:
             with_ids[name] = replace(ranks, users=np.arange(len(ranks)))
     common: CommonRows = {}
     for a, b in combinations(with_ids, 2):
-        units_a, units_b = (_units(with_ids[name]) for name in (a, b))
-        rows = common[a, b] = common_users(units_a, units_b)
-        if rows is not None and not by_row:
-            n_only_a = len(units_a) - rows[0].size
-            n_only_b = len(units_b) - rows[0].size
-            if n_only_a or n_only_b:
-                notes.append(
-                    f"{a}, {b}: {n_only_a:,} users of {a} and {n_only_b:,} of {b} are dropped."
-                )
+        units_a, units_b = _units(with_ids[a]), _units(with_ids[b])
+        rows = common_users(units_a, units_b)
+        common[a, b] = rows
+        if rows is None or by_row:
+            continue
+        n_only_a = len(units_a) - rows[0].size
+        n_only_b = len(units_b) - rows[1].size
+        if n_only_a or n_only_b:
+            notes.append(
+                f"{a}, {b}: {n_only_a:,} users of {a} and {n_only_b:,} of {b} are left out."
+            )
     return Paired(with_ids, common, notes)
 
 
