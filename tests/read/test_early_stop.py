@@ -381,7 +381,7 @@ def test_square_vectors_are_recognised_by_relevant_items():
         # could also be ids in lists
         ((users, np.rint(items)), held_out),
     ):
-        with pytest.raises(sm.InputError, match="two arrays of one kind"):
+        with pytest.raises(sm.InputError, match="two arrays of the same kind"):
             sm.evaluate(pair, "hr@10", relevant=relevant)
     with pytest.raises(sm.InputError, match="shape"):  # marks of 5 items for 40 vectors
         sm.evaluate((users, items), "hr@10", relevant=np.eye(5)[held_out % 5])

@@ -191,7 +191,7 @@ def find_line_break(lines: Iterable[str], separator: str, start: int = 1) -> int
 def line_break_error(line: int | None, path: Path | None = None) -> InputError:
     """Make the error for a cell of a text file that contains a line break."""
     return InputError(
-        "found a cell with a line break; is its quotation mark not closed? Remove the mark, or "
+        "found a cell with a line break; is its quotation mark unclosed? Remove the mark, or "
         "the column",
         path=path,
         line=line,

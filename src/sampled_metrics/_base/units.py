@@ -175,7 +175,7 @@ def check_ids(
     """Convert the ids of users and of visits of some rows to integers or text."""
     if users is None:
         if visits is not None:
-            raise InputError("visits need users as well, the ids of the users of these visits")
+            raise InputError("visits need users as well, the id of the user of each visit")
         return None, None
     user_ids = id_column(users, "users", n_rows)
     return user_ids, None if visits is None else id_column(visits, "visits", n_rows)

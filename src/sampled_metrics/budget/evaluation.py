@@ -136,7 +136,7 @@ def evaluate_on_budget(
         Whether a bar shows how many pairs were scored; by default on a terminal, if tqdm is
         installed.
     columns
-        Names of columns of tables by role, see `evaluate`.
+        Mapping from role to column name, see `evaluate`.
 
     Returns
     -------

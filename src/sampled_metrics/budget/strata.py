@@ -151,7 +151,7 @@ class Strata:
         scores = np.array(proxy(users), dtype=np.float64)
         is_nan = np.isnan(scores).any(axis=1)
         if is_nan.any():
-            raise InputError(f"the proxy's scores of user {users[is_nan][0]} have NaN")
+            raise InputError(f"the proxy's scores of user {users[is_nan][0]} contain NaN")
         np.nan_to_num(scores, copy=False)  # infinite ones as the largest numbers
         user_of_row, held_out_item = self.data.held_out[users].nonzero()  # indices into `users`
         held_out_score = scores[user_of_row, held_out_item, np.newaxis]

@@ -96,7 +96,7 @@ def signs_of_sampled_candidates(ranks: Ranks) -> Signs:
 
 
 def signs_of_equal_scores(tied: Int, n_others: Int, n_rows: int) -> Signs:
-    """Look for rows in which all scores are equal, such as those that fill up a batch.
+    """Look for rows in which all scores are equal, such as those that pad a batch.
 
     Parameters
     ----------
@@ -114,7 +114,7 @@ def signs_of_equal_scores(tied: Int, n_others: Int, n_rows: int) -> Signs:
         yield (
             "data",
             f"all scores of {n_equal:,} of {n_rows:,} rows are equal: are these scores, or rows "
-            "that fill up a batch? Drop those",
+            "that pad a batch? Drop those",
         )
 
 

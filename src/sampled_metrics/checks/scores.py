@@ -140,8 +140,8 @@ def signs_of_batches(row: Int, column: Int, width: int) -> Signs:
             "positive",
             "held-out items are in columns 0, 1, 2 and so on of square batches, so the negatives "
             "of a row are held-out items of other rows, which are drawn by popularity, and neither "
-            "metrics nor ranges among them hold; score uniform negatives (sm.negatives), or all "
-            "items",
+            "metrics nor ranges among them are valid; score uniform negatives (sm.negatives), or "
+            "all items",
         )
 
 

@@ -209,7 +209,7 @@ def compare(
         See `evaluate`; tied scores among negatives are broken at random (`random`) by default.
     estimators, positive, n_negatives, sampling, shape, counts, items, users, cluster
         For sampled rankings, see `correct`. Data is read as sampled rankings if `positive`,
-        `n_negatives` or `counts` is given.
+        `n_negatives` or `counts` is passed.
     correction
         Correction for the number of pairs: `holm` or `none`.
 

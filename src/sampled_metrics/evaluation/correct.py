@@ -173,7 +173,7 @@ def correct(
 ) -> Results[Corrected]:
     """Correct sampled metrics (section 5), and compute the range of the exact metrics.
 
-    An estimate is the mean over users of an estimator's vector, which gives a credit to each
+    An estimate is the mean over users of an estimator's vector, which assigns a credit to each
     sampled rank. Its interval covers the expectation of the estimate, not the exact metric.
 
     `likely`, the number to quote, and `em:ITERATIONS` are fitted to the ranks; their intervals
@@ -220,7 +220,7 @@ def correct(
     confidence
         Nominal coverage of the intervals and ranges.
     columns
-        Names of columns of tables by role, see `evaluate`.
+        Mapping from role to column name, see `evaluate`.
 
     Returns
     -------

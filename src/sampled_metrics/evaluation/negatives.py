@@ -69,7 +69,7 @@ def negatives(
     seed
         Seed of the draw.
     columns
-        Names of columns of tables by role, see `evaluate`.
+        Mapping from role to column name, see `evaluate`.
 
     Returns
     -------

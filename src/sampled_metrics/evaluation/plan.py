@@ -132,7 +132,7 @@ def plan(
     a, b
         Full rankings of two recommenders, as for `evaluate`, with one relevant item per user; or
         `a` is a dictionary of both by name. Users are paired by their ids, or by row without ids.
-        Leave both out if nothing is ranked yet, and pass `effect` and `value`.
+        Omit both if nothing is ranked yet, and pass `effect` and `value`.
     metrics, n_items, columns
         See `evaluate`.
     effect, value

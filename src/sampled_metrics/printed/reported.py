@@ -107,7 +107,7 @@ def reported(
     ----------
     printed
         Sampled metrics by name, as fractions: means over users with one held-out item each, rounded
-        to the digits shown. Numbers as text, such as "0.820", keep their zeros. Also one text for
+        to the digits shown. Numbers as text, such as "0.820", keep their zeros. Or one text with
         all, such as "HR@10=0.8245 NDCG@10=0.5905".
     metrics
         Exact metrics, by default the printed ones.
@@ -115,7 +115,7 @@ def reported(
         Candidates of a full ranking, that is the held-out item and all items that a user has not
         seen, and negatives drawn uniformly for each user.
     n_users
-        Number of users averaged over. Without it the printed numbers are taken as exact
+        Number of users averaged over. Without it the printed numbers are treated as exact
         expectations, and the range is too narrow by the sampling error.
     sampling, shape
         How negatives were drawn, and the assumption about true ranks, as for `correct`.

@@ -253,7 +253,7 @@ class Ranks:
             Whether to show a progress bar of tqdm; by default if standard error is a terminal and
             tqdm is installed.
         columns
-            Names of columns of tables by role, see `evaluate`.
+            Mapping from role to column name, see `evaluate`.
 
         Examples
         --------
@@ -300,7 +300,7 @@ class Ranks:
     ) -> Ranks:
         """Rank by a function from row numbers of users, int64, to the scores of all items.
 
-        It is first called for one user, to find the number of items. Relevant items are given by
+        It is first called for one user, to find the number of items. Relevant items are passed by
         position, or by id with `users`; options are those of `from_scores`.
 
         The function may also take two arrays of the same length, users and items, and return a
@@ -347,12 +347,12 @@ class Ranks:
         complete
             Whether lists contain all candidates of their users.
         missing
-            `refuse` users without a list, or rank items that are missing from a list behind all
+            `refuse` users without a list, or rank items that are missing from a list below all
             candidates (`last`), as trec_eval -c does.
         min_relevance
             Least grade of an item that is relevant for metrics other than NDCG.
         columns
-            Names of columns of tables by role, see `evaluate`.
+            Mapping from role to column name, see `evaluate`.
 
         Examples
         --------
@@ -414,7 +414,7 @@ class Ranks:
         min_relevance
             Least grade of an item that is relevant for metrics other than NDCG.
         columns
-            Names of columns of tables by role, see `evaluate`.
+            Mapping from role to column name, see `evaluate`.
         """
         from sampled_metrics.read.lists import ranks_from_pairs
 
@@ -442,7 +442,7 @@ class Ranks:
             Ids of the user, and of the visit, of each row; by default the index of a Series. Rows
             with the same ids are items of one ranking.
         columns
-            Names of columns of tables by role, see `evaluate`.
+            Mapping from role to column name, see `evaluate`.
         """
         from sampled_metrics.read.rank_tables import ranks_from_column
 

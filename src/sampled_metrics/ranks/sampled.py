@@ -244,7 +244,7 @@ class SampledRanks:
             - `last`: rank it below all negatives. Their number is `n_negatives`, or that of the
               longest list if this is higher or `n_negatives` is omitted.
         columns
-            Names of columns of tables by role, see `evaluate`.
+            Mapping from role to column name, see `evaluate`.
         **options
             `n_negatives`, the number of draws if duplicates among them were dropped (`sampling` is
             then `distinct`); `sampling`, see `SampledRanks`; `ties` (`random`, `optimistic` or

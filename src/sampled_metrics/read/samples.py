@@ -379,7 +379,7 @@ def sampled_from_scores(
         return _rank_rows_by_strata(table.matrix(), positive, units, draw, missing)
     is_kept = counts.has_target
     if not is_kept.any():
-        raise InputError(f"positive is {NO_ITEM_NAMES} in all rows; expected some columns")
+        raise InputError(f"positive is {NO_ITEM_NAMES} in all rows; expected at least one column")
     note_rows_without_target(int(np.count_nonzero(~is_kept)))
     if units is not None:
         units = units.take(is_kept)

@@ -124,7 +124,7 @@ def read_scores(data: Any) -> ScoreSource:
 def pair_error() -> InputError:
     """Make the error for two arrays that are neither ids and scores nor clearly vectors."""
     return InputError(
-        "found two arrays of one kind; use Ranks.from_top_k(ids, relevant, scores=...) or "
+        "found two arrays of the same kind; use Ranks.from_top_k(ids, relevant, scores=...) or "
         "Ranks.from_factors(users, items, ...)"
     )
 
@@ -274,7 +274,7 @@ def _count_users(relevant: Any, users: ArrayLike | None = None) -> int:
     if users is not None:
         return as_array(users, "users").size
     error_type = NoRelevantItemsError if relevant is None else InputError
-    raise error_type("a function of users needs relevant by position, or users, their ids")
+    raise error_type("a function of users needs relevant by position, or the ids of users (users=)")
 
 
 def scores_from_function(

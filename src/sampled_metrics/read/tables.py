@@ -367,7 +367,7 @@ class Table:
             text = ids[codes[row]].as_py()
             expected = "ids of 1 to 200 characters, without control characters or blanks at an end"
             if "\n" in text:
-                expected += "; is a quotation mark of the file not closed?"
+                expected += "; is a quotation mark of the file unclosed?"
             elif not text:
                 expected += "; drop rows without an id"
             raise self.error(name, row, text and repr(text), expected)
