@@ -26,9 +26,9 @@ import sampled_metrics as sm
 from sampled_metrics._base.array_types import Float
 from sampled_metrics._base.random_streams import generator
 from sampled_metrics._base.threads import one_thread
+from sampled_metrics.evaluation.rank import rank
 from sampled_metrics.metrics import values
 from sampled_metrics.metrics.measures import parse_measure
-from sampled_metrics.read.options import rank
 from sampled_metrics_study.paper import REFERENCE, Paper, read_paper
 from sampled_metrics_study.recommenders import create
 

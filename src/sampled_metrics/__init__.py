@@ -51,12 +51,12 @@ if TYPE_CHECKING:
     from sampled_metrics.evaluation.meter import RankMeter
     from sampled_metrics.evaluation.negatives import check_negatives, negatives
     from sampled_metrics.evaluation.plan import plan
+    from sampled_metrics.evaluation.rank import rank
     from sampled_metrics.metrics.ratings import mae, rmse
     from sampled_metrics.pages.report import report
     from sampled_metrics.printed.check import check
     from sampled_metrics.printed.reported import reported
     from sampled_metrics.ranks import Ranks, SampledRanks
-    from sampled_metrics.read.options import rank
     from sampled_metrics.sampling import draw_sampled_ranks
 
 _MODULES = {  # of each name whose module has another name
@@ -70,7 +70,6 @@ _MODULES = {  # of each name whose module has another name
     "draw_sampled_ranks": "sampling",
     "evaluate_on_budget": "budget",
     "mae": "metrics.ratings",
-    "rank": "read.options",
     "report": "pages.report",
     "reported": "printed.reported",
     "rmse": "metrics.ratings",

@@ -21,7 +21,7 @@ import sampled_metrics as sm
 from sampled_metrics._base.array_types import Float, Int
 from sampled_metrics._base.random_streams import generator
 from sampled_metrics._base.threads import one_thread
-from sampled_metrics.read.options import rank
+from sampled_metrics.evaluation.rank import rank
 from sampled_metrics_study.data.split import Split
 from sampled_metrics_study.paper import REFERENCE, ROOT, Paper, read_paper
 from sampled_metrics_study.program import program

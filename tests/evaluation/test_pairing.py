@@ -7,9 +7,9 @@ from sampled_metrics._base.errors import InputError
 from sampled_metrics._base.units import Units
 from sampled_metrics.evaluation.compare import compare
 from sampled_metrics.evaluation.pairing import pair_users
+from sampled_metrics.evaluation.rank import rank
 from sampled_metrics.intervals.groups import common_users
 from sampled_metrics.ranks import Ranks, SampledRanks
-from sampled_metrics.read.options import rank
 from tests.helpers.caught_warnings import full_messages
 
 

@@ -58,7 +58,7 @@ def test_public_functions_share_their_defaults():
 
 def test_options_of_reading_have_the_defaults_of_functions():
     of_reading = dict(inspect.signature(Reading).parameters)
-    of_reading.pop("cut")  # follows from the metrics
+    of_reading.pop("early_stop")  # follows from the metrics
     full, sampled = (inspect.signature(each).parameters for each in (sm.evaluate, sm.correct))
     for name, parameter in of_reading.items():
         functions = [each for each in (full, sampled) if name in each]

@@ -10,7 +10,7 @@ from scipy.sparse import csr_array, csr_matrix
 
 import sampled_metrics as sm
 from sampled_metrics._base.errors import InputError
-from sampled_metrics.read.options import rank
+from sampled_metrics.evaluation.rank import rank
 
 # Equal vectors are meant: ties are counted exactly.
 pytestmark = pytest.mark.filterwarnings("ignore:.*equal another")

@@ -12,7 +12,7 @@ import pandas as pd
 from scipy.sparse import csr_array
 
 from sampled_metrics._base.arguments import whole_number
-from sampled_metrics._base.array_types import Bool, Ids, Int
+from sampled_metrics._base.array_types import Bool, Ids, Int, ItemsByUser
 from sampled_metrics._base.calls import warn_all
 from sampled_metrics._base.errors import InputError
 from sampled_metrics._base.sparse import canonical_csr, indicator_matrix
@@ -28,7 +28,6 @@ from sampled_metrics.read.items import (
     items_by_position,
     read_item_table,
 )
-from sampled_metrics.read.options import ItemsByUser
 from sampled_metrics.read.roles import ITEM
 from sampled_metrics.read.tables import Table
 from sampled_metrics.sampling.catalogue import read_catalogue

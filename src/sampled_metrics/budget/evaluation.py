@@ -19,7 +19,7 @@ from typing import NamedTuple
 import numpy as np
 
 from sampled_metrics._base.arguments import check_arguments
-from sampled_metrics._base.array_types import Float, Int
+from sampled_metrics._base.array_types import Float, Int, ItemsByUser
 from sampled_metrics._base.calls import (
     IN_RESULT,
     current_call,
@@ -69,7 +69,6 @@ from sampled_metrics.checks.strata import (
 )
 from sampled_metrics.metrics import Measure
 from sampled_metrics.read.kinds import DICTIONARIES, Kind, kind_of
-from sampled_metrics.read.options import ItemsByUser
 from sampled_metrics.read.roles import NamesByRole, check_roles
 
 _log = logging.getLogger("sampled_metrics")

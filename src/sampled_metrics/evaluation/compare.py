@@ -14,7 +14,7 @@ from numpy.typing import ArrayLike
 from scipy.special import ndtri, stdtr
 
 from sampled_metrics._base.arguments import check_arguments
-from sampled_metrics._base.array_types import Bool, Float, Int
+from sampled_metrics._base.array_types import Bool, Data, Float, Int, ItemsByUser
 from sampled_metrics._base.arrays import adjust_p_values
 from sampled_metrics._base.calls import IN_RESULT, current_call, place_of, public
 from sampled_metrics._base.defaults import (
@@ -68,7 +68,7 @@ from sampled_metrics.intervals.quoting import Quoted, quote_difference
 from sampled_metrics.intervals.ranges import Range
 from sampled_metrics.metrics.measures import Measure, parse_measure, parse_measures
 from sampled_metrics.ranks import Ranks, SampledRanks
-from sampled_metrics.read.options import Data, ItemsByUser, Reading
+from sampled_metrics.read.options import Reading
 from sampled_metrics.read.roles import NamesByRole, check_roles
 
 _SAME_VALUE = 1e-13  # smaller differences of a user's values are rounding errors

@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from sampled_metrics._base.arguments import check_arguments
-from sampled_metrics._base.array_types import Float, Int
+from sampled_metrics._base.array_types import Data, Float, Int, ItemsByUser
 from sampled_metrics._base.calls import (
     IN_RESULT,
     current_call,
@@ -74,7 +74,7 @@ from sampled_metrics.intervals.ranges import Range, UserBrackets, checked_ranges
 from sampled_metrics.intervals.shapes import describe_caveat, describe_shape, shape_name
 from sampled_metrics.metrics.measures import Measure, parse_measure, parse_measures
 from sampled_metrics.ranks import SampledRanks, Sampling
-from sampled_metrics.read.options import Data, ItemsByUser, Reading
+from sampled_metrics.read.options import Reading
 from sampled_metrics.read.roles import NamesByRole, check_roles
 from sampled_metrics.sampling.negatives import check_pairs
 
@@ -470,7 +470,7 @@ def estimate_ranks(
         return estimate_from_sample(ranks, measures, parsed, bracketed, allowed)
     if shape_name(shape) != DEFAULT_SHAPE:
         raise InputError(
-            f"shape (--shape) does not go with counts, which need {DEFAULT_SHAPE}; drop it"
+            f"shape (--shape) cannot be used with counts, which need {DEFAULT_SHAPE}; drop it"
         )
     names = STRATUM_ESTIMATORS if estimators is DEFAULT_ESTIMATORS else estimators
     parsed = parse_estimators(names)

@@ -12,7 +12,7 @@ import numpy as np
 import pandas as pd
 
 from sampled_metrics._base.arguments import ALL_CORES, check_arguments
-from sampled_metrics._base.array_types import Float
+from sampled_metrics._base.array_types import Data, Float, ItemsByUser
 from sampled_metrics._base.arrays import ceil_divide
 from sampled_metrics._base.calls import (
     IN_RESULT,
@@ -53,7 +53,7 @@ from sampled_metrics.metrics.measures import DepthError
 from sampled_metrics.ranks import Ranks
 from sampled_metrics.read.early_stop import EarlyStop
 from sampled_metrics.read.large_files import LargeRankFile
-from sampled_metrics.read.options import Data, ItemsByUser, Reading
+from sampled_metrics.read.options import Reading
 from sampled_metrics.read.roles import USER, VISIT, NamesByRole, check_roles
 
 _SAMPLE_ROWS = 131_072  # rows of a large file that are checked for warnings

@@ -10,7 +10,7 @@ import numpy as np
 import pandas as pd
 
 from sampled_metrics._base.arguments import check_arguments
-from sampled_metrics._base.array_types import Float
+from sampled_metrics._base.array_types import Float, ItemsByUser
 from sampled_metrics._base.arrow import positions
 from sampled_metrics._base.calls import IN_RESULT, current_call, place_of, public
 from sampled_metrics._base.errors import InputError
@@ -19,7 +19,6 @@ from sampled_metrics.evaluation.results import Results, explained_table
 from sampled_metrics.ranks.sampling import Design
 from sampled_metrics.read.item_counts import ItemCounts, read_item_counts
 from sampled_metrics.read.items import negative_rows, read_item_table
-from sampled_metrics.read.options import ItemsByUser
 from sampled_metrics.read.roles import ITEM, USER, NamesByRole, check_roles
 from sampled_metrics.sampling import negatives as uniform
 from sampled_metrics.sampling.catalogue import Catalogue, read_catalogue

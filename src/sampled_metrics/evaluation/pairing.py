@@ -78,7 +78,7 @@ def _require_one_kind(forms: Mapping[str, Any], options: Reading) -> bool:
     full = [name for name in forms if name not in sampled]
     if sampled and full:
         raise InputError(
-            f"{full[0]} has full rankings and {sampled[0]} sampled ones; give rankings of one kind"
+            f"{full[0]} has full rankings and {sampled[0]} sampled ones; pass rankings of one kind"
         )
     return bool(sampled)
 
@@ -87,14 +87,14 @@ def _refuse_unused_options(data: Mapping[str, object], options: Reading) -> None
     """Raise InputError for options that do not go with full rankings, or with some of them."""
     if options.sampling is not None:
         raise InputError(
-            "sampling (--sampling) is for sampled rankings, but these are full; leave it out"
+            "sampling (--sampling) is for sampled rankings, but these are full; drop it"
         )
     ranked = [name for name, value in data.items() if isinstance(value, Ranks)]
     others = [name for name in data if name not in ranked]
     if options.relevant is not None and ranked and others:
         raise InputError(
-            f"relevant (--relevant) does not go with the Ranks of {ranked[0]}; give {others[0]} "
-            "as Ranks as well, such as Ranks.from_scores(scores, relevant), and leave it out"
+            f"relevant (--relevant) cannot be used with the Ranks of {ranked[0]}; drop it, and "
+            f"pass {others[0]} as Ranks as well, such as Ranks.from_scores(scores, relevant)"
         )
 
 
@@ -181,7 +181,7 @@ def pair_users(evaluations: Mapping[str, Evaluation]) -> Paired[Evaluation]:
         n_only_b = len(units_b) - rows[1].size
         if n_only_a or n_only_b:
             notes.append(
-                f"{a}, {b}: {n_only_a:,} users of {a} and {n_only_b:,} of {b} are left out."
+                f"{a}, {b}: {n_only_a:,} users of {a} and {n_only_b:,} of {b} are dropped."
             )
     return Paired(with_ids, common, notes)
 

@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 
 from sampled_metrics._base.arguments import check_arguments, whole_number
+from sampled_metrics._base.array_types import Data, ItemsByUser
 from sampled_metrics._base.calls import IN_RESULT, current_call, place_of, public
 from sampled_metrics._base.columns import integer_array
 from sampled_metrics._base.defaults import (
@@ -43,7 +44,7 @@ from sampled_metrics.ranks.sampling import Design
 from sampled_metrics.read.census import Census, read_census
 from sampled_metrics.read.item_counts import ItemCounts, read_item_counts
 from sampled_metrics.read.kinds import DICTIONARIES, kind_of
-from sampled_metrics.read.options import Data, ItemsByUser, as_ranks, read_data, refuse_vectors
+from sampled_metrics.read.options import as_ranks, read_data, refuse_vectors
 from sampled_metrics.read.roles import NamesByRole, check_roles
 from sampled_metrics.read.scores import ScoreSource
 

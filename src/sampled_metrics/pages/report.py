@@ -11,6 +11,7 @@ from typing import Any, cast
 import numpy as np
 
 from sampled_metrics._base.arguments import check_arguments, to_path
+from sampled_metrics._base.array_types import ItemsByUser
 from sampled_metrics._base.calls import NoteKind, current_call, place_of, public, warnings_among
 from sampled_metrics._base.defaults import (
     DEFAULT_CONFIDENCE,
@@ -39,7 +40,7 @@ from sampled_metrics.pages.leaderboard import build_board
 from sampled_metrics.pages.lens import LENS_ESTIMATORS, build_lens
 from sampled_metrics.pages.lens_text import percent
 from sampled_metrics.ranks import Ranks, SampledRanks
-from sampled_metrics.read.options import ItemsByUser, Reading
+from sampled_metrics.read.options import Reading
 from sampled_metrics.read.roles import NamesByRole, check_roles
 
 _FIRST_SIZE = 100  # negatives with which the lens of full rankings starts, if there are as many

@@ -22,7 +22,7 @@ from sampled_metrics._base.arguments import (
     to_path,
     wrong_type,
 )
-from sampled_metrics._base.array_types import Float, Ids, Int, RowSelection
+from sampled_metrics._base.array_types import Float, Ids, Int, ItemsByUser, RowSelection
 from sampled_metrics._base.arrays import (
     concatenate_ranges,
     run_starts,
@@ -201,9 +201,9 @@ class Ranks:
     def from_scores(
         cls,
         scores: Any,
-        relevant: Any = None,
+        relevant: ItemsByUser = None,
         *,
-        seen: Any = None,
+        seen: ItemsByUser = None,
         users: ArrayLike | None = None,
         visits: ArrayLike | None = None,
         items: ArrayLike | None = None,
@@ -281,7 +281,7 @@ class Ranks:
     @classmethod
     @public()
     def from_factors(
-        cls, user_vectors: ArrayLike, item_vectors: ArrayLike, relevant: Any, **options: Any
+        cls, user_vectors: ArrayLike, item_vectors: ArrayLike, relevant: ItemsByUser, **options: Any
     ) -> Ranks:
         """Rank by inner products of vectors of users and items, in blocks of users.
 
@@ -296,7 +296,7 @@ class Ranks:
     @classmethod
     @public()
     def from_function(
-        cls, score: Any, relevant: Any, *, n_items: int | None = None, **options: Any
+        cls, score: Any, relevant: ItemsByUser, *, n_items: int | None = None, **options: Any
     ) -> Ranks:
         """Rank by a function from row numbers of users, int64, to the scores of all items.
 
@@ -323,9 +323,9 @@ class Ranks:
     def from_lists(
         cls,
         recommended: Any,
-        relevant: Any,
+        relevant: ItemsByUser,
         *,
-        seen: Any = None,
+        seen: ItemsByUser = None,
         n_items: int | None = None,
         complete: bool = False,
         missing: str = "refuse",
@@ -377,7 +377,7 @@ class Ranks:
     def from_top_k(
         cls,
         ids: ArrayLike,
-        relevant: Any,
+        relevant: ItemsByUser,
         scores: ArrayLike | None = None,
         users: ArrayLike | None = None,
         visits: ArrayLike | None = None,

@@ -13,7 +13,7 @@ import pandas as pd
 from numpy.typing import ArrayLike
 
 from sampled_metrics._base.arguments import check_arguments, to_path, whole_number
-from sampled_metrics._base.array_types import Bool, Ids, Int, RowSelection
+from sampled_metrics._base.array_types import Bool, Ids, Int, ItemsByUser, RowSelection
 from sampled_metrics._base.arrays import select_rows
 from sampled_metrics._base.arrow import arrow_to_numpy
 from sampled_metrics._base.calls import place_of, public
@@ -214,10 +214,10 @@ class SampledRanks:
     def from_pairs(
         cls,
         pairs: Any,
-        relevant: Any = None,
+        relevant: ItemsByUser = None,
         *,
         n_items: ArrayLike | None,
-        candidates: Any = None,
+        candidates: ItemsByUser = None,
         missing: str = "refuse",
         columns: Mapping[str, str] | None = None,
         **options: Any,

@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from scipy import sparse
 
-from sampled_metrics._base.array_types import Float, Ids, Int
+from sampled_metrics._base.array_types import Float, Ids, Int, ItemsByUser
 from sampled_metrics._base.arrow import positions
 from sampled_metrics._base.columns import unique_ids
 from sampled_metrics._base.conversion import to_numpy
@@ -46,7 +46,9 @@ class Census(NamedTuple):
     stratum: Int
 
 
-def read_census(scores: Any, relevant: Any, seen: Any, counts: ItemCounts) -> Census:
+def read_census(
+    scores: Any, relevant: ItemsByUser, seen: ItemsByUser, counts: ItemCounts
+) -> Census:
     """Count the candidates of each user, and those above the held-out item, by stratum.
 
     Parameters

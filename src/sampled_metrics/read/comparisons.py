@@ -7,12 +7,12 @@ scores are compared with. `Positions` are the rows and the columns of some score
 from __future__ import annotations
 
 import sys
-from typing import Any, NamedTuple, TypeAlias
+from typing import NamedTuple, TypeAlias
 
 import array_api_compat as compat
 import numpy as np
 
-from sampled_metrics._base.array_types import Array, Floats, Int
+from sampled_metrics._base.array_types import AnyArray, Array, Floats, Int
 from sampled_metrics._base.arrays import CACHE_ENTRIES, blocks, ceil_divide, concatenate_ranges
 from sampled_metrics._base.conversion import keeps_own_library, to_numpy
 from sampled_metrics._base.threads import map_in_threads
@@ -51,7 +51,7 @@ class BlockCounts(NamedTuple):
     tied: Int
 
 
-def count_above(scores: Any, pairs: Positions, threads: int = 1) -> BlockCounts:
+def count_above(scores: AnyArray, pairs: Positions, threads: int = 1) -> BlockCounts:
     """Count the scores of its row above each pair of a row and a column; rows ascend."""
     xp = compat.array_namespace(scores)
     keeps_library = keeps_own_library(scores)
@@ -94,7 +94,7 @@ def count_above(scores: Any, pairs: Positions, threads: int = 1) -> BlockCounts:
     return BlockCounts(n_missing, n_invalid, to_numpy(pair_score), better, level - 1)
 
 
-def count_around_limits(scores: Any, row: Int, low: Any, high: Any) -> CountPair:
+def count_around_limits(scores: AnyArray, row: Int, low: AnyArray, high: AnyArray) -> CountPair:
     """Count, for each pair of a row and two limits, the scores above both and those between.
 
     Rows ascend, and each has at least one pair. If each has exactly one pair, `low` and `high` may
@@ -119,7 +119,7 @@ def count_around_limits(scores: Any, row: Int, low: Any, high: Any) -> CountPair
     return above, between
 
 
-def _count_by_comparison(scores: Any, low: Any, high: Any) -> CountPair:
+def _count_by_comparison(scores: AnyArray, low: AnyArray, high: AnyArray) -> CountPair:
     """Compare each row with its own limits."""
     above = count_true(scores > as_column(high, scores))
     return above, count_true(scores >= as_column(low, scores)) - above
@@ -178,12 +178,12 @@ def subtract_excluded(
     return counts.better - n_above, counts.tied - n_level
 
 
-def take_scores(scores: Any, row: Int, column: Int) -> Any:
+def take_scores(scores: AnyArray, row: Int, column: Int) -> AnyArray:
     """Return single scores, on their device."""
     return scores[to_device(row, scores), to_device(column, scores)]
 
 
-def take_rows(scores: Any, rows: Int) -> Any:
+def take_rows(scores: AnyArray, rows: Int) -> AnyArray:
     """Return some rows, on their device."""
     if isinstance(scores, np.ndarray):
         return scores[rows]
@@ -191,20 +191,20 @@ def take_rows(scores: Any, rows: Int) -> Any:
     return xp.take(scores, to_device(rows, scores), axis=0)
 
 
-def to_device(values: Array, scores: Any) -> Any:
+def to_device(values: Array, scores: AnyArray) -> AnyArray:
     """Copy an array to the library and the device of some scores."""
     xp = compat.array_namespace(scores)
     return xp.asarray(np.ascontiguousarray(values), device=compat.device(scores))
 
 
-def as_column(values: Any, scores: Any) -> Any:
+def as_column(values: AnyArray, scores: AnyArray) -> AnyArray:
     """Return one number per row of some scores as a column on their device, or a single number."""
     if np.ndim(values) == 0:
         return float(values)
     return to_device(values, scores)[:, None]
 
 
-def input_rounding(vectors: Any) -> float:
+def input_rounding(vectors: AnyArray) -> float:
     """Return the largest relative rounding of numbers before torch multiplies them on a device.
 
     Torch may round float32 to shorter types, see `torch.set_float32_matmul_precision`: to TF32 with
@@ -216,7 +216,7 @@ def input_rounding(vectors: Any) -> float:
     return {"highest": 0.0, "high": 2.0**-10}.get(precision, 2.0**-7)
 
 
-def count_true(mask: Any) -> Int:
+def count_true(mask: AnyArray) -> Int:
     """Count the true values in each row, several times as fast as `numpy.count_nonzero`."""
     if keeps_own_library(mask):
         xp = compat.array_namespace(mask)

@@ -19,7 +19,16 @@ import pyarrow as pa
 from numpy.typing import ArrayLike
 from scipy import sparse
 
-from sampled_metrics._base.array_types import Array, Bool, Codes, Float, Ids, Int, RowSelection
+from sampled_metrics._base.array_types import (
+    Array,
+    Bool,
+    Codes,
+    Float,
+    Ids,
+    Int,
+    ItemsByUser,
+    RowSelection,
+)
 from sampled_metrics._base.arrays import (
     concatenate_ranges,
     first_duplicate,
@@ -225,7 +234,7 @@ class Items(NamedTuple):
         return self.units.name(user), self.item_ids[item]
 
 
-def has_seen_items(seen: Any) -> bool:
+def has_seen_items(seen: ItemsByUser) -> bool:
     """Return whether there are seen items: `seen` is not None, "none" or an empty list.
 
     Examples
@@ -882,7 +891,7 @@ def _describe_unknown(name: str, noun: str, is_unknown: Bool, users: Int | Codes
 
 
 def relevant_by_unit(
-    relevant: Any,
+    relevant: ItemsByUser,
     columns: ColumnNames,
     units: Units,
     by_row: bool = False,

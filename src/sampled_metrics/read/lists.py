@@ -11,7 +11,7 @@ import pyarrow as pa
 from numpy.typing import ArrayLike
 
 from sampled_metrics._base.arguments import check_arguments, check_n_items
-from sampled_metrics._base.array_types import Array, Bool, Codes, Floats, Int
+from sampled_metrics._base.array_types import Array, Bool, Codes, Floats, Int, ItemsByUser
 from sampled_metrics._base.arrays import (
     count_by_score,
     first_duplicate,
@@ -325,8 +325,8 @@ def _rank_labelled(table: Table) -> Ranks:
 @public(columns=check_roles)
 def ranks_from_lists(
     recommended: Any,
-    relevant: Any,
-    seen: Any = None,
+    relevant: ItemsByUser,
+    seen: ItemsByUser = None,
     *,
     n_items: int | None = None,
     complete: bool = False,
@@ -351,8 +351,8 @@ def ranks_from_lists(
 
 def _rank_in_lists(
     lists: Lists,
-    relevant: Any,
-    seen: Any,
+    relevant: ItemsByUser,
+    seen: ItemsByUser,
     *,
     n_items: int | None,
     complete: bool,

@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any, TypeAlias
+from typing import Any
 
 import numpy as np
-from numpy.typing import ArrayLike
 
 from sampled_metrics._base.arguments import (
     ALL_CORES,
@@ -14,11 +13,10 @@ from sampled_metrics._base.arguments import (
     check_n_items,
     require_same,
 )
-from sampled_metrics._base.array_types import Array
+from sampled_metrics._base.array_types import Array, Data, ItemsByUser
 from sampled_metrics._base.calls import place_of, public, warn_all
 from sampled_metrics._base.columns import is_no_item
 from sampled_metrics._base.conversion import numeric_array, to_numpy
-from sampled_metrics._base.defaults import BLOCK_SIZE
 from sampled_metrics._base.errors import InputError, NoRelevantItemsError, cli_option
 from sampled_metrics.checks.ranks import signs_in_ranks
 from sampled_metrics.checks.samples import signs_in_sampled_ranks
@@ -42,11 +40,6 @@ from sampled_metrics.read.scores import (
     scores_from_vectors,
 )
 from sampled_metrics.read.tables import Table, as_table, read_table
-
-# Items by user: a table, a file, a dictionary, an array or a sparse matrix.
-ItemsByUser: TypeAlias = Any
-# Rankings of one recommender: Ranks, SampledRanks, scores, lists, a table or a file.
-Data: TypeAlias = Any
 
 _ROWS_CHECKED = 1000  # at the beginning of an array, to see whether it contains whole numbers
 # Options of full rankings that not all data accepts, and arguments of `Ranks.from_lists`.
@@ -391,80 +384,3 @@ def _look_like_ids(rows: Array) -> bool:
     ordered = np.sort(np.where(is_no_item(rows), -1, rows), axis=1)
     is_repeated = (np.diff(ordered, axis=1) == 0) & (ordered[:, 1:] != -1)
     return bool(ordered[:, 0].min() >= -1) and not is_repeated.any()
-
-
-@public()
-def rank(
-    score: Any,
-    seen: Any,
-    relevant: Any,
-    *,
-    users: ArrayLike | None = None,
-    visits: ArrayLike | None = None,
-    items: ArrayLike | None = None,
-    missing: str = "refuse",
-    min_relevance: float = 0.0,
-    up_to: int | None = None,
-    n_items: int | None = None,
-    block_size: int = BLOCK_SIZE,
-    n_jobs: int = ALL_CORES,
-    progress: bool | None = None,
-    columns: NamesByRole = None,
-) -> Ranks:
-    """Rank each user's relevant items among all items that the user has not seen.
-
-    Parameters
-    ----------
-    score
-        A matrix of shape (users, items), a function of row numbers of users, or vectors of users
-        and vectors of items; see `Ranks.from_scores`, `from_function` and `from_factors`.
-    n_items
-        Number of items, for a function of users and items.
-    seen
-        Items that are not candidates; None, "none" or an empty list if there are none.
-    relevant, users, visits, items, missing, min_relevance, up_to
-        See `Ranks.from_scores`.
-    block_size, n_jobs, progress, columns
-        See `Ranks.from_scores`.
-
-    Returns
-    -------
-    Ranks
-        Ranks of all relevant items.
-
-    Raises
-    ------
-    InputError
-        If the data or an option is invalid; the message says where, why and what to do.
-
-    See Also
-    --------
-    evaluate : Metrics of these ranks.
-    Ranks : Ranks from lists, tables and files.
-
-    Examples
-    --------
-    >>> scores = np.array([[9.0, 7, 5, 5, 5], [3, 8, 1, -np.inf, 2]])
-    >>> seen = np.array([[1, 0, 0, 0, 0], [0, 0, 0, 0, 0]], dtype=bool)
-    >>> rank(lambda users: scores[users], seen, [2, 4])
-    Ranks(n_candidates=array([4, 4]), n_better=array([1, 2]), n_tied=array([2, 0]))
-    """
-    if isinstance(score, tuple) and len(score) == 2:
-        score = scores_from_vectors(*score)
-    elif kind_of(score) is Kind.FUNCTION:
-        score = scores_from_function(score, relevant, n_items, users)
-    return Ranks.from_scores(
-        score,
-        relevant,
-        seen=seen,
-        users=users,
-        visits=visits,
-        items=items,
-        missing=missing,
-        min_relevance=min_relevance,
-        up_to=up_to,
-        block_size=block_size,
-        n_jobs=n_jobs,
-        progress=progress,
-        columns=columns,
-    )

@@ -15,7 +15,7 @@ from typing import Any, NamedTuple, TypeAlias
 import array_api_compat as compat
 import numpy as np
 
-from sampled_metrics._base.array_types import Bool, Float, Floats, Int
+from sampled_metrics._base.array_types import AnyArray, Bool, Float, Floats, Int
 from sampled_metrics._base.arrays import (
     CACHE_ENTRIES,
     MEMORY_ENTRIES,
@@ -91,11 +91,11 @@ class _Limits(NamedTuple):
     subtracted from each product: comparisons with one number take less than half the time.
     """
 
-    low: Any
-    high: Any
+    low: AnyArray
+    high: AnyArray
 
     @classmethod
-    def around(cls, centre: Any, margin: Any, dtype: Any) -> _Limits:
+    def around(cls, centre: AnyArray, margin: AnyArray, dtype: Any) -> _Limits:
         return cls(dtype.type(centre - margin), dtype.type(centre + margin))
 
     def take(self, pairs: Any) -> _Limits:
@@ -103,7 +103,7 @@ class _Limits(NamedTuple):
             return self
         return _Limits(self.low[pairs], self.high[pairs])
 
-    def contain(self, products: Any) -> Any:
+    def contain(self, products: AnyArray) -> AnyArray:
         """Return which products, one row per pair, are between the limits of the pair."""
         is_near = products >= as_column(self.low, products)
         return is_near & (products <= as_column(self.high, products))
@@ -149,7 +149,7 @@ class InnerProducts:
         `keeps_own_library`.
     """
 
-    def __init__(self, users: Any, items: Any) -> None:
+    def __init__(self, users: AnyArray, items: AnyArray) -> None:
         self.users = users
         self.items = items
         self.keeps_library = keeps_own_library(items)
@@ -185,7 +185,7 @@ class InnerProducts:
         length = np.ldexp(longest, -exponent)
         return _Tile(items=items, exponent=int(exponent[0]), length=float(length[0]))
 
-    def _vectors_of_tile(self, tile_number: int) -> Any:
+    def _vectors_of_tile(self, tile_number: int) -> AnyArray:
         """Return the vectors of a tile, one column per item, copied when first needed."""
         if self._tile_vectors[tile_number] is None:
             with self._copy_lock:  # else each thread would copy the same tile
@@ -193,7 +193,7 @@ class InnerProducts:
                     self._tile_vectors[tile_number] = self._copy_vectors(self._tiles[tile_number])
         return self._tile_vectors[tile_number]
 
-    def _copy_vectors(self, tile: _Tile) -> Any:
+    def _copy_vectors(self, tile: _Tile) -> AnyArray:
         vectors = self._divide(take_rows(self.items, tile.items), np.array([tile.exponent]))
         vectors = self._append_column(vectors, 1.0).T
         return vectors if self.keeps_library else np.ascontiguousarray(vectors)
@@ -383,7 +383,7 @@ class InnerProducts:
         self,
         *,
         tile_number: int,
-        vectors: Any,
+        vectors: AnyArray,
         pairs: _OpenPairs,
         limits: _Limits,
         not_counted: list[Positions],
@@ -421,7 +421,7 @@ class InnerProducts:
         return above, level
 
     def _compare_in_float64(
-        self, tile: _Tile, pairs: _OpenPairs, is_near: Any, n_near: Int
+        self, tile: _Tile, pairs: _OpenPairs, is_near: AnyArray, n_near: Int
     ) -> CountPair:
         """Compare pairs with the items of a tile that are near each by their scores."""
         above = np.zeros(n_near.size, np.int64)
@@ -455,7 +455,7 @@ class InnerProducts:
             return np.zeros(lengths.size, np.int64)
         return np.frexp(lengths)[1].astype(np.int64)
 
-    def _divide(self, vectors: Any, exponents: Int) -> Any:
+    def _divide(self, vectors: AnyArray, exponents: Int) -> AnyArray:
         """Divide vectors by powers of two."""
         if self._dtype == np.float64:
             return vectors
@@ -465,7 +465,7 @@ class InnerProducts:
             vectors = vectors * to_device(powers, vectors)[:, None]
         return vectors
 
-    def _append_column(self, vectors: Any, value: float) -> Any:
+    def _append_column(self, vectors: AnyArray, value: float) -> AnyArray:
         """Append a column that lets a product subtract a number, see `counts`.
 
         On a device columns of zeros follow, as it multiplies eight columns at a time.
@@ -486,19 +486,19 @@ def _count_within_rows(row: Int, score: Float) -> CountPair:
     return count_by_score(row, score)
 
 
-def _true_positions(mask: Any) -> Int:
+def _true_positions(mask: AnyArray) -> Int:
     """Return the positions of true values in a flattened mask."""
     xp = compat.array_namespace(mask)
     (positions,) = xp.nonzero(xp.reshape(mask, (-1,)))
     return to_numpy(positions)
 
 
-def _float64_rows(vectors: Any, rows: Int) -> Float:
+def _float64_rows(vectors: AnyArray, rows: Int) -> Float:
     some: Float = to_numpy(take_rows(vectors, rows))
     return some.astype(np.float64, copy=False)
 
 
-def _row_norms(vectors: Any) -> Float:
+def _row_norms(vectors: AnyArray) -> Float:
     """Return the Euclidean lengths of vectors in float64, also where squares would overflow."""
     xp = compat.array_namespace(vectors)
     n, d = vectors.shape
@@ -515,7 +515,7 @@ def _row_norms(vectors: Any) -> Float:
     return norms
 
 
-def _multiply(left: Any, right: Any, buffer: Floats) -> Any:
+def _multiply(left: AnyArray, right: AnyArray, buffer: Floats) -> AnyArray:
     """Multiply matrices; numpy writes to a buffer, which is faster than new memory."""
     if not isinstance(left, np.ndarray):
         return left @ right

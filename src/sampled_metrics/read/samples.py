@@ -11,7 +11,7 @@ import pandas as pd
 from numpy.typing import ArrayLike
 
 from sampled_metrics._base.arguments import check_arguments, require_same
-from sampled_metrics._base.array_types import Array, Bool, Floats, Ids, Int
+from sampled_metrics._base.array_types import Array, Bool, Floats, Ids, Int, ItemsByUser
 from sampled_metrics._base.arrays import count_by_score
 from sampled_metrics._base.arrow import arrow_to_numpy
 from sampled_metrics._base.calls import place_of, public, warn_all
@@ -95,10 +95,10 @@ class Draw(NamedTuple):
 @public(columns=check_roles)
 def sampled_from_pairs(
     data: Any,
-    relevant: Any,
+    relevant: ItemsByUser,
     draw: Draw,
     *,
-    candidates: Any = None,
+    candidates: ItemsByUser = None,
     missing: str = "refuse",
     columns: NamesByRole = None,
 ) -> SampledRanks:
@@ -150,7 +150,7 @@ class _Candidates(NamedTuple):
 
 
 def _rank_in_table(
-    table: Table, relevant: Any, draw: Draw, *, candidates: Any, missing: str
+    table: Table, relevant: ItemsByUser, draw: Draw, *, candidates: ItemsByUser, missing: str
 ) -> SampledRanks:
     """Rank held-out items among the other rows of a table."""
     _require_columns(table, relevant)
@@ -194,7 +194,7 @@ def _label_candidates(table: Table) -> _Candidates:
     return _Candidates(unit, score, table.zeros_and_ones("label"), units)
 
 
-def _match_held_out(table: Table, relevant: Any) -> _Candidates:
+def _match_held_out(table: Table, relevant: ItemsByUser) -> _Candidates:
     """Return the rows of a table, of which those of relevant items are held out."""
     unit, score, units = _units_and_scores(table)
     units, held_out_items = _read_held_out(relevant, table, units)
@@ -215,7 +215,7 @@ def _units_and_scores(table: Table) -> tuple[Int, Floats, Units]:
     return unit, score, units
 
 
-def _restrict_to_shown(rows: _Candidates, table: Table, candidates: Any) -> _Candidates:
+def _restrict_to_shown(rows: _Candidates, table: Table, candidates: ItemsByUser) -> _Candidates:
     """Return the rows of items that were shown to their users, or in their visits."""
     with place_of(candidates):
         shown_items = items_by_unit(candidates, "candidates", table.unit_columns(), rows.units)
@@ -250,7 +250,7 @@ def _rank_with_missing_last(rows: _Candidates, draw: Draw) -> SampledRanks:
     )
 
 
-def _require_ids(table: Table, candidates: Any, missing: str) -> None:
+def _require_ids(table: Table, candidates: ItemsByUser, missing: str) -> None:
     """Raise InputError unless the ids of all negatives are known."""
     if ITEM not in table.columns:
         raise InputError(
@@ -548,7 +548,7 @@ def _equalise_negatives(
     return 1 + rng.hypergeometric(better, n_negatives - better, fewest), fewest
 
 
-def _require_columns(table: Table, relevant: Any) -> None:
+def _require_columns(table: Table, relevant: ItemsByUser) -> None:
     """Raise InputError unless there are scores or ranks, and held-out items are known."""
     columns = table.columns
     if columns.keys().isdisjoint((USER, VISIT)) and "label" in columns:
@@ -567,7 +567,7 @@ def _require_columns(table: Table, relevant: Any) -> None:
         )
 
 
-def _read_held_out(relevant: Any, table: Table, units: Units) -> tuple[Units, Items]:
+def _read_held_out(relevant: ItemsByUser, table: Table, units: Units) -> tuple[Units, Items]:
     """Return users or visits, and their held-out items."""
     with place_of(relevant):
         units, items = relevant_by_unit(relevant, table.unit_columns(), units)

@@ -15,7 +15,7 @@ from numpy.typing import ArrayLike
 from scipy import sparse
 
 from sampled_metrics._base.arguments import ALL_CORES, check_arguments, whole_number
-from sampled_metrics._base.array_types import Array, Ids
+from sampled_metrics._base.array_types import Array, Ids, ItemsByUser
 from sampled_metrics._base.arrow import arrow_to_numpy
 from sampled_metrics._base.calls import note_meaning, place_of, public, warn_all
 from sampled_metrics._base.columns import (
@@ -259,7 +259,7 @@ def refuse_id_column(table: Any, noun: str, argument: str) -> None:
             )
 
 
-def _count_users(relevant: Any, users: ArrayLike | None = None) -> int:
+def _count_users(relevant: ItemsByUser, users: ArrayLike | None = None) -> int:
     """Return the number of users.
 
     It is the length of `relevant` if that has one entry or row for each user, as a list, an array
@@ -278,7 +278,7 @@ def _count_users(relevant: Any, users: ArrayLike | None = None) -> int:
 
 
 def scores_from_function(
-    score: Any, relevant: Any, n_items: int | None = None, users: ArrayLike | None = None
+    score: Any, relevant: ItemsByUser, n_items: int | None = None, users: ArrayLike | None = None
 ) -> ScoreSource:
     """Use a function of rows of users, which returns the scores of all items for each.
 
@@ -305,8 +305,8 @@ def scores_from_function(
 @public(columns=check_roles)
 def ranks_from_scores(
     scores: Any,
-    relevant: Any = None,
-    seen: Any = None,
+    relevant: ItemsByUser = None,
+    seen: ItemsByUser = None,
     *,
     users: ArrayLike | None = None,
     visits: ArrayLike | None = None,
@@ -364,8 +364,8 @@ def _units_of_rows(
 
 def _rank_by_scores(
     scores: ScoreSource,
-    relevant: Any,
-    seen: Any,
+    relevant: ItemsByUser,
+    seen: ItemsByUser,
     *,
     units: Units | None,
     items: ArrayLike | None,
@@ -460,7 +460,7 @@ def note_missing_seen(n_users: int, n_items: int) -> None:
 
 
 def _append_missing_ids(
-    relevant: Any, units: Units | None, item_ids: Ids | None
+    relevant: ItemsByUser, units: Units | None, item_ids: Ids | None
 ) -> tuple[Any, Units | None, Ids | None]:
     """Append the ids of relevant items, and of their users, that the scores lack.
 
