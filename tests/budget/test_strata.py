@@ -153,7 +153,7 @@ def test_invalid_data_refused(seen: Any, relevant: Any, message: str) -> None:
     [
         ("nothing", "unknown proxy 'nothing'"),
         (np.zeros((3, 2)), r"proxy has shape \(3, 2\); expected \(7, 40\)"),
-        (np.full((USERS, ITEMS), np.nan), "user 0 have"),
+        (np.full((USERS, ITEMS), np.nan), "user 0 .*NaN"),
     ],
 )
 def test_invalid_proxy_refused(proxy: Any, message: str) -> None:

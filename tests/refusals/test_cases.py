@@ -207,7 +207,7 @@ SCORE_CASES = [
     Case("pairs without a size", ranks(Ranks.from_function, score_pairs, HELD), "needs n_items",
          {"n_items": 3}, RR),
     Case("function without users", ranks(Ranks.from_function, score_users, {0: [2], 1: [0]}),
-         "users, their ids", {"users": [0, 1]}, RR),
+         "users=", {"users": [0, 1]}, RR),
     Case("function of another width",
          ranks(Ranks.from_function, lambda users: np.zeros((users.size, 2 + users.size)), [0] * 3),
          r"\(3, 5\)"),

@@ -13,7 +13,7 @@ from scipy import stats
 from scipy.sparse import csr_array, csr_matrix
 
 from sampled_metrics._base.errors import InputError
-from sampled_metrics.read.options import rank
+from sampled_metrics.evaluation.rank import rank
 from sampled_metrics_study.data.split import Split
 from sampled_metrics_study.recommenders import create
 from sampled_metrics_study.recommenders.factors import ALS, ALSSettings
