@@ -30,6 +30,7 @@ from sampled_metrics._base.threads import map_in_threads, one_thread
 from sampled_metrics._base.units import Units
 from sampled_metrics.ranks import Ranks
 from sampled_metrics.read.comparisons import (
+    CountPair,
     Positions,
     count_above,
     subtract_excluded,
@@ -46,6 +47,7 @@ from sampled_metrics.read.items import (
 )
 from sampled_metrics.read.pair_scores import PairScores
 from sampled_metrics.read.products import USERS_AT_A_TIME, InnerProducts, ScoreFunction
+from sampled_metrics.read.products_by_part import ProductsByPart
 
 _MIN_USERS_PER_THREAD = 512  # with fewer, threads wait for each other between tiles
 _ROWS_AT_A_TIME = 32  # users whose scores stay in the processor's cache
@@ -176,7 +178,9 @@ class _Counter:
         """Rank the relevant items of some users down to a depth."""
         self.depth[users] = depth
         has_scores = users < self.n_rows
-        if isinstance(self.score, InnerProducts | PairScores):  # which compute scores of pairs
+        if isinstance(
+            self.score, InnerProducts | ProductsByPart | PairScores
+        ):  # which compute scores of pairs
             has_scores &= self._have_columns(users)
         scored = users[has_scores]
         first = 0
@@ -297,12 +301,16 @@ class _Counter:
 
     def _count_blocks(self, users: Int) -> Iterator[_BlockCounts]:
         """Yield the counts of some users, block by block."""
+        if isinstance(self.score, ProductsByPart):
+            count_users = partial(self.score.counts, threads=self.threads)
+            yield self._count_by_pairs(count_users, users)  # all at once, to read each part once
+            return
         if isinstance(self.score, PairScores):
             seen_item = self.seen.item[self.seen.item < self.n_columns]
             n_seen = np.bincount(seen_item, minlength=self.n_columns)
             self.score.order = np.argsort(-n_seen, kind="stable")  # popular items first
             for block in blocks(users.size, 1, self.block_size):
-                yield self._count_by_pairs(self.score, users[block])
+                yield self._count_by_pairs(self.score.counts, users[block])
             return
         if not (isinstance(self.score, InnerProducts) and self.score.is_finite):
             # The function may reuse its memory, so each block is counted before the next call.
@@ -315,7 +323,7 @@ class _Counter:
         size = max(1, ceil_divide(users.size, n_parts))
         parts_of_users = (users[first : first + size] for first in range(0, users.size, size))
         with one_thread():  # in each of the threads that multiply
-            count = partial(self._count_by_pairs, self.score)
+            count = partial(self._count_by_pairs, self.score.counts)
             yield from map_in_threads(count, parts_of_users, self.threads)
 
     def _score_block(self, users: Int) -> Iterator[tuple[Floats, Int]]:
@@ -336,13 +344,13 @@ class _Counter:
             rows = slice(first, first + _ROWS_AT_A_TIME)
             yield scores[rows], users[rows]
 
-    def _count_by_pairs(self, score: InnerProducts | PairScores, users: Int) -> _BlockCounts:
-        """Count by scores that compute no more pairs than needed."""
+    def _count_by_pairs(self, counts: Callable[..., CountPair], users: Int) -> _BlockCounts:
+        """Count by a method `counts` of scores, which computes no more pairs than needed."""
         pairs, seen = self._select_pairs(users)
         n_seen = np.bincount(seen[0], minlength=users.size)
         n_candidates = self.n_columns - n_seen
         max_better = self.depth[users][pairs[0]]
-        n_better, n_tied = score.counts(users, pairs, seen, max_better)
+        n_better, n_tied = counts(users, pairs, seen, max_better)
         return n_candidates, n_better, n_tied
 
     def _count_by_scores(self, scored: tuple[Any, Int]) -> _BlockCounts:

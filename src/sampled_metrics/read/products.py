@@ -7,7 +7,7 @@ the others in the type of the vectors.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from functools import partial
 from threading import Lock
 from typing import Any, NamedTuple, TypeAlias
@@ -213,14 +213,7 @@ class InnerProducts:
 
     def pair_scores(self, rows: Int, items: Int) -> Float:
         """Return the same scores for single pairs."""
-        scores = np.empty(rows.size)
-        # Each block of vectors on a device is copied by itself, so that larger ones are faster.
-        entries = MEMORY_ENTRIES if self.keeps_library else CACHE_ENTRIES
-        for block in blocks(rows.size, self.items.shape[1], entries):
-            users = _float64_rows(self.users, rows[block])
-            vectors = _float64_rows(self.items, items[block])
-            scores[block] = np.einsum("pf,pf->p", users, vectors)
-        return scores
+        return pair_products(self.users, self.items, rows, items)
 
     @_ignore_overflow()
     def counts(
@@ -228,10 +221,7 @@ class InnerProducts:
     ) -> CountPair:
         """Count, for each pair, the candidates that score higher and those that score the same.
 
-        The relevant items of a user are compared with each other first. All other candidates follow
-        tile by tile. Before each tile the pairs that it and later ones cannot change are taken out,
-        and with them the vectors of users who have no other pair; for the three positions of a pair
-        see `_OpenPairs`.
+        The relevant items of a user are compared with each other first.
 
         Parameters
         ----------
@@ -253,14 +243,49 @@ class InnerProducts:
         """
         row, item = pairs
         score = self.pair_scores(rows[row], item)
-        better, tied = _count_within_rows(row, score)
+        return self.count_items(
+            rows,
+            row,
+            score,
+            not_counted=(pairs, excluded),
+            max_better=max_better,
+            counted=count_within_rows(row, score),
+        )
 
-        # All other candidates are counted tile by tile.
-        pairs_by_tile = self._split_by_tile(row, item)
-        excluded_by_tile = self._split_by_tile(*excluded)
+    @_ignore_overflow()
+    def count_items(
+        self,
+        rows: Int,
+        row: Int,
+        score: Float,
+        *,
+        not_counted: Sequence[Positions],
+        max_better: Int,
+        counted: CountPair,
+    ) -> CountPair:
+        """Add to counts the items that score higher than a score, and those that score the same.
+
+        Items follow tile by tile. Before each tile the pairs that it and later ones cannot change
+        are taken out, and with them the vectors of users who have no other pair; for the three
+        positions of a pair see `_OpenPairs`.
+
+        Parameters
+        ----------
+        rows, row, score
+            Some users; positions in `rows`, ascending, at least one of each; and the score to
+            compare with for each of these, which may be that of an item of another catalogue.
+        not_counted
+            Pairs of positions in `rows`, ascending, and items that are not counted.
+        max_better
+            As in `counts`.
+        counted
+            Counts so far, which this changes.
+        """
+        better, tied = counted
+        not_counted_by_tile = [self._split_by_tile(*pairs) for pairs in not_counted]
         n_left = np.full(rows.size, len(self.items))  # candidates in this and later tiles
-        n_left -= np.bincount(row, minlength=rows.size)
-        n_left -= np.bincount(excluded[0], minlength=rows.size)
+        for pair_row, _ in not_counted:
+            n_left -= np.bincount(pair_row, minlength=rows.size)
         vectors, open_pairs = self._open_pairs(rows, row, score, max_better)
         open_vectors = vectors
         vector_row = np.arange(rows.size)  # of each row among `open_vectors`, -1 if it is settled
@@ -285,9 +310,9 @@ class InnerProducts:
 
             # Relevant items are counted already, and excluded ones not at all. From here on
             # `n_left` counts the candidates of later tiles.
-            not_counted = pairs_by_tile[tile_number], excluded_by_tile[tile_number]
+            not_in_tile = [by_tile[tile_number] for by_tile in not_counted_by_tile]
             n_left -= tile.items.size
-            for tile_row, _ in not_counted:
+            for tile_row, _ in not_in_tile:
                 n_left += np.bincount(tile_row, minlength=rows.size)
             limits = _Limits.around(centre, margin, self._dtype)
             # If each user has one open pair, its score is subtracted from all products by the extra
@@ -303,7 +328,7 @@ class InnerProducts:
                 vectors=open_vectors,
                 pairs=open_pairs,
                 limits=limits,
-                not_counted=[(vector_row[tile_row], column) for tile_row, column in not_counted],
+                not_counted=[(vector_row[tile_row], column) for tile_row, column in not_in_tile],
                 buffer=buffer,
             )
             better[open_pairs.number] += above
@@ -479,7 +504,19 @@ class InnerProducts:
         return xp.concat([vectors, to_device(columns, vectors)], axis=1)
 
 
-def _count_within_rows(row: Int, score: Float) -> CountPair:
+def pair_products(users: AnyArray, items: AnyArray, rows: Int, columns: Int) -> Float:
+    """Return the inner product of a user and an item, given by their positions, in float64."""
+    products = np.empty(rows.size)
+    # Each block of vectors on a device is copied by itself, so that larger ones are faster.
+    entries = MEMORY_ENTRIES if keeps_own_library(items) else CACHE_ENTRIES
+    for block in blocks(rows.size, items.shape[1], entries):
+        user_vectors = _float64_rows(users, rows[block])
+        item_vectors = _float64_rows(items, columns[block])
+        products[block] = np.einsum("pf,pf->p", user_vectors, item_vectors)
+    return products
+
+
+def count_within_rows(row: Int, score: Float) -> CountPair:
     """Count, for each pair, the pairs of its row with a higher and with an equal score."""
     if (np.diff(row) > 0).all():  # one pair per row
         return np.zeros(row.size, np.int64), np.zeros(row.size, np.int64)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from functools import partial
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -61,6 +61,7 @@ from sampled_metrics.read.items import (
 from sampled_metrics.read.kinds import FILES, FRAMES, Kind, kind_of, recommenders_error
 from sampled_metrics.read.pair_scores import PairScores, takes_pairs
 from sampled_metrics.read.products import InnerProducts, ScoreFunction
+from sampled_metrics.read.products_by_part import ProductsByPart
 from sampled_metrics.read.roles import (
     ITEM,
     USER,
@@ -204,10 +205,13 @@ def _scores_from_matrix(matrix: Array, user_ids: Any = None, item_ids: Any = Non
 def scores_from_vectors(users: ArrayLike, items: ArrayLike) -> ScoreSource:
     """Use the inner products of user vectors and item vectors as scores.
 
-    The index of a DataFrame contains ids unless it numbers rows from 0. Vectors of 32 bits or fewer
-    are multiplied in float32, and close products compared in float64.
+    Items may be a list of `.npy` files, which are read one at a time. The index of a DataFrame
+    contains ids unless it numbers rows from 0. Vectors of 32 bits or fewer are multiplied in
+    float32, and close products compared in float64.
     """
     user_ids = _vector_ids("users", users)
+    if isinstance(items, list | tuple) and items and all(map(_is_path, items)):
+        return _scores_from_parts(users, items, user_ids)
     item_ids = _vector_ids("items", items)
     if all(keeps_own_library(data) and compat.is_torch_array(data) for data in (users, items)):
         user_vectors, item_vectors = users.detach(), items.detach()  # type: ignore[union-attr]
@@ -224,6 +228,31 @@ def scores_from_vectors(users: ArrayLike, items: ArrayLike) -> ScoreSource:
         xp.astype(user_vectors, dtype, copy=False), xp.astype(item_vectors, dtype, copy=False)
     )
     return ScoreSource(products, (len(user_vectors), len(item_vectors)), user_ids, item_ids)
+
+
+def _is_path(value: object) -> bool:
+    return isinstance(value, str | Path)
+
+
+def _scores_from_parts(users: ArrayLike, paths: Sequence[Any], user_ids: Any) -> ScoreSource:
+    """Take inner products with item vectors in several files as scores."""
+    user_vectors = np.atleast_1d(numeric_array(users, "users"))
+    d = user_vectors.shape[-1]
+    dtypes = [_require_vectors("users", user_vectors, d)]
+    parts = []
+    for path in paths:
+        part = read_npy(Path(path), "vectors of items", mmap_mode="r")
+        if part.ndim != 2 or part.shape[1] != d or part.dtype.kind not in "fiu":
+            raise InputError(
+                f"found {part.dtype} of shape {part.shape}; expected vectors of items, numbers of "
+                f"shape (items, {d})",
+                path=Path(path),
+            )
+        parts.append(part)
+        dtypes.append(part.dtype)
+    is_short = np.result_type(*dtypes, np.float16).itemsize <= 4
+    products = ProductsByPart(user_vectors, parts, np.float32 if is_short else np.float64)
+    return ScoreSource(products, (len(user_vectors), int(products.sizes.sum())), user_ids)
 
 
 def _require_vectors(name: str, vectors: Any, d: int) -> np.dtype[Any]:
@@ -436,7 +465,11 @@ def _warn_about_sample(
     """Warn if scores seem to be those of held-out items and sampled negatives, not of all items."""
     has_all_columns = bool((ranks.n_candidates == scores.shape[1]).all())
     has_one_item = relevant.sizes.max(initial=0) == 1
-    if has_all_columns and has_one_item and not isinstance(scores.rows, InnerProducts):
+    if (
+        has_all_columns
+        and has_one_item
+        and not isinstance(scores.rows, InnerProducts | ProductsByPart)
+    ):
         is_catalogue = has_ids or isinstance(scores.rows, PairScores)
         warn_all(signs_of_sample_columns(relevant.item, scores.shape[1], is_catalogue))
 
