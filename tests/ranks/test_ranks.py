@@ -9,6 +9,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
+import sampled_metrics as sm
 from sampled_metrics._base.errors import InputError
 from sampled_metrics.ranks import Ranks, SampledRanks
 from sampled_metrics.read.options import as_ranks
@@ -144,8 +145,40 @@ def test_write_round_trip(tmp_path):
     with pytest.raises(InputError, match="user b") as caught:
         read_single_item_ranks(path)
     assert caught.value.path == path
-    with pytest.raises(InputError, match="depth"):
-        Ranks(**GOOD).write(path)
+
+
+def test_ranks_without_number_of_candidates_are_not_written(tmp_path):
+    with pytest.raises(InputError, match="n_items"):
+        Ranks(**GOOD).write(tmp_path / "A.parquet")
+
+
+@pytest.mark.parametrize("as_table", [False, True])
+def test_truncated_ranks_round_trip(tmp_path, as_table):
+    # anna's items have 1 and 4 better ones of 8; ben's have 0, and one below depth 3
+    ranks = Ranks(
+        [8, 8], [1, 4, 0], [0, 1, 2], n_found=[2, 1], n_relevant=[2, 2], depth=[8, 3],
+        relevance=[1.0, 2.0, 3.0, 1.0], users=["anna", "ben"],
+    )  # fmt: skip
+    table = ranks.to_frame()
+    assert table["n_better"].tolist() == [1, 4, 0, 3]
+    assert table["depth"].tolist() == [8, 8, 3, 3]
+    path = tmp_path / "A.parquet"
+    ranks.write(path)
+    again = as_ranks(table if as_table else path)
+    assert columns(again) == columns(ranks)
+    assert again.relevance.tolist() == [1.0, 2.0, 3.0, 1.0]
+    # ben's first item has rank 1, 2 or 3 and the other none: 1/2 of his items are in the top 3
+    assert sm.evaluate(again, "recall@3")[0].value == (1 / 2 + 1 / 2) / 2
+    with pytest.raises(InputError, match="recall@3"):
+        sm.evaluate(again, "recall@4")
+
+
+def test_rows_below_the_depth_of_their_user_are_refused():
+    table = {"user_id": [1, 1], "n_candidates": [9, 9], "n_better": [0, 5], "n_tied": [0, 0]}
+    for depth, row in ([4, 4], 2), ([9, 5], 2), ([0, 0], 1):
+        with pytest.raises(InputError) as caught:
+            as_ranks({**table, "depth": depth})
+        assert caught.value.row == row
 
 
 @pytest.mark.parametrize(

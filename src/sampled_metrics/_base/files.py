@@ -113,6 +113,21 @@ def require_file(path: Path, noun: str) -> None:
             raise InputError(f"empty; expected {noun}", path=path)
 
 
+def parquet_files(folder: Path, noun: str) -> list[Path]:
+    """Return the parquet files of a folder, as Spark and Dask write them, by name.
+
+    Hidden files, and those that begin with an underscore, are left to the program that wrote them.
+    """
+    files = sorted(
+        path
+        for path in folder.iterdir()
+        if path.suffix.lower() in PARQUET_SUFFIXES and path.name[0] not in "._"
+    )
+    if not files:
+        raise InputError(f"is a folder without parquet files; expected {noun}", path=folder)
+    return files
+
+
 def write_columns(
     path: Path, columns: Mapping[str, Any], metadata: Mapping[bytes, bytes] | None = None
 ) -> None:

@@ -664,32 +664,59 @@ class Ranks:
         ids = id_column(users, "users", len(self))
         return self._copy_with(source=source, users=ids, visits=None, n_rows=0)
 
-    def write(self, path: Path | str, *, items: Ids | None = None) -> None:
-        """Write one row per relevant item: ids, three counts, and grades in a column `relevance`.
+    def to_frame(self) -> pd.DataFrame:
+        """Return a table with one row per relevant item, which `evaluate` reads.
 
-        The suffix of the path decides between parquet and CSV; `source` and `min_relevance` are
-        written to parquet only. Columns of integers are int32 if all their values fit. `items` are
-        the ids of the relevant items. Only full rankings can be written.
+        It has ids of users and visits if there are any, the three counts, and grades in a column
+        `relevance`. Rankings that end at some depth have a column `depth`; items that are not found
+        have `n_better` equal to it.
+
+        Examples
+        --------
+        >>> scores = np.array([[0.9, 0.5, 0.5, 0.1], [0.1, 0.2, 0.3, 0.4]])
+        >>> Ranks.from_scores(scores, [1, 0], users=["anna", "ben"], up_to=2).to_frame()
+          user_id  n_candidates  n_better  n_tied  depth
+        0    anna             4         1       1      4
+        1     ben             4         2       0      2
         """
-        if not self.is_complete:
-            raise InputError("only full rankings can be written; these are cut at some depth")
-        file = to_path(path)
-        if self.min_relevance > 0.0 and file.suffix.lower() in SEPARATORS:
-            raise InputError("only parquet can store min_relevance; pass a path with .parquet")
-        if items is not None:
-            items = id_column(items, "items", self.n_better.size)
-        user = np.repeat(np.arange(len(self)), self.n_found)
+        return pd.DataFrame(self._columns())
+
+    def _columns(self, items: Ids | None = None) -> dict[str, Any]:
+        """Return the columns of `to_frame`, with the ids of the relevant items."""
+        if not self.n_candidates.all():
+            raise InputError(
+                "the number of candidates is not known; pass n_items, the items of the catalogue"
+            )
+        user = np.repeat(np.arange(len(self)), self.n_relevant)
+        found = concatenate_ranges(run_starts(self.n_relevant), self.n_found)
+        n_better = self.depth[user]
+        n_better[found] = self.n_better
+        n_tied = np.zeros_like(n_better)
+        n_tied[found] = self.n_tied
         columns = {
             "user_id": select_rows(self.users, user),
             "visit_id": select_rows(self.visits, user),
-            "item_id": items,
+            "item_id": None if items is None else id_column(items, "items", user.size),
             "n_candidates": self.n_candidates[user],
-            "n_better": self.n_better,
-            "n_tied": self.n_tied,
+            "n_better": n_better,
+            "n_tied": n_tied,
+            "depth": None if self.is_complete else self.depth[user],
             "relevance": self.relevance,
         }
+        return {name: values for name, values in columns.items() if values is not None}
+
+    def write(self, path: Path | str, *, items: Ids | None = None) -> None:
+        """Write the rows of `to_frame`, with `items`, the ids of the relevant items.
+
+        The suffix of the path decides between parquet and CSV; `source` and `min_relevance` are
+        written to parquet only. Columns of integers are int32 if all their values fit.
+        """
+        file = to_path(path)
+        if self.min_relevance > 0.0 and file.suffix.lower() in SEPARATORS:
+            raise InputError("only parquet can store min_relevance; pass a path with .parquet")
+        columns = self._columns(items)
         for name, values in columns.items():
-            if values is not None and values.dtype.kind in "iu":
+            if values.dtype.kind in "iu":
                 narrow = values.astype(np.int32)
                 if (narrow == values).all():
                     columns[name] = narrow

@@ -127,7 +127,7 @@ def _are_recommenders(data: object) -> bool:
 def _has_users(value: object) -> bool:
     """Return whether data contains several users, rather than one user or one column."""
     if isinstance(value, str):  # a path; other texts are ids of items
-        return bool(Path(value).suffix)
+        return bool(Path(value).suffix) or Path(value).is_dir()
     if isinstance(value, Mapping):  # by user, or of columns
         return len(value) > 0 and all(map(_is_row_or_column, value.values()))
     if isinstance(value, list):  # rows of scores; those of other numbers may be ids

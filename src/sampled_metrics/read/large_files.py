@@ -17,7 +17,7 @@ from sampled_metrics._base.arrays import ceil_divide
 from sampled_metrics._base.arrow import is_text
 from sampled_metrics._base.calls import place_of, watch_columns
 from sampled_metrics._base.errors import InputError
-from sampled_metrics._base.files import PARQUET_SUFFIXES
+from sampled_metrics._base.files import PARQUET_SUFFIXES, parquet_files
 from sampled_metrics.ranks.checks import COUNT_COLUMNS
 from sampled_metrics.ranks.ranks import Ranks
 from sampled_metrics.read.roles import ITEM, USER, VISIT, find_roles
@@ -34,8 +34,8 @@ class LargeRankFile(NamedTuple):
 
     Attributes
     ----------
-    path, n_rows
-        The file, and its number of rows.
+    path, files, n_rows
+        The file, or a folder of files; the files; and their number of rows.
     columns
         Names of columns in the file by their role here.
     names
@@ -45,6 +45,7 @@ class LargeRankFile(NamedTuple):
     """
 
     path: Path
+    files: tuple[Path, ...]
     columns: dict[str, str]
     names: tuple[str, ...]
     n_rows: int
@@ -53,13 +54,17 @@ class LargeRankFile(NamedTuple):
     @classmethod
     def open_if_large(cls, data: object, n_items: int | None = None) -> LargeRankFile | None:
         """Return the file if data is large and has one row for each user, otherwise None."""
-        if not isinstance(data, str | Path) or Path(data).suffix.lower() not in PARQUET_SUFFIXES:
+        if not isinstance(data, str | Path):
             return None
         path = Path(data)
-        parquet_file = _open_parquet(path)
-        if parquet_file is None or parquet_file.metadata.num_rows < LARGE_FILE_ROWS:
+        files = _files_of(path)
+        opened = [_open_parquet(each) for each in files]
+        if not opened or None in opened:
             return None
-        schema = parquet_file.schema_arrow
+        n_rows = sum(file.metadata.num_rows for file in opened)
+        schema = opened[0].schema_arrow
+        if n_rows < LARGE_FILE_ROWS or any(file.schema_arrow != schema for file in opened):
+            return None
         roles = find_roles(schema.names)
         columns = {role: name for role, name in zip(roles, schema.names, strict=True) if role}
         has_counts = columns.keys() >= {*COUNT_COLUMNS}
@@ -69,7 +74,7 @@ class LargeRankFile(NamedTuple):
         has_role_twice = len(columns) < len(roles) - roles.count(None)
         if other_kind or has_grades or has_role_twice or not (has_counts or has_ranks):
             return None
-        file = cls(path, columns, (*schema.names,), parquet_file.metadata.num_rows, n_items)
+        file = cls(path, files, columns, (*schema.names,), n_rows, n_items)
         return None if file._needs_general_reader() else file
 
     def blocks(self) -> Iterator[Ranks]:
@@ -79,7 +84,7 @@ class LargeRankFile(NamedTuple):
         """
         roles: tuple[str, ...] = ("n_candidates", "rank")
         if self.columns.keys() >= {*COUNT_COLUMNS}:
-            roles = COUNT_COLUMNS
+            roles = (*COUNT_COLUMNS, "depth")
         used = {self.columns[role] for role in (USER, ITEM, *roles) if role in self.columns}
         watch_columns(str(self.path), self.names, {*filter(None, self.names)} - used)
         first_row = 0
@@ -97,9 +102,10 @@ class LargeRankFile(NamedTuple):
     def _read_blocks(self, *roles: str) -> Iterator[dict[str, Any]]:
         """Yield the columns of one block of rows after the other, by their roles."""
         names = {role: self.columns[role] for role in roles if role in self.columns}
-        with parquet.ParquetFile(self.path) as file:
-            for batch in file.iter_batches(ROWS_AT_A_TIME, columns=list(names.values())):
-                yield {role: batch.column(name) for role, name in names.items()}
+        for path in self.files:
+            with parquet.ParquetFile(path) as file:
+                for batch in file.iter_batches(ROWS_AT_A_TIME, columns=list(names.values())):
+                    yield {role: batch.column(name) for role, name in names.items()}
 
     def _needs_general_reader(self) -> bool:
         """Return whether a user has several rows, or some id cannot be read as a number here.
@@ -138,6 +144,13 @@ class LargeRankFile(NamedTuple):
     def _id_blocks(self) -> Iterator[Array | None]:
         """Yield the ids of one block of rows after the other, see `_ids_as_numbers`."""
         return (_ids_as_numbers(columns[USER]) for columns in self._read_blocks(USER))
+
+
+def _files_of(path: Path) -> tuple[Path, ...]:
+    """Return a parquet file, or those of a folder; nothing for other data."""
+    if path.is_dir():
+        return tuple(parquet_files(path, "ranks"))
+    return (path,) if path.suffix.lower() in PARQUET_SUFFIXES else ()
 
 
 def _open_parquet(path: Path) -> Any:

@@ -9,7 +9,7 @@ import pyarrow as pa
 from numpy.typing import ArrayLike
 
 from sampled_metrics._base.arguments import check_n_items, require_same, whole_number
-from sampled_metrics._base.array_types import Codes, Float, Int, RowSelection
+from sampled_metrics._base.array_types import Bool, Codes, Float, Int, RowSelection
 from sampled_metrics._base.arrays import first_duplicate, nontrivial_grades, run_starts, select_rows
 from sampled_metrics._base.arrow import value_type
 from sampled_metrics._base.calls import public, warn_all
@@ -90,6 +90,8 @@ def ranks_from_table(table: Any, n_items: Any = None, *, columns: NamesByRole = 
     source = one_line(table.metadata.get(b"source", b"unknown").decode(errors="replace"))
     if table.unit_columns()[0] in table.columns:
         ranks = Ranks(**group_by_user(table, counts, rows, grades), source=source)
+    elif _has_depth(table):
+        ranks = Ranks(**_truncated_rows(table, counts, rows), relevance=grades, source=source)
     else:
         counts_of_rows = [count[rows] for count in counts]
         ranks = Ranks(*counts_of_rows, relevance=grades, source=source)
@@ -226,16 +228,58 @@ def group_by_user(
 
     is_different = n_candidates_of_user[user] != n_candidates
     table.refuse("n_candidates", is_different, n_candidates, expected)
-    n_found = np.bincount(user[rows], minlength=n_candidates_of_user.size)
-    has_items = n_found > 0
-    order = np.argsort(user[rows], kind="stable")
+    n_units = n_candidates_of_user.size
+    n_relevant = np.bincount(user[rows], minlength=n_units)
+    has_items = n_relevant > 0
+    depth, is_found = _read_depth(table, n_candidates, n_better)
+    depth_of_user = depth[first_row]
+    table.refuse(
+        "depth", depth_of_user[user] != depth, depth, "the same depth in all rows of a user"
+    )
+    order = np.lexsort((~is_found[rows], user[rows]))
+    found = np.arange(n_better.size)[rows][order]
+    found = found[is_found[found]]
     users, visits = units.take(has_items).users_and_visits()
     return {
         "n_candidates": n_candidates_of_user[has_items],
-        "n_better": n_better[rows][order],
-        "n_tied": n_tied[rows][order],
-        "n_found": n_found[has_items],
+        "n_better": n_better[found],
+        "n_tied": n_tied[found],
+        "n_found": np.bincount(user[found], minlength=n_units)[has_items],
+        "n_relevant": n_relevant[has_items],
+        "depth": depth_of_user[has_items],
         "relevance": select_rows(grades, order),
         "users": users,
         "visits": visits,
+    }
+
+
+def _has_depth(table: Table) -> bool:
+    """Return whether a column says where rankings end, beside counts."""
+    return {"depth", "n_better"} <= table.columns.keys()
+
+
+def _read_depth(table: Table, n_candidates: Int, n_better: Int) -> tuple[Int, Bool]:
+    """Return the depth of the ranking of each row, and whether the item of the row is found."""
+    if not _has_depth(table):
+        return n_candidates, np.ones(n_candidates.size, bool)
+    depth = table.whole_numbers("depth", 1, n_candidates)
+    expected = "at most depth; items below it have n_better = depth"
+    table.refuse("n_better", n_better > depth, n_better, expected)
+    return depth, n_better < depth
+
+
+def _truncated_rows(
+    table: Table, counts: tuple[Int, Int, Int], rows: RowSelection
+) -> dict[str, Any]:
+    """Return arguments of `Ranks` for rows of different users, whose rankings end at a depth."""
+    n_candidates, n_better, n_tied = counts
+    depth, is_found = _read_depth(table, n_candidates, n_better)
+    is_found_in_row = is_found[rows]
+    return {
+        "n_candidates": n_candidates[rows],
+        "n_better": n_better[rows][is_found_in_row],
+        "n_tied": n_tied[rows][is_found_in_row],
+        "n_found": is_found_in_row.astype(np.int64),
+        "n_relevant": np.ones(is_found_in_row.size, np.int64),
+        "depth": depth[rows],
     }

@@ -61,6 +61,7 @@ ROLES: Mapping[str, Role] = {
     "n_candidates": Role("items of the full ranking"),
     "n_better": Role("candidates above a relevant item"),
     "n_tied": Role("other candidates with the score of a relevant item"),
+    "depth": Role("where a ranking ends; relevant items below it have n_better = depth"),
     "sampled_rank": Role("place among the held-out item and its negatives"),
     "repetition": Role("number of a draw of negatives"),
     "n_negatives": Role("negatives of the row"),

@@ -47,6 +47,7 @@ from sampled_metrics._base.files import (
     PARQUET_SUFFIXES,
     find_line_break,
     line_break_error,
+    parquet_files,
     reading_as,
 )
 from sampled_metrics._base.units import Units
@@ -593,7 +594,7 @@ def read_table(
     """Read a file, a table of any library that exports to Arrow, or a dictionary of columns.
 
     Files are parquet if their suffix says so, else text, maybe compressed: tabs, commas or
-    semicolons with a header, or a format of trec_eval.
+    semicolons with a header, or a format of trec_eval. A folder has parquet files.
 
     Parameters
     ----------
@@ -725,14 +726,13 @@ def _read_file(
 ) -> pa.Table:
     """Read a parquet file or a text file."""
     with reading_as(path, noun):
-        if path.exists() and not path.is_file():
-            raise InputError(
-                f"is a folder, a pipe or a device; expected {noun} in one file", path=path
-            )
-        if path.suffix.lower() in PARQUET_SUFFIXES:
+        if path.exists() and not (path.is_file() or path.is_dir()):
+            raise InputError(f"is a pipe or a device; expected {noun} in a file", path=path)
+        if path.is_dir() or path.suffix.lower() in PARQUET_SUFFIXES:
             if header:
                 raise InputError("header is for text files; parquet files have names", path=path)
-            return _views_to_text(parquet.read_table(path))
+            files = parquet_files(path, noun) if path.is_dir() else [path]
+            return _views_to_text(pa.concat_tables(map(_read_parquet, files)))
         try:
             return _read_text(
                 path, noun, columns, trec=trec, ids=ids, separator=separator, header=header
@@ -744,6 +744,11 @@ def _read_file(
                 "not text in UTF-8; save it as UTF-8, such as by iconv -f LATIN1 -t UTF-8",
                 path=path,
             ) from error
+
+
+def _read_parquet(path: Path) -> pa.Table:
+    """Read one file, also if the names of folders look like columns of a partitioned table."""
+    return parquet.ParquetFile(path).read()
 
 
 def _read_text(
