@@ -15,7 +15,7 @@ test-robustness: $(INSTALLED)
 # LIBRARY_TESTS: tests of the library that need neither the study nor the documents. ALONE: those of them that read
 # no other file of the repository.
 OF_THE_STUDY := sampled_metrics_study|(from|import) (benchmarks|tests\.(browser|helpers\.(environments|interactions)|parts|pythons|robustness|study|workflow)|yaml)|def script|CONTRIBUTING
-OF_THE_LIBRARY := base read refusals ranks metrics sampling estimators intervals evaluation printed budget pages cli contract project
+OF_THE_LIBRARY := base read refusals ranks metrics sampling estimators intervals evaluation printed budget pages cli contract engines project
 LIBRARY_FILES = $(OF_THE_LIBRARY:%=tests/%/test_*.py)
 LIBRARY_TESTS = $$(grep -LE '$(OF_THE_STUDY)' $(LIBRARY_FILES))
 ALONE = $$(grep -LE '$(OF_THE_STUDY)|ROOT' $(LIBRARY_FILES))
@@ -55,7 +55,7 @@ test-lowest:
 
 test-docs: docs
 
-# Arrays of PyTorch, bfloat16, Dask and Spark (which needs a Java runtime), and data of polars, ranx and xarray;
+# Arrays of PyTorch, bfloat16, Dask, Ray and Spark (which needs a Java runtime), and data of polars, ranx and xarray;
 # also as wrong values. A second run of pytest needs a report of its own, as it would overwrite that of the first.
 test-engines: tests/engines/requirements.txt requirements.lock
 	$(PYTHON) -m venv --clear .venv-engines
