@@ -205,7 +205,7 @@ class RankMeter:
                     raise InputError(f"meters differ in {name}: {value} and {other_value}")
             self._n_dropped += other._n_dropped
             n_meters = 1 + max((batch.meter for batch in self._batches), default=0)
-            for batch in [*other._batches]:
+            for batch in list(other._batches):  # which may be those of this meter
                 self._add(batch._replace(meter=n_meters + batch.meter), "meters")
         self._is_merged = True
         return self
@@ -259,24 +259,8 @@ class RankMeter:
         if not self._batches:
             raise InputError("no ranks yet; call update with a batch first")
         counts, units = _concatenate(self._batches)
-        n = counts.candidates
-        n_negatives = self._batches[0].n_negatives
-        if n_negatives is None:
-            n_columns = min(batch.n_columns for batch in self._batches)
-            if n_columns:
-                self._warn_about_columns(n, n_columns)
-            users, visits = (None, None) if units is None else units.users_and_visits()
-            _require_single_rows(units)
-            full = Ranks(
-                n,
-                counts.better,
-                counts.tied,
-                n_found=None if (counts.n_found == 1).all() else counts.n_found,
-                users=users,
-                visits=visits,
-                n_columns=n_columns,
-                n_missing=int(np.count_nonzero(counts.lost)),
-            )
+        if self._batches[0].n_negatives is None:
+            full = self._full_ranks(counts, units)
             warn_all(signs_in_ranks(full))
             return full
         draw = Draw(
@@ -289,6 +273,24 @@ class RankMeter:
         sampled = sampled_from_rows(counts, units, draw)
         warn_all(signs_in_sampled_ranks(sampled))
         return sampled
+
+    def _full_ranks(self, counts: RowCounts, units: Units | None) -> Ranks:
+        """Return the ranks of rows of full rankings, which need users, or visits, of their own."""
+        n_columns = min(batch.n_columns for batch in self._batches)  # 0 for ranks
+        if n_columns:
+            self._warn_about_columns(counts.candidates, n_columns)
+        _require_single_rows(units)
+        users, visits = (None, None) if units is None else units.users_and_visits()
+        return Ranks(
+            counts.candidates,
+            counts.better,
+            counts.tied,
+            n_found=None if (counts.n_found == 1).all() else counts.n_found,
+            users=users,
+            visits=visits,
+            n_columns=n_columns,
+            n_missing=int(np.count_nonzero(counts.lost)),
+        )
 
     def _warn_about_columns(self, n_candidates: Int, n_columns: int) -> None:
         """Warn that scores may be those of a sample, and note that seen items may be candidates."""
@@ -335,34 +337,15 @@ class RankMeter:
 
     def _count_scores(self, scores: ArrayLike, positive: ArrayLike) -> _Batch:
         """Count the ranks of scores; the batch has no users yet."""
-        matrix: Any = scores
-        if not keeps_own_library(scores):
-            kind = kind_of(scores)
-            if kind is Kind.RECOMMENDERS:
-                raise recommenders_error("rank")
-            if kind in FRAMES:
-                refuse_id_column(scores, "scores", "users=")
-            matrix = numeric_array(scores, "scores")
+        matrix = _score_matrix(scores)
         width = matrix.shape[-1]
-        n = self.n_items
-        m = self.n_negatives
-        if m is not None and width != m + 1:
-            raise InputError(f"scores have {width} columns; expected {m + 1}, 1 + n_negatives")
-        if m is None and n is not None:
-            if width > n:
-                raise InputError(
-                    f"scores have {width} columns, more than n_items ({n}); "
-                    "drop n_items if they are the scores of all items"
-                )
-            if width < n:
-                m = width - 1
-        missing = self.missing
+        m = self._negatives_in_columns(width)
         counts = count_in_rows(
             matrix,
             positive,
             column_ids=column_ids(scores) if isinstance(scores, pd.DataFrame) else None,
             is_full=m is None,
-            missing=missing,
+            missing=self.missing,
             n_jobs=self.n_jobs,
         )
         if m is not None:
@@ -371,6 +354,21 @@ class RankMeter:
         if self._batches:
             warn_all(signs_of_batches(row, column, width))
         return _Batch(counts, None, None, column, width)
+
+    def _negatives_in_columns(self, width: int) -> int | None:
+        """Return the negatives of rows of scores; None if the columns are those of all items."""
+        n = self.n_items
+        m = self.n_negatives
+        if m is not None and width != m + 1:
+            raise InputError(f"scores have {width} columns; expected {m + 1}, 1 + n_negatives")
+        if m is not None or n is None or width == n:
+            return m
+        if width > n:
+            raise InputError(
+                f"scores have {width} columns, more than n_items ({n}); "
+                "drop n_items if they are the scores of all items"
+            )
+        return width - 1
 
     def _count_ranks(self, ranks: Any) -> _Batch:
         """Convert ranks without ties to counts; the batch has no users yet."""
@@ -400,6 +398,18 @@ def _require_single_rows(units: Units | None) -> None:
         )
 
 
+def _score_matrix(scores: Any) -> Any:
+    """Return scores as a matrix, in the library that they come from if it can count them."""
+    if keeps_own_library(scores):
+        return scores
+    kind = kind_of(scores)
+    if kind is Kind.RECOMMENDERS:
+        raise recommenders_error("rank")
+    if kind in FRAMES:
+        refuse_id_column(scores, "scores", "users=")
+    return numeric_array(scores, "scores")
+
+
 def _is_empty(batch: Any) -> bool:
     """Return whether a batch has no rows."""
     if isinstance(batch, list | tuple):
@@ -410,8 +420,7 @@ def _is_empty(batch: Any) -> bool:
 def _concatenate(batches: list[_Batch]) -> tuple[RowCounts, Units | None]:
     """Return the rows of all batches, and their users or visits.
 
-    Rows of several meters are sorted by user. A user of several meters is taken from the first of
-    them, and needs the same ranks in the others.
+    Rows of several meters are sorted by user, see `_drop_repeated`.
     """
     counts = RowCounts(*map(np.concatenate, zip(*(batch.counts for batch in batches), strict=True)))
     batches_of_units = [batch.units for batch in batches if batch.units is not None]
@@ -421,26 +430,37 @@ def _concatenate(batches: list[_Batch]) -> tuple[RowCounts, Units | None]:
     meters = [batch.meter for batch in batches]
     if len(set(meters)) == 1:
         return counts, units
-    meter = pd.Series(np.repeat(meters, [batch.n_rows for batch in batches]))
-    is_again = meter > meter.groupby(units.codes).transform("min")
-    first = run_starts(counts.n_found)
-    better = np.add.reduceat(counts.better, first)
-    tied = np.add.reduceat(counts.tied, first)
-    columns = counts._replace(better=better, tied=tied)._asdict()
-    differs = is_again & ~pd.DataFrame({"user": units.codes, **columns}).duplicated()
+    meter_of_row = np.repeat(meters, [batch.n_rows for batch in batches])
+    return _drop_repeated(counts, units, meter_of_row)
+
+
+def _drop_repeated(counts: RowCounts, units: Units, meter_of_row: Int) -> tuple[RowCounts, Units]:
+    """Keep the rows of each user from the first meter that has them, and sort rows by user.
+
+    Raises InputError unless the user has the same ranks in other meters.
+    """
+    meter = pd.Series(meter_of_row)
+    is_repeated = (meter > meter.groupby(units.codes).transform("min")).to_numpy()
+    first_item = run_starts(counts.n_found)  # of each row, in the arrays by held-out item
+    sums = counts._replace(
+        better=np.add.reduceat(counts.better, first_item),
+        tied=np.add.reduceat(counts.tied, first_item),
+    )
+    is_copy = pd.DataFrame({"user": units.codes, **sums._asdict()}).duplicated().to_numpy()
+    differs = is_repeated & ~is_copy
     if differs.any():
         raise InputError(
             f"user {units.name(int(differs.argmax()))} has different ranks in two meters"
         )
-    first_rows = np.flatnonzero(~is_again)
-    rows = first_rows[np.argsort(units.ascending()[1][first_rows], kind="stable")]
-    n_found = counts.n_found[rows]
-    items = concatenate_ranges(first[rows], n_found)
+    kept = np.flatnonzero(~is_repeated)
+    _, order_of_unit = units.ascending()
+    rows = kept[np.argsort(order_of_unit[kept], kind="stable")]
+    items = concatenate_ranges(first_item[rows], counts.n_found[rows])
     merged = RowCounts(
         candidates=counts.candidates[rows],
         better=counts.better[items],
         tied=counts.tied[items],
-        n_found=n_found,
+        n_found=counts.n_found[rows],
         lost=counts.lost[rows],
     )
     return merged, units.take(rows)

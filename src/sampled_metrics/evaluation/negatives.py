@@ -216,28 +216,36 @@ def check_negatives(
 
 def check_parts(checks: Sequence[uniform.Check]) -> Parts:
     """Return a table of the checks, remarks on those that failed, and an explanation."""
-    rows = []
-    for check in checks:
-        row = {
+    rows = [
+        {
             "check": check.name,
             "passed": "yes" if check.passed else "NO",
             "found": _format_finding(check),
             "p": RightAligned("" if isnan(check.p_value) else f"{check.p_value:.2g}"),
         }
-        rows.append(row)
-    remarks = [f"{check.name}: {check.remark}." for check in checks if not check.passed]
-    designs = [check.remark for check in checks if check.passed and check.remark]
-    if not remarks:
-        remarks = ["Sound: distinct, unseen and uniform as far as these tests can tell."]
-    elif designs and uniform.are_sound(checks):
-        remarks = [f"Sound with counts, as far as these tests can tell; {remarks[0]}"]
-    elif designs:
-        remarks.append(f"Drawn {designs[0]}.")
+        for check in checks
+    ]
     about_columns = (
         "found: number of such negatives, or the chi-square of how often items are drawn, with its "
         "expectation for sound negatives. p: how often sound negatives deviate as much."
     )
-    return explained_table(rows, remarks, [about_columns])
+    return explained_table(rows, _verdict(checks), [about_columns])
+
+
+def _verdict(checks: Sequence[uniform.Check]) -> list[str]:
+    """Write what failed and how negatives were drawn, or that they are sound.
+
+    The remark of a check that passed is the design that it recognises.
+    """
+    failed = [f"{check.name}: {check.remark}." for check in checks if not check.passed]
+    designs = [check.remark for check in checks if check.passed and check.remark]
+    if not failed:
+        return ["Sound: distinct, unseen and uniform as far as these tests can tell."]
+    if not designs:
+        return failed
+    if uniform.are_sound(checks):
+        return [f"Sound with counts, as far as these tests can tell; {failed[0]}"]
+    return [*failed, f"Drawn {designs[0]}."]
 
 
 def _format_finding(check: uniform.Check) -> str:

@@ -29,10 +29,11 @@ from sampled_metrics._base.text import Parts, RightAligned
 from sampled_metrics._base.threads import one_thread
 from sampled_metrics.evaluation.pairing import pair_users, with_text_names
 from sampled_metrics.evaluation.plan_designs import LEAST_SIZE, plan_design
-from sampled_metrics.evaluation.plan_simulation import Pair, simulate_decision
+from sampled_metrics.evaluation.plan_simulation import Decision, Pair, simulate_decision
 from sampled_metrics.evaluation.results import (
     OTHER_WAYS,
     Results,
+    Row,
     explained_table,
     quantity,
 )
@@ -44,7 +45,7 @@ from sampled_metrics.ranks.sampling import Design
 from sampled_metrics.read.census import Census, read_census
 from sampled_metrics.read.item_counts import ItemCounts, read_item_counts
 from sampled_metrics.read.kinds import DICTIONARIES, kind_of
-from sampled_metrics.read.options import as_ranks, read_data, refuse_vectors
+from sampled_metrics.read.options import Reading, read_data, refuse_vectors
 from sampled_metrics.read.roles import NamesByRole, check_roles
 from sampled_metrics.read.scores import ScoreSource
 
@@ -201,9 +202,9 @@ def plan(
     sampling = Sampling(sampling)
     measures = parse_measures(metrics)
     rankings = _name_rankings(a, b)
-    options = {"n_items": n_items, "relevant": relevant, "seen": seen}
     censuses = None
     if effect is None and value is None:
+        options = Reading(n_items=n_items, relevant=relevant, seen=seen)
         pair, notes = _read_pair(rankings, options, n_users, sampling)
         if counts is not None:
             censuses = _read_censuses(rankings, relevant, seen, read_item_counts(counts))
@@ -233,7 +234,10 @@ def plan(
         )
         if censuses is not None:
             *uniform, full = [replace(each, design=str(Design.UNIFORM)) for each in of_metric]
-            half = _plan_half(of_metric, censuses, measure, n_users=n_users, confidence=confidence)
+            large = [m for m in possible if m >= LEAST_SIZE]
+            half = _plan_half(
+                full, large, censuses, measure, n_users=n_users, confidence=confidence
+            )
             of_metric = [*uniform, *half, full]
         results += of_metric
     show = partial(_planned_parts, shape=shape, about_ranks=about_ranks, notes=notes)
@@ -258,13 +262,13 @@ def _name_rankings(a: Data, b: Data) -> dict[str, Data]:
 
 def _read_pair(
     data_by_name: dict[str, Data],
-    options: dict[str, Any],
+    options: Reading,
     n_users: int | None,
     sampling: Sampling,
 ) -> tuple[Pair, list[str]]:
     """Read two full rankings; also return notes on how their users are paired.
 
-    `options` are those of `Reading`.
+    The pair has `n_users` users, drawn anew, or those of the rankings if it is None.
     """
     n_missing = sum(data is None for data in data_by_name.values())
     if n_missing == 1:
@@ -302,10 +306,10 @@ def _read_pair(
     return pair, paired.notes
 
 
-def _read_ranks(data: Data, options: dict[str, Any]) -> Ranks:
+def _read_ranks(data: Data, options: Reading) -> Ranks:
     """Read ranks, or rank scores if relevant items are given."""
     try:
-        return as_ranks(data, **options)
+        return options.ranks(data)
     except NoRelevantItemsError as error:
         raise InputError(
             "scores and lists need relevant items (--relevant); pass them, or pass ranks, as "
@@ -372,24 +376,23 @@ def _plan_metric(
     shape: str | float,
     confidence: float,
 ) -> list[Planned]:
-    """Return one result for each number of negatives."""
+    """Return one result for each number of negatives, where None stands for full rankings."""
     decisions = [
-        (m, simulate_decision(pair, measure, m, shape=shape, confidence=confidence)) for m in sizes
+        simulate_decision(pair, measure, m, shape=shape, confidence=confidence) for m in sizes
     ]
-    deciding = [m for m, decision in decisions if decision.probability >= DECIDED_SHARE]
     exact_a, exact_b = pair.exact(measure)
-    n_users = pair.n_users
-    n_visits = None
-    if pair.owners[0] is not None:
-        n_users = np.unique(pair.owners[0]).size
-        n_visits = pair.n_users
+    owner_of_visit, _ = pair.owners
+    n_users, n_visits = pair.n_users, None
+    if owner_of_visit is not None:
+        n_users, n_visits = np.unique(owner_of_visit).size, pair.n_users
+    decides = _first_deciding(sizes, decisions)
     return [
         Planned(
             metric=str(measure),
             n_negatives=m,
             probability=decision.probability,
             decides_above=decision.half_width,
-            decides=next(iter(deciding), None),
+            decides=decides,
             exact_a=exact_a,
             exact_b=exact_b,
             n_items=pair.n_items,
@@ -397,43 +400,46 @@ def _plan_metric(
             n_visits=n_visits,
             sampling=str(pair.sampling),
         )
-        for m, decision in decisions
+        for m, decision in zip(sizes, decisions, strict=True)
     ]
 
 
 def _plan_half(
-    uniform: Sequence[Planned],
+    full: Planned,
+    sizes: Sequence[int],
     censuses: tuple[Census, Census],
     measure: Measure,
     *,
     n_users: int | None,
     confidence: float,
 ) -> list[Planned]:
-    """Return results for half and half negatives, of the sizes of those for uniform ones."""
-    sizes = [
-        result.n_negatives
-        for result in uniform
-        if result.n_negatives is not None and result.n_negatives >= LEAST_SIZE
-    ]
+    """Return one result for each number of half and half negatives.
+
+    What does not depend on negatives is that of `full`, the result for full rankings.
+    """
     decisions = plan_design(
         censuses, measure, sizes, design=Design.HALF, n_users=n_users, confidence=confidence
     )
-    deciding = [
-        m
-        for m, decision in zip(sizes, decisions, strict=True)
-        if decision.probability >= DECIDED_SHARE
-    ]
+    decides = _first_deciding(sizes, decisions)
     return [
         replace(
-            uniform[-1],
+            full,
             n_negatives=m,
             probability=decision.probability,
             decides_above=decision.half_width,
-            decides=next(iter(deciding), None),
+            decides=decides,
             design=str(Design.HALF),
         )
         for m, decision in zip(sizes, decisions, strict=True)
     ]
+
+
+def _first_deciding(sizes: Sequence[int | None], decisions: Sequence[Decision]) -> int | None:
+    """Return the first number of negatives that decides in most evaluations, None without any."""
+    for m, decision in zip(sizes, decisions, strict=True):
+        if decision.probability >= DECIDED_SHARE:
+            return m
+    return None
 
 
 def _planned_parts(
@@ -444,27 +450,13 @@ def _planned_parts(
     if results[0].n_visits is not None:
         users += f", {quantity(results[0].n_visits, 'visit')}"
     lines = [f"{users} with true ranks {about_ranks}:"]
-    rows = []
-    for result in results:
-        if result.n_negatives is None:
-            size = RightAligned("all")
-            exact = f"{result.exact_a:.4f} and {result.exact_b:.4f}"
+    for full in results:
+        if full.n_negatives is None:
             lines.append(
-                f"  {result.metric} {exact}: {_decision_in_words(result)} in 95 % of evaluations."
+                f"  {full.metric} {full.exact_a:.4f} and {full.exact_b:.4f}: "
+                f"{_decision_in_words(full)} in {100 * DECIDED_SHARE:g} % of evaluations."
             )
-            lines += _half_in_words(results, result.metric)
-        else:
-            size = RightAligned(f"{result.n_negatives:,}")
-        of_design = {} if result.design is None else {"design": result.design}
-        rows.append(
-            {
-                "metric": result.metric,
-                **of_design,
-                "n_negatives": size,
-                "probability": RightAligned(_probability_in_words(result.probability)),
-                "decides above": result.decides_above,
-            }
-        )
+            lines += _half_in_words(results, full.metric)
     explained = [
         "probability: that the range of the difference excludes 0 on the right side, "
         f"{describe_shape(shape)}.",
@@ -472,7 +464,21 @@ def _planned_parts(
         "rankings.",
         OTHER_WAYS,
     ]
+    rows = [_planned_row(result) for result in results]
     return explained_table(rows, [*lines, *notes], explained)
+
+
+def _planned_row(result: Planned) -> Row:
+    """Return the row of a metric and a number of negatives, with the design if it is planned."""
+    size = "all" if result.n_negatives is None else f"{result.n_negatives:,}"
+    design = {} if result.design is None else {"design": result.design}
+    return {
+        "metric": result.metric,
+        **design,
+        "n_negatives": RightAligned(size),
+        "probability": RightAligned(_probability_in_words(result.probability)),
+        "decides above": result.decides_above,
+    }
 
 
 def _probability_in_words(probability: float) -> str:
@@ -492,7 +498,7 @@ def _probability_in_words(probability: float) -> str:
 
 def _half_in_words(results: Sequence[Planned], metric: str) -> list[str]:
     """Write how many half and half negatives decide the order, if they are planned."""
-    half = [each for each in results if (each.metric, each.design) == (metric, str(Design.HALF))]
+    half = [each for each in results if each.metric == metric and each.design == Design.HALF]
     if not half:
         return []
     decides = half[0].decides

@@ -15,11 +15,10 @@ import numpy as np
 from scipy.special import ndtr
 
 from sampled_metrics._base.array_types import Int
-from sampled_metrics._base.errors import InputError
 from sampled_metrics._base.random_streams import generator
 from sampled_metrics.estimators.tastes import fit_tastes, metrics_of_cells
 from sampled_metrics.evaluation.plan_simulation import Decision
-from sampled_metrics.evaluation.strata import refuse_unreached
+from sampled_metrics.evaluation.strata import MAX_UNREACHED, unreached_share
 from sampled_metrics.intervals.kernels import last_shaped_rank
 from sampled_metrics.intervals.population import Population
 from sampled_metrics.intervals.ranges import Range
@@ -33,8 +32,10 @@ from sampled_metrics.sampling.negatives import draw_negatives
 
 LEAST_SIZE = 10  # fewer negatives, of which half are uniform, decide hardly anything
 _COMPARISONS = 6  # simulated for each number of negatives
-_FEW_COMPARISONS = 3  # after which the simulation stops if the lower end is this many
-_CERTAIN_RATIO = 5.0  # standard deviations from 0
+# The simulation stops after this few comparisons if the mean lower end is then more than this many
+# standard deviations from 0.
+_FEW_COMPARISONS = 3
+_CERTAIN_RATIO = 5.0
 _CERTAIN = 0.9999  # probability above which more negatives decide too
 _MAX_USERS = 10_000  # in a simulated comparison; for more users the plan is cautious
 
@@ -61,22 +62,21 @@ def plan_design(
     confidence
         Of the range of the difference.
     """
-    exact = [exact_metric(census.counts, measure) for census in pair]
-    if exact[0] > exact[1]:
-        pair = pair[1], pair[0]
-    difference = abs(exact[1] - exact[0])
+    exact_a, exact_b = (exact_metric(census.counts, measure) for census in pair)
+    weaker_first = pair if exact_a <= exact_b else (pair[1], pair[0])
     decisions: list[Decision] = []
     for m in sizes:
-        if decisions and decisions[-1].probability > _CERTAIN:
-            decisions.append(decisions[-1])
+        fewer = decisions[-1] if decisions else None
+        if fewer is not None and fewer.probability > _CERTAIN:
+            decisions.append(fewer)
             continue
-        low = _simulate_lower_ends(
-            pair, measure, m, design=design, n_users=n_users, confidence=confidence
+        lower_ends = _simulate_lower_ends(
+            weaker_first, measure, m, design=design, n_users=n_users, confidence=confidence
         )
-        decision = _decision(low, difference)
-        if decisions:  # more negatives decide more; a lower probability is chance
-            before = decisions[-1].probability
-            decision = decision._replace(probability=max(decision.probability, before))
+        decision = _decision(lower_ends, abs(exact_b - exact_a))
+        if fewer is not None:  # more negatives tell more; a lower probability is chance
+            probability = max(decision.probability, fewer.probability)
+            decision = decision._replace(probability=probability)
         decisions.append(decision)
     return decisions
 
@@ -91,10 +91,10 @@ def exact_metric(counts: StratumCounts, measure: Measure) -> float:
     return Population.from_ranks(ranks).exact(measure)
 
 
-def _decision(low: Sequence[float], difference: float) -> Decision:
+def _decision(lower_ends: Sequence[float], difference: float) -> Decision:
     """Return the probability that lower ends like these are above 0."""
-    mean = float(np.mean(low))
-    deviation = float(np.std(low, ddof=1))
+    mean = float(np.mean(lower_ends))
+    deviation = float(np.std(lower_ends, ddof=1))
     probability = 0.0
     if difference > 0.0:
         probability = float(ndtr(mean / deviation)) if deviation > 0.0 else float(mean > 0.0)
@@ -114,30 +114,38 @@ def _simulate_lower_ends(
 
     A comparison whose negatives would be refused has the lower end -1.
     """
-    census = pair[0]
-    n_rows = len(census.counts.better)
-    row = np.repeat(np.arange(n_rows), m)
     ends: list[float] = []
     for number in range(_COMPARISONS):
-        rng = generator(0, "plan", str(design), m, number)
-        negatives = draw_negatives(
-            census.excluded, m, popularity=census.popularity, design=design, seed=number
-        )
-        drawn = sums_by_stratum(row, negatives.ravel(), census.stratum, n_rows)
-        rows = np.arange(n_rows)
-        if n_users is not None or n_rows > _MAX_USERS:
-            rows = rng.integers(0, n_rows, min(n_users or n_rows, _MAX_USERS))
-        samples = [_draw_sample(each.counts.take(rows), drawn[rows], rng) for each in pair]
-        try:
-            refuse_unreached(samples[0])
-        except InputError:
+        samples = _simulate_samples(pair, m, number, design=design, n_users=n_users)
+        if unreached_share(samples[0]) > MAX_UNREACHED:
             return [-1.0] * _FEW_COMPARISONS
-        a, b = (_range(sample, measure, confidence) for sample in samples)
-        ends.append(b.low - a.high)
+        range_a, range_b = (_half_range(sample, measure, confidence) for sample in samples)
+        ends.append(range_b.low - range_a.high)
         is_certain = abs(np.mean(ends)) > _CERTAIN_RATIO * np.std(ends)
-        if number + 1 == _FEW_COMPARISONS and is_certain:
+        if len(ends) == _FEW_COMPARISONS and is_certain:
             break
     return ends
+
+
+def _simulate_samples(
+    pair: tuple[Census, Census], m: int, number: int, *, design: Design, n_users: int | None
+) -> list[StratumCounts]:
+    """Draw m negatives for each user of an evaluation, and count those of both recommenders.
+
+    `number` is that of the comparison, and the seed of its random numbers.
+    """
+    census = pair[0]
+    n_rows = len(census.counts.better)
+    rng = generator(0, "plan", str(design), m, number)
+    negatives = draw_negatives(
+        census.excluded, m, popularity=census.popularity, design=design, seed=number
+    )
+    row_of_negative = np.repeat(np.arange(n_rows), m)
+    drawn = sums_by_stratum(row_of_negative, negatives.ravel(), census.stratum, n_rows)
+    rows = np.arange(n_rows)
+    if n_users is not None or n_rows > _MAX_USERS:
+        rows = rng.integers(0, n_rows, min(n_users or n_rows, _MAX_USERS))
+    return [_draw_sample(each.counts.take(rows), drawn[rows], rng) for each in pair]
 
 
 def _draw_sample(whole: StratumCounts, drawn: Int, rng: np.random.Generator) -> StratumCounts:
@@ -146,12 +154,12 @@ def _draw_sample(whole: StratumCounts, drawn: Int, rng: np.random.Generator) -> 
     return whole._replace(better=better, drawn=drawn)
 
 
-def _range(sample: StratumCounts, measure: Measure, confidence: float) -> Range:
-    """Return the range with half of the drop, for a difference."""
+def _half_range(sample: StratumCounts, measure: Measure, confidence: float) -> Range:
+    """Return the range by half of the drop of the log likelihood, see `StratumDifferences`."""
     n = round(float(sample.candidates.sum(axis=1).mean())) + 1
     fit = fit_tastes(sample)
     last_shaped = last_shaped_rank(n, sample.mean_negatives, measure.cutoff)
     mixture = fit_mixture(fit, last_shaped)
     of_cells = metrics_of_cells(fit, [measure], n)
-    (found,) = profile_ranges(mixture, of_cells, confidence, share_of_drop=0.5)
-    return found
+    (allowed,) = profile_ranges(mixture, of_cells, confidence, share_of_drop=0.5)
+    return allowed

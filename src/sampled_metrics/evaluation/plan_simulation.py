@@ -13,6 +13,7 @@ distributions. Mean and variance of S are known (section 4.3), so that
 where L - S varies little between comparisons.
 """
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from itertools import pairwise
@@ -46,6 +47,14 @@ class Decision(NamedTuple):
 
     probability: float
     half_width: float
+
+
+class MeanDifference(NamedTuple):
+    """Moments of the mean of b - a over the users of an evaluation."""
+
+    mean: float
+    variance: float  # in evaluations of the pair
+    redrawn_variance: float  # if users are drawn anew
 
 
 @dataclass(frozen=True)
@@ -87,31 +96,29 @@ class Pair:
         """Calculate the exact metric of both recommenders."""
         return self.a.exact(measure), self.b.exact(measure)
 
-    def difference(self, a: EstimateMoments, b: EstimateMoments) -> tuple[float, float, float]:
-        """Calculate the moments of the mean of b - a over users.
-
-        Returns the mean, its variance in evaluations of this pair, and its variance if users were
-        drawn anew.
-        """
-        within = a.within + b.within
-        total = a.total + b.total
+    def difference(self, a: EstimateMoments, b: EstimateMoments) -> MeanDifference:
+        """Calculate the moments of the mean of b - a over users, from those of both estimates."""
+        owner_a, owner_b = self.owners
+        within = a.within + b.within  # of negatives, which are drawn independently
         if self.is_paired:
             differences = b.by_cohort[self.b.cohort_of_user] - a.by_cohort[self.a.cohort_of_user]
-            total = within + _variance_between_users(differences, self.owners[0])
-        elif self.owners[0] is not None:
-            between_a = _variance_between_users(a.by_cohort[self.a.cohort_of_user], self.owners[0])
-            between_b = _variance_between_users(b.by_cohort[self.b.cohort_of_user], self.owners[1])
+            total = within + _variance_between_users(differences, owner_a)
+        elif owner_a is not None:
+            between_a = _variance_between_users(a.by_cohort[self.a.cohort_of_user], owner_a)
+            between_b = _variance_between_users(b.by_cohort[self.b.cohort_of_user], owner_b)
             total = within + between_a + between_b
-        mean = float(b.mean - a.mean)
-        variance = total if self.is_redrawn else within
-        return mean, float(variance) / self.n_users, float(total) / self.n_users
+        else:
+            total = a.total + b.total
+        variance = float(total if self.is_redrawn else within) / self.n_users
+        return MeanDifference(float(b.mean - a.mean), variance, float(total) / self.n_users)
 
     def draw_samples(
         self, m: int, chances: Sequence[Float], rng: np.random.Generator
     ) -> tuple[SampledRanks, SampledRanks]:
         """Draw users and their sampled ranks, given `bin_probabilities` of both recommenders.
 
-        Ranges do not distinguish the ranks of one bin, so the first rank of a bin stands for all.
+        `chances` are those, each of shape (cohorts, bins). Ranges do not distinguish the ranks of
+        one bin, so the first rank of a bin stands for all.
         """
         users = None
         if self.is_redrawn and self.is_paired:
@@ -135,7 +142,8 @@ class Pair:
     ) -> SampledRanks:
         """Draw the sampled ranks of one recommender, for these `users` or for all.
 
-        `chances` are the probabilities of bins, shape (cohorts, bins).
+        `chances` are the probabilities of bins, shape (cohorts, bins), and `owner` is the user of
+        each visit.
         """
         ids = None
         if self.is_redrawn and not self.is_paired:
@@ -145,17 +153,30 @@ class Pair:
             cohort = population.cohort_of_user
             if users is not None:
                 cohort = cohort[users]
-            cumulative = np.cumsum(chances, axis=1)[cohort]
-            threshold = rng.random((cohort.size, 1)) * cumulative[:, -1:]
-            bins = (cumulative <= threshold).sum(axis=1)
+            bins = _draw_bins(chances, cohort, rng)
             if self.is_paired:
                 ids = np.arange(cohort.size)
-        ranks = bin_starts(m)[bins] + 1
-        sampling = Sampling(self.sampling)
         visits = None
         if owner is not None:
-            ids, visits = owner, np.arange(ranks.size)
-        return SampledRanks(ranks, self.n_items, m, users=ids, visits=visits, sampling=sampling)
+            ids, visits = owner, np.arange(bins.size)
+        return SampledRanks(
+            bin_starts(m)[bins] + 1,
+            self.n_items,
+            m,
+            users=ids,
+            visits=visits,
+            sampling=Sampling(self.sampling),
+        )
+
+
+def _draw_bins(chances: Float, cohort: Int, rng: np.random.Generator) -> Int:
+    """Draw a bin for each user by the probabilities of the user's cohort, shape (cohorts, bins).
+
+    It is the first bin whose cumulative probability is above a uniform random number.
+    """
+    cumulative = np.cumsum(chances, axis=1)[cohort]
+    threshold = rng.random((cohort.size, 1)) * cumulative[:, -1:]
+    return np.asarray((cumulative <= threshold).sum(axis=1))
 
 
 def _variance_between_users(values: Float, owner: Int | None) -> float:
@@ -212,38 +233,44 @@ def _simulate_lower_end(
         vector = bracketing_vectors(measure, table, likely, n_users=pair.n_users, z=z, sign=sign)[0]
         vectors.append(vector)
         moments.append(population.binned_moments(vector, by_bin))
-    simple_mean, simple_variance, _ = pair.difference(*moments)
     upper_a, lower_b = vectors
+    mean_of_s, variance_of_s, _ = pair.difference(*moments)
     rests: list[float] = []  # L - S of the module's docstring
     for numbers in _batches(max(1, _USERS_AT_ONCE // pair.n_users)):
         samples = [
             pair.draw_samples(m, chances, generator(0, "plan", number)) for number in numbers
         ]
-        lows = lower_ends_of_differences(
+        lower_ends = lower_ends_of_differences(
             samples, measure, shape=shape, vector_confidence=confidence, confidence=confidence
         )
-        for (a, b), low in zip(samples, lows, strict=True):
-            simple = lower_b[b.sampled_ranks - 1].mean() - upper_a[a.sampled_ranks - 1].mean()
-            rests.append(low - simple)
-        mean = simple_mean + float(np.mean(rests))
-        if len(rests) == FEW_COMPARISONS:
-            ratio = _standardise(mean, simple_variance)
-            if abs(ratio) > CERTAIN_RATIO:
-                break
-    return mean, simple_variance + float(np.var(rests, ddof=1))
+        for (a, b), low in zip(samples, lower_ends, strict=True):
+            s = lower_b[b.sampled_ranks - 1].mean() - upper_a[a.sampled_ranks - 1].mean()
+            rests.append(low - s)
+        mean = mean_of_s + float(np.mean(rests))
+        is_certain = abs(_standardise(mean, variance_of_s)) > CERTAIN_RATIO
+        if len(rests) == FEW_COMPARISONS and is_certain:
+            break
+    return mean, variance_of_s + float(np.var(rests, ddof=1))
 
 
 def _batches(size: int) -> list[range]:
-    """Return the numbers of comparisons in batches of at most `size`; one ends at the first few."""
-    starts = [
-        *range(0, FEW_COMPARISONS, min(size, FEW_COMPARISONS)),
-        *range(FEW_COMPARISONS, COMPARISONS, size),
-    ]
+    """Return the numbers of comparisons in batches of at most `size`.
+
+    One of them ends with the first few comparisons, after which the simulation may stop.
+
+    Examples
+    --------
+    >>> _batches(8)
+    [range(0, 3), range(3, 11), range(11, 19), range(19, 20)]
+    """
+    starts = [*range(0, FEW_COMPARISONS, size), *range(FEW_COMPARISONS, COMPARISONS, size)]
     return [range(first, end) for first, end in pairwise([*starts, COMPARISONS])]
 
 
 def _standardise(mean: float, variance: float) -> float:
-    """Return mean / standard deviation; may be infinite."""
+    """Return mean / standard deviation: 0 for a mean of 0, infinite for others without variance."""
     if variance > 0.0:
         return mean / variance**0.5
-    return float(np.sign(mean)) * np.inf if mean else 0.0
+    if mean == 0.0:
+        return 0.0
+    return math.copysign(math.inf, mean)

@@ -69,13 +69,15 @@ def _draw_results(table: pd.DataFrame, exact: pd.DataFrame | Mapping[Any, float]
     table, value, meaning, names = _columns_to_draw(table)
     exact_values = _exact_values(exact, [*names, "metric"], value)
     metrics: list[Any] = list(table.groupby("metric", sort=False))
-    # The table has a row for each line and estimator.
-    height = 0.5 + 0.5 * len(metrics) + 0.3 * len(table) / table["estimator"].nunique()
+    n_lines = len(table) / table["estimator"].nunique()  # a row for each line and estimator
+    height = 0.5 + 0.5 * len(metrics) + 0.3 * n_lines  # in inches: axes, titles and lines
     has_own_figure = axes is None
     axes, panels = _axes_for(len(metrics), height, axes)
     for panel, (metric, rows) in zip(panels, metrics, strict=True):
         exact_by_line = {
-            line: number for (line, key), number in exact_values.items() if key == metric
+            line: exact_value
+            for (line, measure), exact_value in exact_values.items()
+            if measure == metric
         }
         _draw_lines(panel, rows, value, meaning=meaning, exact=exact_by_line)
         panel.set_title(_title(rows, value))
@@ -129,15 +131,18 @@ def _columns_to_draw(table: pd.DataFrame) -> tuple[pd.DataFrame, str, str, list[
 
 
 def _with_printed_values(table: pd.DataFrame) -> pd.DataFrame:
-    """Add what rows print of their metric: its name as `title`, and its value as `reported`."""
+    """Add what rows print of their metric: its name as `title`, and its value as `reported`.
+
+    A row prints several metrics, such as "HR@10=0.82 NDCG@10=0.55"; nan if its own is not there.
+    """
     titles = []
     values = []
     for measure, title, text in zip(table["metric"], table["title"], table["printed"], strict=True):
-        pairs = [entry.rsplit("=", 1) for entry in text.split()]
-        own = [(name, float(value)) for name, value in pairs if parse_measure(name) == measure]
-        name, value = own[0] if own else (title, np.nan)
+        entries = [entry.rsplit("=", 1) for entry in text.split()]
+        of_metric = [entry for entry in entries if parse_measure(entry[0]) == measure]
+        name, value = of_metric[0] if of_metric else (title, "nan")
         titles.append(name)
-        values.append(value)
+        values.append(float(value))
     return table.assign(title=titles, reported=values)
 
 
@@ -179,39 +184,53 @@ def _draw_lines(
 ) -> None:
     """Draw the results of one metric, a line for each recommender or pair."""
     estimators = list(rows["estimator"].unique())
-    looks = estimator_looks(estimators)
-    middle = (len(estimators) - 1) / 2
     lines: list[Any] = list(rows.groupby("key", sort=False))
     names = []
-    for height, (key, line_rows) in enumerate(lines):
-        names.append(key or _users_in_words(line_rows.get("n_users")))
-        low, high = line_rows[["range_low", "range_high"]].iloc[0].astype(float)
+    for height, (key, of_line) in enumerate(lines):
+        names.append(key or _users_in_words(of_line.get("n_users")))
+        low, high = of_line[["range_low", "range_high"]].iloc[0].astype(float)
         _draw_bar(axes, low, high, height, meaning=meaning, is_difference="difference" in rows)
         if np.isnan([low, high]).any():
-            text = f"no {meaning}"
-            if "flags" in rows:  # contradictions, such as "bounds: ..."
-                text += f": {line_rows['flags'].iloc[0].partition(':')[0]}"
-            place = {"xytext": (4, 0), "textcoords": "offset points", "va": "center"}
-            axes.annotate(text.removesuffix(": "), (0.0, height), **place)
+            _annotate_missing(axes, of_line, height, meaning)
         if "reported" in rows:
-            axes.plot(line_rows["reported"].iloc[0], height, label=_PRINTED, **_RING)
-        for value, estimator in zip(line_rows[column], line_rows["estimator"], strict=True):
-            position = estimators.index(estimator)
-            color, marker = looks[estimator].light, looks[estimator].marker
-            if estimator == column:
-                color = _INK
-            y = height + _OFFSET * (position - middle)
-            axes.plot(value, y, label=estimator, color=color, marker=marker, **_MARK)
-            if estimator == QUOTED_ESTIMATOR and "likely_low" in line_rows:
-                quoted = line_rows[line_rows["estimator"] == QUOTED_ESTIMATOR].iloc[0]
-                interval = quoted[["likely_low", "likely_high"]].astype(float)
-                axes.plot(interval, [y, y], color=color, **_INTERVAL)
+            axes.plot(of_line["reported"].iloc[0], height, label=_PRINTED, **_RING)
+        _draw_marks(axes, of_line, column, height, estimators)
         if key in exact:
             axes.plot(exact[key], height, label="exact", **_EXACT)
     axes.set_yticks(range(len(names)), names)
     axes.set_ylim(len(names) - 0.5, -0.5)
     if "difference" in rows:
         axes.axvline(0.0, color="0.4", linewidth=1, zorder=0)
+
+
+def _draw_marks(
+    axes: Any, of_line: pd.DataFrame, column: str, height: int, estimators: list[str]
+) -> None:
+    """Draw the values of a line in the looks of their estimators, and the interval of `likely`.
+
+    Estimators are a bit above and below each other, in the order of `estimators`.
+    """
+    looks = estimator_looks(estimators)
+    middle = (len(estimators) - 1) / 2
+    for _, result in of_line.iterrows():
+        estimator = result["estimator"]
+        y = height + _OFFSET * (estimators.index(estimator) - middle)
+        color = _INK if estimator == column else looks[estimator].light
+        marker = looks[estimator].marker
+        axes.plot(result[column], y, label=estimator, color=color, marker=marker, **_MARK)
+        if estimator == QUOTED_ESTIMATOR and "likely_low" in of_line:
+            interval = result[["likely_low", "likely_high"]].astype(float)
+            axes.plot(interval, [y, y], color=color, **_INTERVAL)
+
+
+def _annotate_missing(axes: Any, of_line: pd.DataFrame, height: int, meaning: str) -> None:
+    """Write that a line has no range or interval, and the kind of contradiction if it has one."""
+    text = f"no {meaning}"
+    if "flags" in of_line:  # such as "bounds: ..."
+        kind = of_line["flags"].iloc[0].partition(":")[0]
+        text = f"{text}: {kind}" if kind else text
+    beside_axis = {"xytext": (4, 0), "textcoords": "offset points", "va": "center"}
+    axes.annotate(text, (0.0, height), **beside_axis)
 
 
 def _draw_bar(
@@ -241,21 +260,26 @@ def _title(rows: pd.DataFrame, value: str) -> str:
     ends = first[["range_low", "range_high"]].astype(float)
     if rows["key"].nunique() > 1 or ends.isna().any():
         return metric
-    start = f"{metric}: "
-    if pd.notna(first.get("reported")):
-        at_most = format_range(*ends).rpartition(" ")[2]
-        start += f"printed {first['reported']:.4g}, at most {at_most}"
-        if pd.isna(first["likely"]):
-            return start
-        start += ", likely "
-    if first["estimator"] == QUOTED_ESTIMATOR and pd.notna(first.get("likely_low")):
-        if not start.endswith(f"{QUOTED_ESTIMATOR} "):
-            start += f"{QUOTED_ESTIMATOR} "
-        interval = format_interval(first["likely_low"], first["likely_high"], is_short=True)
-        return f"{start}{format_number(first[value])} ({interval})"
-    if first["estimator"] in (QUOTED_ESTIMATOR, "value") and np.isfinite(first[value]):
-        return f"{start}{format_number(first[value])} ({format_range(*ends)})"
-    return f"{start}{format_range(*ends)}"
+    if pd.isna(first.get("reported")):
+        return f"{metric}: {_value_in_words(first, value)}"
+    at_most = format_range(*ends).rpartition(" ")[2]
+    printed = f"printed {first['reported']:.4g}, at most {at_most}"
+    if pd.isna(first["likely"]):
+        return f"{metric}: {printed}"
+    quoted = _value_in_words(first, value).removeprefix(f"{QUOTED_ESTIMATOR} ")
+    return f"{metric}: {printed}, {QUOTED_ESTIMATOR} {quoted}"
+
+
+def _value_in_words(result: pd.Series, value: str) -> str:
+    """Write a value with its interval, `likely` with its name; or only the range."""
+    estimator, number = result["estimator"], result[value]
+    if estimator == QUOTED_ESTIMATOR and pd.notna(result.get("likely_low")):
+        interval = format_interval(result["likely_low"], result["likely_high"], is_short=True)
+        return f"{QUOTED_ESTIMATOR} {format_number(number)} ({interval})"
+    ends = format_range(*result[["range_low", "range_high"]].astype(float))
+    if estimator in (QUOTED_ESTIMATOR, "value") and np.isfinite(number):
+        return f"{format_number(number)} ({ends})"
+    return ends
 
 
 def _orders_in_words(pairs: pd.DataFrame) -> str:
@@ -280,9 +304,9 @@ def _exact_values(
                 raise InputError(f"the exact results have no {name}; pass values by {names}")
         exact = exact.set_index(names)[value].to_dict()
     values = {}
-    for key, number in exact.items():
-        *line, metric = key if isinstance(key, tuple) else (key,)
-        values[" - ".join(line), parse_measure(metric)] = number
+    for key, exact_value in exact.items():
+        *line_names, metric = key if isinstance(key, tuple) else (key,)
+        values[" - ".join(line_names), parse_measure(metric)] = exact_value
     return values
 
 

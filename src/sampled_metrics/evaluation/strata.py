@@ -116,11 +116,16 @@ def _refuse_shared(pairs: ScoredPairs, n_items: int) -> None:
         )
 
 
-def refuse_unreached(strata: StratumCounts) -> None:
-    """Raise InputError if hardly any draws reach many of the candidates."""
+def unreached_share(strata: StratumCounts) -> float:
+    """Return the share of the candidates in strata of fewer than `MIN_DRAWS` draws."""
     drawn = strata.drawn.sum(axis=0)
     candidates = strata.candidates.sum(axis=0)
-    unreached = float(candidates[drawn < MIN_DRAWS].sum() / candidates.sum())
+    return float(candidates[drawn < MIN_DRAWS].sum() / candidates.sum())
+
+
+def refuse_unreached(strata: StratumCounts) -> None:
+    """Raise InputError if hardly any draws reach many of the candidates."""
+    unreached = unreached_share(strata)
     if unreached > MAX_UNREACHED:
         raise InputError(
             f"{unreached:.0%} of the candidates are of a popularity of which fewer than "
