@@ -204,8 +204,9 @@ class RankMeter:
                 if value != other_value:
                     raise InputError(f"meters differ in {name}: {value} and {other_value}")
             self._n_dropped += other._n_dropped
+            # The batches of the other, which may be merged itself, get new numbers of meters.
             n_meters = 1 + max((batch.meter for batch in self._batches), default=0)
-            for batch in list(other._batches):  # which may be those of this meter
+            for batch in list(other._batches):  # a copy, as other may be this meter
                 self._add(batch._replace(meter=n_meters + batch.meter), "meters")
         self._is_merged = True
         return self

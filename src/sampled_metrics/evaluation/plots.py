@@ -68,7 +68,7 @@ def _draw_results(table: pd.DataFrame, exact: pd.DataFrame | Mapping[Any, float]
     """Draw a panel for each metric, and return the axes."""
     table, value, meaning, names = _columns_to_draw(table)
     exact_values = _exact_values(exact, [*names, "metric"], value)
-    metrics: list[Any] = list(table.groupby("metric", sort=False))
+    metrics: list[Any] = list(table.groupby("metric", sort=False))  # (metric, its rows)
     n_lines = len(table) / table["estimator"].nunique()  # a row for each line and estimator
     height = 0.5 + 0.5 * len(metrics) + 0.3 * n_lines  # in inches: axes, titles and lines
     has_own_figure = axes is None
@@ -85,16 +85,24 @@ def _draw_results(table: pd.DataFrame, exact: pd.DataFrame | Mapping[Any, float]
     for _, shared in pd.Series(panels, dtype=object).groupby(compares_all):
         _share_axis(list(shared), value == "difference")
     panels[-1].set_xlabel(f"{value} (fraction)")
-    marks = {mark.get_label(): mark for panel in panels for mark in panel.lines}
     labels = [meaning, _with_zero(meaning), _PRINTED, *table["estimator"].unique(), "exact"]
-    labels = [label for label in labels if label in marks]
-    handles = [marks[label] for label in labels]
-    if has_own_figure:
-        legend = {"loc": "outside upper left", "ncols": 6, "columnspacing": 1}
-        panels[0].figure.legend(handles, labels, **legend)
-    else:
-        panels[0].legend(handles, labels)
+    _add_legend(panels, labels, outside=has_own_figure)
     return axes
+
+
+def _add_legend(panels: list[Any], labels: list[str], *, outside: bool) -> None:
+    """Explain the marks that are drawn, in the order of `labels`: above all panels or in the first.
+
+    Marks with the same label look the same.
+    """
+    marks = {mark.get_label(): mark for panel in panels for mark in panel.lines}
+    drawn = [label for label in labels if label in marks]
+    handles = [marks[label] for label in drawn]
+    if outside:
+        legend = {"loc": "outside upper left", "ncols": 6, "columnspacing": 1}
+        panels[0].figure.legend(handles, drawn, **legend)
+    else:
+        panels[0].legend(handles, drawn)
 
 
 def _columns_to_draw(table: pd.DataFrame) -> tuple[pd.DataFrame, str, str, list[str]]:
