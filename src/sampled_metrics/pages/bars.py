@@ -39,7 +39,8 @@ def axis_ticks(most: float) -> list[tuple[str, float]]:
     >>> axis_ticks(0.16)
     [('0 %', 0.0), ('5 %', 31.2), ('10 %', 62.5), ('15 %', 93.8)]
     """
-    steps = 10.0 ** np.floor(np.log10(20 * most)) * np.array([1, 2, 5, 10])
-    step = steps[np.argmax(steps >= 20 * most)]
-    ticks = np.arange(0, 100.001 * most, step)
+    least_step = 20 * most  # in percent: a fifth of the axis
+    round_steps = 10.0 ** np.floor(np.log10(least_step)) * np.array([1, 2, 5, 10])
+    step = round_steps[round_steps >= least_step][0]
+    ticks = np.arange(0, 100.001 * most, step)  # a tick at the end counts in spite of rounding
     return [(f"{tick:g} %", round(float(tick / most), 1)) for tick in ticks]

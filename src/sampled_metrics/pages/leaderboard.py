@@ -118,28 +118,27 @@ def undecided_runs(best_first: Sequence[int], orders: Sequence[tuple[int, int]])
     """Return the longest runs of places (first, last) without a decided pair of recommenders."""
     decided = {frozenset(pair) for pair in orders}
     runs: list[list[int]] = []
-    last = 0
+    last = 0  # positions in `best_first`; no pair from the first to the last one is decided
     for first in range(len(best_first)):
-        previous_last = last
-        while last + 1 < len(best_first):
-            candidate = best_first[last + 1]
+        last = max(last, first)
+        end_of_previous_run = last
+        for candidate in best_first[last + 1 :]:
             if any({above, candidate} in decided for above in best_first[first : last + 1]):
                 break
             last += 1
-        if last > previous_last:
+        if last > end_of_previous_run:  # else it is part of that run
             runs.append([first + 1, last + 1])
-        last = max(last, first + 1)
     return runs
 
 
 def place_brackets(runs: Sequence[Sequence[int]]) -> list[list[int]]:
     """Give each run of places a lane such that runs in a lane do not overlap: first, last, lane."""
-    lane_ends: list[int] = []
+    last_of_lane: dict[int, int] = {}  # the last place in each lane
     brackets = []
     for first, last in runs:
-        free = [lane for lane, end in enumerate(lane_ends) if end < first]
-        lane = min(free, default=len(lane_ends))
-        lane_ends[lane : lane + 1] = [last]
+        free = [lane for lane, last_place in last_of_lane.items() if last_place < first]
+        lane = min(free, default=len(last_of_lane))
+        last_of_lane[lane] = last
         brackets.append([first, last, lane])
     return brackets
 
@@ -168,16 +167,10 @@ def lay_out(
         undecided (`together`); and the undecided pairs that no bracket joins (`apart`), with a
         sentence on them (`caption`).
     """
-    by_size: dict[str, list[Any]] = {name: [] for name in ("wrong", "shown", "headline", "pair")}
-    for column, m in enumerate([*sizes, None]):
-        at_size = values[:, column]
-        leads = {pair: at_size[pair[1]] - at_size[pair[0]] for pair in orders}
-        wrong = [pair for pair, lead in leads.items() if lead > ROUNDING]
-        worst = max(wrong, key=leads.__getitem__, default=())
-        by_size["wrong"].append(len(wrong))
-        by_size["shown"].append(worst)
-        by_size["headline"].append(board_headline(m, len(wrong), len(orders)))
-        by_size["pair"].append(describe_wrong_pair(names, at_size, values[:, -1], worst))
+    exact = values[:, -1]
+    by_size = []
+    for m, values_at_size in zip([*sizes, None], values.T, strict=True):
+        by_size.append(_describe_size(names, m, values_at_size, exact, orders))
     places = places_by_size(values)
     best_first = np.argsort(places[:, -1]).tolist()
     runs = undecided_runs(best_first, orders)
@@ -189,7 +182,30 @@ def lay_out(
         "together": place_brackets(runs),
         "apart": apart,
         "caption": describe_apart(names, apart),
-        **by_size,
+        **{key: [described[key] for described in by_size] for key in by_size[0]},
+    }
+
+
+def _describe_size(
+    names: Sequence[str],
+    m: int | None,
+    sampled: Float,
+    exact: Float,
+    orders: Sequence[tuple[int, int]],
+) -> dict[str, Any]:
+    """Return what `lay_out` lists for each size: `wrong`, `shown`, `headline` and `pair`.
+
+    `m` is the number of random items, None for all; `sampled` and `exact` are the values of the
+    recommenders against these and over all items.
+    """
+    leads_of_worse = {(better, worse): sampled[worse] - sampled[better] for better, worse in orders}
+    wrong = [pair for pair, lead in leads_of_worse.items() if lead > ROUNDING]
+    worst = max(wrong, key=leads_of_worse.__getitem__, default=())
+    return {
+        "wrong": len(wrong),
+        "shown": worst,
+        "headline": board_headline(m, len(wrong), len(orders)),
+        "pair": describe_wrong_pair(names, sampled, exact, worst),
     }
 
 

@@ -49,6 +49,8 @@ NEAR_SIZES = 0.06  # relative difference of numbers of candidates in a group
 WIDTH = 1000  # of a drawing, in its units
 HEIGHT = 400
 MIDDLE = 160  # y of a recommender without a lead
+TOP = 20  # y of the largest lead
+LAST_NAME = 0.95 * WIDTH  # x from which on a name would be cut off by the right edge
 NAME_DISTANCE = 15  # from other lines that the name of a line needs
 BASE = 350  # y of the axis of windows
 UP = 120  # largest height of a window above the axis
@@ -81,6 +83,32 @@ def _group_means(keys: Float, *columns: Int) -> tuple[list[Int], Float]:
     _, group, count = np.unique(keys, axis=0, return_inverse=True, return_counts=True)
     sums = [np.bincount(group.ravel(), column) for column in columns]
     return [np.rint(total / count).astype(int) for total in sums], count / len(keys)
+
+
+class _CandidateGroups(NamedTuple):
+    """Users grouped by nearly equal numbers of candidates."""
+
+    sizes: Int  # mean number of candidates in each group
+    share: Float  # of the users in each group
+
+    @classmethod
+    def from_candidates(cls, n_candidates: Int) -> "_CandidateGroups":
+        """Group users by their numbers of candidates; shape (users,)."""
+        (sizes,), share = _group_means(_size_group(n_candidates), n_candidates)
+        return cls(sizes, share)
+
+    def mean_by_rank(self, ks: Int, vectors: Float, sampling: Sampling | str) -> Float:
+        """Average the expected estimate at each true rank over the groups that have this rank.
+
+        `vectors` has the estimate at each sampled rank, shape (vectors, m + 1). Returns shape
+        (ranks, vectors).
+        """
+        m = vectors.shape[1] - 1
+        group, rank = np.nonzero(ks <= self.sizes[:, np.newaxis])
+        expected = pmf_at(ks[rank], self.sizes[group], m, sampling) @ vectors.T
+        sums = np.zeros((ks.size, len(vectors)))
+        np.add.at(sums, rank, expected * self.share[group, np.newaxis])
+        return sums
 
 
 def lens_sizes(largest: int, extra: Iterable[int]) -> list[int]:
@@ -117,16 +145,14 @@ def compute_settings(
     populations = [group_near_users(ranks) for ranks in records.values()]
     n_users = np.array([len(ranks) for ranks in records.values()])
     n = round(float(candidates.mean()))
-    (group_sizes,), shares = _group_means(_size_group(candidates), candidates)
-    group, rank = np.nonzero(ks <= group_sizes[:, np.newaxis])
+    groups = _CandidateGroups.from_candidates(candidates)
+    is_rank_of_all = ks <= groups.sizes.min()
     for m in sizes:
-        fast = [e for e in estimators if m <= MOST_CORRECTED or e.parameter is None]
+        fast = [each for each in estimators if m <= MOST_CORRECTED or each.parameter is None]
         vectors = estimator_vectors(fast, measures, n, m).reshape(-1, m + 1)
         moments = [population.moments(vectors, sampling) for population in populations]
-        expected = pmf_at(ks[rank], group_sizes[group], m, sampling) @ vectors.T
-        by_rank = np.zeros((ks.size, len(vectors)))
-        np.add.at(by_rank, rank, expected * shares[group, np.newaxis])
-        varies = np.ptp(by_rank[ks <= group_sizes.min()], axis=0) > ROUNDING
+        by_rank = groups.mean_by_rank(ks, vectors, sampling)
+        varies = np.ptp(by_rank[is_rank_of_all], axis=0) > ROUNDING
         for i, (measure, estimator) in enumerate(product(measures, fast)):
             acts_like = None
             if varies[i] and not measure.metric.needs_candidates:
@@ -199,7 +225,7 @@ class Chart(NamedTuple):
 
     def percent_along(self, index: int) -> float:
         """Return the position of one of the ranks, in percent of the axis."""
-        return round(float(self.xs[index]) / 10, 1)
+        return round(float(self.xs[index]) / (WIDTH / 100), 1)
 
     def density(self, by_rank: Float) -> Float:
         """Return the weights of the ranks by which a credit falls, per unit of the axis."""
@@ -212,32 +238,37 @@ class Chart(NamedTuple):
         Returns the paths `up` and `down`, and the position of the peak, `at`.
         """
         density = self.density(by_rank)
-        density /= max(density.max() / UP, -density.min() / DOWN, 1e-12)
+        # The scale at which the window fits; the last number is for windows that are 0 everywhere.
+        scale = max(density.max() / UP, -density.min() / DOWN, 1e-12)
+        heights = density / scale
         return {
-            "up": self._steps(density.clip(0)),
-            "down": self._steps(density.clip(None, 0)),
-            "at": self.percent_along(int(np.argmax(density))),
+            "up": self._steps(heights.clip(0)),
+            "down": self._steps(heights.clip(None, 0)),
+            "at": self.percent_along(int(np.argmax(heights))),
         }
 
     def cut_off(self, measure: Measure) -> dict[str, Any]:
         """Draw the window of a metric; only its position if all of the credit ends at one rank."""
         window = self.window(measure.value_at(self.ks, int(self.ks[-1])))
-        if measure.cutoff and window["up"].count("v") < 3:
-            index = np.searchsorted(self.ks, min(measure.cutoff, self.ks[-1]))
-            window["up"] = ""
-            window["at"] = self.percent_along(int(index))
-        return window
+        is_single_bar = window["up"].count("v") <= 2  # it goes up, and down again
+        if not (measure.cutoff and is_single_bar):
+            return window
+        index = np.searchsorted(self.ks, min(measure.cutoff, self.ks[-1]))
+        return {**window, "up": "", "at": self.percent_along(int(index))}
 
     def _steps(self, heights: Float) -> str:
-        """Draw the outline of bars over the axis as an SVG path."""
-        rounded = np.rint(heights).astype(int)
-        rises = np.diff(rounded, prepend=0)
+        """Draw the outline of bars over the axis as an SVG path, empty if no bar has a height.
+
+        A bar reaches from its rank to the next one. The path moves along (h) to each rank where the
+        height changes, and up or down (v) by this change; y of SVG points down.
+        """
+        rises = np.diff(np.rint(heights).astype(int), prepend=0)
         changes = np.flatnonzero(rises)
         if not changes.size:
             return ""
-        across = np.diff(np.rint(self.xs[changes]).astype(int), prepend=0)
-        lines = [f"h{x}v{-y}" for x, y in zip(across, rises[changes], strict=True)]
-        return f"M0 {BASE}{''.join(lines)}H{WIDTH}V{BASE}Z"
+        widths = np.diff(np.rint(self.xs[changes]).astype(int), prepend=0)
+        moves = [f"h{width}v{-rise}" for width, rise in zip(widths, rises[changes], strict=True)]
+        return f"M0 {BASE}{''.join(moves)}H{WIDTH}V{BASE}Z"
 
     def relative_recall(self, records: Mapping[str, Ranks]) -> Float:
         """Return Recall@k of each recommender relative to the mean of all: r / mean - 1.
@@ -263,33 +294,41 @@ class Chart(NamedTuple):
         """
         recall = self.relative_recall(records)
         most = float(np.abs(recall).max()) or 1.0
-        ys = MIDDLE - (MIDDLE - 20) * recall / most
-        distances = np.abs(ys[:, np.newaxis] - ys)
-        distances[np.diag_indices(len(ys))] = np.inf
-        # Names near the right edge would be cut off.
-        clearance = np.where(self.xs < 0.95 * WIDTH, distances.min(axis=1), 0.0)
-        lines = []
-        for row, name in enumerate(records):
-            index = int(np.argmax(clearance[row]))
-            name_y = ys[row, index]
-            points = [f"{x:.0f} {y:.0f}" for x, y in zip(self.xs, ys[row], strict=True)]
-            line = {
-                "d": f"M{'L'.join(points)}",
-                "name": "",
-                "above": bool(name_y <= MIDDLE),
-                "x": self.percent_along(index),
-                "y": round(100 * name_y / HEIGHT),
-            }
-            if clearance[row, index] > NAME_DISTANCE:
-                line["name"] = name
-            lines.append(line)
+        ys = MIDDLE - (MIDDLE - TOP) * recall / most
+        clearances = np.where(self.xs < LAST_NAME, _distances_to_others(ys), 0.0)
+        lines = list(map(self._line, records, ys, clearances))
         return {"lines": lines, "most": round(100 * most)}
+
+    def _line(self, name: str, ys: Float, clearances: Float) -> dict[str, Any]:
+        """Draw the line of a recommender; its name is empty where other lines are too near.
+
+        `clearances` is how much room the name has at each rank.
+        """
+        index = int(np.argmax(clearances))
+        points = [f"{x:.0f} {y:.0f}" for x, y in zip(self.xs, ys, strict=True)]
+        return {
+            "d": f"M{'L'.join(points)}",
+            "name": name if clearances[index] > NAME_DISTANCE else "",
+            "above": bool(ys[index] <= MIDDLE),
+            "x": self.percent_along(index),
+            "y": round(100 * ys[index] / HEIGHT),
+        }
 
     def ticks(self) -> list[tuple[str, float]]:
         """Return the powers of ten as labels, and their positions in percent."""
         last = self.ks[-1]
         powers = [10**power for power in range(len(str(last)))]
         return [(f"{k:,}", round(100 * np.log(k) / np.log(last), 1)) for k in powers]
+
+
+def _distances_to_others(ys: Float) -> Float:
+    """Return how far each line is from the nearest other one at each rank; shape (lines, ranks).
+
+    The distance of a single line is infinite.
+    """
+    distances = np.abs(ys[:, np.newaxis] - ys)
+    distances[np.diag_indices(len(ys))] = np.inf  # each line from itself
+    return distances.min(axis=1)
 
 
 def build_lens(
@@ -348,35 +387,36 @@ def build_lens(
     for measure in measures:
         means = [values(measure, ranks).mean() for ranks in records.values()]
         exact[str(measure)] = np.array(means)
-    undecided = {
-        (pair.metric, frozenset({pair.a, pair.b})) for pair in compared if pair.order == UNDECIDED
-    }
+    undecided: dict[str, set[frozenset[str]]] = {str(measure): set() for measure in measures}
+    for pair in compared:
+        if pair.order == UNDECIDED:
+            undecided.setdefault(pair.metric, set()).add(frozenset({pair.a, pair.b}))
+    settings = list(
+        compute_settings(
+            records,
+            candidates,
+            chart.ks,
+            measures=measures,
+            estimators=estimators,
+            sizes=sizes,
+            estimator_vectors=estimator_vectors,
+            sampling=sampling,
+        )
+    )
     views = {}
-    labels = {}
-    for setting in compute_settings(
-        records,
-        candidates,
-        chart.ks,
-        measures=measures,
-        estimators=estimators,
-        sizes=sizes,
-        estimator_vectors=estimator_vectors,
-        sampling=sampling,
-    ):
+    for setting in settings:
         metric = str(setting.measure)
         view = {**chart.window(setting.by_rank), "head": lens_headline(setting)}
         if names:
-            open_pairs = {pair for name, pair in undecided if name == metric}
-            view.update(_order_view(setting, names, exact[metric], open_pairs))
+            view |= _order_view(setting, names, exact[metric], undecided[metric])
         views[f"{metric} {setting.estimator} {setting.m}"] = view
-        labels[str(setting.estimator)] = setting.estimator.label
     first_metric = str(measures[0])
     return {
         "views": views,
         "asked": {str(x): {"label": x.label, **chart.cut_off(x)} for x in measures},
-        "estimators": labels,
-        "truth": {metric: standings(values) for metric, values in exact.items()},
-        "exact": {metric: values.round(6).tolist() for metric, values in exact.items()},
+        "estimators": {str(setting.estimator): setting.estimator.label for setting in settings},
+        "truth": {metric: standings(means) for metric, means in exact.items()},
+        "exact": {metric: means.round(6).tolist() for metric, means in exact.items()},
         "sizes": sizes,
         "start": {"metric": first_metric, "estimator": str(estimators[0]), "m": m},
         "lines": chart.leads(records) if names else {"lines": []},
@@ -385,9 +425,9 @@ def build_lens(
         "names": names,
         "slots": slots(names),
         "undecided": [
-            pair
-            for pair in map(list, combinations(names, 2))
-            if (first_metric, frozenset(pair)) in undecided
+            [a, b]
+            for a, b in combinations(names, 2)
+            if frozenset({a, b}) in undecided[first_metric]
         ],
         "fewest": fewest,
         "n": f"{round(float(candidates.mean())):,}",
@@ -415,9 +455,9 @@ def _order_view(
     decided = {pair: order for pair, order in orders.items() if pair not in open_pairs}
     noisiest = int(np.argmax(setting.sd))
     pairs = describe_pairs(names, exact, orders, open_pairs)
-    n_hidden = sum(sign != 1 for sign, _ in decided.values()) - sum(
-        sign in (-1, 0) for sign, _, _ in pairs
-    )
+    n_not_right = sum(sign != 1 for sign, _ in decided.values())
+    n_described = sum(sign in (-1, 0) for sign, _, _ in pairs)  # undecided ones have another sign
+    n_hidden = n_not_right - n_described
     more = {}
     if n_hidden > 0:
         more["more"] = f"Not right either: {quantity(n_hidden, 'more pair')}."

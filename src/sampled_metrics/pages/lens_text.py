@@ -1,6 +1,7 @@
 """Sentences of the lens: which metric a sampled metric measures, and how it orders recommenders."""
 
-from collections.abc import Collection, Sequence
+from collections.abc import Callable, Collection, Sequence
+from itertools import product
 from typing import Any, NamedTuple, TypeAlias
 
 import numpy as np
@@ -53,6 +54,27 @@ def standings(values: Float) -> list[tuple[int, str]]:
     """List recommenders by decreasing value: their numbers, and the values in percent."""
     order = np.argsort(-np.round(values, 9), kind="stable").tolist()
     return [(i, percent(float(values[i]))) for i in order]
+
+
+def decided_groups(
+    best_first: Sequence[str], is_decided: Callable[[str, str], bool]
+) -> list[list[str]]:
+    """Cut an order of names wherever every pair across the cut is decided.
+
+    `is_decided` gets two names, the one that comes first in the order first.
+
+    Examples
+    --------
+    >>> decided_groups("ZYX", lambda above, below: below == "X")
+    [['Z', 'Y'], ['X']]
+    """
+    groups: list[list[str]] = []
+    for position, name in enumerate(best_first):
+        pairs_across = product(best_first[:position], best_first[position:])
+        if all(is_decided(above, below) for above, below in pairs_across):
+            groups.append([])
+        groups[-1].append(name)
+    return groups
 
 
 def lens_headline(setting: LensSetting) -> list[str]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import shlex
 from collections.abc import Iterable, Mapping, Sequence
-from itertools import chain, pairwise
+from itertools import chain, combinations, pairwise
 from pathlib import Path
 from typing import Any, cast
 
@@ -28,7 +28,7 @@ from sampled_metrics._base.text import Explanation, TableRows, format_number, jo
 from sampled_metrics.estimators import REGISTERED_ESTIMATORS, parse_estimators
 from sampled_metrics.evaluation.compare import Compared, compare
 from sampled_metrics.evaluation.compare_text import PROVES_LITTLE, better_first, order_in_words
-from sampled_metrics.evaluation.correct import correct
+from sampled_metrics.evaluation.correct import Corrected, correct
 from sampled_metrics.evaluation.evaluate import evaluate
 from sampled_metrics.evaluation.pairing import read_recommenders
 from sampled_metrics.evaluation.results import UNDECIDED, Results
@@ -38,7 +38,7 @@ from sampled_metrics.pages import SCRIPTS, render
 from sampled_metrics.pages.bars import range_bars
 from sampled_metrics.pages.leaderboard import build_board
 from sampled_metrics.pages.lens import LENS_ESTIMATORS, build_lens
-from sampled_metrics.pages.lens_text import percent
+from sampled_metrics.pages.lens_text import decided_groups, percent
 from sampled_metrics.ranks import Ranks, SampledRanks
 from sampled_metrics.read.options import Reading
 from sampled_metrics.read.roles import NamesByRole, check_roles
@@ -155,13 +155,12 @@ def sampled_content(
     Options are as for `correct` and `compare`.
     """
     first = next(iter(samples.values()))
-    m = first.n_negatives
     names = list(samples)
     measures = parse_measures(metrics)
-    chosen = list(dict.fromkeys([QUOTED_ESTIMATOR, "sampled", *estimators]))
     is_uniform = first.strata is None
-    if not is_uniform:
-        chosen = list(STRATUM_ESTIMATORS)
+    chosen = list(STRATUM_ESTIMATORS)
+    if is_uniform:
+        chosen = list(dict.fromkeys([QUOTED_ESTIMATOR, "sampled", *estimators]))
     corrected = {}
     for name, sample in samples.items():
         with place_of(name):
@@ -169,44 +168,74 @@ def sampled_content(
     compared = []
     if len(names) > 1:
         compared.append(compare(samples, metrics, chosen[:1], shape=shape, confidence=confidence))
-    groups = []
+    bars = []
     for measure in measures:
         results = _select_metric(measure, chain(*corrected.values()))
-        quoted = [result.value for result in results if result.estimator == QUOTED_ESTIMATOR]
-        sampled = [result for result in results if result.estimator == "sampled"]
         pairs = _select_metric(measure, chain(*compared))
-        group = _group_orders(measure, pairs)
-        group["open"] = len(group["open"])
-        group["sampled"] = [result.value for result in sampled]
-        ranges = [(result.range_low, result.range_high) for result in sampled]
-        best_first = order_by_value(quoted, [result.value for result in sampled])
-        groups.append({**group, **range_bars(ranges, quoted, m), "order": best_first})
-        suggested = order_by_value(group["sampled"], group["sampled"])
-        groups[-1]["is_reordered"] = len(quoted) > 1 and best_first != suggested
-        groups[-1].update(order_line(names, best_first, pairs))
-    lens = None
-    if is_uniform:
-        parsed = parse_estimators(chosen)
-        lens = build_lens(
-            {},
-            measures,
-            [each for each in parsed if not REGISTERED_ESTIMATORS[each.name].fitted],
-            m,
-            extra_sizes=None,
-            candidates=np.atleast_1d(first.n_items),
-            sampling=first.sampling,
-        )
+        bars.append(_sampled_bars(measure, names, results, pairs, first.n_negatives))
+    lens = _lens_of_windows(first, measures, chosen) if is_uniform else None
     n_users = max(map(len, samples.values()))
     return {
         **_common_content(corrected, compared, lens),
-        "says": _describe_values(measures[0].label, names, groups[0]["sampled"]),
-        "bars": groups,
-        "m": m,
+        "says": _describe_values(measures[0].label, names, bars[0]["sampled"]),
+        "bars": bars,
+        "m": first.n_negatives,
         "n_candidates": f"{first.mean_candidates:,}",
         "sampling": str(first.sampling).replace("-", " "),
         "users": n_users,
         "scores": n_users * first.mean_candidates,
     }
+
+
+def _sampled_bars(
+    measure: Measure,
+    names: Sequence[str],
+    results: Iterable[Corrected],
+    pairs: Sequence[Compared],
+    m: int,
+) -> dict[str, Any]:
+    """Describe the ranges of a metric, and the orders that they decide.
+
+    Keys are those of `_group_orders`, with the number of pairs in `open`, of `range_bars` and of
+    `order_line`; `sampled`, the sampled values; `order`, the positions of the recommenders in
+    `names`, best first; and `is_reordered`, whether sampled values have another order.
+    """
+    quoted = []
+    sampled = []
+    ranges = []
+    for result in results:
+        if result.estimator == QUOTED_ESTIMATOR:
+            quoted.append(result.value)
+        elif result.estimator == "sampled":
+            sampled.append(result.value)
+            ranges.append((result.range_low, result.range_high))
+    best_first = order_by_value(quoted, sampled)
+    orders = _group_orders(measure, pairs)
+    return {
+        **orders,
+        "open": len(orders["open"]),
+        "sampled": sampled,
+        **range_bars(ranges, quoted, m),
+        "order": best_first,
+        "is_reordered": len(quoted) > 1 and best_first != order_by_value(sampled, sampled),
+        **order_line(names, best_first, pairs),
+    }
+
+
+def _lens_of_windows(
+    sample: SampledRanks, measures: Sequence[Measure], estimators: Sequence[str]
+) -> dict[str, Any]:
+    """Build the lens of a sample: windows only, as the exact order is not known."""
+    parsed = parse_estimators(estimators)
+    return build_lens(
+        {},
+        measures,
+        [each for each in parsed if not REGISTERED_ESTIMATORS[each.name].fitted],
+        sample.n_negatives,
+        extra_sizes=None,
+        candidates=np.atleast_1d(sample.n_items),
+        sampling=sample.sampling,
+    )
 
 
 def full_content(
@@ -228,17 +257,21 @@ def full_content(
     measures = parse_measures(metrics)
     estimators = parse_estimators(LENS_ESTIMATORS)
     lens = build_lens(rankings, measures, estimators, m, compared=chain(*compared))
-    groups = []
+    bars = []
     for measure in measures:
         results = _select_metric(measure, chain(*evaluated.values()))
         pairs = _select_metric(measure, chain(*compared))
-        group = _group_orders(measure, pairs)
         intervals = [(result.ci_low, result.ci_high) for result in results]
         exact = [result.value for result in results]
         best_first = order_by_value(exact, exact)
-        names = list(rankings)
-        groups.append({**group, **range_bars(intervals, exact, m), "order": best_first})
-        groups[-1].update(order_line(names, best_first, pairs))
+        bars.append(
+            {
+                **_group_orders(measure, pairs),
+                **range_bars(intervals, exact, m),
+                "order": best_first,
+                **order_line(list(rankings), best_first, pairs),
+            }
+        )
     content = _common_content(evaluated, compared, lens)
     content["board"] = None
     if ties == "expected":
@@ -247,7 +280,7 @@ def full_content(
     return {
         **content,
         "level": f"{100 * confidence:g}",
-        "exact_bars": groups,
+        "exact_bars": bars,
         "users": max(map(len, rankings.values())),
     }
 
@@ -318,11 +351,13 @@ def _common_content(
     }
 
 
-def order_by_value(values: Sequence[float], otherwise: Sequence[float]) -> list[int]:
-    """Return the numbers of recommenders, best first; `otherwise` is used if a value is nan."""
-    chosen = values
-    if np.isnan(values).any() or len(values) < len(otherwise):
-        chosen = otherwise
+def order_by_value(values: Sequence[float], fallback: Sequence[float]) -> list[int]:
+    """Return the positions of recommenders, best first.
+
+    If a value is nan, or there are fewer values than in `fallback`, that decides instead.
+    """
+    are_known = not np.isnan(values).any() and len(values) >= len(fallback)
+    chosen = values if are_known else fallback
     return sorted(range(len(chosen)), key=lambda i: -chosen[i])
 
 
@@ -341,19 +376,18 @@ def order_line(
     """
     if len(names) < MOST_IN_SENTENCE:
         return {"line": "", "rest": []}
-    decided = {
+    texts_of_decided = {
         better_first(pair, pair.order): order_in_words(pair)
         for pair in pairs
         if pair.order != UNDECIDED and (pair.holds_up_to or np.inf) >= PROVES_LITTLE
     }
-    ordered = [names[i] for i in best_first]
-    groups: list[list[str]] = [[ordered[0]]]
-    for place, name in enumerate(ordered[1:], 1):
-        if all((above, below) in decided for above in ordered[:place] for below in ordered[place:]):
-            groups.append([])
-        groups[-1].append(name)
-    group_of = {name: number for number, group in enumerate(groups) for name in group}
-    rest = [text for (a, b), text in decided.items() if group_of[a] == group_of[b]]
+    groups = decided_groups(
+        [names[i] for i in best_first], lambda above, below: (above, below) in texts_of_decided
+    )
+    rest = []
+    for (better, worse), text in texts_of_decided.items():
+        if any(better in group and worse in group for group in groups):
+            rest.append(text)
     return {"line": " > ".join(map(", ".join, groups)), "rest": rest}
 
 
@@ -362,11 +396,13 @@ def planned_pair(content: Mapping[str, Any]) -> list[str]:
 
     They are the first two of the order by value that full rankings decide, or the best two.
     """
-    group = (content.get("exact_bars") or content["bars"])[0]
-    ordered = [content["names"][i] for i in group["order"]]
-    places = {name: place for place, name in enumerate(ordered)}
-    pairs = [sorted(pair, key=places.__getitem__) for pair in group["pairs"]]
-    return min(pairs, key=lambda pair: [places[name] for name in pair], default=ordered[:2])
+    first_metric = (content.get("exact_bars") or content["bars"])[0]
+    best_first = [content["names"][i] for i in first_metric["order"]]
+    decided = {frozenset(pair) for pair in first_metric["pairs"]}
+    for pair in combinations(best_first, 2):
+        if frozenset(pair) in decided:
+            return list(pair)
+    return best_first[:2]
 
 
 def plan_command(data: Mapping[str, Any], pair: Sequence[str]) -> str:
@@ -388,9 +424,9 @@ def typical_item(lens: Mapping[str, Any]) -> dict[str, int]:
     m = lens["start"]["m"]
     n = int(lens["n"].replace(",", ""))
     others = max(n - 1, 1)
-    near = 1 + 6 * others / m
-    power = 10 ** (len(str(int(near))) - 1)
-    rank = min(max(round(near / power) * power, 1), n)
+    rank_of_seventh = 1 + 6 * others / m
+    unit = 10 ** (len(str(int(rank_of_seventh))) - 1)  # of the first digit
+    rank = min(max(round(rank_of_seventh / unit) * unit, 1), n)
     return {"rank": rank, "sampled": round(1 + (rank - 1) * m / others)}
 
 
@@ -405,7 +441,8 @@ def _table_content(name: str, rows: TableRows, text: str) -> dict[str, Any]:
     """Return what the template of a table needs: heads, lines of text, and the text below it."""
     lines = []
     for row in rows:
-        lines.append([format_number(x) if isinstance(x, float) else str(x) for x in row.values()])
+        cells = row.values()
+        lines.append([format_number(x) if isinstance(x, float) else str(x) for x in cells])
     return {
         "id": name,
         "title": name.title(),
@@ -417,7 +454,7 @@ def _table_content(name: str, rows: TableRows, text: str) -> dict[str, Any]:
 
 def _describe_values(label: str, names: Sequence[str], values: Sequence[float]) -> str:
     """Write the sampled values, and the order that they suggest."""
-    order = sorted(range(len(names)), key=lambda i: -values[i])
+    order = order_by_value(values, values)
     shown = [f"{names[i]} {percent(values[i])}" for i in order[:_MOST_IN_HEADLINE]]
     if len(names) > _MOST_IN_HEADLINE:
         shown.append(f"{len(names) - _MOST_IN_HEADLINE} more")

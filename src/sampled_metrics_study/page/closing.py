@@ -4,9 +4,9 @@ import textwrap
 from collections.abc import Collection, Mapping, Sequence
 from typing import Any
 
+from sampled_metrics.pages.lens_text import decided_groups
+
 WIDTH = 80  # columns of a terminal
-_SEPARATORS = {True: " > ", False: ", "}  # of parts whose order is decided or not
-_UNDECIDED = "(comma: undecided)"
 
 
 def closing_text(content: Mapping[str, Any], page: str) -> str:
@@ -43,7 +43,7 @@ def closing_text(content: Mapping[str, Any], page: str) -> str:
 
 def _named(best_first: Sequence[tuple[int, str]], names: Sequence[str]) -> dict[str, str]:
     """Return values by name, best first, without the sign of percent."""
-    return {names[place]: text.removesuffix("\xa0%") for place, text in best_first}
+    return {names[index]: text.removesuffix("\xa0%") for index, text in best_first}
 
 
 def order_line(values: Mapping[str, str], undecided: Collection[frozenset[str]] = ()) -> str:
@@ -56,13 +56,8 @@ def order_line(values: Mapping[str, str], undecided: Collection[frozenset[str]] 
     >>> order_line({"A": "3", "B": "2", "C": "1"}, [frozenset("AC")])
     'A 3, B 2, C 1 (comma: undecided)'
     """
-    names = list(values)
-    parts = []
-    for place, (name, value) in enumerate(values.items()):
-        across = (frozenset((a, b)) for a in names[:place] for b in names[place:])
-        if place:
-            parts.append(_SEPARATORS[not any(pair in undecided for pair in across)])
-        parts.append(f"{name} {value}")
-    if _SEPARATORS[False] in parts:
-        parts.append(f" {_UNDECIDED}")
-    return "".join(parts)
+    groups = decided_groups(list(values), lambda a, b: frozenset((a, b)) not in undecided)
+    line = " > ".join(", ".join(f"{name} {values[name]}" for name in group) for group in groups)
+    if len(groups) < len(values):
+        line += " (comma: undecided)"
+    return line
