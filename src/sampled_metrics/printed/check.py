@@ -6,9 +6,11 @@ Each row is tested by itself (`consistency`, `flags`), and gets the range and th
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import asdict, dataclass, field, replace
 from functools import partial
 from itertools import combinations
+from math import comb
 from typing import Any, NamedTuple
 
 from sampled_metrics._base.arguments import check_arguments
@@ -299,20 +301,27 @@ def _check_row(row: PrintedRow, options: _Options) -> tuple[Checked, Range | Non
     Also returns a wider range, for orders. It is wrong half as often, so that the ranges of two
     rows are both right with the confidence (Bonferroni).
     """
-    measure = options.measure
-    flags = flag_arithmetic(row)
-    allowed = None
-    is_contradiction = any(flag.test == BOUNDS for flag in flags)
-    if not is_contradiction and row.sampling is not None:
-        try:
-            wider_means = options.state_means(row, (1.0 + options.confidence) / 2.0)
-            wider_range = exact_range(wider_means, measure)
-            means = options.state_means(row, options.confidence)
-            allowed = exact_range(means, measure)
-        except InputError:  # the arguments are valid, so the numbers are not
-            if row.n_users is not None:  # else the sampling error may explain it
-                flags.append(flag_ranks(row, options.shape))
-    checked = Checked(
+    checked = _without_range(row, options.measure)
+    if row.sampling is None:
+        return _add_popular_range(checked, row, options), None
+    if any(flag.test == BOUNDS for flag in checked.flags):
+        return checked, None
+    try:
+        wider_means = options.state_means(row, (1.0 + options.confidence) / 2.0)
+        wider_range = exact_range(wider_means, options.measure)
+        means = options.state_means(row, options.confidence)
+        allowed = exact_range(means, options.measure)
+    except InputError:  # the arguments are valid, so the numbers are not
+        if row.n_users is None:  # the sampling error may explain it
+            return checked, None
+        flag = flag_ranks(row, options.shape)
+        return replace(checked, flags=(*checked.flags, flag)), None
+    return _add_range(checked, row, means, options.measure, allowed), wider_range
+
+
+def _without_range(row: PrintedRow, measure: Measure) -> Checked:
+    """Describe a row, with the flags of its numbers alone."""
+    return Checked(
         row=row.row,
         source=row.source,
         data_set=row.data_set,
@@ -325,34 +334,38 @@ def _check_row(row: PrintedRow, options: _Options) -> tuple[Checked, Range | Non
         runs=row.runs,
         sampling=row.sampling,
         metric=str(measure),
-        flags=tuple(flags),
+        flags=tuple(flag_arithmetic(row)),
     )
-    if allowed is None:
-        return _add_popular_range(checked, row, options), None
-    placed = _place_exact_metrics(row, means, {measure: allowed})
+
+
+def _add_range(
+    checked: Checked, row: PrintedRow, means: PrintedMeans, measure: Measure, allowed: Range
+) -> Checked:
+    """Add the range of a metric, the number to quote, and the exact metrics beside their ranges."""
+    placed = _place_exact_metrics(row, means, measure, allowed)
+    measured = [exact for exact in placed if parse_measure(exact.metric) == measure]
     outside = [exact for exact in placed if exact.standing == OUTSIDE]
+    flags = checked.flags
     if outside and row.n_users is not None:  # else the sampling error may explain it
-        flags.append(flag_exact(row, outside))
-    number = quote_likely(means, measure, allowed)
-    checked = replace(
+        flags = (*flags, flag_exact(row, outside))
+    quoted = quote_likely(means, measure, allowed)
+    return replace(
         checked,
         range_low=allowed.low,
         range_high=allowed.high,
-        likely=none_if_nan(number.value),
-        likely_low=none_if_nan(number.low),
-        likely_high=none_if_nan(number.high),
-        flags=tuple(flags),
+        likely=none_if_nan(quoted.value),
+        likely_low=none_if_nan(quoted.low),
+        likely_high=none_if_nan(quoted.high),
+        flags=flags,
+        measured=measured[0].value if measured else None,
+        standing=measured[0].standing if measured else None,
         placed=tuple(placed),
     )
-    for exact in placed:
-        if parse_measure(exact.metric) == measure:
-            checked = replace(checked, measured=exact.value, standing=exact.standing)
-    return checked, wider_range
 
 
 def _add_popular_range(checked: Checked, row: PrintedRow, options: _Options) -> Checked:
     """Add the range of a row among negatives by popularity, if their counts are known."""
-    if row.sampling is not None or options.popularity is None:
+    if options.popularity is None:
         return checked
     setting = options.setting(row, options.confidence)
     try:
@@ -364,18 +377,19 @@ def _add_popular_range(checked: Checked, row: PrintedRow, options: _Options) -> 
 
 
 def _place_exact_metrics(
-    row: PrintedRow, means: PrintedMeans, ranges: dict[Measure, Range]
+    row: PrintedRow, means: PrintedMeans, measure: Measure, allowed: Range
 ) -> list[Placed]:
     """Place the exact metrics of a row beside the ranges that its printed numbers allow.
 
-    `ranges` has those that were computed before; others join.
+    The range of one of them, `measure`, is known: `allowed`.
     """
     placed = []
     for name in row.exact:
-        measure = parse_measure(name)
-        if measure not in ranges:
-            ranges[measure] = exact_range(means, measure)
-        placed.append(place_exact_metric(name, row, ranges[measure], means.setting.confidence))
+        exact_measure = parse_measure(name)
+        metric_range = allowed
+        if exact_measure != measure:
+            metric_range = exact_range(means, exact_measure)
+        placed.append(place_exact_metric(name, row, metric_range, means.setting.confidence))
     return placed
 
 
@@ -388,41 +402,50 @@ def _decide_orders(results: list[Checked], wider_ranges: list[Range | None]) -> 
             rows.append((checked.row, allowed))
     orders = []
     for (source, data_set), rows in tables.items():
-        decided = []
-        pairs = list(combinations(rows, 2))
-        for pair in pairs:
-            (worse, lower), (better, upper) = sorted(pair, key=lambda row: row[1].low)
-            if upper.low > lower.high:
-                decided.append((better, worse))
-        orders.append(Orders(source, data_set, len(pairs), tuple(decided)))
+        n_pairs = comb(len(rows), 2)
+        orders.append(Orders(source, data_set, n_pairs, tuple(_decided_pairs(rows))))
     return orders
+
+
+def _decided_pairs(rows: list[tuple[int, Range]]) -> Iterator[tuple[int, int]]:
+    """Yield the pairs (better, worse) of numbered rows whose ranges do not overlap."""
+    for pair in combinations(rows, 2):
+        (worse, lower), (better, upper) = sorted(pair, key=lambda row: row[1].low)
+        if upper.low > lower.high:
+            yield better, worse
 
 
 def _format_checks(results: list[Checked], orders: list[Orders], options: _Options) -> Parts:
     """Write a table of the rows, their flags, and the orders decided."""
     lines = []
-    explained = [
-        "likely: the number to quote; likely in: its interval about the exact metric; "
-        f"-, {WHY_NOT_QUOTED}"
-    ]
     if len(results) > 1 and all(" " not in result.printed for result in results):
         lines.append(_ONE_NUMBER)
     for result in results:
         lines += [f"{result.name}: {flag}" for flag in result.flags]
-    flagged = sum(1 for result in results if result.flags)
-    summary = f"{quantity(len(results), 'row')}, {flagged} with a flag."
-    if flagged:
-        explained.append(_MEANING_OF_FLAGS)
+    n_flagged = sum(1 for result in results if result.flags)
+    lines.append(f"{quantity(len(results), 'row')}, {n_flagged} with a flag.")
     names = {result.row: result.model or f"row {result.row}" for result in results}
-    lines += [summary, *(_format_orders_of_table(each, names) for each in orders if each.n_pairs)]
-    assumption = describe_shape(options.shape, where=BEFORE_LAST)
-    if options.shape != NONE:
-        explained.append(describe_caveat(options.shape))
-    if options.popularity is not None:
-        explained.append(f"Rows by popularity: {ABOUT_POPULAR}")
+    lines += [_format_orders_of_table(each, names) for each in orders if each.n_pairs]
     level = f"{100 * options.confidence:g} %"
+    assumption = describe_shape(options.shape, where=BEFORE_LAST)
     lines.append(f"Ranges of {options.measure} over all items at {level}, {assumption}.")
-    return [list(map(_format_row, results)), "\n".join(lines), Explanation("\n".join(explained))]
+    explanation = _explain_checks(options, has_flags=n_flagged > 0)
+    return [list(map(_format_row, results)), "\n".join(lines), explanation]
+
+
+def _explain_checks(options: _Options, *, has_flags: bool) -> Explanation:
+    """Explain the columns of the table, its flags, and what ranges assume."""
+    lines = [
+        "likely: the number to quote; likely in: its interval about the exact metric; "
+        f"-, {WHY_NOT_QUOTED}"
+    ]
+    if has_flags:
+        lines.append(_MEANING_OF_FLAGS)
+    if options.shape != NONE:
+        lines.append(describe_caveat(options.shape))
+    if options.popularity is not None:
+        lines.append(f"Rows by popularity: {ABOUT_POPULAR}")
+    return Explanation("\n".join(lines))
 
 
 def _format_row(result: Checked) -> Row:

@@ -21,13 +21,14 @@ from math import ceil, floor
 import numpy as np
 from scipy.special import ndtri
 
+from sampled_metrics._base.array_types import Float
 from sampled_metrics._base.records import Record
 from sampled_metrics.intervals.kernels import rank_grid
 from sampled_metrics.intervals.ranges import Range
 from sampled_metrics.metrics.measures import parse_measure
 from sampled_metrics.printed.programme import MeanConstraints, distance_to_class, least_mean
 from sampled_metrics.printed.rows import PrintedRow
-from sampled_metrics.printed.statement import parse_number
+from sampled_metrics.printed.statement import parse_number, rounding_interval, wilson_interval
 
 _SHARES_OF_USERS = ("hit", "recall", "recall-capped")  # with one held-out item a user
 _NUMBER_ROUNDING = 1e-9  # of floating-point numbers
@@ -152,11 +153,11 @@ def find_impossible_shares(
 
 def _is_possible_share(printed: float, decimals: int, units: int) -> bool:
     """Whether hits / units, rounded or cut off to the decimals, is `printed` for some hits."""
-    step = 10.0**-decimals
-    least = (printed - step / 2.0) * units
-    most = (printed + step) * units
+    last_digit = 10.0**-decimals
+    least_hits = (printed - last_digit / 2.0) * units
+    most_hits = (printed + last_digit) * units
     rounding = _NUMBER_ROUNDING * units
-    return ceil(least - rounding) <= floor(most + rounding)
+    return ceil(least_hits - rounding) <= floor(most_hits + rounding)
 
 
 def find_contradictions(row: PrintedRow) -> list[Contradiction]:
@@ -182,21 +183,14 @@ def _find_contradiction(
 ) -> Contradiction | None:
     """Test whether some distribution of a rank from 1 to `n_ranks` has the printed means.
 
-    A printed number may be rounded or cut off: the value is from half a unit of the last digit
-    below it to one unit above.
+    If none has, the result has the values of each number that all others allow.
     """
     if len(numbers) < 2:
         return None
-    middles = []
-    halves = []
-    for name, text in numbers.items():
-        value, decimals = parse_number(name, text)
-        step = 10.0**-decimals
-        middles.append(value + step / 4.0)
-        halves.append(0.75 * step + _NUMBER_ROUNDING)
     ranks = np.arange(1, n_ranks + 1) if n_ranks <= _MOST_SINGLE_RANKS else rank_grid(n_ranks)
     credit = np.stack([parse_measure(name).value_at(ranks, n_ranks) for name in numbers])
-    constraints = MeanConstraints.from_ranks(np.array(middles), np.array(halves), ranks, credit)
+    middles, half_widths = _rounded_or_cut_off(numbers)
+    constraints = MeanConstraints.from_ranks(middles, half_widths, ranks, credit)
     if distance_to_class(constraints) <= _LEAST_CONTRADICTION:
         return None
     allowed = []
@@ -208,6 +202,22 @@ def _find_contradiction(
             allowed.append(AllowedValues(name, text, max(low, 0.0), high))
     texts = tuple(f"{name}={text}" for name, text in numbers.items())
     return Contradiction(texts, n_negatives, tuple(allowed))
+
+
+def _rounded_or_cut_off(numbers: Mapping[str, str]) -> tuple[Float, Float]:
+    """Return the middles and half widths of the intervals of values behind printed numbers.
+
+    A number may be rounded or cut off: the value is from half a unit of the last digit below it to
+    one unit above.
+    """
+    middles = []
+    half_widths = []
+    for name, text in numbers.items():
+        value, decimals = parse_number(name, text)
+        unit = 10.0**-decimals
+        middles.append(value + unit / 4.0)
+        half_widths.append(0.75 * unit + _NUMBER_ROUNDING)
+    return np.array(middles), np.array(half_widths)
 
 
 def find_exact_above_sampled(row: PrintedRow) -> list[ExactAboveSampled]:
@@ -241,17 +251,15 @@ def place_exact_metric(name: str, row: PrintedRow, allowed: Range, confidence: f
     Its own interval is Wilson's, about both ends of its rounding.
     """
     value, decimals = parse_number(name, row.exact[name])
-    ends = np.clip([value - 0.5 * 10.0**-decimals, value + 0.5 * 10.0**-decimals], 0.0, 1.0)
-    step = 0.0  # z^2 / D
-    if row.n_users is not None:
-        step = float(ndtri((1.0 + confidence) / 2.0)) ** 2 / row.n_users
-    half = np.sqrt(step * ends * (1.0 - ends) + step**2 / 4.0)
-    interval = (ends + step / 2.0 + half * [-1.0, 1.0]) / (1.0 + step)
+    quantile = float(ndtri((1.0 + confidence) / 2.0))
+    low_error, high_error = wilson_interval(
+        *rounding_interval(value, decimals), quantile, row.n_users
+    )
     return Placed(
         metric=name,
         value=value,
         low=allowed.low,
         high=allowed.high,
-        low_error=float(interval[0]),
-        high_error=float(interval[1]),
+        low_error=low_error,
+        high_error=high_error,
     )

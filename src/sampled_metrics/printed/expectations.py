@@ -15,7 +15,7 @@ from collections.abc import Callable
 from functools import lru_cache
 
 import numpy as np
-from scipy.interpolate import make_interp_spline
+from scipy.interpolate import BSpline, make_interp_spline
 
 from sampled_metrics._base.array_types import Float, Int
 from sampled_metrics._base.arrays import sorted_unique
@@ -48,6 +48,9 @@ def sampled_moments(
 ) -> tuple[Float, Float]:
     """Return expectations of sampled metrics, and of products of each two of them.
 
+    At a true rank, the product of two means over R runs has the expectation
+    E(x) E(y) + Cov(x, y) / R.
+
     Parameters
     ----------
     measures
@@ -75,22 +78,22 @@ def sampled_moments(
     array([[1.   , 0.667, 0.333, 0.   ]])
     """
     credit = np.stack([measure.sampled_values(m) for measure in measures], axis=1)
-    row, column = np.triu_indices(len(measures))
-    products_of_credit = credit[:, row] * credit[:, column]
+    x, y = np.triu_indices(len(measures))  # each pair of metrics once
+    products_of_credit = credit[:, x] * credit[:, y]
 
     def moments_at(ranks: Int) -> Float:
-        """Return means, and products of the upper triangle, for single ranks; a row for each."""
+        """Return the means, and the products of pairs, at single ranks; a row for each rank."""
         probabilities = pmf_at(ranks, n, m, sampling)
         means = probabilities @ credit
-        products = means[:, row] * means[:, column]
-        covariances = probabilities @ products_of_credit - products
-        return np.hstack([means, products + covariances / runs])
+        products_of_means = means[:, x] * means[:, y]
+        covariances = probabilities @ products_of_credit - products_of_means
+        return np.hstack([means, products_of_means + covariances / runs])
 
     moments = _values_at_points(moments_at, n, m, single_ranks)
-    means, triangle = np.split(moments, [len(measures)])
+    means, products_of_pairs = np.split(moments, [len(measures)])
     products = np.empty((len(measures), *means.shape))
-    products[row, column] = triangle
-    products[column, row] = triangle
+    products[x, y] = products_of_pairs
+    products[y, x] = products_of_pairs
     return means, products
 
 
@@ -110,32 +113,37 @@ def _values_at_points(
 ) -> Float:
     """Return some functions of the true rank under each extreme point; shape (functions, points).
 
-    `values_at` returns a row of values for each of the ranks that it gets.
+    `values_at` returns a row of values for each of the ranks that it gets. Above `ALL_POINTS`
+    candidates it is called at knots only, and its values are interpolated.
     """
     points = extreme_ranks(n)
     if n <= ALL_POINTS or m >= _MANY_SAMPLED * n:
-        values = values_at(np.arange(1, n + 1))
+        ranks = np.arange(1, n + 1)
+        values = values_at(ranks)
         if not single_ranks:
-            values = np.cumsum(values, axis=0) / np.arange(1, n + 1)[:, None]
+            values = np.cumsum(values, axis=0) / ranks[:, None]
         return values[points - 1].T
     knots = _dense_at_both_ends(n, _SINGLE_KNOTS, _SPREAD_KNOTS)
     values_at_knots = values_at(knots)
     spline = make_interp_spline(knots, values_at_knots, _SPLINE_DEGREE)
     if single_ranks:
         return spline(points).T
-    integral = spline.antiderivative()
-    first_derivative = spline.derivative()
-    third_derivative = spline.derivative(3)
+    # The first points are knots too, so that their sums need no spline.
+    first_sums = np.cumsum(values_at_knots[:_SINGLE_KNOTS], axis=0)
+    constant = _sums_up_to(_SINGLE_KNOTS, spline)
+    further_sums = first_sums[-1] + _sums_up_to(points[_SINGLE_KNOTS:], spline) - constant
+    return np.concatenate([first_sums, further_sums]).T / points
 
-    def sum_up_to(ranks: Int | int) -> Float:
-        """Sum the values of ranks up to each, but for a constant (Euler and Maclaurin)."""
-        end = ranks + 0.5
-        correction = 7.0 * third_derivative(end) / 5760.0
-        return integral(end) - first_derivative(end) / 24.0 + correction
 
-    exact_sums = np.cumsum(values_at_knots[:_SINGLE_KNOTS], axis=0)
-    further = exact_sums[-1] + sum_up_to(points[_SINGLE_KNOTS:]) - sum_up_to(_SINGLE_KNOTS)
-    return np.concatenate([exact_sums, further]).T / points
+def _sums_up_to(ranks: Int | int, spline: BSpline) -> Float:
+    """Sum a smooth function f over the ranks up to each rank k, but for a constant.
+
+    With the integral F, the first derivative f1 and the third derivative f3, all at k + 1/2, the
+    formula of Euler and Maclaurin is F - f1 / 24 + 7 f3 / 5760.
+    """
+    ends = ranks + 0.5
+    third_order = 7.0 * spline.derivative(3)(ends) / 5760.0
+    return spline.antiderivative()(ends) - spline.derivative()(ends) / 24.0 + third_order
 
 
 def extreme_ranks(n: int) -> Int:

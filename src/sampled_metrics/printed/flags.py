@@ -135,10 +135,10 @@ def flag_exact(row: PrintedRow, outside: Sequence[Placed]) -> Flag:
         texts.append(f"and {len(outside) - _MOST_EXACT_NAMED} more")
     allowed_by = f"the numbers among {row.n_negatives:,} random items allow"
     causes = "Another number of negatives or items? Other weights, users or candidates?"
-    are_below = {placed.value < placed.low for placed in outside}
-    if are_below == {True}:
+    are_below = [placed.value < placed.low for placed in outside]
+    if all(are_below):
         causes = f"Ties counted as hits among the random items? {causes}"
-    elif are_below == {False}:
+    elif not any(are_below):
         causes = f"Negatives drawn by popularity? Held-out items without a score? {causes}"
     return Flag(EXACT_RANGE, f"over all items {'; '.join(texts)}, as {allowed_by}", causes)
 

@@ -66,11 +66,15 @@ class PrintedMeansLikelihood:
         return -float(error @ self.precision @ error) / 2.0
 
     def derivatives(self, share: Float) -> Derivatives:
-        """Return the derivatives by the log density of the cells."""
+        """Return the derivatives by the log density g of the cells.
+
+        A mean metric has the derivatives a_c = p_c (E_c - E' p) by g in each cell c; with these of
+        each metric in a column of A, the gradient is -A C^-1 (E' p - v). The curvature is
+        A C^-1 A' - diag(gradient) + gradient p' + p gradient', and the information A C^-1 A'.
+        """
         means = share @ self.expected
-        pull = self.precision @ (means - self.values)
         slopes = share[:, None] * (self.expected - means)
-        gradient = -slopes @ pull
+        gradient = -slopes @ (self.precision @ (means - self.values))
         information = slopes @ self.precision @ slopes.T
         crossed = np.outer(gradient, share)
         curvature = information - np.diag(gradient) + crossed + crossed.T
@@ -98,21 +102,33 @@ def quote_likely(means: PrintedMeans, measure: Measure, allowed: Range) -> Quote
 
 def _fit(means: PrintedMeans, cells: Cells) -> Fit:
     """Fit the distribution, with the covariance of the printed means under it."""
-    setting = means.setting
-    values = means.constraints.values
-    credit = np.stack([measure.sampled_values(setting.n_negatives) for measure in means.measures])
-    expected = cells.probabilities @ credit.T
-    products = np.einsum("cs,is,js->cij", cells.probabilities, credit, credit)
-    products_of_means = expected[:, :, None] * expected[:, None, :]
-    products = products_of_means + (products - products_of_means) / setting.runs
-    sampling_variance = 1.0 / setting.n_users if setting.n_users else 0.0
-    n_users = 1.0 / (sampling_variance + 1.0 / _SETTING_USERS)
+    expected, products = _moments_of_cells(means, cells)
+    n_users = means.setting.n_users
+    sampling_variance = 1.0 / n_users if n_users else 0.0
+    effective_users = 1.0 / (sampling_variance + 1.0 / _SETTING_USERS)
+    # A rounding error is uniform from -h to h, which has the variance h^2 / 3.
     rounding = np.diag(means.constraints.half_units**2 / 3.0 + _LEAST_VARIANCE)
     share = cells.share(cells.usual_log_density)
     for _ in range(_FITS):
         mean = share @ expected
         covariance = np.einsum("c,cij->ij", share, products) - np.outer(mean, mean)
-        precision = np.linalg.inv(covariance / n_users + rounding)
-        fit = smooth.maximise(cells, PrintedMeansLikelihood(expected, values, precision))
+        precision = np.linalg.inv(covariance / effective_users + rounding)
+        likelihood = PrintedMeansLikelihood(expected, means.constraints.values, precision)
+        fit = smooth.maximise(cells, likelihood)
         share = fit.share
     return fit
+
+
+def _moments_of_cells(means: PrintedMeans, cells: Cells) -> tuple[Float, Float]:
+    """Return expectations of a user's metrics, and of products of each two, by cell of true ranks.
+
+    Of R runs over the same users, only the part of the products that varies with the negatives is
+    divided by R. Shapes (cells, metrics) and (cells, metrics, metrics).
+    """
+    m = means.setting.n_negatives
+    credit = np.stack([measure.sampled_values(m) for measure in means.measures])
+    expected = cells.probabilities @ credit.T
+    products_in_run = np.einsum("cs,is,js->cij", cells.probabilities, credit, credit)
+    products_of_means = expected[:, :, None] * expected[:, None, :]
+    covariances = products_in_run - products_of_means
+    return expected, products_of_means + covariances / means.setting.runs

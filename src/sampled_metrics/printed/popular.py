@@ -25,6 +25,7 @@ How likely items are drawn, and the distribution of the number of better negativ
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from numbers import Real
 from typing import Any, NamedTuple
 
@@ -32,7 +33,7 @@ import numpy as np
 from scipy.optimize import linprog
 from scipy.special import ndtri
 
-from sampled_metrics._base.array_types import Float
+from sampled_metrics._base.array_types import Float, Int
 from sampled_metrics._base.errors import InputError, format_value
 from sampled_metrics.estimators.least_squares import mean_up_to
 from sampled_metrics.intervals.ranges import Range
@@ -44,7 +45,13 @@ from sampled_metrics.intervals.rank_only_ranges import (
 )
 from sampled_metrics.intervals.shapes import NON_INCREASING, shape_factor
 from sampled_metrics.metrics.measures import Measure, parse_measure
-from sampled_metrics.printed.statement import EvaluationSetting, Numbers, parse_number
+from sampled_metrics.printed.statement import (
+    EvaluationSetting,
+    Numbers,
+    parse_number,
+    rounding_interval,
+    wilson_interval,
+)
 from sampled_metrics.read.item_counts import read_item_counts
 
 MOST_POWER = 4.0  # of counts; usual are .5 to 1
@@ -113,56 +120,69 @@ def popular_range(
             f"shape (--shape) {setting.shape} cannot be used with counts; use {NON_INCREASING} or "
             "none"
         )
-    n, m = setting.n_items, setting.n_negatives
+    n = setting.n_items
     if popularity.counts.size < n - 1:
         raise InputError(
             f"counts are of {popularity.counts.size:,} items, fewer than the {n - 1:,} other "
             "candidates (n_items - 1); pass a count for each item, and 0.5 for new ones"
         )
     measures = [parse_measure(name) for name in printed]
-    edges = [k + step for k in (each.cutoff for each in measures) if k for step in (0, 1)]
-    if measure.cutoff is not None:
-        edges += [measure.cutoff, measure.cutoff + 1]
-    ranks = programme_ranks(n, edges)
+    cutoffs = [each.cutoff for each in (*measures, measure) if each.cutoff is not None]
+    ranks = programme_ranks(n, [k + step for k in cutoffs for step in (0, 1)])
+    conditions = _conditions(ranks, measures, setting, popularity)
+    at_ranks = np.vstack([conditions, measure.value_at(ranks, n)])
+    at_points = at_ranks
+    if factor == 1.0:  # extreme points are uniform on the ranks 1 ... k
+        at_points = np.vstack([means_up_to(ranks, conditions), mean_up_to(ranks, measure, n)])
+    low, high = np.transpose(_intervals(printed, setting))
+    columns = np.column_stack([at_points, at_ranks[:, -1]])
+    return _least_and_greatest(columns, np.concatenate([high, -low]), setting.unscored)
+
+
+def _conditions(
+    ranks: Int, measures: Sequence[Measure], setting: EvaluationSetting, popularity: Popularity
+) -> Float:
+    """Return E_likeliest of each metric at each true rank, and below these -E_average, see (1).
+
+    Shape (2 metrics, ranks). Their means over users must not exceed the upper ends of the intervals
+    of the metrics, and the lower ends times -1.
+    """
+    n, m = setting.n_items, setting.n_negatives
     draws = item_draws(popularity.counts, popularity.power, n, m, setting.sampling)
-    credit = np.stack([each.sampled_values(m) for each in measures])
-    expected_most = means_of_likeliest(draws, ranks, credit)  # better negatives, so least credit
-    expected_least = means_of_likeliest(draws.of_average, ranks, credit)
-    intervals = [_interval(name, printed[name], setting, len(printed)) for name in printed]
-    low, high = np.transpose(intervals)
-    conditions = np.vstack([expected_most, -expected_least])
-    limits = np.concatenate([high, -low])
-    columns = np.vstack([conditions, measure.value_at(ranks, n)])
-    last = columns[:, -1]
-    if factor == 1.0:
-        columns = np.vstack([means_up_to(ranks, conditions), mean_up_to(ranks, measure, n)])
-    columns = np.column_stack([columns, last])
-    return _least_and_greatest(columns, limits, setting)
+    credit = np.stack([measure.sampled_values(m) for measure in measures])
+    of_likeliest = means_of_likeliest(draws, ranks, credit)
+    of_average = means_of_likeliest(draws.of_average, ranks, credit)
+    return np.vstack([of_likeliest, -of_average])
 
 
-def _interval(
-    name: str, number: float | str, setting: EvaluationSetting, n_numbers: int
-) -> tuple[float, float]:
-    """Return the ends of the interval of the expectation behind a printed number."""
-    value, decimals = parse_number(name, number)
-    half_unit = 0.5 * 10.0**-decimals
-    low, high = max(value - half_unit, 0.0), min(value + half_unit, 1.0)
-    if setting.n_users is None:
-        return low, high
-    z = float(ndtri(1.0 - (1.0 - setting.confidence) / 2.0 / n_numbers))
-    share = z**2 / setting.n_users
+def _intervals(printed: Numbers, setting: EvaluationSetting) -> list[tuple[float, float]]:
+    """Return the interval of the expectation behind each printed number.
 
-    def end(mean: float, sign: float) -> float:
-        reach = np.sqrt(share * mean * (1.0 - mean) + share**2 / 4.0)
-        return float((mean + share / 2.0 + sign * reach) / (1.0 + share))
-
-    return end(low, -1.0), end(high, 1.0)
+    All of them hold together with the confidence (Bonferroni).
+    """
+    quantile = float(ndtri(1.0 - (1.0 - setting.confidence) / 2.0 / len(printed)))
+    intervals = []
+    for name, number in printed.items():
+        low, high = rounding_interval(*parse_number(name, number))
+        intervals.append(wilson_interval(low, high, quantile, setting.n_users))
+    return intervals
 
 
-def _least_and_greatest(columns: Float, limits: Float, setting: EvaluationSetting) -> Range:
-    """Solve both programmes; the last column is the last rank, with a share up to `unscored`."""
+def _least_and_greatest(columns: Float, limits: Float, max_unscored: float) -> Range:
+    """Solve both programmes: weights of columns of least and of greatest cost, which sum to 1.
+
+    Parameters
+    ----------
+    columns
+        A column for each extreme point, and one for the last rank alone: the left sides of the
+        conditions, and as last row the cost; shape (conditions + 1, points + 1).
+    limits
+        Right sides of the conditions, shape (conditions,).
+    max_unscored
+        Largest weight of the last rank alone.
+    """
     n_columns = columns.shape[1]
-    bounds = [(0.0, None)] * (n_columns - 1) + [(0.0, setting.unscored)]
+    bounds = [(0.0, None)] * (n_columns - 1) + [(0.0, max_unscored)]
     ends = []
     for sign in (1.0, -1.0):
         solution = linprog(

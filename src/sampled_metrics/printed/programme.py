@@ -24,6 +24,7 @@ for each extreme point. It is solved on some dozen columns; columns with a posit
 join until none is left, so the result is that of all columns.
 """
 
+from dataclasses import dataclass
 from functools import partial
 from typing import Any, NamedTuple, Self
 
@@ -142,7 +143,7 @@ def least_mean(constraints: MeanConstraints, cost: Float, cost_of_last: float = 
     >>> round(least_mean(printed, cost=np.array([1.0, 1 / 2, 1 / 3])), 6)
     0.53
     """
-    return _solve_with_columns(_LeastMeanProgramme(constraints, cost, cost_of_last))
+    return _solve_with_columns(_state_least_mean(constraints, cost, cost_of_last))
 
 
 def distance_to_class(constraints: MeanConstraints) -> float:
@@ -150,7 +151,7 @@ def distance_to_class(constraints: MeanConstraints) -> float:
 
     It is the least delta' S^-1 delta; without a number of users the least sum of differences.
     """
-    violation = max(_solve_with_columns(_LeastMeanProgramme(constraints, None, 0.0)), 0.0)
+    violation = max(_solve_with_columns(_state_least_violation(constraints)), 0.0)
     if constraints.max_distance == 0.0:
         return violation
     # The violation is q in units of z^2 / (D + z^2); see (2).
@@ -167,7 +168,7 @@ def distance_to_point(constraints: MeanConstraints, index: int) -> float:
     return float(delta @ np.linalg.pinv(covariance, hermitian=True) @ delta)
 
 
-def _solve_with_columns(programme: "_LeastMeanProgramme") -> float:
+def _solve_with_columns(programme: "_Programme") -> float:
     """Solve with few columns at the start, and with more if these allow no distribution."""
     try:
         return programme.solve(_START_COLUMNS)
@@ -175,60 +176,47 @@ def _solve_with_columns(programme: "_LeastMeanProgramme") -> float:
         return programme.solve(_MORE_START_COLUMNS, seek_feasible=True)
 
 
-class _LeastMeanProgramme:
-    """The programme of the least mean of a function, in which each unknown has a column.
+class _Unknowns(NamedTuple):
+    """Columns of unknowns, and their bounds."""
+
+    columns: Float  # shape (rows, unknowns)
+    lowest: Float  # shape (unknowns,)
+    highest: Float
+
+    @classmethod
+    def with_bounds(cls, columns: Float, lowest: float, highest: float) -> "_Unknowns":
+        """Give all columns the same bounds."""
+        n = columns.shape[1]
+        return cls(columns, np.full(n, lowest), np.full(n, highest))
+
+
+@dataclass(frozen=True, eq=False)
+class _Programme:
+    """The programme of a least mean or a least violation, in which each unknown has a column.
 
     The unknowns are the weights of extreme points, the weight of the last rank alone, the rounding
-    of each number in units of half a digit, and violations of the numbers. Violations are possible
-    only without a cost, and then their sum is minimised.
+    of each number in units of half a digit, and violations of the numbers.
 
-    A column holds the unknown's part of the sum of weights, which is 1; the negative of its part of
-    the condition that the printed numbers state (see `_printed_condition`); and its cost.
+    A column contains the unknown's part of the sum of weights, which is 1; the negative of its part
+    of the condition that the printed numbers state (see `_printed_condition`); and its cost.
+
+    Attributes
+    ----------
+    extreme_points, columns_of_points
+        The class of distributions, and a column for each of its points; shape (rows, points).
+    others
+        All other unknowns.
+    cone
+        Cone of the solver in which the condition lies.
+    constant
+        Last entry of the condition that no unknown changes.
     """
 
-    def __init__(
-        self, constraints: MeanConstraints, cost: Float | None, cost_of_last: float
-    ) -> None:
-        n_means = constraints.values.size
-        has_users = constraints.max_distance > 0.0
-        of_points = _printed_condition(
-            constraints, constraints.deviations, constraints.second_moments
-        )
-        of_last = _printed_condition(
-            constraints,
-            constraints.last_deviations[:, None],
-            constraints.last_second_moments[..., None],
-        )
-        of_rounding = _printed_condition(
-            constraints, np.diag(constraints.half_units), np.zeros((n_means, n_means, n_means))
-        )
-        eye = np.eye(len(of_points))
-        if has_users:
-            of_violations = eye[:, -1:]
-            self._cone = clarabel.PSDTriangleConeT(n_means + 1)
-        else:
-            of_violations = np.hstack([eye, -eye])
-            self._cone = clarabel.ZeroConeT(len(of_points))
-        if cost is None:
-            cost = np.zeros(of_points.shape[1])
-            most_violation = np.inf
-            self._constant = 0.0  # last entry of the condition
-        else:
-            most_violation = 0.0
-            self._constant = float(has_users)
-        self._points = constraints.extreme_points
-        self._columns_of_points = _columns(of_points, 1.0, cost)
-        others = [
-            _columns(of_last, 1.0, cost_of_last),
-            _columns(of_rounding),
-            _columns(of_violations, 0.0, 1.0),
-        ]
-        sizes = [columns.shape[1] for columns in others]
-        highest = np.repeat([constraints.max_unscored, 1.0, most_violation], sizes)
-        is_free = highest > 0.0
-        self._other_columns = np.hstack(others)[:, is_free]
-        self._other_highest = highest[is_free]
-        self._other_lowest = np.repeat([0.0, -1.0, 0.0], sizes)[is_free]
+    extreme_points: ExtremePoints
+    columns_of_points: Float
+    others: list[_Unknowns]
+    cone: Any
+    constant: float
 
     def solve(self, n_spread: int, *, seek_feasible: bool = False) -> float:
         """Solve for some spread-out extreme points, and add columns until none is cheaper.
@@ -236,30 +224,26 @@ class _LeastMeanProgramme:
         If no distribution of the columns is compatible, raise an error or, with `seek_feasible`,
         add columns that refute the solver's proof of this.
         """
-        size = self._points.points.size
+        size = self.extreme_points.points.size
         first = spread_ranks(size, _FIRST_COLUMNS, 1)
-        rows = np.union1d(spread_ranks(size, 1, n_spread), first) - 1
-        columns = self._columns_of_points[:, rows]
+        chosen = np.union1d(spread_ranks(size, 1, n_spread), first) - 1
+        columns = self.columns_of_points[:, chosen]
         for _ in range(_MOST_PRICING_ROUNDS):
             solution = self._solve_columns(columns)
             status = str(solution.status)
-            # Reduced costs are means of a function of the rank: the columns at the dual prices.
-            prices = np.append(solution.z[: len(columns) - 1], 1.0)
-            if seek_feasible and status in _INFEASIBLE:
-                # The prices prove that no distribution is compatible, whatever the cost.
-                prices[-1] = 0.0
-                prices /= np.abs(prices).max()
-            elif status not in _SOLVED:
+            is_refuted = seek_feasible and status in _INFEASIBLE
+            if status not in _SOLVED and not is_refuted:
                 break
-            gains = -(prices @ self._columns_of_points)
-            reductions = self._points.weighted_means(gains, gains)
-            joining = _joining_rows(reductions, self._points.points)
-            if self._points.is_complete:
-                joining = np.setdiff1d(joining, rows)
+            # By how much a unit of weight on each point lowers the cost at the dual prices.
+            gains = -(_dual_prices(solution, len(columns), is_refuted) @ self.columns_of_points)
+            reductions = self.extreme_points.weighted_means(gains, gains)
+            joining = _joining_points(reductions, self.extreme_points.points)
+            if self.extreme_points.is_complete:
+                joining = np.setdiff1d(joining, chosen)
             if not joining.size:
                 break
-            rows = np.append(rows, joining)
-            weighted = self._points.weighted_means(self._columns_of_points.T, gains)
+            chosen = np.append(chosen, joining)
+            weighted = self.extreme_points.weighted_means(self.columns_of_points.T, gains)
             columns = np.hstack([columns, weighted[joining].T])
         if status not in _SOLVED:
             raise _UnsolvedError(f"the programme was not solved: {status}")
@@ -268,21 +252,19 @@ class _LeastMeanProgramme:
 
     def _solve_columns(self, columns: Float) -> Any:
         """Solve for some columns of extreme points, and return the solver's solution."""
-        n_columns = columns.shape[1]
-        unknowns = np.hstack([columns, self._other_columns])
-        lowest = np.append(np.zeros(n_columns), self._other_lowest)
-        highest = np.append(np.full(n_columns, np.inf), self._other_highest)
+        weights = _Unknowns.with_bounds(columns, 0.0, np.inf)
+        unknowns, lowest, highest = map(np.hstack, zip(weights, *self.others, strict=True))
         has_highest = np.isfinite(highest)
         eye = np.eye(lowest.size)
         bounds = np.vstack([-eye, eye[has_highest]])
-        condition = np.zeros(len(columns) - 2)
-        condition[-1] = self._constant
+        condition = np.zeros(len(columns) - 2)  # without the rows of the sum and the cost
+        condition[-1] = self.constant
         solve = partial(
             solve_cone_programme,
             unknowns[-1],
             np.vstack([unknowns[:-1], bounds]),
             np.concatenate([[1.0], condition, -lowest, highest[has_highest]]),
-            [clarabel.ZeroConeT(1), self._cone, clarabel.NonnegativeConeT(len(bounds))],
+            [clarabel.ZeroConeT(1), self.cone, clarabel.NonnegativeConeT(len(bounds))],
             _PROGRAMME_ACCURACY,
         )
         solution = solve(refinements=0)  # fast, and mostly accurate enough
@@ -292,8 +274,83 @@ class _LeastMeanProgramme:
         return solution
 
 
+def _state_least_mean(constraints: MeanConstraints, cost: Float, cost_of_last: float) -> _Programme:
+    """State the programme of the least mean of a function, without violations."""
+    constant = float(constraints.max_distance > 0.0)
+    return _state_programme(constraints, cost, cost_of_last, [], constant)
+
+
+def _state_least_violation(constraints: MeanConstraints) -> _Programme:
+    """State the programme of the least sum of violations, the only unknowns that cost something.
+
+    With a number of users only the constant of the condition can be violated, which is 0 here; the
+    violation is then what it would have to be.
+    """
+    n_means = constraints.values.size
+    eye = np.eye(n_means)
+    parts_of_condition = np.hstack([eye, -eye])
+    if constraints.max_distance > 0.0:
+        n_entries = (n_means + 1) * (n_means + 2) // 2  # of the upper triangle
+        parts_of_condition = np.eye(n_entries)[:, -1:]
+    violations = _columns(parts_of_condition, cost=1.0)
+    no_cost = np.zeros(constraints.extreme_points.points.size)
+    return _state_programme(
+        constraints, no_cost, 0.0, [_Unknowns.with_bounds(violations, 0.0, np.inf)], constant=0.0
+    )
+
+
+def _state_programme(
+    constraints: MeanConstraints,
+    cost: Float,
+    cost_of_last: float,
+    violations: list[_Unknowns],
+    constant: float,
+) -> _Programme:
+    """State a programme; see `least_mean` for the costs and `_Programme` for the constant."""
+    n_means = constraints.values.size
+    of_points = _printed_condition(constraints, constraints.deviations, constraints.second_moments)
+    of_last = _printed_condition(
+        constraints,
+        constraints.last_deviations[:, None],
+        constraints.last_second_moments[..., None],
+    )
+    of_rounding = _printed_condition(
+        constraints, np.diag(constraints.half_units), np.zeros((n_means, n_means, n_means))
+    )
+    others = [_Unknowns.with_bounds(_columns(of_rounding), -1.0, 1.0), *violations]
+    if constraints.max_unscored > 0.0:
+        last = _columns(of_last, 1.0, cost_of_last)
+        others.insert(0, _Unknowns.with_bounds(last, 0.0, constraints.max_unscored))
+    cone = clarabel.ZeroConeT(n_means)
+    if constraints.max_distance > 0.0:
+        cone = clarabel.PSDTriangleConeT(n_means + 1)
+    return _Programme(
+        extreme_points=constraints.extreme_points,
+        columns_of_points=_columns(of_points, 1.0, cost),
+        others=others,
+        cone=cone,
+        constant=constant,
+    )
+
+
+def _dual_prices(solution: Any, n_rows: int, is_refuted: bool) -> Float:
+    """Return a price for each row of the columns, of which that of the cost is 1.
+
+    The columns at these prices are reduced costs. `is_refuted` says that the prices prove that no
+    distribution is compatible, whatever the cost; it has the price 0 then.
+    """
+    prices = np.append(solution.z[: n_rows - 1], 1.0)
+    if is_refuted:
+        prices[-1] = 0.0
+        prices /= np.abs(prices).max()
+    return prices
+
+
 def _columns(condition: Float, share: float = 0.0, cost: Float | float = 0.0) -> Float:
-    """Return columns of the programme, from their parts of the condition."""
+    """Return columns of the programme, from their parts of the condition.
+
+    `share` is their part of the sum of weights. Shape (entries + 2, columns).
+    """
     ones = np.ones((1, condition.shape[1]))
     return np.vstack([share * ones, -condition, cost * ones])
 
@@ -316,13 +373,13 @@ def _printed_condition(
     matrix = np.zeros((scale.size, scale.size, deviations.shape[1]))
     matrix[:-1, :-1] = second_moments
     matrix[:-1, -1] = deviations
-    column, row = np.tril_indices(scale.size)
+    column, row = np.tril_indices(scale.size)  # exchanged: the upper triangle, column by column
     scales = scale[row] * scale[column] * np.where(row == column, 1.0, np.sqrt(2.0))
     return scales[:, None] * matrix[row, column]
 
 
-def _joining_rows(reductions: Float, points: Int) -> Int:
-    """Return the rows of the extreme points whose columns join the programme; none at its solution.
+def _joining_points(reductions: Float, points: Int) -> Int:
+    """Return positions of the extreme points that join the programme; none at its solution.
 
     These are the local maxima of `reductions`, at most `_MOST_JOINING_COLUMNS` of them. The next
     solution has a point near each, so some neighbours join as well, which spares a round.
@@ -336,10 +393,10 @@ def _joining_rows(reductions: Float, points: Int) -> Int:
         k of each extreme point, a distribution on the ranks 1 ... k, or on rank k alone; in
         ascending order.
     """
-    best = local_maxima(reductions, _LEAST_REDUCED_COST)
-    best = best[np.argsort(-reductions[best])[:_MOST_JOINING_COLUMNS]]
+    maxima = local_maxima(reductions, _LEAST_REDUCED_COST)
+    best = maxima[np.argsort(-reductions[maxima])[:_MOST_JOINING_COLUMNS]]
     best_points = points[best]
     near = np.outer(_NEIGHBOUR_FACTORS, best_points).round().astype(np.int64)
-    rows = np.searchsorted(points, [*near, best_points - 1, best_points + 1])
-    rows = rows[rows < points.size]
-    return np.union1d(best, rows[reductions[rows] > _LEAST_REDUCED_COST])
+    neighbours = np.searchsorted(points, [*near, best_points - 1, best_points + 1])
+    neighbours = neighbours[neighbours < points.size]
+    return np.union1d(best, neighbours[reductions[neighbours] > _LEAST_REDUCED_COST])

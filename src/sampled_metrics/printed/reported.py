@@ -17,7 +17,8 @@ from sampled_metrics._base.text import BoldNumber, Explanation, Parts, format_in
 from sampled_metrics._base.threads import one_thread
 from sampled_metrics.checks.printed import signs_of_impossible_shares
 from sampled_metrics.evaluation.results import Results, quantity
-from sampled_metrics.intervals.quoting import NOT_QUOTED, none_if_nan
+from sampled_metrics.intervals.quoting import NOT_QUOTED, Quoted, none_if_nan
+from sampled_metrics.intervals.ranges import Range
 from sampled_metrics.intervals.shapes import (
     BEFORE_LAST,
     NONE,
@@ -25,7 +26,7 @@ from sampled_metrics.intervals.shapes import (
     describe_shape,
     shape_name,
 )
-from sampled_metrics.metrics.measures import parse_measure, parse_measures
+from sampled_metrics.metrics.measures import Measure, parse_measure, parse_measures
 from sampled_metrics.printed.consistency import find_impossible_shares, not_above_random
 from sampled_metrics.printed.likely import WHY_NOT_QUOTED, quote_likely
 from sampled_metrics.printed.popular import (
@@ -190,18 +191,24 @@ def _compute_ranges(
     popularity: Popularity | None,
 ) -> list[Reported]:
     """Compute the range of each metric, and the number to quote."""
-    means = None if popularity is not None else state_means(numbers, setting)
+    measures = parse_measures(list(numbers) if metrics is None else metrics)
+    ranges: dict[Measure, Range] = {}
+    quotes: dict[Measure, Quoted] = {}
+    if popularity is None:
+        means = state_means(numbers, setting)
+        for measure in measures:
+            ranges[measure] = exact_range(means, measure)
+            quotes[measure] = quote_likely(means, measure, ranges[measure])
+    else:
+        for measure in measures:
+            ranges[measure] = popular_range(numbers, setting, measure, popularity)
+            quotes[measure] = NOT_QUOTED
     printed_values = {}
     for name, number in numbers.items():
         printed_values[parse_measure(name)], _ = parse_number(name, number)
     results = []
-    for measure in parse_measures(list(numbers) if metrics is None else metrics):
-        quoted = NOT_QUOTED
-        if means is not None:
-            allowed = exact_range(means, measure)
-            quoted = quote_likely(means, measure, allowed)
-        elif popularity is not None:
-            allowed = popular_range(numbers, setting, measure, popularity)
+    for measure in measures:
+        allowed, quoted = ranges[measure], quotes[measure]
         result = Reported(
             metric=str(measure),
             reported=printed_values.get(measure),
@@ -234,26 +241,34 @@ def _format_results(results: list[Reported], confidence: float, low: list[str]) 
         for result in results
     ]
     lines = [_describe_assumptions(results[0], confidence)]
-    explained: list[str] = []
-    if results[0].power is None:
-        explained += filter(None, [describe_caveat(results[0].shape)])
-    if any(result.likely is not None for result in results):
-        explained.append(
-            "likely: the number to quote; likely in: its interval about the exact metric, which "
-            "contained 19 of 20 published ones. A random order of many items comes out at twice "
-            "its value, and a flat top too low."
-        )
-    if results[0].power is not None:
-        explained.append(ABOUT_POPULAR)
-    elif any(result.likely is None for result in results):
-        explained.append(f"likely: -, {WHY_NOT_QUOTED}")
     if low:
         lines.append(
             f"{' and '.join(low)}: a random order has as much, or more. Are many held-out items "
             "not scored at all, as in a split by time? Then the range is too low; see unscored "
             "(--unscored)."
         )
-    return [rows, "\n".join(lines), *filter(None, [Explanation("\n".join(explained))])]
+    explanation = _explain_results(results)
+    return [rows, "\n".join(lines), *([explanation] if explanation else [])]
+
+
+def _explain_results(results: list[Reported]) -> Explanation:
+    """Explain what the ranges assume, and how to read likely values, or why there are none."""
+    lines = []
+    is_popular = results[0].power is not None
+    caveat = describe_caveat(results[0].shape)
+    if caveat and not is_popular:
+        lines.append(caveat)
+    if any(result.likely is not None for result in results):
+        lines.append(
+            "likely: the number to quote; likely in: its interval about the exact metric, which "
+            "contained 19 of 20 published ones. A random order of many items comes out at twice "
+            "its value, and a flat top too low."
+        )
+    if is_popular:
+        lines.append(ABOUT_POPULAR)
+    elif any(result.likely is None for result in results):
+        lines.append(f"likely: -, {WHY_NOT_QUOTED}")
+    return Explanation("\n".join(lines))
 
 
 def _describe_assumptions(result: Reported, confidence: float) -> str:

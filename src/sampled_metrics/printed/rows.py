@@ -102,11 +102,11 @@ def read_printed(
             defaults[name] = str(whole_number(name, number, 1))
     rows = []
     with place_of(table):
-        for number, (line, record) in enumerate(_records(table), start=1):
+        for row, (line, texts) in enumerate(_iterate_rows(table), start=1):
             try:
-                rows.append(_parse_row(number, record, defaults))
+                rows.append(_parse_row(row, texts, defaults))
             except InputError as error:
-                error.row = number
+                error.row = row
                 error.line = line
                 raise
         if not rows:
@@ -114,27 +114,27 @@ def read_printed(
     return rows
 
 
-def _records(table: Any) -> Iterator[tuple[int | None, dict[str, str]]]:
+def _iterate_rows(table: Any) -> Iterator[tuple[int | None, dict[str, str]]]:
     """Yield the line number of each row, None without a file, and its texts by column."""
     if isinstance(table, str | Path):
         yield from _read_csv_rows(Path(table))
         return
-    records: Any = table
+    rows: Any = table
     if isinstance(table, pd.DataFrame):
-        records = table.to_dict("records")
+        rows = table.to_dict("records")
     elif hasattr(table, "__arrow_c_stream__"):
         try:
-            records = pa.table(table).to_pylist()
+            rows = pa.table(table).to_pylist()
         except pa.ArrowInvalid as error:
             raise InputError(f"found {type(table).__name__}; expected {DESCRIPTION}") from error
     elif not isinstance(table, Sequence):
         raise InputError(
             f"found {type(table).__name__}; expected {DESCRIPTION}: a file, a DataFrame or rows"
         )
-    for record in records:
-        if not isinstance(record, Mapping):
-            raise InputError(f"found a row of {type(record).__name__}; expected a dictionary")
-        yield None, {str(name): str(value) for name, value in record.items()}
+    for row in rows:
+        if not isinstance(row, Mapping):
+            raise InputError(f"found a row of {type(row).__name__}; expected a dictionary")
+        yield None, {str(name): str(value) for name, value in row.items()}
 
 
 def _read_csv_rows(path: Path) -> Iterator[tuple[int, dict[str, str]]]:
@@ -158,24 +158,23 @@ def _read_csv_rows(path: Path) -> Iterator[tuple[int, dict[str, str]]]:
         yield reader.line_num, dict(zip(names, cells, strict=True))
 
 
-def _parse_row(number: int, record: Mapping[str, str], defaults: Mapping[str, str]) -> PrintedRow:
-    """Parse a record; `defaults` has values of columns that it may lack. Errors name a column."""
+def _parse_row(row: int, cells: Mapping[str, str], defaults: Mapping[str, str]) -> PrintedRow:
+    """Parse the texts of a row by column. Errors name a column.
+
+    `defaults` has values of columns that the row may lack.
+    """
     texts = defaultdict(str, defaults)
-    for column, value in record.items():
+    for column, cell in cells.items():
         name = column.strip()
-        text = value.strip()
+        text = cell.strip()
         if text.lower() not in _MISSING:
             texts[_ALIASES.get(name.lower(), name)] = text
     printed = _parse_metrics(texts, "printed", "")
     if not printed:
-        remedy = ""
-        for name, text in texts.items():
-            if _is_metric(text):
-                remedy = (
-                    f"; column {name} contains metrics: pass table.set_index({name!r})"
-                    ".T.reset_index(names='model')"
-                )
-        raise InputError(f"no printed metric; expected a column such as HR@10, or printed{remedy}")
+        raise InputError(
+            "no printed metric; expected a column such as HR@10, or printed"
+            f"{_suggest_transposing(texts)}"
+        )
     n_items = _parse_required_count(texts, "n_items")
     n_negatives = _parse_required_count(texts, "n_negatives")
     if not n_negatives < n_items <= MOST_ITEMS:
@@ -188,7 +187,7 @@ def _parse_row(number: int, record: Mapping[str, str], defaults: Mapping[str, st
     if sampling_name != "popularity":
         sampling = str(Sampling(_SAMPLING.get(sampling_name, sampling_name)))
     return PrintedRow(
-        row=number,
+        row=row,
         source=texts["source_id"],
         data_set=texts["data_set"],
         model=texts["model"],
@@ -203,32 +202,50 @@ def _parse_row(number: int, record: Mapping[str, str], defaults: Mapping[str, st
     )
 
 
+def _suggest_transposing(texts: Mapping[str, str]) -> str:
+    """Say how to turn a table round whose rows are metrics; nothing if no text is a metric."""
+    remedy = ""
+    for name, text in texts.items():
+        if _is_metric(text):
+            remedy = (
+                f"; column {name} contains metrics: pass table.set_index({name!r})"
+                ".T.reset_index(names='model')"
+            )
+    return remedy
+
+
 def _parse_metrics(texts: defaultdict[str, str], column: str, prefix: str) -> dict[str, str]:
     """Collect the numbers of a row by metric, as fractions in text.
 
     They are in columns named by `prefix` and a metric, and in the column `column`.
     """
-    pairs = []
+    numbers: dict[str, str] = {}
+    measures: set[Measure] = set()
+    for name, text in _find_metrics(texts, column, prefix):
+        measure = parse_measure(name)
+        if measure in measures:
+            raise InputError(f"{measure} occurs twice; keep one", column=name)
+        measures.add(measure)
+        value, decimals = parse_number(name, text)
+        is_plain = _PLAIN_NUMBER.fullmatch(text)  # not a percentage, nor a number with marks
+        numbers[name] = text if is_plain else f"{value:.{decimals}f}"
+    return numbers
+
+
+def _find_metrics(texts: defaultdict[str, str], column: str, prefix: str) -> list[tuple[str, str]]:
+    """List the names and texts of the metrics of a row; see `_parse_metrics`."""
+    found = []
     for name, text in texts.items():
         if name.startswith(prefix) and _is_metric(name.removeprefix(prefix)):
-            pairs.append((name.removeprefix(prefix), text))
+            found.append((name.removeprefix(prefix), text))
     for pair in texts[column].split():
         name, sign, text = pair.partition("=")
         if not sign:
             raise InputError(
                 f"found {format_value(pair)}; expected text such as HR@10=0.8245", column=column
             )
-        pairs.append((name, text))
-    numbers: dict[Measure, tuple[str, str]] = {}
-    for name, text in pairs:
-        measure = parse_measure(name)
-        if measure in numbers:
-            raise InputError(f"{measure} occurs twice; keep one", column=name)
-        value, decimals = parse_number(name, text)
-        if not _PLAIN_NUMBER.fullmatch(text):  # a percentage, or a number with marks
-            text = f"{value:.{decimals}f}"
-        numbers[measure] = (name, text)
-    return dict(numbers.values())
+        found.append((name, text))
+    return found
 
 
 def _parse_count(texts: defaultdict[str, str], name: str) -> int | None:

@@ -43,6 +43,7 @@ Statement: TypeAlias = Numbers | str | Sequence[str]  # also as `HR@10=0.47`, se
 _MARKS = re.compile(r"[*_†‡§¶${}]|\\(?:textbf|mathbf|underline)\b")
 _DEVIATION = re.compile(r"(?:±|\+/-|\\pm).*", re.DOTALL)
 MOST_ITEMS = 10_000_000  # an evaluation with more takes GB
+_NO_NUMBERS = "no printed numbers; expected a dictionary such as {'HR@10': 0.8245}"
 # Numbers that contradict each other, or the class: p of the chi-square test, so few valid ones are
 # refused (make measure PAGE=reported counts them).
 _CONTRADICTION_P = 0.005
@@ -106,19 +107,19 @@ def state_means(printed: Numbers, setting: EvaluationSetting) -> PrintedMeans:
     values, half_units = _values_and_half_units(printed)
     measures = tuple(map(parse_measure, printed))
     credit = np.stack([measure.sampled_values(setting.n_negatives) for measure in measures])
-    ranks = np.arange(1, credit.shape[1] + 1)
-    any_ranks = MeanConstraints.from_ranks(values, half_units, ranks, credit)
-    possible = PrintedMeans(texts, setting._replace(n_users=None), any_ranks, measures)
-    _distance_or_error(possible, "no sampled ranks have", "")
-    constraints = _constrain_class(values, half_units, measures, credit[:, -1:], setting)
-    means = PrintedMeans(texts, setting, constraints, measures)
+    sampled_ranks = np.arange(1, credit.shape[1] + 1)
+    of_sampled_ranks = MeanConstraints.from_ranks(values, half_units, sampled_ranks, credit)
+    # The numbers are of the same users, so no sampling error can explain a contradiction here.
+    without_error = setting._replace(n_users=None)
+    _distance_or_error(of_sampled_ranks, texts, without_error, "no sampled ranks have", remedy="")
+    of_true_ranks = _constrain_class(values, half_units, measures, credit[:, -1:], setting)
     claim = "no distribution of true ranks gives"
-    distance = _distance_or_error(means, claim, _suggest_assumption(setting))
-    if setting.n_users is None:
-        return means
-    # Distributions may be farther away than the nearest one of the class by z^2 / D.
-    wider = constraints._replace(max_distance=constraints.max_distance + distance)
-    return means._replace(constraints=wider)
+    remedy = _suggest_assumption(setting)
+    distance = _distance_or_error(of_true_ranks, texts, setting, claim, remedy)
+    if setting.n_users is not None:
+        # Distributions may be farther away than the nearest one of the class by z^2 / D.
+        of_true_ranks = of_true_ranks._replace(max_distance=of_true_ranks.max_distance + distance)
+    return PrintedMeans(texts, setting, of_true_ranks, measures)
 
 
 def _values_and_half_units(printed: Numbers) -> tuple[Float, Float]:
@@ -151,14 +152,9 @@ def _constrain_class(
         single_ranks=single_ranks,
         runs=setting.runs,
     )
-    means = np.append(means, last_credit, axis=1)
-    last_products = np.outer(last_credit, last_credit)
-    products = np.append(products, last_products[..., None], axis=2)
-    deviations = values[:, None] - means
-    # Second moments about v: E(x y) - v E(y) - E(x) v' + v v'.
-    crossed = values[:, None, None] * means
-    squares = np.outer(values, values)[..., None]
-    second_moments = products - crossed - crossed.swapaxes(0, 1) + squares
+    deviations, second_moments = _moments_about(values, means, products)
+    last_products = np.outer(last_credit, last_credit)[..., None]
+    last_deviations, last_second_moments = _moments_about(values, last_credit, last_products)
     max_distance = 0.0
     if setting.n_users is not None:
         z = float(ndtri((1.0 + setting.confidence) / 2.0))
@@ -166,16 +162,32 @@ def _constrain_class(
     return MeanConstraints(
         values=values,
         half_units=half_units,
-        deviations=deviations[:, :-1],
-        second_moments=second_moments[..., :-1],
+        deviations=deviations,
+        second_moments=second_moments,
         extreme_points=ExtremePoints(
             factor=factor, last_shaped=0 if single_ranks else n, points=extreme_ranks(n)
         ),
-        last_deviations=deviations[:, -1],
-        last_second_moments=second_moments[..., -1],
+        last_deviations=last_deviations[:, 0],
+        last_second_moments=last_second_moments[..., 0],
         max_distance=max_distance,
         max_unscored=setting.unscored,
     )
+
+
+def _moments_about(values: Float, means: Float, products: Float) -> tuple[Float, Float]:
+    """Return values - E(x), and the second moments E(x y) - v E(y) - E(x) v' + v v' about values v.
+
+    Parameters
+    ----------
+    values
+        Printed numbers v, shape (means,).
+    means, products
+        E(x) and E(x y) under each distribution; shapes (means, points) and (means, means, points),
+        as those of the results.
+    """
+    crossed = values[:, None, None] * means
+    squares = np.outer(values, values)[..., None]
+    return values[:, None] - means, products - crossed - crossed.swapaxes(0, 1) + squares
 
 
 def _suggest_assumption(setting: EvaluationSetting) -> str:
@@ -192,31 +204,38 @@ def _suggest_assumption(setting: EvaluationSetting) -> str:
     )
 
 
-def _distance_or_error(means: PrintedMeans, claim: str, remedy: str) -> float:
+def _distance_or_error(
+    constraints: MeanConstraints,
+    texts: list[str],
+    setting: EvaluationSetting,
+    claim: str,
+    remedy: str,
+) -> float:
     """Return the distance of printed numbers from the nearest distribution.
 
-    Raises InputError if it is too large, and names the numbers without which it would not be.
+    Raises InputError if it is too large, and names the numbers without which it would not be. The
+    error begins with `claim` and ends with `remedy`.
     """
-    n_users = means.setting.n_users
-
-    def tolerance(constraints: MeanConstraints) -> float:
-        if n_users is None:
-            return _NO_DISTANCE
-        return float(chdtri(constraints.values.size, _CONTRADICTION_P)) / n_users
-
-    distance = distance_to_class(means.constraints)
-    if distance <= tolerance(means.constraints):
+    distance = distance_to_class(constraints)
+    if distance <= _max_distance(constraints, setting.n_users):
         return distance
     culprits = []
-    if len(means.texts) > 1:
-        for index, text in enumerate(means.texts):
-            others = means.constraints.without(index)
-            if distance_to_class(others) <= tolerance(others):
+    if len(texts) > 1:
+        for index, text in enumerate(texts):
+            others = constraints.without(index)
+            if distance_to_class(others) <= _max_distance(others, setting.n_users):
                 culprits.append(text)
     raise InputError(
-        f"{claim} {' and '.join(means.texts)} among {means.setting.n_items:,} candidates; check "
-        f"{', '.join(culprits or means.texts)}, n_negatives and n_items{remedy}"
+        f"{claim} {' and '.join(texts)} among {setting.n_items:,} candidates; check "
+        f"{', '.join(culprits or texts)}, n_negatives and n_items{remedy}"
     )
+
+
+def _max_distance(constraints: MeanConstraints, n_users: int | None) -> float:
+    """Return the largest distance from a class that the error of sampling or solving explains."""
+    if n_users is None:
+        return _NO_DISTANCE
+    return float(chdtri(constraints.values.size, _CONTRADICTION_P)) / n_users
 
 
 def check_setting(printed: Numbers, setting: EvaluationSetting) -> EvaluationSetting:
@@ -229,7 +248,7 @@ def check_setting(printed: Numbers, setting: EvaluationSetting) -> EvaluationSet
     )
     shape_factor(setting.shape)
     if not isinstance(printed, Mapping) or issparse(printed) or not printed:
-        raise InputError("no printed numbers; expected a dictionary such as {'HR@10': 0.8245}")
+        raise InputError(_NO_NUMBERS)
     m = whole_number("n_negatives", setting.n_negatives, 1)
     n = whole_number("n_items", setting.n_items)
     if not m < n <= MOST_ITEMS:
@@ -281,14 +300,16 @@ def parse_statement(printed: Statement) -> Numbers:
     >>> parse_statement("HR@10=0.47, NDCG@10 = 0.250")
     {'HR@10': '0.47', 'NDCG@10': '0.250'}
     """
+    if isinstance(printed, Mapping):
+        return printed
+    texts: Sequence[str] = printed
     if isinstance(printed, str):
         without_blanks = re.sub(r"\s*=\s*", "=", printed.strip())
-        printed = re.split(r"\s*,\s+|\s+", without_blanks)
-    is_list = isinstance(printed, list | tuple)
-    if not is_list or not all(isinstance(text, str) for text in printed):
-        return printed  # type: ignore[return-value]
+        texts = re.split(r"\s*,\s+|\s+", without_blanks)
+    if not isinstance(texts, list | tuple) or not all(isinstance(text, str) for text in texts):
+        raise InputError(_NO_NUMBERS)
     values: dict[str, float | str] = {}
-    for text in printed:
+    for text in texts:
         metric, equals, value = text.partition("=")
         if not equals:
             raise InputError(
@@ -328,3 +349,40 @@ def parse_number(name: str, number: float | str) -> tuple[float, int]:
         percent = f"; if this is in percent, write {decimal / 100}" if 1 < decimal <= 100 else ""
         raise InputError(f"{name} is {number}; expected a fraction from 0 to 1{percent}")
     return float(decimal), max(-int(decimal.as_tuple().exponent), 0)
+
+
+def rounding_interval(value: float, decimals: int) -> tuple[float, float]:
+    """Return the ends of the fractions that are rounded to a printed one.
+
+    Examples
+    --------
+    >>> rounding_interval(0.5, 1)
+    (0.45, 0.55)
+    """
+    half_unit = 0.5 * 10.0**-decimals
+    return max(value - half_unit, 0.0), min(value + half_unit, 1.0)
+
+
+def wilson_interval(
+    low: float, high: float, quantile: float, n_users: int | None
+) -> tuple[float, float]:
+    """Widen an interval of mean metrics by their sampling error; not if `n_users` is None.
+
+    The ends are those of Wilson's intervals about `low` and `high`, for values that vary at most as
+    hits do. `quantile` is that of the normal distribution.
+
+    Examples
+    --------
+    >>> low, high = wilson_interval(0.1, 0.1, quantile=1.96, n_users=100)
+    >>> round(low, 3), round(high, 3)
+    (0.055, 0.174)
+    """
+    if n_users is None:
+        return low, high
+    error = quantile**2 / n_users
+
+    def end(mean: float, sign: float) -> float:
+        reach = np.sqrt(error * mean * (1.0 - mean) + error**2 / 4.0)
+        return float((mean + error / 2.0 + sign * reach) / (1.0 + error))
+
+    return end(low, -1.0), end(high, 1.0)
