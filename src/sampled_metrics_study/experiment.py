@@ -135,7 +135,7 @@ def _shared_histograms(name: str, ranks: Ranks, settings: ExperimentSettings) ->
         ranks,
         settings.n_negatives,
         samples=_generators(name, "shared", settings),
-        places=[_generators(name, order, settings) for order in orders],
+        tie_generators=[_generators(name, order, settings) for order in orders],
         sampling=settings.sampling,
         ties=settings.ties,
     )

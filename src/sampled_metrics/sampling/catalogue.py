@@ -68,48 +68,61 @@ def read_catalogue(
     """
     held_out_items = items_by_id(held_out, RELEVANT)
     warn_all(signs_of_unused_grades(held_out_items.relevance))
-    seen_items = _no_items_like(held_out_items)
-    if has_seen_items(seen):
-        seen_items = items_by_id(seen, SEEN)
-        with place_of(seen):
-            for role, seen_ids, held_out_ids in (
-                (USER, seen_items.user_ids, held_out_items.user_ids),
-                (ITEM, seen_items.item_ids, held_out_items.item_ids),
-            ):
-                compare_ids(role, SEEN, seen_ids, RELEVANT, held_out_ids)
+    seen_items = _read_seen(seen, held_out_items)
     columns = [held_out_items.item_ids, seen_items.item_ids]
     if items is not None:
         columns.append(item_ids_of(items))
     known_ids = pa.array(_unique_ids(columns))
     if counted_ids is not None:
+        _compare_counted_ids(counted_ids, known_ids)
         columns.append(counted_ids)
-        if len(known_ids) and not (positions(counted_ids, known_ids) >= 0).any():
-            raise InputError(
-                f"no item of the other tables has a count: counts have ids such as "
-                f"{counted_ids[0]}, other tables such as {known_ids[0]}; expected the same ids"
-            )
-        compare_ids(ITEM, "counts", counted_ids, "other tables", known_ids)
     for table in others:
         column = table.ids(ITEM)
-        columns.append(column)
         compare_ids(ITEM, str(table.path), column.unique(), "other tables", known_ids)
+        columns.append(column)
     user_ids = _unique_ids([held_out_items.user_ids])
     item_ids = _unique_ids(columns)
     users = Units(user_ids)
+    held_out_of_users = held_out_items.restrict_to(users, item_ids)
     seen_by_users = seen_items.restrict_to(users, item_ids)
-    held_out_items = held_out_items.restrict_to(users, item_ids)
-    is_both = held_out_items.has(seen_by_users.user, seen_by_users.item)
-    if is_both.any():
-        user, item = seen_by_users.pair(int(np.argmax(is_both)))
-        with place_of(seen):
-            raise InputError(
-                f"user {user}, item {item} is both seen and held out"
-                f"{describe_seen_relevant(seen_by_users.user[is_both])}"
-            )
+    with place_of(seen):
+        _refuse_seen_and_held_out(seen_by_users, held_out_of_users)
     is_other_user = positions(seen_items.user_ids, user_ids) < 0
     other_user_ids = to_arrow(seen_items.user_ids).filter(pa.array(is_other_user))
     seen_by_others = seen_items.restrict_to(Units(other_user_ids), item_ids)
-    return Catalogue(user_ids, item_ids, held_out_items, seen_by_users, seen_by_others)
+    return Catalogue(user_ids, item_ids, held_out_of_users, seen_by_users, seen_by_others)
+
+
+def _read_seen(seen: object | None, held_out: Items) -> Items:
+    """Read seen items, whose ids must be like those of the held-out items; maybe none."""
+    if not has_seen_items(seen):
+        return _no_items_like(held_out)
+    items = items_by_id(seen, SEEN)
+    with place_of(seen):
+        compare_ids(USER, SEEN, items.user_ids, RELEVANT, held_out.user_ids)
+        compare_ids(ITEM, SEEN, items.item_ids, RELEVANT, held_out.item_ids)
+    return items
+
+
+def _compare_counted_ids(counted_ids: pa.Array, known_ids: pa.Array) -> None:
+    """Raise InputError if counts seem to be of other items than those of the tables."""
+    if len(known_ids) and not (positions(counted_ids, known_ids) >= 0).any():
+        raise InputError(
+            f"no item of the other tables has a count: counts have ids such as "
+            f"{counted_ids[0]}, other tables such as {known_ids[0]}; expected the same ids"
+        )
+    compare_ids(ITEM, "counts", counted_ids, "other tables", known_ids)
+
+
+def _refuse_seen_and_held_out(seen: Items, held_out: Items) -> None:
+    """Raise InputError for an item that a user has seen and that is held out."""
+    is_both = held_out.has(seen.user, seen.item)
+    if is_both.any():
+        user, item = seen.pair(int(np.argmax(is_both)))
+        raise InputError(
+            f"user {user}, item {item} is both seen and held out"
+            f"{describe_seen_relevant(seen.user[is_both])}"
+        )
 
 
 def _no_items_like(items: Items) -> Items:
@@ -141,7 +154,7 @@ def item_ids_of(items: Any) -> pa.Array:
 
 def _unique_ids(columns: Sequence[pa.Array]) -> Ids:
     """Return the unique ids of columns in ascending order, as text if a column contains text."""
-    is_whole = all(pa.types.is_integer(column.type) for column in columns)
-    kind = pa.int64() if is_whole else pa.string()
-    joined = pa.chunked_array([column.cast(kind) for column in columns])
+    are_whole = all(pa.types.is_integer(column.type) for column in columns)
+    id_type = pa.int64() if are_whole else pa.string()
+    joined = pa.chunked_array([column.cast(id_type) for column in columns])
     return np.sort(arrow_to_numpy(joined.unique()))

@@ -30,11 +30,11 @@ def draw_uniform(rng: np.random.Generator, n_items: int, excluded: Int, m: int) 
     >>> draw_uniform(np.random.default_rng(0), 4, np.array([0, 2]), 2).tolist()
     [1, 3]
     """
-    candidates = rng.permutation(rng.choice(n_items - excluded.size, m, replace=False))
-    # The number of an item minus the number of excluded items before it is its place among the
-    # candidates.
-    candidates_before = excluded - np.arange(excluded.size)
-    return candidates + np.searchsorted(candidates_before, candidates, side="right")
+    drawn = rng.permutation(rng.choice(n_items - excluded.size, m, replace=False))
+    # `drawn` are positions among the candidates. The item there has as many excluded items before
+    # it as have at most that many candidates before them.
+    candidates_before_excluded = excluded - np.arange(excluded.size)
+    return drawn + np.searchsorted(candidates_before_excluded, drawn, side="right")
 
 
 class DesignDraws:
@@ -78,23 +78,30 @@ class DesignDraws:
         return rng.permutation(drawn)
 
     def _draw_by_popularity(self, rng: np.random.Generator, m: int, taken: Bool) -> Int:
-        """Draw m items that are not taken, and take them."""
+        """Draw m items that are not taken, and mark them as taken."""
         drawn = np.zeros(0, dtype=np.int64)
         for _ in range(_ROUNDS):
             if drawn.size == m:
                 return drawn
-            threshold = rng.random(_PROPOSALS * m) * self._cumulative[-1]
-            proposed = np.searchsorted(self._cumulative, threshold, side="right")
-            proposed = proposed[~taken[proposed]]
-            _, first = np.unique(proposed, return_index=True)
-            new = proposed[np.sort(first)][: m - drawn.size]
+            new = self._propose(rng, _PROPOSALS * m, taken)[: m - drawn.size]
             taken[new] = True
             drawn = np.concatenate([drawn, new])
-        n_left = m - drawn.size
-        if not n_left:
+        if drawn.size == m:
             return drawn
-        items = np.flatnonzero(~taken)
-        time = rng.standard_exponential(items.size) / self._popularity[items]
-        winners = items[np.argpartition(time, n_left - 1)[:n_left]]
+        winners = self._race(rng, m - drawn.size, taken)
         taken[winners] = True
         return np.concatenate([drawn, winners])
+
+    def _propose(self, rng: np.random.Generator, n_draws: int, taken: Bool) -> Int:
+        """Draw from all items with replacement; return those not taken, in the order drawn."""
+        threshold = rng.random(n_draws) * self._cumulative[-1]
+        items = np.searchsorted(self._cumulative, threshold, side="right")
+        available = items[~taken[items]]
+        _, first_draw = np.unique(available, return_index=True)
+        return available[np.sort(first_draw)]
+
+    def _race(self, rng: np.random.Generator, m: int, taken: Bool) -> Int:
+        """Return the first m items of a race of those not taken, in no particular order."""
+        items = np.flatnonzero(~taken)
+        time = rng.standard_exponential(items.size) / self._popularity[items]
+        return items[np.argpartition(time, m - 1)[:m]]

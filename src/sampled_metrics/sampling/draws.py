@@ -43,7 +43,7 @@ def draw_sampled_ranks(
     sampling
         How negatives are drawn: `without-replacement`, `with-replacement` or `distinct`.
     ties
-        Place among negatives of the same score: `random`, `optimistic`, `pessimistic` or `paper`.
+        Rank among negatives of the same score: `random`, `optimistic`, `pessimistic` or `paper`.
 
     Returns
     -------
@@ -111,8 +111,8 @@ def histograms(
     """
     repetitions = np.arange(len(generators))
     counts = np.zeros((len(generators), m + 1), dtype=np.int64)
-    for places in _draw_blocks(ranks, m, generators, sampling, ties):
-        cells = places + repetitions * (m + 1)
+    for n_before in _draw_blocks(ranks, m, generators, sampling, ties):
+        cells = n_before + repetitions * (m + 1)  # of the table in one dimension
         counts += np.bincount(cells.ravel(), minlength=counts.size).reshape(counts.shape)
     return counts
 
@@ -121,7 +121,7 @@ def shared_histograms(
     ranks: Ranks,
     m: int,
     samples: Sequence[np.random.Generator],
-    places: Sequence[Sequence[np.random.Generator]],
+    tie_generators: Sequence[Sequence[np.random.Generator]],
     *,
     sampling: Sampling | str = Sampling.WITHOUT_REPLACEMENT,
     ties: str = "random",
@@ -134,8 +134,8 @@ def shared_histograms(
         As for `draw_sampled_ranks`; sampling cannot be `distinct`.
     samples
         Generators of the negatives, one per repetition.
-    places
-        Generators of the places among ties, one per repetition for each evaluation.
+    tie_generators
+        Generators of the order of ties, one per repetition for each evaluation.
 
     Returns
     -------
@@ -147,36 +147,45 @@ def shared_histograms(
             "evaluations that share their negatives keep duplicates; use sampling with or without "
             "replacement"
         )
-    counts = np.empty((len(places), len(samples), m + 1), dtype=np.int64)
-    n_better = ranks.n_better
-    n_tied = ranks.n_tied
-    others = ranks.n_candidates - 1
-    rest = others - n_better
+    counts = np.empty((len(tie_generators), len(samples), m + 1), dtype=np.int64)
     for repetition, rng in enumerate(samples):
-        if sampling is Sampling.WITH_REPLACEMENT:
-            better = rng.binomial(m, n_better / others)
-            tied = rng.binomial(m - better, n_tied / np.maximum(rest, 1))
-        else:
-            better = rng.hypergeometric(n_better, rest, m)
-            tied = rng.hypergeometric(n_tied, rest - n_tied, m - better)
-        for evaluation, generators in enumerate(places):
+        better, tied = _draw_better_and_tied(ranks, m, rng, sampling)
+        for evaluation, generators in enumerate(tie_generators):
             tied_before = _draw_tied_before(tied, ties, generators[repetition])
             counts[evaluation, repetition] = np.bincount(better + tied_before, minlength=m + 1)
     return counts
+
+
+def _draw_better_and_tied(
+    ranks: Ranks, m: int, rng: np.random.Generator, sampling: Sampling
+) -> tuple[Int, Int]:
+    """Draw how many of each user's m negatives are better than, and tied with, the held-out item.
+
+    Ties are drawn given the better negatives, from the candidates that are not better.
+    """
+    n_others = ranks.n_candidates - 1
+    n_not_better = n_others - ranks.n_better
+    if sampling is Sampling.WITH_REPLACEMENT:
+        better = rng.binomial(m, ranks.n_better / n_others)
+        tied = rng.binomial(m - better, ranks.n_tied / np.maximum(n_not_better, 1))
+    else:
+        better = rng.hypergeometric(ranks.n_better, n_not_better, m)
+        tied = rng.hypergeometric(ranks.n_tied, n_not_better - ranks.n_tied, m - better)
+    return better, tied
 
 
 def _draw_tied_before(tied: Int, ties: str, rng: np.random.Generator) -> Int:
     """Draw how many of the sampled ties come before the held-out item."""
     if ties == "pessimistic":
         return tied
-    width = np.ones_like(tied)
+    n_possible = np.ones_like(tied)  # numbers from 0, which are equally likely
     if ties == "random":
-        width += tied
+        n_possible += tied
     elif ties == "paper":
-        width = np.maximum(tied, 1)
-    if width.max(initial=1) == 1:  # only one place each
+        n_possible = np.maximum(tied, 1)
+    if n_possible.max(initial=1) == 1:
         return np.zeros_like(tied)
-    return (rng.random(tied.size) * width).astype(np.int64)
+    return (rng.random(tied.size) * n_possible).astype(np.int64)
 
 
 def _draw_blocks(
@@ -186,9 +195,10 @@ def _draw_blocks(
     sampling: Sampling | str,
     ties: str,
 ) -> Iterator[Int]:
-    """Yield sampled ranks - 1 of one block of users after the other, shape (users, generators).
+    """Yield how many negatives come before each held-out item, the sampled rank - 1.
 
-    There is at least one block, which may be empty.
+    A block of users follows the other, each of shape (users, generators). There is at least one,
+    which may be empty.
     """
     require_known("tie policy", ties, SAMPLED_TIE_POLICIES)
     whole_number("m", m, 1, MAX_NEGATIVES)
@@ -199,10 +209,10 @@ def _draw_blocks(
         uniform = np.empty((len(block), len(generators)))
         for numbers, rng in zip(uniform.T, generators, strict=True):
             numbers[:] = rng.random(len(block))
-        places = np.empty(uniform.shape, dtype=np.int64)
-        for users, first, distribution in likely_blocks(block, m, sampling, ties):
-            places[users] = first + _invert_distribution(distribution, uniform[users])
-        yield places
+        n_before = np.empty(uniform.shape, dtype=np.int64)
+        for users, least, distribution in likely_blocks(block, m, sampling, ties):
+            n_before[users] = least + _invert_distribution(distribution, uniform[users])
+        yield n_before
 
 
 def _invert_distribution(distribution: Float, uniform: Float) -> Int:

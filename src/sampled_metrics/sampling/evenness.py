@@ -33,9 +33,10 @@ from scipy.sparse import csr_array
 from scipy.special import chdtrc
 
 from sampled_metrics._base.array_types import Bool, Float, Int
-from sampled_metrics._base.arrays import is_among, sorted_unique
+from sampled_metrics._base.arrays import is_among, pair_codes, run_starts, sorted_unique
 from sampled_metrics.ranks.strata import (
     group_items,
+    mean_log_popularity,
     sums_by_stratum,
     unavailable_items,
 )
@@ -93,8 +94,8 @@ class Draws(NamedTuple):
     def by_cluster(self, clusters: Int) -> Draws:
         """Return the draws of clusters of rows; those of shared negatives can draw all items."""
         n_items = self.popularity.size
-        keys = sorted_unique(clusters[self.row].astype(np.int64) * n_items + self.item)
-        row, item = np.divmod(keys, n_items)
+        cluster_pairs = _number_pairs(clusters[self.row], self.item, n_items)
+        row, item = _rows_and_items(cluster_pairs, n_items)
         n_clusters = int(clusters.max(initial=-1)) + 1
         return self._replace(row=row, item=item, unavailable=csr_array((n_clusters, n_items)))
 
@@ -130,6 +131,16 @@ class _Moments(NamedTuple):
     tilt: Float
 
 
+class _Pools(NamedTuple):
+    """Draws of pools of neighbouring items beside their expectation; all of shape (pools,)."""
+
+    group: Int
+    difference: Float  # draws less expected ones
+    variance: Float  # by chance, and for the other two reasons that are not unevenness
+    tilt: Float  # regressor of b
+    is_compared: Bool  # whether chance lets the draws vary
+
+
 def draws_of_pairs(
     row: Int,
     item: Int,
@@ -158,23 +169,39 @@ def draws_of_pairs(
     ([5, 7], [1, 1, 0, 0, 0, 0, 0, 0, 0])
     """
     n_items = popularity.size
-    held_out_keys = _keys_of(held_out)
-    keys = sorted_unique(row.astype(np.int64) * n_items + item)
-    keys = keys[~is_among(keys, held_out_keys)]
-    unavailable = held_out_keys
+    held_out_pairs = _number_nonzeros(held_out)
+    distinct_pairs = _number_pairs(row, item, n_items)
+    drawn_pairs = distinct_pairs[~is_among(distinct_pairs, held_out_pairs)]
+    unavailable_pairs = held_out_pairs
     if seen is not None:
-        unavailable = unavailable_items(held_out_keys, _keys_of(seen), keys, n_items)
-    table = csr_array(
-        (np.ones(unavailable.size), np.divmod(unavailable, n_items)), shape=held_out.shape
+        unavailable_pairs = unavailable_items(
+            held_out_pairs, _number_nonzeros(seen), drawn_pairs, n_items
+        )
+    unavailable = csr_array(
+        (np.ones(unavailable_pairs.size), _rows_and_items(unavailable_pairs, n_items)),
+        shape=held_out.shape,
     )
-    n_held_out = np.bincount(held_out_keys % n_items, minlength=n_items)
-    return Draws(*np.divmod(keys, n_items), table, popularity, n_held_out)
+    _, held_out_item = _rows_and_items(held_out_pairs, n_items)
+    n_held_out = np.bincount(held_out_item, minlength=n_items)
+    drawn_row, drawn_item = _rows_and_items(drawn_pairs, n_items)
+    return Draws(drawn_row, drawn_item, unavailable, popularity, n_held_out)
 
 
-def _keys_of(table: csr_array) -> Int:
-    """Return row * items + item of each nonzero."""
+def _number_nonzeros(table: csr_array) -> Int:
+    """Return the numbers of the pairs of rows and items at which a table is not 0."""
     row, item = table.nonzero()
-    return sorted_unique(row.astype(np.int64) * table.shape[1] + item)
+    return _number_pairs(row, item, table.shape[1])
+
+
+def _number_pairs(row: Int, item: Int, n_items: int) -> Int:
+    """Return row * items + item of each different pair, in ascending order."""
+    return sorted_unique(pair_codes(row, item, n_items))
+
+
+def _rows_and_items(pairs: Int, n_items: int) -> tuple[Int, Int]:
+    """Return the rows and the items of the numbers of pairs."""
+    row, item = np.divmod(pairs, n_items)
+    return row, item
 
 
 def measure_evenness(draws: Draws) -> Evenness:
@@ -190,61 +217,67 @@ def measure_evenness(draws: Draws) -> Evenness:
     >>> measure_evenness(draws).p_value < 0.001
     True
     """
-    group = group_items(draws.popularity)
-    moments = _moments_of_items(draws, group)
-    pool, group_of_pool = _pool_items(moments.expected, group)
-    n_pools = group_of_pool.size
+    pools = _pool_draws(draws)
 
-    def pooled(values: Float) -> Float:
-        return np.bincount(pool, values, minlength=n_pools).astype(np.float64)
+    def sum_by_group(values: Float | Bool) -> Float:
+        return np.bincount(pools.group, values).astype(np.float64)
 
-    chance = pooled(moments.variance)
-    variance = chance + pooled(_count_variance(draws) * moments.expected**2)
-    # An order of ids makes items next to each other deviate alike.
-    deviation = np.sqrt(_ORDER_FACTOR * _order_variance(draws.popularity))
-    variance += pooled(deviation * moments.expected) ** 2
-    is_compared = chance > _NO_VARIANCE
-    weight = np.divide(1.0, variance, out=np.zeros(n_pools), where=is_compared)
-    difference = pooled(draws.n_draws - moments.expected)
-    tilt = pooled(moments.tilt)
-
-    def summed(values: Float | Bool) -> Float:
-        return np.bincount(group_of_pool, values).astype(np.float64)
-
-    squares_of_tilt = summed(weight * tilt**2)
-    freedom = summed(is_compared) - 1.0
-    is_tilted = (squares_of_tilt > _NO_VARIANCE) & (freedom > 0)
+    weight = np.divide(1.0, pools.variance, out=np.zeros(pools.group.size), where=pools.is_compared)
+    squares_of_tilt = sum_by_group(weight * pools.tilt**2)
+    n_free = sum_by_group(pools.is_compared) - 1.0
+    is_tilted = (squares_of_tilt > _NO_VARIANCE) & (n_free > 0)
+    # By how much the fitted b lowers the chi-square of each group.
     explained = np.divide(
-        summed(weight * difference * tilt) ** 2,
+        sum_by_group(weight * pools.difference * pools.tilt) ** 2,
         squares_of_tilt,
-        out=np.zeros(freedom.size),
+        out=np.zeros(n_free.size),
         where=is_tilted,
     )
-    chi_square = summed(weight * difference**2) - explained
-    freedom -= is_tilted
+    chi_square = sum_by_group(weight * pools.difference**2) - explained
+    freedom = n_free - is_tilted
     is_tested = freedom > 0
     return Evenness(float(chi_square[is_tested].sum()), int(freedom[is_tested].sum()))
 
 
+def _pool_draws(draws: Draws) -> _Pools:
+    """Sum draws, expectations and variances over the items of each pool."""
+    group = group_items(draws.popularity)
+    moments = _moments_of_items(draws, group)
+    pool, group_of_pool = _pool_items(moments.expected, group)
+
+    def sum_by_pool(values: Float) -> Float:
+        return np.bincount(pool, values, minlength=group_of_pool.size).astype(np.float64)
+
+    chance = sum_by_pool(moments.variance)
+    variance = chance + sum_by_pool(_count_variance(draws) * moments.expected**2)
+    # An order of ids makes items next to each other deviate alike.
+    deviation = np.sqrt(_ORDER_FACTOR * _order_variance(draws.popularity))
+    variance += sum_by_pool(deviation * moments.expected) ** 2
+    return _Pools(
+        group=group_of_pool,
+        difference=sum_by_pool(draws.n_draws - moments.expected),
+        variance=variance,
+        tilt=sum_by_pool(moments.tilt),
+        is_compared=chance > _NO_VARIANCE,
+    )
+
+
 def _moments_of_items(draws: Draws, group: Int) -> _Moments:
-    """Sum the moments of draws with the probabilities (1) over rows."""
+    """Sum the moments of draws with the probabilities (1) over rows, for each item."""
     drawn, candidates = _count_by_group(draws, group)
-    share = drawn / np.maximum(candidates, 1)
-    # Draws without replacement, whose number in a group is known.
-    variance = share * (1.0 - share) * candidates / np.maximum(candidates - 1, 1)
+    probability = drawn / np.maximum(candidates, 1)
+    # Of one item, in draws without replacement whose number in the group is known.
+    variance = probability * (1.0 - probability) * candidates / np.maximum(candidates - 1, 1)
     row, item = draws.unavailable.nonzero()
 
     def sum_over_rows(values: Float) -> Float:
-        """Sum over the rows that have an item as a candidate, for each item."""
+        """Sum values, shape (rows, groups), over the rows that have each item as a candidate."""
         missing = np.bincount(item, values[row, group[item]], minlength=group.size)
         return np.asarray(np.maximum(values.sum(axis=0)[group] - missing, 0.0))
 
     item_variance = sum_over_rows(variance)
-    log_popularity = np.log(draws.popularity)
-    mean = np.bincount(group, log_popularity) / np.bincount(group)
-    return _Moments(
-        sum_over_rows(share), item_variance, item_variance * (log_popularity - mean[group])
-    )
+    excess_log = np.log(draws.popularity) - mean_log_popularity(draws.popularity, group)[group]
+    return _Moments(sum_over_rows(probability), item_variance, item_variance * excess_log)
 
 
 def _count_by_group(draws: Draws, group: Int) -> tuple[Int, Int]:
@@ -262,14 +295,17 @@ def _pool_items(expected: Float, group: Int) -> tuple[Int, Int]:
     """
     total = np.bincount(group, expected)
     n_pools = np.maximum(total / LEAST_EXPECTED, 1.0).astype(np.int64)
+    draws_per_pool = np.maximum(total, _NO_VARIANCE) / n_pools
     order = np.argsort(group, kind="stable")
-    ordered_group = group[order]
-    before = np.cumsum(expected[order]) - (np.cumsum(total) - total)[ordered_group]
-    middle = before - expected[order] / 2.0
-    size = np.maximum(total, _NO_VARIANCE) / n_pools
-    place = np.clip(np.floor(middle / size[ordered_group]), 0, n_pools[ordered_group] - 1)
+    group_of_item = group[order]  # like all below, in this order
+    total_before_group = (np.cumsum(total) - total)[group_of_item]
+    up_to_item = np.cumsum(expected[order]) - total_before_group
+    # Pools divide a group's expected draws evenly; an item is in the one that has its middle draw.
+    middle = up_to_item - expected[order] / 2.0
+    pool_in_group = np.floor(middle / draws_per_pool[group_of_item])
+    pool_in_group = np.clip(pool_in_group, 0, n_pools[group_of_item] - 1).astype(np.int64)
     pool = np.empty(group.size, np.int64)
-    pool[order] = (np.cumsum(n_pools) - n_pools)[ordered_group] + place.astype(np.int64)
+    pool[order] = run_starts(n_pools)[group_of_item] + pool_in_group
     return pool, np.repeat(np.arange(total.size), n_pools)
 
 
@@ -281,11 +317,11 @@ def _order_variance(popularity: Float) -> Float:
     >>> _order_variance(np.array([5.0, 5, 2, 1])).round(6)
     array([0.104714, 0.104714, 0.006916, 0.004156])
     """
-    _, place, times = np.unique(-popularity, return_inverse=True, return_counts=True)
-    end = np.cumsum(times) + 1.0
-    start = end - times
-    variance = times**2 / (start * end * np.log(end / start) ** 2) - 1.0
-    return np.minimum(variance[place], _MAX_VARIANCE)
+    _, level, n_items = np.unique(-popularity, return_inverse=True, return_counts=True)
+    end = np.cumsum(n_items) + 1.0  # b of (2), by level of popularity; `start` is a
+    start = end - n_items
+    variance = n_items**2 / (start * end * np.log(end / start) ** 2) - 1.0
+    return np.minimum(variance[level], _MAX_VARIANCE)
 
 
 def _count_variance(draws: Draws) -> Float:
@@ -344,19 +380,21 @@ def describe_design(draws: Draws) -> str:
     """
     group = group_items(draws.popularity)
     drawn, candidates = (counts.sum(axis=0) for counts in _count_by_group(draws, group))
-    log_count = np.bincount(group, np.log(draws.popularity)) / np.bincount(group)
+    log_count = mean_log_popularity(draws.popularity, group)
     is_compared = (drawn >= _LEAST_DRAWS) & (drawn < candidates)
     if is_compared.sum() <= 1:
         return "in a way that too few draws show"
     share = drawn / np.maximum(candidates, 1)
-    deviations = {
-        power_text: _mean_deviation(drawn, share, expected, is_compared)
-        for power_text, expected in (
-            _fit_power(drawn, share, log_count, is_compared),
-            ("half by popularity and half uniformly", _half_shares(drawn, candidates, log_count)),
-        )
+    power_in_words, expected_by_power = _fit_power(drawn, share, log_count, is_compared)
+    expected_by_design = {
+        power_in_words: expected_by_power,
+        "half by popularity and half uniformly": _half_shares(drawn, candidates, log_count),
     }
-    best = min(deviations, key=lambda text: deviations[text])
+    deviations = {
+        design: _mean_deviation(drawn, share, expected, is_compared)
+        for design, expected in expected_by_design.items()
+    }
+    best = min(deviations, key=deviations.__getitem__)
     n_drawn = drawn[is_compared]
     by_chance = _MEAN_ABSOLUTE * np.sqrt(n_drawn).sum() / n_drawn.sum()
     if deviations[best] > _MAX_DEVIATION + by_chance:
@@ -371,15 +409,17 @@ def _mean_deviation(drawn: Int, share: Float, expected: Float, is_compared: Bool
 
 
 def _fit_power(drawn: Int, share: Float, log_count: Float, is_compared: Bool) -> tuple[str, Float]:
-    """Regress the draws of groups on popularity; return the power in words and the expectation."""
-    rate = np.log(-np.log1p(-share[is_compared]))
-    weight = (drawn * (1.0 - share))[is_compared]
-    x = log_count[is_compared] - np.average(log_count[is_compared], weights=weight)
-    power = float((weight * x * rate).sum() / (weight * x**2).sum())
-    middle = np.average(rate, weights=weight) - power * np.average(
-        log_count[is_compared], weights=weight
-    )
-    expected = -np.expm1(-np.exp(middle + power * log_count))
+    """Regress the draws of groups on popularity; return the power in words and the expectation.
+
+    The line is log(-log(1 - share)) = log t + b log c, by weighted least squares.
+    """
+    log_rate = np.log(-np.log1p(-share[is_compared]))
+    weight = (drawn * (1.0 - share))[is_compared]  # about the inverse variance of a log rate
+    mean_log_count = np.average(log_count[is_compared], weights=weight)
+    x = log_count[is_compared] - mean_log_count
+    power = float((weight * x * log_rate).sum() / (weight * x**2).sum())
+    log_time = np.average(log_rate, weights=weight) - power * mean_log_count
+    expected = -np.expm1(-np.exp(log_time + power * log_count))
     if abs(power) < _MAX_POWER_ERROR:
         return "uniformly", expected
     if abs(power - 1.0) < _MAX_POWER_ERROR:
@@ -388,15 +428,19 @@ def _fit_power(drawn: Int, share: Float, log_count: Float, is_compared: Bool) ->
 
 
 def _half_shares(drawn: Int, candidates: Int, log_count: Float) -> Float:
-    """Return the probabilities of draws half by popularity and half uniformly, by group."""
+    """Return the probabilities of draws half by popularity and half uniformly, by group.
+
+    The half by popularity has the probabilities 1 - exp(-t c), with the t at which they sum to half
+    of the draws: a bisection of log t.
+    """
     half = drawn.sum() / 2.0
     low, high = -_LARGEST_RATE, _LARGEST_RATE
     for _ in range(_BISECTIONS):
-        middle = (low + high) / 2.0
-        popular = -np.expm1(-np.exp(np.minimum(middle + log_count, _LARGEST_RATE)))
+        log_time = (low + high) / 2.0
+        popular = -np.expm1(-np.exp(np.minimum(log_time + log_count, _LARGEST_RATE)))
         if candidates @ popular > half:
-            high = middle
+            high = log_time
         else:
-            low = middle
+            low = log_time
     uniform = half / max(candidates.sum() - half, 1.0)
     return 1.0 - (1.0 - popular) * (1.0 - uniform)

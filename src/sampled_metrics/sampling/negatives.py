@@ -9,7 +9,7 @@ from scipy.special import bdtrc, chdtrc
 
 from sampled_metrics._base.arguments import whole_number
 from sampled_metrics._base.array_types import Bool, Float, Ids, Int
-from sampled_metrics._base.arrays import sorted_unique
+from sampled_metrics._base.arrays import pair_codes, sorted_unique
 from sampled_metrics._base.arrow import positions
 from sampled_metrics._base.calls import adapt_to_caller
 from sampled_metrics._base.errors import InputError
@@ -120,31 +120,35 @@ def draw_negatives(
     m = whole_number("n_negatives", m, 1)
     design = Design(design)
     table = canonical_csr(excluded)
-    n_items = excluded.shape[1]
-    n_candidates = n_items - np.diff(table.indptr)
+    n_users, n_items = table.shape
+    _require_candidates(n_items - np.diff(table.indptr), m, users)
+    design_draws = None
+    if design is not Design.UNIFORM:
+        if popularity is None:
+            raise ValueError(f"design {design} needs the popularity of items")
+        design_draws = DesignDraws(popularity, design)
+    negatives = np.empty((n_users, m), dtype=np.int64)
+    for user in range(n_users):
+        first, end = table.indptr[user : user + 2]
+        excluded_items = table.indices[first:end].astype(np.int64)
+        if design_draws is None:
+            rng = generator(seed, "negatives", user)
+            rng.random()  # keeps the negatives of earlier versions
+            negatives[user] = draw_uniform(rng, n_items, excluded_items, m)
+        else:
+            rng = generator(seed, "negatives", str(design), user)
+            negatives[user] = design_draws.draw(rng, excluded_items, m)
+    return negatives
+
+
+def _require_candidates(n_candidates: Int, m: int, users: Ids | None) -> None:
+    """Raise InputError if a user has fewer than m candidates; `users` are ids for its message."""
     if n_candidates.size and m > n_candidates.min():
         user = n_candidates.argmin()
         name = user if users is None else users[user]
         raise InputError(
             f"{m} negatives requested; user {name} has {n_candidates[user]} candidates left"
         )
-    by_popularity = None
-    if design is not Design.UNIFORM:
-        if popularity is None:
-            raise ValueError(f"design {design} needs the popularity of items")
-        by_popularity = DesignDraws(popularity, design)
-    negatives = np.empty((n_candidates.size, m), dtype=np.int64)
-    for user in range(n_candidates.size):
-        first, end = table.indptr[user : user + 2]
-        excluded_items = table.indices[first:end].astype(np.int64)
-        if by_popularity is not None:
-            rng = generator(seed, "negatives", str(design), user)
-            negatives[user] = by_popularity.draw(rng, excluded_items, m)
-            continue
-        rng = generator(seed, "negatives", user)
-        rng.random()  # keeps the negatives of earlier versions
-        negatives[user] = draw_uniform(rng, n_items, excluded_items, m)
-    return negatives
 
 
 @dataclass(frozen=True, eq=False)
@@ -207,45 +211,51 @@ def check_drawn_negatives(
     excluded = held_out
     if not is_seen.any():
         excluded = indicator_matrix(seen_items + held_out_items)
+    n_users, n_items = seen.shape
     negative_user = user[~is_held_out]
     negative_item = item[~is_held_out]
-    n_users, n_items = seen.shape
-    counts = np.bincount(negative_user, minlength=n_users)
+    n_draws = np.bincount(negative_user, minlength=n_users)
     n_candidates = n_items - np.diff(excluded.indptr)
-    pairs = negative_user * n_items + negative_item
-    n_repeated = negative_user.size - sorted_unique(pairs).size
-    # Duplicates are draws minus distinct items, which are the candidates except those missed. All c
-    # draws with replacement miss one of n candidates with probability (1 - 1/n)^c.
-    log_missed = np.log1p(-1.0 / np.maximum(n_candidates, 2))
-    expected_missed = n_candidates * np.exp(counts * log_missed)
+    n_repeated = _count_repeated(negative_user, negative_item, n_items)
     uniformity = _check_uniformity(
-        counts,
+        n_draws,
         negative_item,
         excluded=excluded,
         n_candidates=n_candidates,
         is_distinct=n_repeated == 0,
     )
-    last_checks = [uniformity]
-    if popularity is not None:
-        draws = draws_of_pairs(user, item, held_out=held_out, seen=seen, popularity=popularity)
-        evenness = _check_draws(draws)
-        last_checks = [_explain_by_design(uniformity, evenness), evenness]
-    return [
+    checks = [
         _check_count("held-out item", np.unique(user[is_held_out]).size),
         _check_count(
             "seen items",
             int(is_seen.sum()),
             drawn=is_seen.size,
-            expected=counts @ np.diff(seen.indptr) / n_items,
+            expected=n_draws @ np.diff(seen.indptr) / n_items,
             n_items=n_items,
         ),
-        _check_count(
-            "duplicates",
-            n_repeated,
-            expected=float((counts - n_candidates + expected_missed).sum()),
-        ),
-        *last_checks,
+        _check_count("duplicates", n_repeated, expected=_expect_repeated(n_draws, n_candidates)),
     ]
+    if popularity is None:
+        return [*checks, uniformity]
+    draws = draws_of_pairs(user, item, held_out=held_out, seen=seen, popularity=popularity)
+    evenness = _check_draws(draws)
+    return [*checks, _explain_by_design(uniformity, evenness), evenness]
+
+
+def _count_repeated(user: Int, item: Int, n_items: int) -> int:
+    """Count the pairs of a user and an item that equal an earlier one."""
+    return user.size - sorted_unique(pair_codes(user, item, n_items)).size
+
+
+def _expect_repeated(n_draws: Int, n_candidates: Int) -> float:
+    """Return the expected number of repeated items in draws with replacement by each user.
+
+    Repeated are the draws less the distinct items, which are the candidates except those missed.
+    All c draws miss one of n candidates with probability (1 - 1/n)^c.
+    """
+    log_missed = np.log1p(-1.0 / np.maximum(n_candidates, 2))
+    n_missed = n_candidates * np.exp(n_draws * log_missed)
+    return float((n_draws - n_candidates + n_missed).sum())
 
 
 def _explain_by_design(uniformity: Check, evenness: Check) -> Check:
@@ -305,28 +315,24 @@ def check_pairs(pairs: ScoredPairs, n_items: int) -> list[Check]:
     >>> [(check.name, check.found) for check in checks if not check.passed]
     [('uniformity', 90)]
     """
-    width = pairs.item_ids.size
-    key = pairs.user * width + pairs.item
+    n_ids = pairs.item_ids.size
+    code = pair_codes(pairs.user, pairs.item, n_ids)
     # A held-out item is also a negative if another pair with it has the label of a negative; or, if
-    # pairs are marked as held out by their items and not by labels, if it occurs twice (`times`).
-    held_out_keys, times = np.unique(key[pairs.held_out], return_counts=True)
-    is_held_out_item = np.isin(key, held_out_keys) & ~pairs.held_out
-    is_negative = ~pairs.held_out & ~is_held_out_item
+    # pairs are marked as held out by their items and not by labels, if it occurs twice.
+    held_out_codes, n_occurrences = np.unique(code[pairs.held_out], return_counts=True)
+    is_labelled_negative = np.isin(code, held_out_codes) & ~pairs.held_out
+    users_with_held_out_item = np.concatenate(
+        [pairs.user[is_labelled_negative], held_out_codes[n_occurrences > 1] // n_ids]
+    )
+    is_negative = ~pairs.held_out & ~is_labelled_negative
     user = pairs.user[is_negative]
     item = pairs.item[is_negative]
-    n_repeated = user.size - sorted_unique(user * width + item).size
-    users_with_held_out_item = np.concatenate(
-        [pairs.user[is_held_out_item], held_out_keys[times > 1] // width]
-    )
-    # The test of the most drawn item takes users as independent. Those who share a set are not, so
-    # it is only made if no sets are shared.
-    last_check = _check_count("shared", count_shared(user, item, n_items - 1))
-    if last_check.passed:
-        last_check = _check_most_drawn(user, item, pairs, n_items)
+    shared = _check_count("shared", count_shared(user, item, n_items - 1))
     return [
         _check_count("held-out item", np.unique(users_with_held_out_item).size),
-        _check_count("duplicates", n_repeated, _REPEATED),
-        last_check,
+        _check_count("duplicates", _count_repeated(user, item, n_ids), _REPEATED),
+        # The test of the most drawn item takes users as independent. Those who share a set are not.
+        _check_most_drawn(user, item, pairs, n_items) if shared.passed else shared,
     ]
 
 
@@ -371,9 +377,9 @@ def check_evenness(
     >>> check_evenness(ScoredPairs(users, items, held_out, np.arange(60)), counts).passed
     False
     """
-    n_rows = int(pairs.user.max(initial=-1)) + 1
-    item = positions(pairs.item_ids, counts.item_ids)[pairs.item]
     row = pairs.user
+    item = positions(pairs.item_ids, counts.item_ids)[pairs.item]  # among the counted items
+    n_rows = int(row.max(initial=-1)) + 1
     seen = None
     if units is not None and counts.events is not None:
         n_rows = max(n_rows, len(units))
@@ -416,7 +422,7 @@ def _check_draws(draws: Draws, is_described: bool = True) -> Check:
 
 
 def _indicator(row: Int, column: Int, shape: tuple[int, int]) -> csr_array:
-    """Return a matrix of ones at some places."""
+    """Return a matrix of ones at these rows and columns."""
     return indicator_matrix(csr_array((np.ones(row.size), (row, column)), shape=shape))
 
 
@@ -427,11 +433,11 @@ def count_shared(user: Int, item: Int, n_candidates: int) -> int:
     skipped, because sets of that size may agree by chance. Sets are compared by sums of a random
     number for each item.
     """
-    counts = np.bincount(user)
+    n_draws = np.bincount(user)
     item_keys = generator(0, "sets").integers(1 << 62, size=item.max(initial=0) + 1)
-    set_keys = np.zeros(counts.size, dtype=np.int64)
+    set_keys = np.zeros(n_draws.size, dtype=np.int64)  # sums may overflow, alike for equal sets
     np.add.at(set_keys, user, item_keys[item])
-    compared = set_keys[(counts > 0) & (2 * counts < n_candidates)]
+    compared = set_keys[(n_draws > 0) & (2 * n_draws < n_candidates)]
     n_shared = compared.size - sorted_unique(compared).size
     return n_shared if 2 * n_shared >= compared.size else 0
 
@@ -439,13 +445,14 @@ def count_shared(user: Int, item: Int, n_candidates: int) -> int:
 def _check_most_drawn(user: Int, item: Int, pairs: ScoredPairs, n_items: int) -> Check:
     """Test whether uniform draws explain how many users have the item that was drawn most."""
     n_users = int(pairs.user.max()) + 1
-    _, first = np.unique(user * pairs.item_ids.size + item, return_index=True)
-    expected = first.size / (n_items - 1)
-    counts = np.bincount(item[first], minlength=pairs.item_ids.size)
-    most_drawn = int(counts.argmax())
-    count = int(counts[most_drawn])
-    tail = float(bdtrc(count - 1, n_users, min(expected / n_users, 1.0)))
-    p_value = min(1.0, counts.size * tail)  # Bonferroni: any item may be the most drawn one
+    n_ids = pairs.item_ids.size
+    _, distinct_pairs = np.unique(pair_codes(user, item, n_ids), return_index=True)
+    expected = distinct_pairs.size / (n_items - 1)
+    users_of_item = np.bincount(item[distinct_pairs], minlength=n_ids)
+    most_drawn = int(users_of_item.argmax())
+    count = int(users_of_item[most_drawn])
+    tail = float(bdtrc(count - 1, n_users, min(expected / n_users, 1.0)))  # of `count` or more
+    p_value = min(1.0, n_ids * tail)  # Bonferroni: any item may be the most drawn one
     remark = ""
     if p_value < LEVEL:
         remark = _OFTEN.format(
@@ -471,20 +478,20 @@ def _check_count(name: str, count: int, template: str = "", **values: float | st
 
 def _contains(table: csr_array, row: Int, column: Int) -> Bool:
     """Return for each row and column whether a table is nonzero there."""
-    rows, columns = table.nonzero()
-    width = table.shape[1]
-    keys = rows.astype(np.int64) * width + columns
-    return np.isin(row * width + column, keys)
+    nonzero_rows, nonzero_columns = table.nonzero()
+    n_columns = table.shape[1]
+    nonzeros = pair_codes(nonzero_rows, nonzero_columns, n_columns)
+    return np.isin(pair_codes(row, column, n_columns), nonzeros)
 
 
 def _check_uniformity(
-    counts: Int, item: Int, *, excluded: csr_array, n_candidates: Int, is_distinct: bool
+    n_draws: Int, item: Int, *, excluded: csr_array, n_candidates: Int, is_distinct: bool
 ) -> Check:
     """Test by chi-square how often each item was drawn.
 
     Parameters
     ----------
-    counts, n_candidates
+    n_draws, n_candidates
         Draws and candidates of each user, shape (users,).
     item
         Item of each draw.
@@ -494,26 +501,25 @@ def _check_uniformity(
         Whether no user drew an item twice, as in draws without replacement.
     """
 
-    def sum_over_users(rate: Float) -> Float:
-        """Sum over the users who have an item as a candidate, for each item."""
-        return rate.sum() - excluded.T @ rate
+    def sum_over_users(values: Float) -> Float:
+        """Sum values of users over those who have each item as a candidate."""
+        return values.sum() - excluded.T @ values
 
-    n_items = excluded.shape[1]
-    rate = counts / np.maximum(n_candidates, 1)
-    expected = sum_over_users(rate)
+    draws_per_candidate = n_draws / np.maximum(n_candidates, 1)
+    expected = sum_over_users(draws_per_candidate)
     variance = expected
     if is_distinct:
         # Draws without replacement vary less, by the share of candidates not drawn.
-        share_left = 1.0 - (counts - 1) / np.maximum(n_candidates - 1, 1)
-        variance = sum_over_users(rate * share_left)
+        share_left = 1.0 - (n_draws - 1) / np.maximum(n_candidates - 1, 1)
+        variance = sum_over_users(draws_per_candidate * share_left)
     # Items next to each other are pooled until enough draws are expected.
-    groups = (np.cumsum(expected) / LEAST_EXPECTED).astype(np.int64)
-    _, group = np.unique(groups, return_inverse=True)
-    n_draws = np.bincount(item, minlength=n_items)
-    group_difference = np.bincount(group, n_draws - expected)
-    group_variance = np.bincount(group, variance)
-    is_possible = group_variance > 0
-    chi_square = float((group_difference[is_possible] ** 2 / group_variance[is_possible]).sum())
+    expected_pools_before = (np.cumsum(expected) / LEAST_EXPECTED).astype(np.int64)
+    _, pool = np.unique(expected_pools_before, return_inverse=True)
+    difference = np.bincount(item, minlength=expected.size) - expected
+    pool_difference = np.bincount(pool, difference)
+    pool_variance = np.bincount(pool, variance)
+    is_possible = pool_variance > 0
+    chi_square = float((pool_difference[is_possible] ** 2 / pool_variance[is_possible]).sum())
     freedom = float(is_possible.sum() - 1)
     p_value = 1.0
     if freedom > 0:

@@ -13,7 +13,6 @@ policy then decides how many of the T come before the held-out item.
 import math
 from collections.abc import Callable, Iterator
 from functools import lru_cache
-from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -87,15 +86,15 @@ def pmf_at(
     columns
         Columns to return, where others are negligible; see `likely_columns`.
     """
-    kind = Sampling(sampling)
+    sampling = Sampling(sampling)
     n_candidates = np.broadcast_to(n, rank.shape)
-    if kind is Sampling.DISTINCT:
+    if sampling is Sampling.DISTINCT:
 
         def without_replacement(rows: Int, size: int) -> Float:
             return pmf_at(rank[rows], n_candidates[rows], size, _WITHOUT)
 
         return _average_over_distinct(n_candidates, m, without_replacement)
-    log_probabilities = _log_hypergeometric if kind is _WITHOUT else _log_binomial
+    log_probabilities = _log_hypergeometric if sampling is _WITHOUT else _log_binomial
     n_better = range(m + 1) if columns is None else columns
     distribution = np.empty((rank.size, len(n_better)))
     for rows in blocks(rank.size, len(n_better), _BLOCK_CELLS):
@@ -208,45 +207,54 @@ def top_rank_probabilities(ranks: Ranks, m: int, k: int, sampling: Sampling | st
     n_columns = min(k, m + 1)
     probabilities = _first_columns(ranks.best_rank, ranks.n_candidates, m, n_columns)
     is_tied = ranks.n_tied > 0
-    tied = ranks.take(is_tied)
-    n = tied.n_candidates
-    # A held-out item at b + 1 with e ties is at each true rank r = b + 1 ... b + e + 1 with
-    # probability 1/(e + 1). Without replacement, as `_average_over_tied_ranks` shows,
-    #     sum over r <= R of p_m(i | r, n) = n/(m + 1) P(more than i of m + 1 draws are <= R).
-    # So the sum over r is a difference of two such probabilities, at R = b and R = b + e + 1. That
-    # of at most i of m + 1 draws being <= R is the sum of p_(m + 1)(j | R + 1, n + 1) over j <= i,
-    # hence rank R + 1, n + 1 and m + 1. It needs only the columns up to i.
-    terms = _first_columns(tied.best_rank, n + 1, m + 1, n_columns)
-    terms -= _first_columns(tied.worst_rank + 1, n + 1, m + 1, n_columns)
-    sums = np.cumsum(terms, axis=0)
-    scale = n / ((m + 1.0) * (tied.n_tied + 1))
-    probabilities[:, is_tied] = np.maximum(sums * scale, 0.0)
+    probabilities[:, is_tied] = _first_columns_of_tied(ranks.take(is_tied), m, n_columns)
     return probabilities.T
+
+
+def _first_columns_of_tied(ranks: Ranks, m: int, n_columns: int) -> Float:
+    """Return the probability of the first sampled ranks without replacement, ties at random.
+
+    A held-out item at b + 1 with e ties is at each true rank r = b + 1 ... b + e + 1 with
+    probability 1/(e + 1). As `_average_over_tied_ranks` shows,
+
+        sum over r <= R of p_m(i | r, n) = n/(m + 1) P(more than i of m + 1 draws are <= R).
+
+    So the sum over r is a difference of two such probabilities, at R = b and R = b + e + 1. That of
+    at most i of m + 1 draws being <= R is the sum of p_(m + 1)(j | R + 1, n + 1) over j <= i, hence
+    rank R + 1, n + 1 and m + 1. It needs only the columns up to i. Shape (n_columns, ranks).
+    """
+    n = ranks.n_candidates
+    terms = _first_columns(ranks.best_rank, n + 1, m + 1, n_columns)
+    terms -= _first_columns(ranks.worst_rank + 1, n + 1, m + 1, n_columns)
+    scale = n / ((m + 1.0) * (ranks.n_tied + 1))
+    return np.maximum(np.cumsum(terms, axis=0) * scale, 0.0)
 
 
 def _first_columns(rank: Int, n: Int, m: int, n_columns: int) -> Float:
     """Return the probability of the first sampled ranks without replacement.
 
-    Shape (n_columns, ranks). At least m - (n - rank) of m draws are better than the held-out item.
-    The first possible probability comes from log factorials, each further one from a ratio.
+    Shape (n_columns, ranks). At least l = max(m - (n - r), 0) of m draws are better than the
+    held-out item. The probability of l is C(r - 1, l) C(n - r, m - l) / C(n - 1, m). That of i is
+    the one before times (r - i)(m + 1 - i) / (i (n - r - m + i)).
     """
     surplus = n - rank - m  # worse candidates beyond m
     least_better = np.maximum(-surplus, 0)
     log_factorials = _log_factorials(int(n.max(initial=m)))
 
-    def log_choose(items: Int, chosen: Int | int) -> Any:
+    def log_choose(items: Int, chosen: Int | int) -> NDArray[np.longdouble]:
         return log_factorials[items] - log_factorials[chosen] - log_factorials[items - chosen]
 
-    log_first = log_choose(rank - 1, least_better)
-    log_first += log_choose(n - rank, m - least_better)
-    log_first -= log_choose(n - 1, m)
+    log_of_least = log_choose(rank - 1, least_better)
+    log_of_least += log_choose(n - rank, m - least_better)
+    log_of_least -= log_choose(n - 1, m)
     probabilities = np.zeros((n_columns, rank.size))
     users = np.flatnonzero(least_better < n_columns)
-    first = np.exp(log_first[users].astype(np.float64))
-    probabilities[least_better[users], users] = first
+    probabilities[least_better[users], users] = np.exp(log_of_least[users].astype(np.float64))
     for column in range(1, n_columns):
         ratio = (rank - column) * ((m + 1.0 - column) / column)
-        ratio /= np.maximum(surplus + column, 1)
+        ratio /= np.maximum(
+            surplus + column, 1
+        )  # the probability before is 0 where this is below 1
         probabilities[column] += ratio * probabilities[column - 1]
     return probabilities
 
@@ -296,10 +304,13 @@ def _average_over_tied_ranks(
 ) -> Float:
     """Return the mean distribution over the true ranks b + 1 ... b + e + 1, for e ties.
 
-    `best` is b + 1. Without replacement, C(r - 1, i) C(N - r, m - i) counts the subsets of
-    {1 ... N} of size m + 1 with element r in place i + 1. So the sum over r <= R of p(i | r) is
+    `best` is b + 1, `tied` is e, `n` is N; shape (ranks,). Returns shape (ranks, m + 1).
+
+    Without replacement, C(r - 1, i) C(N - r, m - i) counts the subsets of
+    {1 ... N} of size m + 1 whose element i + 1 is r. So the sum over r <= R of p(i | r) is
     N/(m + 1) P(more than i of m + 1 draws from N are <= R).
-    With replacement, a uniform place among T ties is B(T, u) with u uniform, so S plus it is
+
+    With replacement, a uniform number from 0 to T is B(T, u) with u uniform, so S plus it is
     B(m, p) with p uniform between b/(N - 1) and (b + e)/(N - 1). The integral of
     C(m, i) p^i (1 - p)^(m - i) up to x is P(B(m + 1, x) > i)/(m + 1).
     """
@@ -322,11 +333,11 @@ def _average_over_tied_ranks(
 
 
 def _spread_over_ties(ranks: Ranks, better: Float, sampling: Sampling | str) -> Float:
-    """Return the distribution of S plus a uniform place of 0 ... T - 1 (tie policy `paper`).
+    """Return the distribution of S plus a uniform number from 0 to T - 1 (tie policy `paper`).
 
     `better` is the distribution of S, shape (users, m + 1). The T ties are drawn from the items
-    that are not better. P(S = s, T = t)/t is added at the places s ... s + t - 1, as a step up at s
-    and a step down at s + t.
+    that are not better. P(S = s, T = t)/t is added at s ... s + t - 1, for t = 0 P(S = s, T = 0) at
+    s: as a step up at s, and a step down at the end.
     """
     m = better.shape[1] - 1
     not_better = ranks.n_candidates - ranks.n_better
@@ -335,7 +346,7 @@ def _spread_over_ties(ranks: Ranks, better: Float, sampling: Sampling | str) -> 
         rows = np.flatnonzero(better[:, s])
         left = m - s
         tied = pmf_at(ranks.n_tied[rows] + 1, not_better[rows], left, sampling)  # P(T = t | S = s)
-        width = np.maximum(np.arange(left + 1), 1)
+        width = np.maximum(np.arange(left + 1), 1)  # t, or 1 without ties
         probabilities = better[rows, s, None] * tied
         probabilities /= width
         steps[rows, s] += probabilities.sum(axis=1)
@@ -402,20 +413,20 @@ def _average_over_distinct(
     `without_replacement` returns the distributions of some rows of `n` for a number of distinct
     items, shape (rows, number + 1).
     """
-    sizes, place = np.unique(n, return_inverse=True)
+    sizes, size_of_row = np.unique(n, return_inverse=True)
     distributions = [distinct_items(int(size) - 1, m) for size in sizes]
-    table = np.array(distributions).reshape(-1, m + 1)
+    table = np.array(distributions).reshape(-1, m + 1)  # of each size: probability of each number
     # Improbable large numbers are included, or the last sampled ranks would be impossible.
     is_negligible = np.cumsum(table, axis=1) <= _NEGLIGIBLE_SIZES
     table[is_negligible] = 0.0
     table /= table.sum(axis=1, keepdims=True)
     mean = np.zeros((n.size, m + 1))
-    for count in np.flatnonzero(table.any(axis=0)).tolist():
-        probability = table[place, count]
+    for n_distinct in np.flatnonzero(table.any(axis=0)).tolist():
+        probability = table[size_of_row, n_distinct]
         rows = np.flatnonzero(probability)
-        weighted = without_replacement(rows, count)
+        weighted = without_replacement(rows, n_distinct)
         weighted *= probability[rows, None]
-        mean[rows, : count + 1] += weighted
+        mean[rows, : n_distinct + 1] += weighted
     return mean
 
 
