@@ -1,8 +1,12 @@
-"""The page "Your files": each of its blocks on a few lines of such a file, with values by hand."""
+"""The page "Your files": each of its blocks on a few lines of such a file, with values by hand.
 
-import importlib.util
+Data and values that are named here and not defined are those of tests/helpers/world.py: the
+held-out item of user a is at rank 2, and that of user b at rank 3.
+"""
+
 import json
 import re
+from pathlib import Path
 from types import SimpleNamespace
 from typing import Any, NamedTuple
 
@@ -15,62 +19,227 @@ from scipy import sparse
 import sampled_metrics as sm
 from tests.conftest import ROOT
 from tests.helpers.caught_warnings import warns_about
-from tests.helpers.small_lists import HELD_OUT, LISTS, RIGHT, means, table
+from tests.helpers.world import FRAME, LABELLED, LISTS, RR, SCORES, TEST, TEST_PAIRS, USERS
 
 PAGE = (ROOT / "docs/your-files.md").read_text(encoding="utf-8")
 pytestmark = pytest.mark.filterwarnings("ignore:.*carry most of the value")
 
 
-def sampled(results):
-    """Return the metric among the negatives."""
-    (value,) = [result.value for result in results if result.estimator == "sampled"]
-    return value
+def blocks_by_title() -> dict[str, list[str]]:
+    """Return the code below each heading of the page that has some."""
+    sections = re.split(r"^### ", PAGE, flags=re.MULTILINE)[1:]
+    return {
+        text.partition("\n")[0]: re.findall(r"(?ms)^```python\n(.*?)^```", text)
+        for text in sections
+    }
 
 
-@pytest.fixture
-def run_block(tmp_path, monkeypatch):
-    """Run the code below a heading of the page in a folder with some files; return `results`."""
-    monkeypatch.chdir(tmp_path)
+class Block(NamedTuple):
+    """A block of the page by its title and number, your objects and files, and the values."""
 
-    def run(title, files=(), nth=0, **yours):
-        sections = re.split(r"^### ", PAGE, flags=re.MULTILINE)
-        (section,) = [text for text in sections if text.startswith(f"{title}\n")]
-        blocks = re.findall(r"^```python\n(.*?)^```", section, re.MULTILINE | re.DOTALL)
-        for name, text in dict(files).items():
-            path = tmp_path / name
+    title: str
+    right: list[float]
+    yours: dict[str, Any]
+    files: dict[str, str] = {}  # noqa: RUF012 - not changed
+    number: int = 0
+
+    def run(self, folder: Path) -> Any:
+        """Run the code of the block, which names its results so."""
+        for name, text in self.files.items():
+            path = folder / name
             path.parent.mkdir(exist_ok=True)
             path.write_text(text, encoding="utf-8")
-        names = {"np": np, "pd": pd, "sm": sm, **yours}
-        exec(blocks[nth], names)  # noqa: S102 - the page's own code
+        names = {"np": np, "pd": pd, "sm": sm, **self.yours}
+        exec(blocks_by_title()[self.title][self.number], names)  # noqa: S102 - code of the page
         return names["results"]
 
-    return run
+
+# Stand-ins of objects of packages that need not be installed
 
 
-def test_all_blocks_are_run():
-    text = (ROOT / "tests/project/test_your_files.py").read_text(encoding="utf-8")
-    titles = re.findall(r"^### (.*)$", PAGE, re.MULTILINE)
-    assert len(titles) >= 11
-    assert [title for title in titles if f'"{title}"' not in text] == []
-    imports, *blocks = re.findall(r"(?ms)^```python\n(.*?)^```", PAGE)
-    assert "import sampled_metrics as sm" in imports
-    assert len(blocks) == text.count("    results = " + "run_block(")
+def topk(values: np.ndarray, k: int) -> tuple[np.ndarray, np.ndarray]:
+    columns = np.argsort(-values, axis=1)[:, :k]
+    return np.take_along_axis(values, columns, axis=1), columns
 
 
-def test_top_k_arrays(run_block):
-    scores = np.array([[0.1, 0.9, 0.3, 0.5], [0.8, 0.2, 0.6, 0.7], [0.4, 0.3, 0.2, 0.1]])
-
-    def topk(values, k):
-        columns = np.argsort(-values, axis=1)[:, :k]
-        return np.take_along_axis(values, columns, axis=1), columns
-
-    yours = {"model": lambda users: scores[users], "users": np.arange(3)}
-    yours["torch"] = SimpleNamespace(topk=topk)
-    results = run_block("Two arrays of the best items", held_out=np.array([1, 2, 3]), **yours)
-    assert means(results) == pytest.approx({"HR@1": 1 / 3, "HR@3": 2 / 3})
+def of(**methods: Any) -> SimpleNamespace:
+    """Return an object whose methods return data, whatever they are called with."""
+    return SimpleNamespace(
+        **{name: lambda *_, data=data, **__: data for name, data in methods.items()}
+    )
 
 
-def test_implicit(run_block):
+def named(frame: pd.DataFrame, *names: str) -> pd.DataFrame:
+    return frame.set_axis(names, axis=1)
+
+
+class SparkRow(NamedTuple):
+    item: str
+    rating: float
+
+
+class Prediction(NamedTuple):
+    """Of Surprise."""
+
+    uid: str
+    iid: str
+    r_ui: float
+    est: float
+    details: Any
+
+
+RUN = {user: dict(zip(items, (0.9, 0.5, 0.1), strict=True)) for user, items in LISTS.items()}
+QRELS = {"a": {"z": 1}, "b": {"x": 1}}
+SPARK_ROWS = [[SparkRow(*pair) for pair in run.items()] for run in RUN.values()]
+STARS = "u1\tb\t5\t1\nu1\ta\t1\t2\nu2\tc\t4\t3\nu2\tb\t2\t4\n"
+AMAZON = "a,z,5.0,9\na,y,1.0,8\nb,x,4.0,7\n"
+BEHAVIORS = [
+    "1\tU1\t11/15/2019 8:55:22 AM\tN8\tN1-0 N2-1 N3-0",
+    "2\tU1\t11/15/2019 9:10:00 AM\tN8\tN4-1 N5-0 N9-0 N10-1",
+    "3\tU2\t11/15/2019 9:11:00 AM\t\tN6-0 N7-0",
+]
+NEWS_SCORES = {"N1": .9, "N2": .5, "N3": .1, "N4": .8, "N5": .3, "N9": .2, "N10": .1, "N6": .2,
+               "N7": .1}  # fmt: skip
+LETOR = [
+    "2 qid:10 1:0.03 2:0.5 #docid = G1",
+    "0 qid:10 1:0.1 2:0.2 #docid = G2",
+    "1 qid:10 1:0.3 2:0.1 #docid = G3",
+    "1 qid:11 1:0 2:1 #docid = G4",
+    "0 qid:11 1:1 2:0 #docid = G5",
+]
+WATCHED = "1,7,0.5,9\n1,8,2.5,8\n1,9,0.1,7\n2,7,3.0,6\n2,8,0.1,5\n2,9,2.0,4\n"
+# Above the held-out items of four rows are 1, 3, 0 and 2 of their negatives.
+CANDIDATES = [[25, 1, 2, 3], [133, 4, 5, 6], [40, 7, 8, 9], [50, 1, 5, 9]]
+OF_CANDIDATES = np.array(
+    [[0.5, 0.9, 0.1, 0.2], [0.1, 0.2, 0.3, 0.4], [0.9, 0, 0, 0], [0.3, 0, 1, 1]]
+)
+NCF_LINES = [f"({user},{held})\t{a}\t{b}\t{c}" for user, (held, a, b, c) in enumerate(CANDIDATES)]
+# Of users 0 to 7 the held-out title is the 1st to 5th of those shown, and the 1st to 3rd.
+SHOWN = {user: [f"film {user}{k}" for k in range(5)] for user in range(8)}
+TITLES = {user: f"film {user}{user % 5}" for user in SHOWN}
+OUT_OF_0 = {**SHOWN, 0: SHOWN[0][1:]}  # the title of user 0, which was 1st, is below all
+INVENTED = {**SHOWN, 1: ["a film that is not there", *SHOWN[1][:2]], 2: [], 5: SHOWN[5][1:2]}
+del INVENTED[6]  # now those of 0 and 1 are 1st and 2nd, and those of 2, 5 and 6 below all
+
+
+def lines(rows: list[str]) -> str:
+    return "".join(f"{row}\n" for row in rows)
+
+
+def score_candidates(users: np.ndarray, items: np.ndarray) -> np.ndarray:
+    assert users.tolist() == [0, 1, 2, 3]
+    assert items.tolist() == CANDIDATES
+    return OF_CANDIDATES
+
+
+AT_1_AND_RR = [0, RR]  # recall@1, rr@3
+BLOCKS = [
+    # lists
+    Block("Two arrays of the best items", [0, 2 / 2], {"torch": SimpleNamespace(topk=topk),
+        "model": lambda users: SCORES[users], "users": [0, 1], "held_out": np.array([2, 0])}),
+    # of a, b, c and b, a, c, items b and c have four stars or more
+    Block("RecBole", [0, (1 / 2 + 0) / 2], {"lists": pd.DataFrame({"user_id": ["u1"] * 3
+        + ["u2"] * 3, "item_id": list("abcbac"), "score": [3, 2, 1] * 2})},
+        {"ml.test.inter": "user_id:token\titem_id:token\trating:float\ttimestamp:float\n" + STARS}),
+    Block("BEIR", [(1 / np.log2(3) + 0) / 2, (1 + 0) / 2],
+        {"results": {"q1": {"d2": 0.9, "d1": 0.5}}},
+        {"qrels/test.tsv": "query-id\tcorpus-id\tscore\nq1\td1\t1\nq1\td2\t0\nq2\td3\t2\n"}),
+    Block("MS MARCO", [(1 / 2 + 1 + 0) / 3], {}, {"run.tsv": "11\t501\t1\n11\t502\t2\n12\t601\t1\n",
+        "qrels.dev.small.tsv": "11\t0\t502\t1\n12\t0\t601\t1\n13\t0\t700\t1\n"}),
+    *(Block("JSON, a line per user", AT_1_AND_RR, {"test": {first: ["z"], second: ["x"]}},
+        {"lists.jsonl": lines([json.dumps({"user_id": user, "items": items})
+            for user, items in zip((first, second), LISTS.values(), strict=True)])})
+      for first, second in (("a", "b"), (1, 2), (2, 1))),
+    Block("Ids joined in a cell", [(1 / 2 * 1 / 2 + 0 + 1) / 3], {"test": pd.DataFrame(
+            {"user_id": ["c1", "c1", "c2", "c3"], "item_id": ["0222", "0999", "0111", "0222"]})},
+        {"submission.csv": "customer_id,prediction\nc1,0111 0222 0333\nc2,\nc3,0222 0111\n"}),
+    Block("Lists with scores in a cell", AT_1_AND_RR, {"test": TEST, "model": of(
+        recommendForAllUsers=of(toPandas=pd.DataFrame({"user": USERS,
+            "recommendations": SPARK_ROWS})))}),
+    Block("Lists with scores in a cell", AT_1_AND_RR,
+        {"top_n": dict(zip(USERS, SPARK_ROWS, strict=True)), "test": TEST}, number=1),
+    Block("ranx", AT_1_AND_RR, {"run": of(to_dict=RUN), "qrels": of(to_dict=QRELS)}),
+    Block("PyTerrier", AT_1_AND_RR, {"run": named(FRAME, "qid", "docno", "score").assign(
+            docid=range(6), rank=[0, 1, 2] * 2, query="words"),
+        "qrels": named(TEST_PAIRS, "qid", "docno").assign(label=1, iteration="0")}),
+    Block("LensKit", AT_1_AND_RR, {"recs": of(to_df=FRAME.assign(rank=[1, 2, 3] * 2)),
+        "test": of(to_df=TEST_PAIRS)}),
+    Block("RePlay and evidently", AT_1_AND_RR, {"test": named(TEST_PAIRS, "user_idx", "item_idx"),
+        "recs": named(FRAME, "user_idx", "item_idx", "rating")}),
+    Block("RePlay and evidently", AT_1_AND_RR, {"current": named(LABELLED, "user_id", "item_id",
+        "prediction", "target")}, number=1),
+    Block("faiss and ANN benchmarks", [(1 / 2 + 2 / 2) / 2], {"ids": np.array([[4, 7], [5, 9]]),
+        "neighbors": np.array([[7, 8, 4], [9, 5, 1]])}),
+    Block("Semantic ids", [(0 + 1) / 2, (1 / 3 + 1) / 2], {"held_out": np.array([[12, 3], [4, 5]]),
+        "beams": np.array([[[1, 2], [1, 3], [12, 3]], [[4, 5], [4, 6], [4, 7]]])}),
+    # scores of all items
+    # user 0 has two items at ranks 1 and 3, user 1 one at rank 2
+    Block("LightFM", [(1 / 1 + 1 / 2) / 2, (1 / 2 + 0) / 2], {"test": None, "train": None,
+        "model": of(predict_rank=sparse.csr_matrix(([0.0, 2.0, 1.0], ([0, 0, 1], [4, 2, 3])),
+            shape=(2, 5)))}),
+    Block("Columns of polars", AT_1_AND_RR,  # a Series of polars converts to chunks
+        {"scores": SCORES, "held_out": pa.chunked_array([[2, 0]])}),
+    Block("PyKEEN", [(1 / 1 + 1 / 2) / 2, (1 + 0) / 2], {"tails": np.array([1, 2]),
+        "scores": np.array([[0.9, 0.8, 0.1, 0.3], [0.2, 0.7, 0.6, 0.9]]),
+        "is_fact": np.array([[True, True, False, False], [False, True, True, False]])}),
+    # data sets
+    Block("Text files of LightGCN and SASRec", AT_1_AND_RR, {"lists": LISTS},
+        {"test.txt": "a z\nb x\nc\n"}),
+    Block("Text files of LightGCN and SASRec", AT_1_AND_RR, {"lists": LISTS},
+        {"ml-1m.txt": "a k\na z\nb l\nb x\n"}, number=1),
+    Block("Amazon Reviews 2023", AT_1_AND_RR,
+        {"lists": named(FRAME, "user_id", "parent_asin", "score")},
+        {"Movies_and_TV.test.csv": "user_id,parent_asin,rating,timestamp\n" + AMAZON}),
+    Block("KuaiRec", [(0 + 1 / 2) / 2, (1 / 2 + 1) / 2], {"score": lambda _, videos: -videos},
+        {"small_matrix.csv": "user_id,video_id,watch_ratio,timestamp\n" + WATCHED}),
+    # candidates with labels
+    Block("MIND", [(1 / 2 + 2 / 4) / 2, (1 / 2 + (1 + 1 / 4) / 2) / 2,
+            (1 / np.log2(3) + (1 + 1 / np.log2(5)) / (1 + 1 / np.log2(3))) / 2],
+        {"score": lambda _, news: news.map(NEWS_SCORES)}, {"behaviors.tsv": lines(BEHAVIORS)}),
+    Block("LETOR", [((1 / np.log2(3) + 2 / 2) / (2 + 1 / np.log2(3)) + 1) / 2,
+            ((1 / 2 + 2 / 3) / 2 + 1) / 2],
+        {"scores": [0.1, 0.9, 0.5, 0.7, 0.2]}, {"test.txt": lines(LETOR)}),
+    # samples
+    Block("NCF", [2 / 4], {"model": score_candidates, "n_items": 200},
+        {"ml-1m.test.negative": lines(NCF_LINES)}),
+    Block("ReChorus", [2 / 4], {"runner": of(predict=OF_CANDIDATES), "data": None, "n_items": 200}),
+    Block("OGB and TGB", [2 / 4],
+        {"y_pred_pos": OF_CANDIDATES[:, 0], "y_pred_neg": OF_CANDIDATES[:, 1:], "n_items": 200}),
+    Block("Answers of a language model", [(2 + 2 - 1) / 8],
+        {"answers": OUT_OF_0, "held_out": TITLES, "n_items": 300}),
+    Block("Answers of a language model", [2 / 8],
+        {"answers": INVENTED, "shown": SHOWN, "held_out": TITLES, "n_items": 300}, number=1),
+    Block("Surprise", [(1 / 2) ** 0.5], {"predictions": [Prediction("u", "a", 5.0, 4.0, {}),
+        Prediction("v", "b", 3.0, 3.0, {})]}),
+]  # fmt: skip
+
+
+def values_of(results: Any) -> list[float]:
+    """Return the values of all metrics, in samples those among the negatives."""
+    if isinstance(results, float):
+        return [results]
+    return [each.value for each in results if getattr(each, "estimator", "sampled") == "sampled"]
+
+
+@pytest.mark.parametrize("block", BLOCKS, ids=[f"{each.title} {each.number}" for each in BLOCKS])
+def test_block_gives_the_values_by_hand(block, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    assert values_of(block.run(tmp_path)) == pytest.approx(block.right)
+
+
+def test_every_block_is_run():
+    """Some blocks have tests of their own below."""
+    tested = {(block.title, block.number) for block in BLOCKS}
+    tested |= {("implicit", 0), ("S3-Rec", 0), ("EB-NeRD", 0), ("OGB and TGB", 1)}
+    blocks = {
+        (title, number)
+        for title, codes in blocks_by_title().items()
+        for number in range(len(codes))
+    }
+    assert tested == blocks
+
+
+def test_implicit(tmp_path):
     als = pytest.importorskip("implicit.als")
     rng = np.random.default_rng(0)
     train = sparse.csr_matrix(rng.random((30, 20)) < 0.2, dtype=np.float32)
@@ -79,108 +248,28 @@ def test_implicit(run_block):
     test[np.arange(30), is_new.argmax(axis=1)] = True  # at least one of each user
     model = als.AlternatingLeastSquares(factors=4, iterations=2, random_state=0)
     model.fit(train, show_progress=False)
-    results = run_block("implicit", model=model, train=train, test=sparse.csr_matrix(test))
+    yours = {"model": model, "train": train, "test": sparse.csr_matrix(test)}
+    results = Block("implicit", [], yours).run(tmp_path)
     ids, _ = model.recommend(np.arange(30), train, N=3)
     recall = np.take_along_axis(test, ids, axis=1).sum(axis=1) / test.sum(axis=1)
-    assert means(results)["recall@3"] == pytest.approx(recall.mean())
+    assert results[0].value == pytest.approx(recall.mean())
 
 
-def test_recbole(run_block):
-    ratings = "user_id:token\titem_id:token\trating:float\ttimestamp:float\n"
-    ratings += "u1\tb\t5\t1\nu1\ta\t1\t2\nu2\tc\t4\t3\nu2\tb\t2\t4\n"
-    lists = table(user_id=["u1"] * 3 + ["u2"] * 3, item_id=[*"abcbac"], score=[3, 2, 1] * 2)
-    results = run_block("RecBole", {"ml.test.inter": ratings}, lists=lists)
-    assert means(results) == pytest.approx({"recall@1": 0.0, "rr@2": 1 / 4})
+@pytest.mark.parametrize("package", ["ranx", "polars"])
+def test_objects_of_installed_packages(package, tmp_path):
+    installed = pytest.importorskip(package)
+    if package == "ranx":
+        yours = {"run": installed.Run(RUN), "qrels": installed.Qrels(QRELS)}
+        results = Block("ranx", [], yours).run(tmp_path)
+    else:
+        yours = {"scores": SCORES, "held_out": installed.Series([2, 0])}
+        results = Block("Columns of polars", [], yours).run(tmp_path)
+    assert values_of(results) == pytest.approx([0, RR])
 
 
-def test_beir(run_block):
-    qrels = "query-id\tcorpus-id\tscore\nq1\td1\t1\nq1\td2\t0\nq2\td3\t2\n"
-    results = run_block("BEIR", {"qrels/test.tsv": qrels}, results={"q1": {"d2": 0.9, "d1": 0.5}})
-    assert means(results) == pytest.approx({"ndcg@10": 1 / np.log2(3) / 2, "recall@10": 1 / 2})
-
-
-def test_ms_marco(run_block):
-    """Relevant documents at rank 2 and at rank 1, and one that is not in the run."""
-    files = {
-        "run.tsv": "11\t501\t1\n11\t502\t2\n12\t601\t1\n",
-        "qrels.dev.small.tsv": "11\t0\t502\t1\n12\t0\t601\t1\n13\t0\t700\t1\n",
-    }
-    results = run_block("MS MARCO", files)
-    assert means(results) == pytest.approx({"rr@10": (1 / 2 + 1 + 0) / 3})
-
-
-@pytest.mark.parametrize("users", [["u1", "u2", "u3"], [1, 2, 3], [3, 2, 1]])
-def test_json_lines(run_block, users):
-    rows = zip(users, LISTS.values(), strict=True)
-    text = "".join(json.dumps({"user_id": u, "items": items}) + "\n" for u, items in rows)
-    test = dict(zip(users, HELD_OUT.values(), strict=True))
-    results = run_block("JSON, a line per user", {"lists.jsonl": text}, test=test)
-    assert means(results) == pytest.approx(RIGHT)
-
-
-def test_ids_joined_in_a_cell(run_block):
-    text = "customer_id,prediction\nc1,0111 0222 0333\nc2,\nc3,0222 0111\n"
-    test = table(user_id=["c1", "c1", "c2", "c3"], item_id=["0222", "0999", "0111", "0222"])
-    results = run_block("Ids joined in a cell", {"submission.csv": text}, test=test)
-    assert means(results) == pytest.approx({"ap@12": (1 / 4 + 0 + 1) / 3})
-
-
-def test_mind(run_block):
-    lines = "1\tU1\t11/15/2019 8:55:22 AM\tN8\tN1-0 N2-1 N3-0\n"
-    lines += "2\tU1\t11/15/2019 9:10:00 AM\tN8\tN4-1 N5-0 N9-0 N10-1\n"
-    lines += "3\tU2\t11/15/2019 9:11:00 AM\t\tN6-0 N7-0\n"
-    scores = {"N1": 0.9, "N2": 0.5, "N3": 0.1, "N4": 0.8, "N5": 0.3, "N6": 0.2, "N7": 0.1,
-              "N9": 0.2, "N10": 0.1}  # fmt: skip
-    yours = {"score": lambda _, news: news.map(scores)}
-    results = run_block("MIND", {"behaviors.tsv": lines}, **yours)
-    by_hand = {
-        "auc": (1 / 2 + 2 / 4) / 2,
-        "rr-by-relevant": (1 / 2 + (1 + 1 / 4) / 2) / 2,
-        "ndcg@5": (1 / np.log2(3) + (1 + 1 / np.log2(5)) / (1 + 1 / np.log2(3))) / 2,
-    }
-    assert means(results) == pytest.approx(by_hand)
-
-
-def test_letor(run_block):
-    lines = "2 qid:10 1:0.03 2:0.5 #docid = G1\n0 qid:10 1:0.1 2:0.2 #docid = G2\n"
-    lines += "1 qid:10 1:0.3 2:0.1 #docid = G3\n1 qid:11 1:0 2:1 #docid = G4\n"
-    lines += "0 qid:11 1:1 2:0 #docid = G5\n"
-    results = run_block("LETOR", {"test.txt": lines}, scores=[0.1, 0.9, 0.5, 0.7, 0.2])
-    # the best item is last, the second best in between
-    ndcg = (1 / np.log2(3) + 2 / 2) / (2 + 1 / np.log2(3))
-    by_hand = {"ndcg@3": (ndcg + 1) / 2, "ap": ((1 / 2 + 2 / 3) / 2 + 1) / 2}
-    assert means(results) == pytest.approx(by_hand)
-
-
-CANDIDATES = np.array([[25, 1, 2, 3], [133, 4, 5, 6], [40, 7, 8, 9], [50, 1, 5, 9]])
-OF_CANDIDATES = np.array(
-    [[0.5, 0.9, 0.1, 0.2], [0.1, 0.2, 0.3, 0.4], [0.9, 0, 0, 0], [0.3, 0, 1, 1]]
-)
-
-
-def test_ncf(run_block):
-    lines = "".join(
-        f"({user},{held})\t" + "\t".join(map(str, others)) + "\n"
-        for user, (held, *others) in enumerate(CANDIDATES.tolist())
-    )
-
-    def model(users, items):
-        assert users.tolist() == [0, 1, 2, 3]
-        assert np.array_equal(items, CANDIDATES)
-        return OF_CANDIDATES
-
-    results = run_block("NCF", {"ml-1m.test.negative": lines}, model=model, n_items=200)
-    assert sampled(results) == 2 / 4
-
-
-def test_rechorus(run_block):
-    runner = SimpleNamespace(predict=lambda _: OF_CANDIDATES)
-    results = run_block("ReChorus", runner=runner, data=None, n_items=200)
-    assert sampled(results) == 2 / 4
-
-
-def test_s3_rec(run_block):
+def test_s3_rec(tmp_path, monkeypatch):
     """Each of 40 users has seen two of the items 1 to 9, holds out 9, 1 or 2, and gets 3 others."""
+    monkeypatch.chdir(tmp_path)
     rng = np.random.default_rng(0)
     events, sampled_items, n_hits = "", "", 0
     for user in range(40):
@@ -190,225 +279,33 @@ def test_s3_rec(run_block):
         sampled_items += f"{user} {others[2]} {others[3]} {others[4]}\n"
         n_hits += (others[2:5] > held_out).sum() < 2  # an item's score is its number
     files = {"Beauty.txt": events, "Beauty_sample.txt": sampled_items}
-    results = run_block("S3-Rec", files, score=lambda _, items: items.astype(float))
-    assert sampled(results) == pytest.approx(n_hits / 40)
-
-
-SHOWN = {user: [f"film {user}{k}" for k in range(5)] for user in range(8)}
-# 1st to 5th of those shown
-TITLES = {user: f"film {user}{user % 5}" for user in SHOWN}
-
-
-def test_answer_without_held_out_item_ranks_last(run_block):
-    answers = {user: list(shown) for user, shown in SHOWN.items()}
-    answers[0].remove(TITLES[0])  # it was 1st and is now behind all
-    yours = {"answers": answers, "held_out": TITLES, "n_items": 300}
-    # Of users 0 to 7 the places are 1 to 5 and 1 to 3.
-    results = run_block("Answers of a language model", **yours)
-    assert sampled(results) == (2 + 2 - 1) / 8
-
-
-def test_answers_with_missing_or_invented_titles(run_block):
-    answers = {user: list(shown) for user, shown in SHOWN.items()}
-    answers[1] = ["a film that is not there", *SHOWN[1][:2]]
-    answers[2] = []
-    answers[5] = SHOWN[5][1:2]
-    del answers[6]
-    yours = {"answers": answers, "shown": SHOWN, "held_out": TITLES, "n_items": 300}
-    # Of users 0 and 1 the held-out item is 1st and 2nd; of 2, 5 and 6 it is behind all.
-    results = run_block("Answers of a language model", nth=1, **yours)
-    assert sampled(results) == 2 / 8
-
-
-# Formats of packages that need not be installed: stand-ins with the same output.
-
-OF_TABLES = table(
-    user_id=[user for user in LISTS for _ in "abc"],
-    item_id=[item for items in LISTS.values() for item in items],
-    score=[3.0, 2.0, 1.0] * 3,
-)
-HELD_ROWS = table(user_id=[*HELD_OUT], item_id=[*HELD_OUT.values()])
-
-
-class Row(NamedTuple):
-    """A row of a Spark struct."""
-
-    item: str
-    rating: float
-
-
-class Prediction(NamedTuple):
-    """A prediction of Surprise."""
-
-    uid: str
-    iid: str
-    r_ui: float
-    est: float
-    details: Any
-
-
-def frame_of(data):
-    return SimpleNamespace(to_df=lambda: data, toPandas=lambda: data)
-
-
-def test_lists_with_scores_in_a_cell(run_block):
-    recommendations = [
-        [Row(item, score) for item, score in zip(items, (0.9, 0.5, 0.1), strict=True)]
-        for items in LISTS.values()
-    ]
-    rows = table(user=[*LISTS], recommendations=recommendations)
-    model = SimpleNamespace(recommendForAllUsers=lambda _: frame_of(rows))
-    title = "Lists with scores in a cell"
-    results = run_block(title, model=model, test=HELD_OUT)
-    assert means(results) == pytest.approx(RIGHT)
-    top_n = dict(zip(LISTS, recommendations, strict=True))
-    results = run_block(title, nth=1, top_n=top_n, test=HELD_OUT)
-    assert means(results) == pytest.approx(RIGHT)
-
-
-def test_ranx(run_block):
-    run = {user: dict(zip(items, (0.9, 0.5, 0.1), strict=True)) for user, items in LISTS.items()}
-    qrels = {user: {item: 1} for user, item in HELD_OUT.items()}
-    yours = {
-        name: SimpleNamespace(to_dict=lambda data=data: data)
-        for name, data in {"run": run, "qrels": qrels}.items()
-    }
-    if importlib.util.find_spec("ranx"):
-        import ranx
-
-        yours = {"run": ranx.Run(run), "qrels": ranx.Qrels(qrels)}
-    results = run_block("ranx", **yours)
-    assert means(results) == pytest.approx(RIGHT)
-
-
-def test_pyterrier(run_block):
-    run = OF_TABLES.set_axis(["qid", "docno", "score"], axis=1)
-    run = run.assign(docid=range(9), rank=[0, 1, 2] * 3, query="words")
-    qrels = HELD_ROWS.set_axis(["qid", "docno"], axis=1).assign(label=1, iteration="0")
-    results = run_block("PyTerrier", run=run, qrels=qrels)
-    assert means(results) == pytest.approx(RIGHT)
-
-
-def test_lenskit(run_block):
-    recs = frame_of(OF_TABLES.assign(rank=[1, 2, 3] * 3))
-    results = run_block("LensKit", recs=recs, test=frame_of(HELD_ROWS))
-    assert means(results) == pytest.approx(RIGHT)
-
-
-def test_replay_and_evidently(run_block):
-    names = ["user_idx", "item_idx", "rating"]
-    recs = OF_TABLES.set_axis(names, axis=1)
-    test = HELD_ROWS.set_axis(names[:2], axis=1)
-    results = run_block("RePlay and evidently", recs=recs, test=test)
-    assert means(results) == pytest.approx(RIGHT)
-    target = OF_TABLES["item_id"] == OF_TABLES["user_id"].map(HELD_OUT)
-    current = OF_TABLES.assign(prediction=OF_TABLES["score"] / 10)  # 3, 2, 1 would look like ranks
-    current = current.drop(columns="score").assign(target=target.astype(int))
-    results = run_block("RePlay and evidently", nth=1, current=current)
-    assert means(results) == pytest.approx(RIGHT)
-
-
-def test_faiss(run_block):
-    ids, neighbors = np.array([[4, 7], [5, 9]]), np.array([[7, 8, 4], [9, 5, 1]])
-    results = run_block("faiss and ANN benchmarks", ids=ids, neighbors=neighbors)
-    assert means(results) == {"recall@2": (1 / 2 + 1) / 2}
-
-
-def test_semantic_ids(run_block):
-    beams = np.array([[[1, 2], [1, 3], [12, 3]], [[4, 5], [4, 6], [4, 7]]])
-    held_out = np.array([[12, 3], [4, 5]])
-    results = run_block("Semantic ids", beams=beams, held_out=held_out)
-    assert means(results) == pytest.approx({"recall@1": 1 / 2, "rr@3": (1 / 3 + 1) / 2})
-
-
-def test_lightfm(run_block):
-    # user 0 has two items at ranks 1 and 3, user 1 one at rank 2
-    ranks = sparse.csr_matrix(([0.0, 2.0, 1.0], ([0, 0, 1], [4, 2, 3])), shape=(2, 5))
-    model = SimpleNamespace(predict_rank=lambda _, train_interactions: ranks)  # noqa: ARG005
-    results = run_block("LightFM", model=model, test=ranks, train=None)
-    assert means(results) == {"rr": (1 + 1 / 2) / 2, "recall@1": (1 / 2 + 0) / 2}
-
-
-def test_polars_columns(run_block):
-    scores = np.array([[0.1, 0.9, 0.3], [0.8, 0.2, 0.6], [0.4, 0.3, 0.2]])
-    held_out = pa.chunked_array([[1, 2, 2]])  # what a Series of polars converts to
-    if importlib.util.find_spec("polars"):
-        import polars
-
-        held_out = polars.Series(held_out)
-    results = run_block("Columns of polars", scores=scores, held_out=held_out)
-    assert means(results) == pytest.approx({"recall@1": 1 / 3, "rr@3": (1 + 1 / 2 + 1 / 3) / 3})
-
-
-def test_pykeen(run_block):
-    scores = np.array([[0.9, 0.8, 0.1, 0.3], [0.2, 0.7, 0.6, 0.9]])
-    is_fact = np.array([[True, True, False, False], [False, True, True, False]])
-    results = run_block("PyKEEN", scores=scores, tails=np.array([1, 2]), is_fact=is_fact)
-    assert means(results) == pytest.approx({"rr": (1 + 1 / 2) / 2, "recall@1": 1 / 2})
-
-
-def test_lightgcn_and_sasrec_text_files(run_block):
-    title = "Text files of LightGCN and SASRec"
-    lists = {
-        "1": ["11", "12", "13"],
-        "2": ["12", "11", "13"],
-        "3": ["13", "12", "11"],
-    }
-    text = "1 12\n2 13\n3 13\n4\n"
-    results = run_block(title, {"test.txt": text}, lists=lists)
-    assert means(results) == pytest.approx(RIGHT)
-    text = "1 20\n1 12\n2 21\n2 13\n3 12\n3 13\n"
-    results = run_block(title, {"ml-1m.txt": text}, nth=1, lists=lists)
-    assert means(results) == pytest.approx(RIGHT)
-
-
-def test_amazon_reviews(run_block):
-    text = "user_id,parent_asin,rating,timestamp\n"
-    text += "u1,b,5.0,9\nu1,a,1.0,8\nu2,c,4.0,7\nu3,c,5.0,6\n"
-    lists = OF_TABLES.rename(columns={"item_id": "parent_asin"})
-    results = run_block("Amazon Reviews 2023", {"Movies_and_TV.test.csv": text}, lists=lists)
-    assert means(results) == pytest.approx(RIGHT)
-
-
-def test_kuairec(run_block):
-    text = "user_id,video_id,watch_ratio,timestamp\n"
-    text += "1,7,0.5,9\n1,8,2.5,8\n1,9,0.1,7\n2,7,3.0,6\n2,8,0.1,5\n2,9,2.0,4\n"
-    yours = {"score": lambda _, videos: -videos}  # best first: 7, 8, 9
-    results = run_block("KuaiRec", {"small_matrix.csv": text}, **yours)
-    by_hand = {"recall@1": (0 + 1 / 2) / 2, "rr@3": (1 / 2 + 1) / 2}
-    assert means(results) == pytest.approx(by_hand)
-
-
-def test_eb_nerd(run_block, tmp_path):
-    rows = table(
-        impression_id=[1, 2],
-        user_id=[5, 5],
-        article_ids_inview=[[10, 11, 12], [11, 13]],
-        article_ids_clicked=[[11], [13]],
+    yours = {"score": lambda _, items: items.astype(float)}
+    assert values_of(Block("S3-Rec", [], yours, files).run(tmp_path)) == pytest.approx(
+        [n_hits / 40]
     )
-    rows.to_parquet(tmp_path / "behaviors.parquet")
+
+
+def test_eb_nerd(tmp_path, monkeypatch):
+    """Articles 11 and 13 are clicked, and the least numbers are best."""
+    monkeypatch.chdir(tmp_path)
+    pd.DataFrame(
+        {
+            "impression_id": [1, 2],
+            "user_id": [5, 5],
+            "article_ids_inview": [[10, 11, 12], [11, 13]],
+            "article_ids_clicked": [[11], [13]],
+        }
+    ).to_parquet("behaviors.parquet")
     yours = {"score": lambda _, articles: -articles.astype(int)}
-    results = run_block("EB-NeRD", **yours)
-    by_hand = {"auc": (1 / 2 + 0) / 2, "ndcg@5": 1 / np.log2(3)}
-    assert means(results) == pytest.approx(by_hand)
+    results = Block("EB-NeRD", [], yours).run(tmp_path)
+    assert values_of(results) == pytest.approx([(1 / 2 + 0) / 2, 1 / np.log2(3)])
 
 
-def test_ogb_and_tgb(run_block):
-    positive, others = OF_CANDIDATES[:, 0], OF_CANDIDATES[:, 1:]
-    yours = {"y_pred_pos": positive, "y_pred_neg": others, "n_items": 200}
-    results = run_block("OGB and TGB", **yours)
-    assert sampled(results) == 2 / 4
-    yours["y_pred_neg"] = [*np.tile(others, 7)]  # 7, 21, 0 and 14 of 21 are above
-    yours["y_pred_neg"][1] = yours["y_pred_neg"][1][:-1]
-    with warns_about("chosen at random"):
-        results = run_block("OGB and TGB", nth=1, **yours)
-    assert sampled(results) == 1 / 4
-
-
-def test_surprise(run_block):
-    rows = [
-        Prediction("u", "a", 5.0, 4.0, {"was_impossible": False}),
-        Prediction("v", "b", 3.0, 3.0, {"was_impossible": False}),
-    ]
-    results = run_block("Surprise", predictions=rows)
-    assert results == pytest.approx((1 / 2) ** 0.5)
+def test_tgb_with_fewer_negatives_in_a_row(tmp_path):
+    """Of 21 negatives, or 20 of row 1, those above are 7, 20, 0 and 14."""
+    negatives = [*np.tile(OF_CANDIDATES[:, 1:], 7)]
+    negatives[1] = negatives[1][:-1]
+    yours = {"y_pred_pos": OF_CANDIDATES[:, 0], "y_pred_neg": negatives, "n_items": 200}
+    with warns_about("random"):
+        results = Block("OGB and TGB", [], yours, number=1).run(tmp_path)
+    assert values_of(results) == [1 / 4]
