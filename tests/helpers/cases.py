@@ -4,6 +4,10 @@
 
 is refused with a message that has the pattern "pass n_items", and with n_items=3 the value is
 right. A suggestion is a change of the arguments, where `OMIT` leaves one out, or another call.
+
+    Case("cut-off", evaluate([2, 3], "hr@2", n_items=3), 1 / 2)
+
+has the value 1 / 2, and no warning.
 """
 
 import inspect
@@ -19,6 +23,7 @@ from tests.helpers.results import refusal_message, value_of
 
 OMIT = inspect.Parameter.empty
 LONGEST_MESSAGE = 400  # before the names that are known
+FEW_USERS = "carry most of the value"  # in a warning about users, of whom cases have two
 
 
 class Call(NamedTuple):
@@ -45,11 +50,14 @@ class Warned(NamedTuple):
 
 
 class Case(NamedTuple):
-    """A call, a pattern of its refusal, and a suggestion of the message with the right value."""
+    """A call, its value or a pattern of its refusal, and what the message suggests.
+
+    The suggestion, a change of the call or another one, has the right value.
+    """
 
     name: str
     call: Callable[[], Any]
-    outcome: str | Warned
+    outcome: str | Warned | float | list[float]
     suggested: dict[str, Any] | Callable[[], Any] | None = None
     right: Any = None
 
@@ -62,7 +70,12 @@ def each_case(cases: list[Case]) -> pytest.MarkDecorator:
 
 
 def assert_ends_as_expected(case: Case) -> None:
-    """Assert that a short line refuses the call or warns, and that its suggestion is right."""
+    """Assert a value without warnings, or that a short line is right in what it suggests."""
+    if isinstance(case.outcome, float | int | list):
+        value, messages = with_warnings(case.call)
+        assert value == pytest.approx(case.outcome)
+        assert [text for text in messages if FEW_USERS not in text] == []
+        return
     if isinstance(case.outcome, Warned):
         pattern = case.outcome.pattern
         with warns_about(pattern) as messages:

@@ -1,8 +1,10 @@
 """Data as people have it: labels under other names, joined or rounded ids, truncated lists.
 
-Each form gives the right values, a warning, or an error; none gives other values silently.
+Each gives the right value, a warning, or a refusal; none gives other values silently. Data and
+values that are named here and not defined are those of tests/helpers/world.py.
 """
 
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -12,40 +14,33 @@ from scipy import sparse
 
 import sampled_metrics as sm
 from tests.helpers.cases import (
+    OMIT,
     Call,
     Case,
     Warned,
     assert_ends_as_expected,
+    call_of,
+    correct,
     each_case,
     evaluate,
     ranks,
 )
-from tests.helpers.small_lists import means, table
+from tests.helpers.results import refusal_message, values_by_metric
 from tests.helpers.world import FRAME, LISTS, RR, TEST
 
 pytestmark = pytest.mark.filterwarnings("ignore:.*carry most of the value")
 
-
-def test_item_id_list_column_is_ignored(tmp_path):
-    path = tmp_path / "seq.test.inter"
-    path.write_text(
-        "user_id:token\titem_id_list:token_seq\titem_id:token\na\tx y z\tz\nb\tx y z\tx\n"
-    )
-    assert evaluate(LISTS, "rr@3", relevant=path)() == RR
+# Files
 
 
-@pytest.mark.parametrize("name", ["row_id", "impression_id", "ImpressionID"])
-def test_rows_with_own_negatives(name):
-    rows = table(
-        user_id=[1] * 6 + [2] * 3,
-        row=np.repeat([10, 11, 12], 3),
-        item_id=[5, 6, 7, 8, 9, 4, 5, 6, 9],
-        score=[0.5, 0.9, 0.1, 0.4, 0.3, 0.2, 0.1, 0.2, 0.3],
-        label=[1, 0, 0] * 3,
-    ).rename(columns={"row": name})
-    ranks = sm.SampledRanks.from_pairs(rows, n_items=50)
-    assert ranks.sampled_ranks.tolist() == [2, 1, 3]
-    assert ranks.n_negatives == 2
+def write(path: Path, text: str) -> Path:
+    path.write_text(text, encoding="utf-8", newline="")
+    return path
+
+
+def test_column_of_lists_of_items_is_not_that_of_items(tmp_path: Path) -> None:
+    text = "user_id:token\titem_id_list:token_seq\titem_id:token\na\tx y z\tz\nb\tx y z\tx\n"
+    assert evaluate(LISTS, "rr@3", relevant=write(tmp_path / "seq.test.inter", text))() == RR
 
 
 RUN = "q1 Q0 d2 1 3.0 r\nq1 Q0 d1 2 2.0 r\nq2 Q0 d3 1 1.5 r\nq2 Q0 d9 2 1.0 r\n"
@@ -62,27 +57,38 @@ QRELS = "q1 0 d1 1\nq1 0 d2 0\nq2 0 d3 1\n"
         pytest.param(RUN.replace("\n", "\r\n"), QRELS.replace("\n", "\r\n"), id="CRLF"),
     ],
 )
-def test_trec_files(tmp_path, run, qrels):
-    (tmp_path / "a.run").write_bytes(run.encode())
-    (tmp_path / "a.qrels").write_bytes(qrels.encode())
-    results = sm.evaluate(tmp_path / "a.run", "rr@2", relevant=tmp_path / "a.qrels")
-    assert means(results) == {"rr@2": (1 / 2 + 1) / 2}
+def test_trec_files(tmp_path: Path, run: str, qrels: str) -> None:
+    """d1 is the second document of q1, and d3 the first of q2."""
+    files = write(tmp_path / "a.run", run), write(tmp_path / "a.qrels", qrels)
+    assert evaluate(files[0], "rr@2", relevant=files[1])() == (1 / 2 + 1) / 2
 
 
-@pytest.mark.parametrize("metric", ["ap", "ndcg"])
-def test_truncated_lists_whole_metrics_by_hand(metric):
-    places = {"ap": 1 / 3, "ndcg": 1 / (1 + 1 / np.log2(3) + 1 / 2)}
-    results = sm.evaluate({"u": [20, 10, 30]}, metric, relevant={"u": [20, 1, 3]}, missing="last")
-    assert means(results) == pytest.approx({metric: places[metric]})
+def test_hash_begins_comments_above_a_table_and_ids(tmp_path: Path) -> None:
+    of_b = {"metrics": "rr@1", "relevant": {"a": "z"}}
+    above = write(tmp_path / "above.csv", "# of x\nuser_id,item_id\na,z\n")
+    assert evaluate(above, **of_b)() == 1
+    below = write(tmp_path / "below.csv", "user_id,item_id\na,z\n# end\n")
+    assert "# end" in refusal_message(evaluate(below, **of_b))
+    run = write(tmp_path / "lists.run", "#1 Q0 z 1 .9 x\na Q0 z 1 .9 x\n")
+    assert evaluate(run, "rr@1", relevant={"a": "z", "#1": "z"})() == 1
 
 
-def test_truncated_lists_equal_trec_eval():
+def test_table_without_header_is_refused(tmp_path: Path) -> None:
+    path = write(tmp_path / "u.data", "1\t4\t5\t8\n2\t4\t4\t9\n")
+    call = evaluate({1: [5, 4], 2: [4, 5]}, "rr@2", relevant=path)
+    assert "column" in refusal_message(call)
+
+
+# Whole metrics of truncated lists
+
+
+def test_truncated_lists_equal_trec_eval() -> None:
     pytrec_eval = pytest.importorskip("pytrec_eval")
     rng = np.random.default_rng(0)
     names = {"map": "ap", "ndcg": "ndcg", "recip_rank": "rr", "ndcg_cut_5": "ndcg@5",
              "recall_5": "recall@5"}  # fmt: skip
 
-    def values_of_items(n_items, values):
+    def values_of_items(n_items: int, values: Any) -> dict[str, Any]:
         items = rng.choice(n_items, len(values), replace=False)
         return {f"d{i}": v.item() for i, v in zip(items, values, strict=True)}
 
@@ -100,210 +106,39 @@ def test_truncated_lists_equal_trec_eval():
             ours: np.mean([theirs.get(q, {}).get(name, 0.0) for q in queries])
             for name, ours in names.items()
         }
-        ours = sm.evaluate(run, ",".join(right), relevant=qrels, missing="last")
-        assert means(ours) == pytest.approx(right)
+        ours = values_by_metric(run, ",".join(right), relevant=qrels, missing="last")
+        assert ours == pytest.approx(right)
 
 
-@pytest.mark.parametrize(
-    "relevant",
-    [sparse.csr_matrix(([1], ([0], [7])), shape=(2, 9)), [[7], []], [7, -1]],
-)
-def test_users_without_relevant_items_are_left_out(relevant):
-    results = sm.evaluate({0: [5, 7], 1: [7, 5]}, "rr@2,recall@2", relevant=relevant)
-    assert means(results) == {"rr@2": 1 / 2, "recall@2": 1.0}
-    assert results[0].n_users == 1
-
-
-@pytest.mark.parametrize("answer", [["t2", "t0"], ["t0"], []])
-def test_partial_answers(answer):
-    shown = {user: [f"t{k}" for k in range(20)] for user in range(12)}
-    held_out = {user: ["t0"] for user in shown}
-    place = answer.index("t0") + 1 if "t0" in answer else 20
-    ranks = sm.SampledRanks.from_pairs(
-        {**shown, 0: answer}, held_out, n_items=300, n_negatives=19, missing="last"
-    )
-    assert dict(zip(ranks.users.tolist(), ranks.sampled_ranks.tolist(), strict=True))[0] == place
-
-
-def test_labelled_impressions_are_complete():
-    rows = pd.DataFrame(
-        {
-            "user_id": [1] * 4,
-            "impression_id": [1, 1, 2, 2],
-            "item_id": [*"abab"],
-            "score": [0.9, 0.1, 0.2, 0.8],
-            "clicked": [1, 0, 1, 0],
-        }
-    )
-    assert means(sm.evaluate(rows, "rr", complete=True)) == {"rr": 3 / 4}
-
-
-def test_user_ids_of_array_rows():
-    ids = [[5, 7], [7, 5], [9, 7]]
-    relevant = {1: [7], 2: [7], 3: [7]}
-    ranks = sm.Ranks.from_top_k(ids, relevant, users=[1, 2, 3])
-    assert means(sm.evaluate(ranks, "rr@2")) == pytest.approx({"rr@2": (1 / 2 + 1 + 1 / 2) / 3})
-    with pytest.raises(sm.InputError, match="user 3"):
-        sm.Ranks.from_top_k(ids, relevant, missing="last")
-
-
-def test_object_arrays_of_text():
-    ranks = sm.Ranks.from_top_k(np.array([["a", "b"], ["b", None]], object), {0: ["b"], 1: ["b"]})
-    assert ranks.n_better.tolist() == [1, 0]
-
-
-@pytest.mark.parametrize(
-    ("name", "values"),
-    [
-        ("gender", ("F", "M") * 3),
-        ("hour", (0, 7, 23, 14, 9, 11)),
-        ("price", (0.0, 9.5, 3.25, 1.99, 5.0, 4.0)),
-        ("useful", range(6)),
-        ("transaction_id", (None, None, 17, 18, 19, 20)),
-        ("weight", (None, 1, 0, 1, 0, 1)),
-    ],
-)
-@pytest.mark.filterwarnings("error")
-def test_columns_that_are_not_labels(name, values):
-    relevant = table(user_id=[*"aaabbb"], item_id=[*"xyzxyz"], **{name: values})
-    sm.evaluate(LISTS, "rr@3", relevant=relevant)
-
-
-def test_invented_titles_do_not_count():
-    shown = {user: [f"t{k}" for k in range(20)] for user in range(12)}
-    answers = {**shown, 0: ["no such film", *shown[0][:19]]}
-    held_out = {user: ["t2"] for user in shown}
-    options = {
-        "candidates": shown,
-        "n_items": 300,
-        "n_negatives": 19,
-        "missing": "last",
-    }
-    ranks = sm.SampledRanks.from_pairs(answers, held_out, **options)
-    assert ranks.sampled_ranks.tolist() == [3] * 12
-
-
-def test_comments_and_ids_starting_with_hash(tmp_path):
-    path = tmp_path / "lists.csv"
-    path.write_text("# of x\nuser_id,item_id\nu1,b\n", encoding="utf-8")
-    assert sm.evaluate(path, "rr@1", relevant={"u1": "b"})[0].value == 1.0
-    path.write_text("user_id,item_id\nu1,b\n# end\n", encoding="utf-8")
-    with pytest.raises(sm.InputError, match="# end"):
-        sm.evaluate(path, "rr@1", relevant={"u1": "b"})
-    run = tmp_path / "lists.run"
-    run.write_text("#1 Q0 b 1 .9 x\nu1 Q0 b 1 .9 x\n", encoding="utf-8")
-    assert sm.evaluate(run, "rr@1", relevant={"u1": "b", "#1": "b"})[0].value == 1.0
-
-
-def test_table_without_header_is_refused(tmp_path):
-    path = tmp_path / "u.data"
-    path.write_text("1\t4\t5\t8\n2\t4\t4\t9\n", encoding="utf-8")
-    with pytest.raises(sm.InputError, match="second column"):
-        sm.evaluate({1: [5, 4], 2: [4, 5]}, "rr@2", relevant=path)
-
-
-@pytest.mark.parametrize("n_users", [1, 2, 9])
-def test_distances_of_few_lists_warn(n_users):
-    k = 2 if n_users > 1 else 3
-    ids = [[f"{user}-{place}" for place in range(k)] for user in range(n_users)]
-    distances = [np.arange(1, k + 1) / 10] * n_users
-    relevant = [[row[0]] for row in ids]
-
-    def ranks(sign):
-        scores = sign * np.array(distances)
-        return sm.Ranks.from_top_k(ids, relevant, scores=scores)
-
-    with pytest.warns(sm.InputWarning, match="contradict"):
-        ranks(1.0)
-    assert means(sm.evaluate(ranks(-1.0), "rr@2")) == {"rr@2": 1.0}
-    lists = table(
-        user_id=np.repeat(np.arange(n_users), k),
-        item_id=np.concatenate(ids),
-        score=np.concatenate(distances),
-    )
-    by_user = dict(enumerate(relevant))
-    with pytest.warns(sm.InputWarning, match="distances"):
-        sm.evaluate(lists, "rr@2", relevant=by_user)
-    lists["score"] = -lists["score"]  # as the warning says
-    assert means(sm.evaluate(lists, "rr@2", relevant=by_user)) == {"rr@2": 1.0}
-
-
-@pytest.mark.parametrize(
-    "without", [[], ["docid"], ["docno"], ["rank"], ["docid", "rank"], ["score"]]
-)
-def test_pyterrier_frame(without):
-    """Frames of PyTerrier have docid, an internal number, beside docno, and ranks from 0."""
-    frame = table(
-        qid=["q1", "q1", "q2", "q2"],
-        docid=[0, 1, 2, 3],
-        docno=list("abcd"),
-        rank=[0, 1, 0, 1],
-        score=[0.9, 0.6, 0.8, 0.7],
-    ).drop(columns=without)
-    item = "docid" if "docno" in without else "docno"
-    relevant = table(qid=["q1", "q2"], docno=["b", "x"], docid=[1, 9], label=[1, 1])
-    relevant = relevant[["qid", item, "label"]]
-    results = sm.evaluate(frame, "rr@2", relevant=relevant)
-    assert means(results) == {"rr@2": 1 / 4}
-    if {"docid", "docno"} <= {*frame}:
-        assert any("not read" in note and "docid" in note for note in results.notes)
-
-
-@pytest.mark.parametrize("complete", [True, False])
-def test_ranks_named_prediction_warn(complete):
-    """Data as in evidently; the item of user 1 is 1st, that of user 2 is 3rd."""
-    ranks = table(
-        user_id=[1, 1, 1, 2, 2, 2],
-        item_id=list("abcabc"),
-        prediction=[3, 1, 2, 1, 2, 3],
-        target=[0, 1, 0, 0, 0, 1],
-    )
-    relevant = {1: ["b"], 2: ["c"]}
-    data, options = ranks, {"complete": True}
-    if not complete:
-        data, options = ranks.drop(columns="target"), {"relevant": relevant}
-    with pytest.warns(sm.InputWarning, match="if they are ranks"):
-        sm.evaluate(data, "rr@3", **options)
-    with pytest.warns(sm.InputWarning, match="if they are ranks"):
-        sm.correct(ranks, "recall@1", "sampled", n_items=9)
-    named = data.rename(columns={"prediction": "rank"})
-    results = sm.evaluate(named, "rr@3", relevant=relevant)  # as the warning says
-    assert means(results) == pytest.approx({"rr@3": (1 + 1 / 3) / 2})
-
-
-def test_predictions_that_are_not_ranks():
-    lists = table(user_id=[1, 1, 2, 2], item_id=list("abab"), prediction=[2, 1, 5, 4])
-    results = sm.evaluate(lists, "rr@2", relevant={1: ["b"], 2: ["a"]})
-    assert means(results) == {"rr@2": (1 / 2 + 1) / 2}
-    lists = lists.rename(columns={"prediction": "score"}).assign(score=[2, 1, 2, 1])
-    results = sm.evaluate(lists, "rr@2", relevant={1: ["b"], 2: ["a"]})
-    assert means(results) == {"rr@2": (1 / 2 + 1) / 2}
-
-
-def test_lightfm_tied_items_remedies():
-    """User 0 has ranks of 3 items, 2 of them tied, and 11 users of one each; ranks start at 0."""
+def test_tied_ranks_of_lightfm_are_counts() -> None:
+    """User 0 has items at ranks 0, 3 and 3, and 11 users one at rank 2; ranks start at 0."""
     users = np.array([0, 0, 0, *range(1, 12)])
     items = np.array([0, 2, 4, *range(1, 12)])
-    from_0 = np.array([0, 3, 3, *[2] * 11], "f4")
-    ranks = sparse.csr_array((from_0, (users, items)), shape=(12, 23))
+    from_0 = np.array([0, 3, 3, *[2] * 11])
+    ranks = sparse.csr_array((from_0.astype("f4"), (users, items)), shape=(12, 23))
     test = sparse.csr_array((np.ones(14), (users, items)), shape=(12, 23))
-    with pytest.raises(sm.InputError, match=r"from_ranks\(ranks.data \+ 1, n_items"):
-        sm.evaluate(ranks, "rr", relevant=test)
-    with pytest.raises(sm.InputError, match="pass n_candidates, n_better"):
-        sm.Ranks.from_ranks(ranks.data + 1, 23, users=ranks.tocoo().row)
-    counts = table(user_id=ranks.tocoo().row, n_candidates=23, n_better=ranks.data.astype(int))
-    level = counts.groupby(["user_id", "n_better"])["n_better"]
-    counts["n_tied"] = level.transform("size") - 1
-    results = sm.evaluate(counts, "recall@3, recall@5, rr")
-    assert means(results) == pytest.approx(
-        {"recall@3": (1 / 3 + 11) / 12, "recall@5": 1.0, "rr": (1 + 11 / 3) / 12}
+    assert "from_ranks(ranks.data + 1, n_items" in refusal_message(evaluate(ranks, relevant=test))
+    twice = call_of(sm.Ranks.from_ranks, ranks.data + 1, 23, users=users)
+    assert "n_candidates, n_better" in refusal_message(twice)
+    n_tied = np.array([0, 1, 1, *[0] * 11])
+    columns = {"user_id": users, "n_candidates": 23, "n_better": from_0, "n_tied": n_tied}
+    assert values_by_metric(pd.DataFrame(columns), "recall@3, recall@5, rr") == pytest.approx(
+        {"recall@3": (1 / 3 + 11 * 1) / 12, "recall@5": 1.0, "rr": (1 + 11 / 3) / 12}
     )
-    different = ranks.data[[0, *range(3, 14)]] + 1
-    results = sm.evaluate(sm.Ranks.from_ranks(different, 23, users=np.arange(12)), "rr")
-    assert means(results) == pytest.approx({"rr": (1 + 11 / 3) / 12})
+    first = users != np.append(-1, users[:-1])  # without those that tie
+    exact = sm.Ranks.from_ranks(ranks.data[first] + 1, 23, users=users[first])
+    assert evaluate(exact)() == pytest.approx((1 + 11 / 3) / 12)
 
+
+# Cases
 
 LABELS = np.array([1, 0] * 2)
+
+
+def table(**columns: Any) -> pd.DataFrame:
+    return pd.DataFrame(columns)
+
+
 TWO_EACH = pd.DataFrame({"user_id": [*"aabb"], "item_id": ["z", "y", "x", "y"]})
 LABELLED_TWO = TWO_EACH.assign(label=LABELS)  # the held-out items, and y of both users
 K_LISTS = {1: ["k11", "k12", "k13"], 2: ["k12", "k11", "k13"]}
@@ -324,8 +159,112 @@ def labelled(**columns: Any) -> Call:
     return evaluate(LISTS, "rr@3", relevant=TWO_EACH.assign(**columns))
 
 
+def users_of(column: str, *values: Any) -> pd.DataFrame:
+    """Return items a, b and c of users 1 and 2 with a column; b of 1 and c of 2 are held out."""
+    of_two = table(user_id=[1, 1, 1, 2, 2, 2], item_id=list("abcabc"), **{column: values})
+    return of_two.assign(target=[0, 1, 0, 0, 0, 1])
+
+
+def sample_ranks(*arguments: Any, **options: Any) -> Call:
+    """Return the ranks of the held-out items of the users in order, among 19 negatives."""
+    options |= {"n_items": 300, "n_negatives": 19, "missing": "last"}
+    call = call_of(sm.SampledRanks.from_pairs, *arguments, **options)
+    return call._replace(value=lambda made: made.sampled_ranks[np.argsort(made.users)].tolist())
+
+
 AS_LABEL = {"relevant": LABELLED_TWO}
+NO_LABELS = {
+    "gender": list("FM") * 3,
+    "hour": [0, 7, 23, 14, 9, 11],
+    "price": [0.0, 9.5, 3.25, 1.99, 5.0, 4.0],
+    "useful": range(6),
+    "transaction_id": [None, None, 17, 18, 19, 20],
+    "weight": [None, 1, 0, 1, 0, 1],
+}
+CUT = {"data": {"u": [20, 10, 30]}, "relevant": {"u": [20, 1, 3]}, "missing": "last"}
+PYTERRIER = table(  # docid, an internal number, beside docno; ranks from 0
+    qid=["q1", "q1", "q2", "q2"], docid=[0, 1, 2, 3], docno=list("abcd"), rank=[0, 1, 0, 1],
+    score=[0.9, 0.6, 0.8, 0.7],
+)  # fmt: skip
+TOPICS = table(qid=["q1", "q2"], docno=["b", "x"], docid=[1, 9], label=[1, 1])
+IMPRESSIONS = table(
+    user_id=1, impression_id=[1, 1, 2, 2], item_id=list("abab"), score=[0.9, 0.1, 0.2, 0.8],
+    clicked=[1, 0, 1, 0],
+)  # fmt: skip
+AS_RANKS, BOTH = users_of("prediction", 3, 1, 2, 1, 2, 3), {1: ["b"], 2: ["c"]}
+RANKED = AS_RANKS.rename(columns={"prediction": "rank"})
+SHOWN = {user: [f"t{place}" for place in range(20)] for user in range(12)}
+FIRST_SHOWN, THIRD_SHOWN = {user: ["t0"] for user in SHOWN}, {user: ["t2"] for user in SHOWN}
+NOT_SHOWN = ["no such film", *SHOWN[0][:19]]
+OWN_NEGATIVES = table(  # ranks 2 and 1 of user 1, and 3 of user 2, among two negatives each
+    user_id=[1] * 6 + [2] * 3, item_id=[5, 6, 7, 8, 9, 4, 5, 6, 9], row=np.repeat([10, 11, 12], 3),
+    score=[0.5, 0.9, 0.1, 0.4, 0.3, 0.2, 0.1, 0.2, 0.3], label=[1, 0, 0] * 3,
+)  # fmt: skip
+ROWS_OF_IDS = [[5, 7], [7, 5], [9, 7]]
+TEXTS = np.array([["a", "b"], ["b", None]], object)
+
+
+def rising(n_users: int) -> pd.DataFrame:
+    """Return lists, best first, with distances 0.1, 0.2 ..., of which the first is relevant."""
+    length = 2 if n_users > 1 else 3
+    return table(
+        user_id=np.repeat(np.arange(n_users), length),
+        item_id=[f"{user}-{place}" for user in range(n_users) for place in range(length)],
+        score=np.tile(np.arange(1, length + 1) / 10, n_users),
+    )
+
+
+FIRST = {user: [f"{user}-0"] for user in range(9)}
+
+
+def arrays_of(lists: pd.DataFrame) -> dict[str, Any]:
+    n_users = lists["user_id"].nunique()
+    ids, scores = (lists[name].to_numpy().reshape(n_users, -1) for name in ("item_id", "score"))
+    return {"ids": ids.tolist(), "relevant": ids[:, :1].tolist(), "scores": scores}
+
+
+def signed(lists: pd.DataFrame) -> pd.DataFrame:
+    return lists.assign(score=-lists["score"])
+
+
 CASES = [
+    # values
+    *(Case(f"column {name} is no label", evaluate(LISTS, "rr@3", relevant=table(
+           user_id=list("aaabbb"), item_id=list("xyz") * 2, **{name: values})), 1)
+      for name, values in NO_LABELS.items()),
+    Case("ap of a truncated list", evaluate(metrics="ap", **CUT), 1 / 3),
+    Case("ndcg of a truncated list", evaluate(metrics="ndcg", **CUT),
+         1 / (1 + 1 / np.log2(3) + 1 / 2)),
+    *(Case(f"user without relevant items, {form}", evaluate({0: [5, 7], 1: [7, 5]}, "rr@2",
+           relevant=relevant), 1 / 2) for form, relevant in (
+               ("sparse", sparse.csr_matrix(([1], ([0], [7])), shape=(2, 9))),
+               ("lists", [[7], []]), ("columns", [7, -1]))),
+    *(Case(f"answer {answer}", sample_ranks({**SHOWN, 0: answer}, FIRST_SHOWN), [rank] + [1] * 11)
+      for answer, rank in ((["t2", "t0"], 2), (["t0"], 1), ([], 20))),
+    Case("invented titles", sample_ranks({**SHOWN, 0: NOT_SHOWN}, THIRD_SHOWN, candidates=SHOWN),
+         [3] * 12),
+    *(Case(f"rows by {name}", call_of(sm.SampledRanks.from_pairs, OWN_NEGATIVES.rename(
+           columns={"row": name}), n_items=50)._replace(value=lambda made:
+               [*made.sampled_ranks, made.n_negatives]), [2, 1, 3, 2])
+      for name in ("row_id", "impression_id", "ImpressionID")),
+    Case("labelled impressions", evaluate(IMPRESSIONS, complete=True), (1 + 1 / 2) / 2),
+    Case("ids of users of rows", ranks(sm.Ranks.from_top_k, ROWS_OF_IDS, {1: [7], 2: [7], 3: [7]},
+         users=[1, 2, 3], metrics="rr@2"), (1 / 2 + 1 + 1 / 2) / 3),
+    Case("no ids of users of rows", ranks(sm.Ranks.from_top_k, ROWS_OF_IDS,
+         {1: [7], 2: [7], 3: [7]}, missing="last", metrics="rr@2"), "user 3",
+         {"users": [1, 2, 3]}, (1 / 2 + 1 + 1 / 2) / 3),
+    Case("text as objects", ranks(sm.Ranks.from_top_k, TEXTS, {0: ["b"], 1: ["b"]},
+         metrics="rr@2"), (1 / 2 + 1) / 2),
+    Case("predictions that are no ranks", evaluate(table(user_id=[1, 1, 2, 2],
+         item_id=list("abab"), prediction=[2, 1, 5, 4]), "rr@2", relevant={1: ["b"], 2: ["a"]}),
+         (1 / 2 + 1) / 2),
+    Case("scores like ranks", evaluate(table(user_id=[1, 1, 2, 2], item_id=list("abab"),
+         score=[2, 1, 2, 1]), "rr@2", relevant={1: ["b"], 2: ["a"]}), (1 / 2 + 1) / 2),
+    *(Case(f"PyTerrier without {without}", evaluate(PYTERRIER.drop(columns=without), "rr@2",
+           relevant=TOPICS[["qid", "docid" if "docno" in without else "docno", "label"]]),
+           (1 / 2 + 0) / 2) for without in (["docid"], ["docno"], ["rank"], ["docid", "rank"],
+                                            ["score"])),
+    # labels
     *(Case(f"labels called {name}", labelled(**{name: LABELS}), Warned(f"column {name} .*label"),
            AS_LABEL, RR) for name in ("y_true", "is_click", "bought", "liked", "weight")),
     *(Case(f"labels of {values}", labelled(grade=values), Warned("column grade .*label"), AS_LABEL,
@@ -367,6 +306,19 @@ CASES = [
          "each row has its own row_id.*drop it", {"data": NUMBERED.drop(columns="row_id")},
          RR),
     # the order
+    Case("ranks called prediction", evaluate(AS_RANKS.drop(columns="target"), "rr@3",
+         relevant=BOTH), Warned("if they are ranks"), {"data": RANKED.drop(columns="target")},
+         (1 + 1 / 3) / 2),
+    Case("ranks called prediction, all candidates", evaluate(AS_RANKS, "rr@3", complete=True),
+         Warned("if they are ranks"), {"data": RANKED, "relevant": BOTH, "complete": OMIT},
+         (1 + 1 / 3) / 2),
+    Case("ranks called prediction, sample", correct(AS_RANKS), Warned("if they are ranks")),
+    *(Case(f"distances of {n} lists", evaluate(rising(n), "rr@2", relevant={
+           user: FIRST[user] for user in range(n)}), Warned("distances"),
+           {"data": signed(rising(n))}, 1) for n in (1, 2, 9)),
+    *(Case(f"distances of {n} rows", ranks(sm.Ranks.from_top_k, **arrays_of(rising(n)),
+           metrics="rr@2"), Warned("contradict"),
+           {"scores": arrays_of(signed(rising(n)))["scores"]}, 1) for n in (1, 2, 9)),
     *(Case(f"ranks called {name}", evaluate(SHUFFLED.rename(columns={"rank": name}), "rr@3",
            relevant=TEST), f"column {name} may contain scores or ranks.* name it score or rank",
            {"data": SHUFFLED}, RR) for name in ("position", "pos", "place", "order", "k")),
@@ -402,3 +354,11 @@ CASES = [
 @each_case(CASES)
 def test_data_of_others_is_refused_or_warned_about(case: Case) -> None:
     assert_ends_as_expected(case)
+
+
+@pytest.mark.parametrize("without", [[], ["rank"], ["score"]])
+def test_second_id_of_pyterrier_is_noted(without: list[str]) -> None:
+    frame = PYTERRIER.drop(columns=without)
+    results = sm.evaluate(frame, "rr@2", relevant=TOPICS[["qid", "docno", "label"]])
+    assert any("docid" in note for note in results.notes)
+    assert results[0].value == (1 / 2 + 0) / 2
