@@ -101,6 +101,40 @@ def test_function_returns_or_refuses_wrong_values(place: int, data: st.DataObjec
         function(**arguments)
 
 
+# Data, the first argument of most functions, has the names of its columns in messages.
+DATA = ("data", "pairs", "table", "ranks", "recommended", "scores", "score", "parts", "printed")
+OTHER_WORDS = {"metrics": "measure", "metric": "measure"}
+STEP, MAX_SHARE_UNNAMED = 20, 0.02  # one of so many values is tried
+
+
+def refusal_of(place: int, argument: str, number: int) -> str:
+    """Return how a call refuses a wrong value, or nothing."""
+    _, function, arguments = cases()[place]
+    try:
+        function(**{**arguments, argument: wrong_values()[number]})
+    except sm.InputError as error:
+        return str(error)
+    except Exception:
+        return ""  # the test above reports it
+    return ""
+
+
+@pytest.mark.usefixtures("folder")
+@pytest.mark.filterwarnings("ignore")
+def test_refusals_name_the_argument() -> None:
+    n_refused, unnamed = 0, []
+    for place, (name, _, arguments) in enumerate(cases()):
+        for argument in sorted(set(arguments) - set(DATA)):
+            words = argument.split("_")[0].rstrip("s"), OTHER_WORDS.get(argument, argument)
+            for number in range(place % STEP, N_VALUES, STEP):
+                message = refusal_of(place, argument, number)
+                n_refused += bool(message)
+                if message and not any(word in message for word in words):
+                    unnamed.append((name, argument, message))
+    assert n_refused > 1000
+    assert len(unnamed) <= MAX_SHARE_UNNAMED * n_refused, unnamed
+
+
 @pytest.mark.parametrize(("name", "line"), COMMANDS, ids=[" ".join(row) for row in COMMANDS])
 @settings(max_examples=RUNS, **OF_ONE_FOLDER)
 @given(data=st.data())
