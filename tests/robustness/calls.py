@@ -88,6 +88,7 @@ def cases():
     top = np.argsort(-SCORES, axis=1)
     ranks = sm.Ranks([9, 9], [1, 2], [0, 0])
     sampled = sm.SampledRanks([1, 2], 50, 9)
+    results = sm.correct(sampled, "hit@1", "sampled", shape="none")
     both = {"ranks": np.array([1, 2, 5]), "users": [1, 2, 3]}
     return [
         ("evaluate", sm.evaluate, {"data": SCORES, **full, "confidence": 0.9}),
@@ -106,6 +107,8 @@ def cases():
          {"data": TWO_MODELS, **full, "path": "page.html", "ties": "expected"}),
         ("rank", sm.rank,
          {"score": SCORES, "seen": SEEN, "relevant": HELD_OUT, "users": None, "items": None}),
+        ("rank", sm.rank,
+         {"score": (users, items), "seen": None, "relevant": SEEN, "block_size": 5}),
         ("draw_sampled_ranks", sm.draw_sampled_ranks, {"ranks": ranks, "m": 3, "seed": vectors}),
         ("reported", sm.reported, {**printed, "n_negatives": 20, "n_users": 50, "runs": 1}),
         ("check", sm.check, {"table": rows, "metric": "hit@5", "n_items": None}),
@@ -126,6 +129,9 @@ def cases():
         ("mae", sm.mae, {"true": [1.0, 2.0], "predicted": [1.5, 2.5]}),
         ("Ranks", sm.Ranks,
          {"n_candidates": [9, 9], "n_better": [1, 2], "n_tied": [0, 0], "users": ["a", "b"]}),
+        ("Ranks", ranks.at_least, {"min_relevance": 1}),
+        ("Ranks", ranks.replace, {"source": "x", "users": [3, 4]}),
+        ("Ranks", ranks.write, {"path": "written.parquet", "items": None}),
         ("Ranks.concatenate", sm.Ranks.concatenate, {"parts": [ranks, ranks]}),
         ("Ranks.from_factors", sm.Ranks.from_factors,
          {"user_vectors": users, "item_vectors": items, "relevant": HELD_OUT, "seen": SEEN}),
@@ -145,6 +151,9 @@ def cases():
         ("Ranks.read", partial(read_records, sm.Ranks, ranks), {"path": "ranks.parquet"}),
         ("SampledRanks", sm.SampledRanks,
          {"sampled_ranks": [1, 2], "n_items": 50, "n_negatives": 9, "users": [3, 4]}),
+        ("SampledRanks", sampled.write, {"path": "written.parquet"}),
+        ("correct", results.parts, {"intervals": True}),
+        ("correct", results.plot, {"exact": {"hit@1": 0.5}, "axes": None}),
         ("SampledRanks.from_pairs", sm.SampledRanks.from_pairs,
          {"pairs": PAIRS, "n_items": 99, "missing": "refuse"}),
         ("SampledRanks.from_scores", sm.SampledRanks.from_scores,
