@@ -13,13 +13,17 @@ has the value 1 / 2, and no warning.
 import inspect
 import re
 from collections.abc import Callable
+from dataclasses import dataclass
+from functools import partial
+from pathlib import Path
 from typing import Any, NamedTuple
 
 import pytest
 
 import sampled_metrics as sm
-from tests.helpers.caught_warnings import warns_about, with_warnings
-from tests.helpers.results import refusal_message, value_of
+from tests.helpers.caught_warnings import with_warnings
+from tests.helpers.forms import InForms
+from tests.helpers.results import value_of
 
 OMIT = inspect.Parameter.empty
 LONGEST_MESSAGE = 400  # before the names that are known
@@ -43,21 +47,36 @@ class Call(NamedTuple):
         return self._replace(arguments=kept)
 
 
-class Warned(NamedTuple):
-    """A call that warns with a pattern; the suggestion does not."""
+# How calls end: a number is their value, and a text a pattern of their refusal.
+
+
+@dataclass(frozen=True)
+class Warned:
+    """A warning with a pattern, which stays in the notes; of the suggestion there is none."""
 
     pattern: str
 
 
+@dataclass(frozen=True)
+class Noted:
+    """A note, without a warning, how an argument was read."""
+
+    argument: str
+
+
+class OneOf(tuple[Any, ...]):
+    """Outcomes of which each form has one."""
+
+
 class Case(NamedTuple):
-    """A call, its value or a pattern of its refusal, and what the message suggests.
+    """A call, how it ends, and what the message suggests.
 
     The suggestion, a change of the call or another one, has the right value.
     """
 
     name: str
     call: Callable[[], Any]
-    outcome: str | Warned | float | list[float]
+    outcome: str | Warned | Noted | OneOf | float | list[float]
     suggested: dict[str, Any] | Callable[[], Any] | None = None
     right: Any = None
 
@@ -69,24 +88,87 @@ def each_case(cases: list[Case]) -> pytest.MarkDecorator:
     return pytest.mark.parametrize("case", cases, ids=names)
 
 
-def assert_ends_as_expected(case: Case) -> None:
-    """Assert a value without warnings, or that a short line is right in what it suggests."""
-    if isinstance(case.outcome, float | int | list):
-        value, messages = with_warnings(case.call)
-        assert value == pytest.approx(case.outcome)
-        assert [text for text in messages if FEW_USERS not in text] == []
-        return
-    if isinstance(case.outcome, Warned):
-        pattern = case.outcome.pattern
-        with warns_about(pattern) as messages:
-            case.call()
-        (message, *_) = (text for text in messages if re.search(pattern, text))
-    else:
-        pattern = case.outcome
-        message = refusal_message(case.call)
-        assert re.search(pattern, message), message
-    assert len(message.partition("; known: ")[0]) <= LONGEST_MESSAGE
-    assert not re.search(r"docs/|\.md\b|^:", message)
+# Forms of data: one argument of a call may be in several.
+
+
+def _find_forms(value: Any) -> InForms | None:
+    """Return the data in forms, among arguments or in them."""
+    if isinstance(value, InForms):
+        return value
+    parts = value.values() if isinstance(value, dict) else value
+    is_container = isinstance(value, dict | list | tuple)
+    found = (_find_forms(part) for part in parts) if is_container else iter(())
+    return next((each for each in found if each is not None), None)
+
+
+def _with_data(value: Any, data: Any) -> Any:
+    """Return a value with data in one form in the place of all."""
+    if isinstance(value, InForms):
+        return data
+    if isinstance(value, dict):
+        return {name: _with_data(part, data) for name, part in value.items()}
+    if type(value) in (list, tuple):
+        return type(value)(_with_data(part, data) for part in value)
+    return value
+
+
+def calls_of_forms(call: Callable[[], Any], folder: Path) -> dict[str, Callable[[], Any]]:
+    """Return a call with each form of its data, or itself."""
+    in_forms = _find_forms(call.arguments) if isinstance(call, Call) else None
+    if in_forms is None:
+        return {"": call}
+    assert isinstance(call, Call)
+    return {
+        form: call._replace(arguments=_with_data(call.arguments, data))
+        for form, data in in_forms.make(folder).items()
+    }
+
+
+class Ending(NamedTuple):
+    """The refusal of a call, or its value, warnings and notes."""
+
+    refusal: str = ""
+    value: Any = None
+    warned: list[str] = []  # noqa: RUF012 - not changed
+    notes: list[str] | None = None
+
+    def is_as(self, outcome: Any) -> bool:
+        """Return whether this is the outcome of a case."""
+        if isinstance(outcome, OneOf):
+            return any(self.is_as(each) for each in outcome)
+        if isinstance(outcome, str):
+            return bool(self.refusal and re.search(outcome, self.refusal))
+        if isinstance(outcome, Warned):
+            return any(re.search(outcome.pattern, text) for text in self.warned)
+        if isinstance(outcome, Noted):
+            start = f"{outcome.argument}: read as"
+            return not self.warned and any(note.startswith(start) for note in self.notes or ())
+        others = [text for text in self.warned if FEW_USERS not in text]
+        return not self.refusal and not others and self.value == pytest.approx(outcome)
+
+
+def ending_of(call: Callable[[], Any]) -> Ending:
+    """Return how a call ends; lines are short, and warnings stay in the notes."""
+    function = partial(call.function, **call.arguments) if isinstance(call, Call) else call
+    try:
+        result, messages = with_warnings(function)
+        value = call.value(result) if isinstance(call, Call) else result
+        ending = Ending("", value, messages, getattr(result, "notes", None))
+    except sm.InputError as error:
+        ending = Ending(str(error))
+    for message in (ending.refusal, *ending.warned):
+        assert len(message.partition("; known: ")[0]) <= LONGEST_MESSAGE
+        assert not re.search(r"\n|docs/|\.md\b|^:", message)
+    if ending.notes is not None:
+        assert [note for note in ending.notes if note in ending.warned] == ending.warned
+    return ending
+
+
+def assert_ends_as_expected(case: Case, folder: Path | None = None) -> None:
+    """Assert that a call ends as expected in all forms, and that the suggestion is right."""
+    for form, call in calls_of_forms(case.call, folder or Path()).items():
+        ending = ending_of(call)
+        assert ending.is_as(case.outcome), (form, ending)
     if case.suggested is None:
         return
     followed = case.suggested
@@ -95,6 +177,7 @@ def assert_ends_as_expected(case: Case) -> None:
         followed = case.call.but(**followed)
     value, messages = with_warnings(followed)
     assert value == pytest.approx(case.right)
+    pattern = getattr(case.outcome, "pattern", case.outcome)
     assert not any(re.search(pattern, text) for text in messages)
 
 

@@ -2,6 +2,7 @@
 
 import importlib.util
 from collections.abc import Callable
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -11,6 +12,45 @@ import pyarrow as pa
 from scipy.sparse import coo_array, csr_array, save_npz
 
 Forms = dict[str, Any]
+
+
+@dataclass(frozen=True)
+class InForms:
+    """Data in several forms, which may need files in a folder."""
+
+    make: Callable[[Path], Forms]
+
+
+def arrays(values: Any) -> InForms:
+    return InForms(lambda folder: array_forms(np.array(values), folder))
+
+
+def matrices(values: Any) -> InForms:
+    return InForms(lambda folder: matrix_forms(values, folder))
+
+
+def marks(matrix: Any) -> InForms:
+    return InForms(lambda folder: mark_forms(matrix, folder))
+
+
+def columns(values: Any) -> InForms:
+    return InForms(lambda _: column_forms(pa.array(values)))
+
+
+def tables(frame: pd.DataFrame) -> InForms:
+    return InForms(lambda folder: table_forms(frame, folder))
+
+
+def lists(frame: pd.DataFrame) -> InForms:
+    return InForms(lambda folder: list_forms(frame, folder))
+
+
+def pairs(frame: pd.DataFrame) -> InForms:
+    return InForms(lambda folder: user_item_forms(frame, folder))
+
+
+def these(**forms: Any) -> InForms:
+    return InForms(lambda _: forms)
 
 
 class ArrowFrame:
