@@ -7,18 +7,15 @@ and the mistakes that the tests make.
 import re
 import tempfile
 from collections import Counter
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable
 from pathlib import Path
-from typing import Any, NamedTuple
 
 from benchmarks.markdown import markdown
-from tests.helpers.caught_warnings import with_warnings
+from tests.helpers.cases import Noted, calls_of_forms, ending_of
 from tests.helpers.clean_calls import clean_calls
-from tests.helpers.mistakes import outcome
-from tests.refusals import test_mistaken_ids, test_mistakes
+from tests.refusals.test_mistakes import MISTAKES
 
 PAGE = Path(__file__).parents[1] / "docs/measured/warnings.md"
-MISTAKES = {**dict(test_mistakes.MISTAKES), **test_mistaken_ids.MISTAKES}
 NUMBER = re.compile(r"\d[\d,.]*\d|\d")
 END_OF_STATEMENT = re.compile(r"[:;?]")
 ABOUT = """---
@@ -46,20 +43,6 @@ the right number:
 """
 
 
-class Ending(NamedTuple):
-    """How a call ends: its warnings, and its notes that are no warnings."""
-
-    warnings: list[str]
-    notes: list[str]
-
-
-def ending_of(call: Callable[[], Any]) -> Ending:
-    """Call a function, and return what it warns of and notes."""
-    result, messages = with_warnings(call)
-    notes = [note for note in getattr(result, "notes", ()) if note not in messages]
-    return Ending(messages, notes)
-
-
 def statement_of(message: str) -> str:
     """Return what a warning states, without the place, the numbers and the questions."""
     _, _, text = message.partition(": ")
@@ -77,17 +60,17 @@ def endings_of_mistakes() -> tuple[Counter[str], list[list[str]]]:
     """Count how the mistakes end, and return the warnings of those that warn."""
     outcomes: Counter[str] = Counter()
     warnings_by_call = []
-    for number, mistake in enumerate(MISTAKES.values()):
+    for mistake in MISTAKES:
         with tempfile.TemporaryDirectory() as folder:
-            data = next(iter(mistake.forms(mistake.data, Path(folder) / str(number)).values()))
-
-            def call(mistake: Any = mistake, data: Any = data) -> Any:
-                return mistake.call(data)
-
-            end = outcome(call, mistake.right, mistake.noted)
-            outcomes[end] += 1
-            if end == "warned":
-                warnings_by_call.append(with_warnings(call)[1])
+            first, *_ = calls_of_forms(mistake.call, Path(folder)).values()
+            ending = ending_of(first)
+        if ending.refusal:
+            outcomes["refused"] += 1
+        elif ending.warned:
+            outcomes["warned"] += 1
+            warnings_by_call.append(ending.warned)
+        else:
+            outcomes["noted" if isinstance(mistake.outcome, Noted) else "right"] += 1
     return outcomes, warnings_by_call
 
 
@@ -99,7 +82,7 @@ def with_share(count: int, total: int) -> str:
 def main() -> None:
     """Measure all calls, and write the page."""
     endings = {name: ending_of(call) for name, call in clean_calls().items()}
-    false_alarms = count_statements(ending.warnings for ending in endings.values())
+    false_alarms = count_statements(ending.warned for ending in endings.values())
     outcomes, warnings_of_mistakes = endings_of_mistakes()
     detections = count_statements(warnings_of_mistakes)
     n_clean, n_mistakes = len(endings), len(MISTAKES)
@@ -112,14 +95,14 @@ def main() -> None:
         }
         for statement in statements
     ]
-    alarmed = {name: ending.warnings for name, ending in endings.items() if ending.warnings}
+    alarmed = {name: ending.warned for name, ending in endings.items() if ending.warned}
     assert all(len(warnings) == 1 for warnings in alarmed.values())
     about = ABOUT.format(
         n_clean=n_clean,
         n_mistakes=n_mistakes,
         n_warned=len(alarmed),
         share=100 * len(alarmed) / n_clean,
-        n_noted=sum(bool(ending.notes) for ending in endings.values()),
+        n_noted=sum(bool({*(each.notes or ())} - {*each.warned}) for each in endings.values()),
     )
     alarms = [
         {"call": name, "warning": statement_of(warnings[0])} for name, warnings in alarmed.items()
