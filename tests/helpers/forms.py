@@ -16,21 +16,22 @@ Forms = dict[str, Any]
 
 @dataclass(frozen=True)
 class InForms:
-    """Data in several forms, which may need files in a folder."""
+    """Data in several forms, which may need files in a folder; some are refused, by name."""
 
     make: Callable[[Path], Forms]
+    refused: str = ""
 
 
-def arrays(values: Any) -> InForms:
-    return InForms(lambda folder: array_forms(np.array(values), folder))
+def arrays(values: Any, refused: str = "") -> InForms:
+    return InForms(lambda folder: array_forms(np.array(values), folder), refused)
 
 
 def matrices(values: Any) -> InForms:
     return InForms(lambda folder: matrix_forms(values, folder))
 
 
-def marks(matrix: Any) -> InForms:
-    return InForms(lambda folder: mark_forms(matrix, folder))
+def marks(matrix: Any, refused: str = "") -> InForms:
+    return InForms(lambda folder: mark_forms(matrix, folder), refused)
 
 
 def columns(values: Any) -> InForms:
@@ -51,6 +52,11 @@ def pairs(frame: pd.DataFrame) -> InForms:
 
 def these(**forms: Any) -> InForms:
     return InForms(lambda _: forms)
+
+
+def by_name(frame: pd.DataFrame, column: str, *names: str) -> InForms:
+    """Return a table with each name of a column."""
+    return these(**{name: frame.rename(columns={column: name}) for name in names})
 
 
 class ArrowFrame:

@@ -5,9 +5,8 @@ Data and values that are named here are those of tests/helpers/world.py.
 
 import io
 import zipfile
-from collections.abc import Callable
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -15,17 +14,19 @@ import pyarrow as pa
 import pytest
 
 import sampled_metrics as sm
-from tests.helpers.cases import Call, call_of, correct, evaluate, meter, ranks
-from tests.helpers.caught_warnings import warns_about
-from tests.helpers.forms import (
-    Forms,
-    array_forms,
-    column_forms,
-    list_forms,
-    mark_forms,
-    table_forms,
-    user_item_forms,
+from tests.helpers.cases import (
+    Call,
+    Case,
+    assert_ends_as_expected,
+    call_of,
+    correct,
+    each_case,
+    evaluate,
+    meter,
+    ranks,
 )
+from tests.helpers.caught_warnings import warns_about
+from tests.helpers.forms import arrays, by_name, columns, lists, marks, pairs, tables, these
 from tests.helpers.results import refusal_message, values
 from tests.helpers.world import (
     FRAME,
@@ -63,46 +64,8 @@ RATED, PREDICTED = [5, 3, 4], np.array([4.0, 5.0, 4.0])  # errors of 1, 2 and 0
 WITH_DETAILS = ROWS.set_axis(["uid", "iid", "est"], axis=1).assign(r_ui=3.0, details=[{}] * 6)
 
 
-class Row(NamedTuple):
-    """The forms of data, a call with each, its value, and the forms that are refused."""
-
-    name: str
-    forms: Callable[[Path], Forms]
-    call: Callable[[Any], Callable[[], Any]]
-    right: float
-    refused: str = ""
-
-
-def arrays(values: Any) -> Callable[[Path], Forms]:
-    return lambda folder: array_forms(np.array(values), folder)
-
-
-def columns(values: Any) -> Callable[[Path], Forms]:
-    return lambda _: column_forms(pa.array(values))
-
-
-def tables(frame: pd.DataFrame) -> Callable[[Path], Forms]:
-    return lambda folder: table_forms(frame, folder)
-
-
-def marks(matrix: Any) -> Callable[[Path], Forms]:
-    return lambda folder: mark_forms(matrix, folder)
-
-
-def lists(frame: pd.DataFrame) -> Callable[[Path], Forms]:
-    return lambda folder: list_forms(frame, folder)
-
-
-def pairs(frame: pd.DataFrame) -> Callable[[Path], Forms]:
-    return lambda folder: user_item_forms(frame, folder)
-
-
-def these(**forms: Any) -> Callable[[Path], Forms]:
-    return lambda _: forms
-
-
-def by_name(frame: pd.DataFrame, column: str, *names: str) -> Callable[[Path], Forms]:
-    return lambda _: {name: frame.rename(columns={column: name}) for name in names}
+def rating(error: Any, *arguments: Any) -> Call:
+    return call_of(error, *arguments)._replace(value=float)
 
 
 def with_relevant(relevant: Any) -> Call:
@@ -122,161 +85,157 @@ def count_negatives(**tables: Any) -> Call:
 NO_NUMBERS = "object, with ids, with a title"
 NO_INTEGERS = "float16, float32, float64, str, shuffled index"
 NO_MARKS = "str, wide, npz, arrow, lent, polars, with ids, with a title"
-TABLE = [
+CASES = [
     # scores
-    Row("scores", arrays(SCORES), lambda data: evaluate(data, relevant=HELD), RR, NO_NUMBERS),
-    Row("sparse scores", marks(SCORES), lambda data: evaluate(data, relevant=HELD), RR, "npz"),
-    Row("scores and seen items", arrays(SCORES),
-        lambda data: evaluate(data, relevant=HELD, seen=SEEN), NEW_RR, NO_NUMBERS),
-    Row("scores, a user without an item", arrays(SCORES),
-        lambda data: evaluate(data, relevant=[None, 0]), SECOND_RR, NO_NUMBERS),
-    Row("from_scores", arrays(SCORES), lambda data: ranks(sm.Ranks.from_scores, data, HELD), RR,
-        NO_NUMBERS),
-    Row("vectors", arrays(SCORES.T), lambda items: evaluate((np.eye(2), items), relevant=HELD), RR,
-        f"{NO_NUMBERS}, dlpack, npy, npz, lent"),
-    Row("functions and vectors", these(function=score_users, vectors=VECTORS),
-        lambda data: evaluate(data, relevant=HELD, seen=SEEN), NEW_RR),
-    Row("functions and vectors, a user without an item",
-        these(function=score_users, vectors=VECTORS, wide=WIDE.reset_index(drop=True)),
-        lambda data: evaluate(data, relevant=[-1, 0]), SECOND_RR),
-    Row("meter", arrays(SCORES), lambda data: meter({"scores": data, "positive": HELD}), RR,
-        f"{NO_NUMBERS}, npy, npz, lent"),
+    Case("scores", evaluate(arrays(SCORES, NO_NUMBERS), relevant=HELD), RR),
+    Case("sparse scores", evaluate(marks(SCORES, "npz"), relevant=HELD), RR),
+    Case("scores and seen items", evaluate(arrays(SCORES, NO_NUMBERS), relevant=HELD, seen=SEEN),
+         NEW_RR),
+    Case("scores, a user without an item", evaluate(arrays(SCORES, NO_NUMBERS), relevant=[None, 0]),
+         SECOND_RR),
+    Case("from_scores", ranks(sm.Ranks.from_scores, arrays(SCORES, NO_NUMBERS), HELD), RR),
+    Case("vectors",
+         evaluate((np.eye(2), arrays(SCORES.T, f"{NO_NUMBERS}, dlpack, npy, npz, lent")),
+         relevant=HELD), RR),
+    Case("functions and vectors",
+         evaluate(these(function=score_users, vectors=VECTORS), relevant=HELD, seen=SEEN), NEW_RR),
+    Case("functions and vectors, a user without an item",
+         evaluate(these(function=score_users, vectors=VECTORS, wide=WIDE.reset_index(drop=True)),
+         relevant=[-1, 0]), SECOND_RR),
+    Case("meter",
+         meter({"scores": arrays(SCORES, f"{NO_NUMBERS}, npy, npz, lent"), "positive": HELD}), RR),
     # relevant items beside scores
-    Row("columns", arrays(HELD), with_relevant, RR, NO_INTEGERS),
-    Row("columns beside a function", arrays(HELD), lambda data: evaluate(score_users,
-        relevant=data), RR, f"{NO_INTEGERS}, dlpack, npy"),
-    Row("columns of a meter", arrays(HELD), lambda data: meter(
-        {"scores": SCORES, "positive": data}), RR, f"{NO_INTEGERS}, object, npy"),
-    Row("-1", arrays([-1, 0]), with_relevant, SECOND_RR, f"{NO_INTEGERS}, uint64"),
-    Row("lists of columns", columns([[2], [0]]), with_relevant, RR),
-    Row("marks", marks(MARKS), with_relevant, RR),
-    Row("marks of other types", arrays(MARKS), with_relevant, RR, NO_MARKS),
-    Row("marks of true and false", these(array=MARKS > 0, list=(MARKS > 0).tolist()),
-        with_relevant, RR),
-    Row("marks of a meter", these(list=MARKS.tolist(), bool=MARKS > 0, float=MARKS.astype("f4"),
-            uint=MARKS.astype(np.uint8)),
-        lambda data: meter({"scores": SCORES, "positive": data}), RR),
-    Row("several marks of a meter", these(list=[[0, 1, 1], [1, 0, 0]]), lambda data: meter(
-        {"scores": SCORES, "positive": data}, metrics="recall@1"), (1 / 2 + 0) / 2),
-    Row("pairs", pairs(TEST_PAIRS), lambda data: evaluate(WIDE, relevant=data), RR),
-    Row("pairs by position", these(frame=TEST_PAIRS.assign(user_id=[0, 1], item_id=HELD),
-        series=pd.Series(HELD), dictionary=dict(enumerate(HELD))), with_relevant, RR),
+    Case("columns", with_relevant(arrays(HELD, NO_INTEGERS)), RR),
+    Case("columns beside a function",
+         evaluate(score_users, relevant=arrays(HELD, f"{NO_INTEGERS}, dlpack, npy")), RR),
+    Case("columns of a meter",
+         meter({"scores": SCORES, "positive": arrays(HELD, f"{NO_INTEGERS}, object, npy")}), RR),
+    Case("-1", with_relevant(arrays([-1, 0], f"{NO_INTEGERS}, uint64")), SECOND_RR),
+    Case("lists of columns", with_relevant(columns([[2], [0]])), RR),
+    Case("marks", with_relevant(marks(MARKS)), RR),
+    Case("marks of other types", with_relevant(arrays(MARKS, NO_MARKS)), RR),
+    Case("marks of true and false",
+         with_relevant(these(array=MARKS > 0, list=(MARKS > 0).tolist())), RR),
+    Case("marks of a meter",
+         meter({"scores": SCORES,
+         "positive": these(list=MARKS.tolist(), bool=MARKS > 0, float=MARKS.astype("f4"),
+         uint=MARKS.astype(np.uint8))}), RR),
+    Case("several marks of a meter",
+         meter({"scores": SCORES, "positive": these(list=[[0, 1, 1], [1, 0, 0]])},
+         metrics="recall@1"), (1 / 2 + 0) / 2),
+    Case("pairs", evaluate(WIDE, relevant=pairs(TEST_PAIRS)), RR),
+    Case("pairs by position",
+         with_relevant(these(frame=TEST_PAIRS.assign(user_id=[0, 1], item_id=HELD),
+         series=pd.Series(HELD), dictionary=dict(enumerate(HELD)))), RR),
     # relevant items beside lists
-    Row("pairs beside lists", pairs(TEST_PAIRS), lambda data: evaluate(LISTS, "rr@3",
-        relevant=data), RR),
-    Row("other forms beside lists",
-        these(item={"a": "z", "b": "x"}, grades={"a": {"z": 1, "y": 0}, "b": {"x": 2}},
-            iterators={"a": iter("z"), "b": map(str, "x")}, arrays={"a": np.array(["z"]), "b": "x"},
-            series=pd.Series(["z", "x"], ["a", "b"])),
-        lambda data: evaluate(LISTS, "rr@3", relevant=data), RR),
-    Row("by position beside lists", these(columns=HELD, lists=[[2], [0]], marks=MARKS > 0),
-        lambda data: evaluate(NUMBERED, "rr@3", relevant=data), RR),
-    Row("labels beside lists", these(whole=LABELLED_TWO, signs=LABELLED_TWO.assign(
-            label=2 * LABELLED_TWO["label"] - 1), **{kind: LABELLED_TWO.astype({"label": kind})
-            for kind in ("bool", "boolean", "str", "category", "float16")}),
-        lambda data: evaluate(LISTS, "rr@3", relevant=data), RR),
-    Row("names of labels", by_name(LABELLED_TWO, "label", "clicked", "target", "is_relevant",
-            "label:float", "relevance"), lambda data: evaluate(LISTS, "rr@3", relevant=data), RR),
+    Case("pairs beside lists", evaluate(LISTS, "rr@3", relevant=pairs(TEST_PAIRS)), RR),
+    Case("other forms beside lists",
+         evaluate(LISTS, "rr@3",
+         relevant=these(item={"a": "z", "b": "x"}, grades={"a": {"z": 1, "y": 0}, "b": {"x": 2}},
+         iterators={"a": iter("z"), "b": map(str, "x")}, arrays={"a": np.array(["z"]), "b": "x"},
+         series=pd.Series(["z", "x"], ["a", "b"]))), RR),
+    Case("by position beside lists",
+         evaluate(NUMBERED, "rr@3",
+         relevant=these(columns=HELD, lists=[[2], [0]], marks=MARKS > 0)), RR),
+    Case("labels beside lists",
+         evaluate(LISTS, "rr@3",
+         relevant=these(whole=LABELLED_TWO,
+         signs=LABELLED_TWO.assign(label=2 * LABELLED_TWO["label"] - 1),
+         **{kind: LABELLED_TWO.astype({"label": kind}) for kind in ("bool", "boolean", "str",
+         "category", "float16")})), RR),
+    Case("names of labels",
+         evaluate(LISTS, "rr@3",
+         relevant=by_name(LABELLED_TWO, "label", "clicked", "target", "is_relevant", "label:float",
+         "relevance")), RR),
     # seen items
-    Row("seen lists", columns([[1], []]), with_seen, NEW_RR),
-    Row("seen marks", marks(SEEN), with_seen, NEW_RR),
-    Row("seen marks of other types", arrays(SEEN), with_seen, NEW_RR, NO_MARKS),
-    Row("seen pairs", pairs(SEEN_PAIRS), lambda data: evaluate(WIDE, relevant=TEST, seen=data),
-        NEW_RR),
-    Row("seen pairs beside lists", pairs(SEEN_PAIRS), lambda data: evaluate(LISTS, "rr",
-        relevant=TEST, seen=data, complete=True), NEW_RR),
-    Row("seen marks beside lists", these(lists=[[1], []], marks=SEEN > 0, grades={0: {1: 2.5}}),
-        lambda data: evaluate(NUMBERED, relevant=HELD, seen=data, complete=True), NEW_RR),
-    Row("negatives: relevant", tables(TEST_PAIRS), lambda data: count_negatives(relevant=data), 2),
-    Row("negatives: seen", tables(SEEN_PAIRS), lambda data: count_negatives(seen=data), 2),
+    Case("seen lists", with_seen(columns([[1], []])), NEW_RR),
+    Case("seen marks", with_seen(marks(SEEN)), NEW_RR),
+    Case("seen marks of other types", with_seen(arrays(SEEN, NO_MARKS)), NEW_RR),
+    Case("seen pairs", evaluate(WIDE, relevant=TEST, seen=pairs(SEEN_PAIRS)), NEW_RR),
+    Case("seen pairs beside lists",
+         evaluate(LISTS, "rr", relevant=TEST, seen=pairs(SEEN_PAIRS), complete=True), NEW_RR),
+    Case("seen marks beside lists",
+         evaluate(NUMBERED, relevant=HELD,
+         seen=these(lists=[[1], []], marks=SEEN > 0, grades={0: {1: 2.5}}), complete=True), NEW_RR),
+    Case("negatives: relevant", count_negatives(relevant=tables(TEST_PAIRS)), 2),
+    Case("negatives: seen", count_negatives(seen=tables(SEEN_PAIRS)), 2),
     # lists
-    Row("lists with scores", lists(ROWS), lambda data: evaluate(data, "rr@3", relevant=TEST), RR),
-    Row("lists best first", lists(BEST_FIRST), lambda data: evaluate(data, "rr@3", relevant=TEST),
-        RR),
-    Row("lists with ranks", tables(PLACED.sample(frac=1, random_state=0)),
-        lambda data: evaluate(data, "rr@3", relevant=TEST), RR),
-    Row("from_lists", lists(ROWS), lambda data: ranks(sm.Ranks.from_lists, data, TEST,
-        complete=True), RR),
-    Row("names of scores", by_name(ROWS, "score", "prediction", "est", "pred", "logit", "rating"),
-        lambda data: evaluate(data, "rr@3", relevant=TEST), RR),
-    Row("names of ids", these(frame=ROWS.rename(columns={"user_id": "user", "item_id": "item"}),
-        surprise=WITH_DETAILS, times=BEST_FIRST.assign(timestamp=7),
-        ratings=ROWS.rename(columns={"score": "prediction"}).assign(rating=1.0)),
-        lambda data: evaluate(data, "rr@3", relevant=TEST), RR),
-    Row("iterators", these(lists={user: iter(items) for user, items in LISTS.items()}),
-        lambda data: evaluate(data, "rr@3", relevant=TEST), RR),
-    Row("names of ranks", by_name(PLACED.sample(frac=1, random_state=0), "rank", "Rank", "RANK"),
-        lambda data: evaluate(data, "rr@3", relevant=TEST), RR),
-    Row("no list of user b", these(empty={"a": ["y", "z"], "b": []}, none={"a": ["y", "z"],
-            "b": None}, absent={"a": ["y", "z"]}, series=pd.Series({"a": ["y", "z"], "b": []}),
-            arrays={"a": np.array(["y", "z"]), "b": np.array([], str)}),
-        lambda data: evaluate(data, "rr@2", relevant=TEST, missing="last"), (1 / 2 + 0) / 2),
-    Row("lists of different lengths", these(filled=[[5, 7, -1], [7, 5, 6], [-1, -1, -1]],
-            none=[[5, 7, None], [7, 5, 6], [None] * 3], uneven=[[5, 7], [7, 5, 6], []]),
-        lambda data: ranks(sm.Ranks.from_top_k, data, [[7]] * 3, missing="last", metrics="rr@3"),
-        (1 / 2 + 1 + 0) / 3),
-    Row("decimals as ids", these(frame=pd.DataFrame({"user_id": [1.0] * 2, "item_id": [5.0, 6]})),
-        lambda data: evaluate(data, "rr@2", relevant={1: [6]}), 1 / 2),
-    Row("scores of ids", arrays([[10, 20]]), lambda data: ranks(sm.Ranks.from_top_k, [[5, 7]],
-        [[7]], scores=data, metrics="rr@2"), 1,
-        "object, str, npy, npz, lent, with ids, with a title"),
-    Row("two arrays", these(arrays=(IDS, IN_ORDER)), lambda data: evaluate(data, "rr@3",
-        relevant=HELD), RR),
-    Row("ids", arrays(IDS), lambda data: ranks(sm.Ranks.from_top_k, data, HELD, metrics="rr@3"),
-        RR, "float16, float32, float64, npy, npz, lent, with ids, with a title"),
-    Row("relevant ids", columns([[2], [0]]), lambda data: ranks(sm.Ranks.from_top_k, IDS, data,
-        metrics="rr@3"), RR),
-    Row("labelled pairs", tables(LABELLED), lambda data: evaluate(data, complete=True), RR),
-    Row("labels of true and false", tables(LABELLED.astype({"label": bool})),
-        lambda data: evaluate(data, complete=True), RR),
+    Case("lists with scores", evaluate(lists(ROWS), "rr@3", relevant=TEST), RR),
+    Case("lists best first", evaluate(lists(BEST_FIRST), "rr@3", relevant=TEST), RR),
+    Case("lists with ranks",
+         evaluate(tables(PLACED.sample(frac=1, random_state=0)), "rr@3", relevant=TEST), RR),
+    Case("from_lists", ranks(sm.Ranks.from_lists, lists(ROWS), TEST, complete=True), RR),
+    Case("names of scores",
+         evaluate(by_name(ROWS, "score", "prediction", "est", "pred", "logit", "rating"), "rr@3",
+         relevant=TEST), RR),
+    Case("names of ids",
+         evaluate(these(frame=ROWS.rename(columns={"user_id": "user", "item_id": "item"}),
+         surprise=WITH_DETAILS, times=BEST_FIRST.assign(timestamp=7),
+         ratings=ROWS.rename(columns={"score": "prediction"}).assign(rating=1.0)), "rr@3",
+         relevant=TEST), RR),
+    Case("iterators",
+         evaluate(these(lists={user: iter(items) for user, items in LISTS.items()}), "rr@3",
+         relevant=TEST), RR),
+    Case("names of ranks",
+         evaluate(by_name(PLACED.sample(frac=1, random_state=0), "rank", "Rank", "RANK"), "rr@3",
+         relevant=TEST), RR),
+    Case("no list of user b",
+         evaluate(these(empty={"a": ["y", "z"], "b": []}, none={"a": ["y", "z"], "b": None},
+         absent={"a": ["y", "z"]}, series=pd.Series({"a": ["y", "z"], "b": []}),
+         arrays={"a": np.array(["y", "z"]), "b": np.array([], str)}), "rr@2", relevant=TEST,
+         missing="last"), (1 / 2 + 0) / 2),
+    Case("lists of different lengths",
+         ranks(sm.Ranks.from_top_k,
+         these(filled=[[5, 7, -1], [7, 5, 6], [-1, -1, -1]],
+         none=[[5, 7, None], [7, 5, 6], [None] * 3], uneven=[[5, 7], [7, 5, 6], []]), [[7]] * 3,
+         missing="last", metrics="rr@3"), (1 / 2 + 1 + 0) / 3),
+    Case("decimals as ids",
+         evaluate(these(frame=pd.DataFrame({"user_id": [1.0] * 2, "item_id": [5.0, 6]})), "rr@2",
+         relevant={1: [6]}), 1 / 2),
+    Case("scores of ids",
+         ranks(sm.Ranks.from_top_k, [[5, 7]], [[7]],
+         scores=arrays([[10, 20]], "object, str, npy, npz, lent, with ids, with a title"),
+         metrics="rr@2"), 1),
+    Case("two arrays", evaluate(these(arrays=(IDS, IN_ORDER)), "rr@3", relevant=HELD), RR),
+    Case("ids",
+         ranks(sm.Ranks.from_top_k,
+         arrays(IDS, "float16, float32, float64, npy, npz, lent, with ids, with a title"), HELD,
+         metrics="rr@3"), RR),
+    Case("relevant ids", ranks(sm.Ranks.from_top_k, IDS, columns([[2], [0]]), metrics="rr@3"), RR),
+    Case("labelled pairs", evaluate(tables(LABELLED), complete=True), RR),
+    Case("labels of true and false",
+         evaluate(tables(LABELLED.astype({"label": bool})), complete=True), RR),
     # ranks
-    Row("ranks", arrays([2, 3]), lambda data: evaluate(data, n_items=3), RR, "object, str, dlpack"),
-    Row("table of ranks", tables(RANKS), lambda data: evaluate(data, n_items=3), RR),
-    Row("counts", tables(COUNTS), evaluate, RR),
-    Row("Ranks", these(ranks=sm.Ranks([3, 3], [1, 2], [0, 0])), evaluate, RR),
-    Row("from_ranks", arrays([2, 3]), lambda data: ranks(sm.Ranks.from_ranks, data, 3), RR,
-        "swapped bytes, npy"),
+    Case("ranks", evaluate(arrays([2, 3], "object, str, dlpack"), n_items=3), RR),
+    Case("table of ranks", evaluate(tables(RANKS), n_items=3), RR),
+    Case("counts", evaluate(tables(COUNTS)), RR),
+    Case("Ranks", evaluate(these(ranks=sm.Ranks([3, 3], [1, 2], [0, 0]))), RR),
+    Case("from_ranks", ranks(sm.Ranks.from_ranks, arrays([2, 3], "swapped bytes, npy"), 3), RR),
     # samples
-    Row("scores of a sample", arrays(SAMPLE), lambda data: correct(data, positive=0), HIT_2,
-        NO_NUMBERS),
-    Row("SampledRanks.from_scores", arrays(SAMPLE), lambda data: call_of(
-        sm.SampledRanks.from_scores, data, n_items=90)._replace(
-            value=lambda made: np.mean(made.sampled_ranks <= 2)), HIT_2, NO_NUMBERS),
-    Row("columns of held-out items", arrays(POSITIVE), lambda data: correct(AT_POSITIVE,
-        positive=data), HIT_2, f"{NO_INTEGERS}, object, npy"),
-    Row("sampled ranks", arrays([2, 3]), lambda data: correct(data, n_negatives=2), HIT_2,
-        "object, str, dlpack"),
-    Row("table of sampled ranks", tables(SAMPLED_RANKS), lambda data: correct(data, n_negatives=2),
-        HIT_2),
-    Row("labelled pairs of a sample", tables(LABELLED), correct, HIT_2),
-    Row("labels of true and false of a sample", tables(LABELLED.astype({"label": bool})), correct,
-        HIT_2),
-    Row("lists of a sample", lists(FRAME), lambda data: correct(data, relevant=TEST), HIT_2),
-    Row("relevant items of a sample", pairs(TEST_PAIRS), lambda data: correct(LISTS,
-        relevant=data), HIT_2),
+    Case("scores of a sample", correct(arrays(SAMPLE, NO_NUMBERS), positive=0), HIT_2),
+    Case("SampledRanks.from_scores",
+         call_of(sm.SampledRanks.from_scores, arrays(SAMPLE, NO_NUMBERS),
+         n_items=90)._replace(value=lambda made: np.mean(made.sampled_ranks <= 2)), HIT_2),
+    Case("columns of held-out items",
+         correct(AT_POSITIVE, positive=arrays(POSITIVE, f"{NO_INTEGERS}, object, npy")), HIT_2),
+    Case("sampled ranks", correct(arrays([2, 3], "object, str, dlpack"), n_negatives=2), HIT_2),
+    Case("table of sampled ranks", correct(tables(SAMPLED_RANKS), n_negatives=2), HIT_2),
+    Case("labelled pairs of a sample", correct(tables(LABELLED)), HIT_2),
+    Case("labels of true and false of a sample", correct(tables(LABELLED.astype({"label": bool}))),
+         HIT_2),
+    Case("lists of a sample", correct(lists(FRAME), relevant=TEST), HIT_2),
+    Case("relevant items of a sample", correct(LISTS, relevant=pairs(TEST_PAIRS)), HIT_2),
     # ratings
-    Row("ratings", arrays(RATED), lambda data: lambda: sm.rmse(data, PREDICTED),
-        np.sqrt((1 + 4 + 0) / 3), "object, str, npy, lent"),
-    Row("predictions", arrays(PREDICTED), lambda data: lambda: sm.mae(RATED, data),
-        (1 + 2 + 0) / 3, "object, npy, lent"),
+    Case("ratings", rating(sm.rmse, arrays(RATED, "object, str, npy, lent"), PREDICTED),
+         np.sqrt((1 + 4 + 0) / 3)),
+    Case("predictions", rating(sm.mae, RATED, arrays(PREDICTED, "object, npy, lent")),
+         (1 + 2 + 0) / 3),
 ]  # fmt: skip
-OF_OTHER_LIBRARIES = ("polars", "torch", "gradients")
 
 
-@pytest.mark.filterwarnings("ignore::sampled_metrics.InputWarning")
-@pytest.mark.parametrize("row", TABLE, ids=[row.name for row in TABLE])
-def test_every_form_gives_the_value_by_hand(row: Row, tmp_path: Path) -> None:
-    ends: dict[str, Any] = {}
-    for form, data in row.forms(tmp_path).items():
-        try:
-            ends[form] = row.call(data)()
-        except sm.InputError:
-            ends[form] = "refused"
-    refused = row.refused.split(", ")
-    for form, end in ends.items():
-        is_free_to_refuse = form in OF_OTHER_LIBRARIES and end == "refused"
-        if not is_free_to_refuse:
-            assert end == ("refused" if form in refused else pytest.approx(row.right)), form
+@each_case(CASES)
+def test_every_form_gives_the_value_by_hand(case: Case, tmp_path: Path) -> None:
+    assert_ends_as_expected(case, tmp_path)
 
 
 def test_metrics_are_named_as_they_are_asked_for():
