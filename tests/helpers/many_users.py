@@ -9,6 +9,10 @@ import numpy as np
 import pandas as pd
 from scipy.sparse import csr_array
 
+from tests.helpers import cases
+from tests.helpers.cases import Call
+from tests.helpers.forms import InForms, table_forms
+
 N_USERS, N_ITEMS, N_SEEN, N_NEGATIVES, TOP = 300, 400, 12, 50, 20
 N_CANDIDATES = N_ITEMS - N_SEEN
 USERS = np.arange(N_USERS)
@@ -78,3 +82,29 @@ def labelled_pairs(negatives: np.ndarray) -> pd.DataFrame:
 NEGATIVES = draw_negatives()
 SAMPLE, PAIRS = sample_scores(NEGATIVES), labelled_pairs(NEGATIVES)
 SAMPLED_RANKS = 1 + (SAMPLE[:, 1:] > SAMPLE[:, :1]).sum(axis=1)
+
+
+# Calls whose value is the hit rate, or whether a range contains it
+
+
+def evaluate(data: Any, relevant: Any = HELD_OUT, **options: Any) -> Call:
+    return cases.evaluate(data, "hit@10", relevant=relevant, **options)
+
+
+def of_ranks(ranks: Any, metrics: str = "hit@10") -> Call:
+    frame = pd.DataFrame({"rank": ranks})
+    forms = InForms(lambda folder: {"array": ranks} | table_forms(frame, folder))
+    return cases.evaluate(forms, metrics, n_items=N_CANDIDATES)
+
+
+def correct(data: Any, **options: Any) -> Call:
+    """Return whether the range contains the hit rate among all candidates."""
+    options = {"n_items": N_CANDIDATES, "metrics": "hit@10", "estimators": "cls", **options}
+    call = cases.correct(data, **options)
+    return call._replace(value=lambda r: int(r[0].range_low <= HIT_RATE <= r[0].range_high))
+
+
+def of_sampled_ranks(ranks: Any) -> Call:
+    frame = pd.DataFrame({"sampled_rank": ranks})
+    forms = InForms(lambda folder: {"array": ranks} | table_forms(frame, folder))
+    return correct(forms, n_negatives=N_NEGATIVES)

@@ -69,35 +69,15 @@ from tests.helpers.many_users import (
     UNSCORED,
     USERS,
     WITH_SEEN,
+    correct,
     draw_negatives,
+    evaluate,
     labelled_pairs,
+    of_ranks,
+    of_sampled_ranks,
     sample_scores,
     table,
 )
-
-
-def evaluate(data: Any, relevant: Any = HELD_OUT, **options: Any) -> Call:
-    return cases.evaluate(data, "hit@10", relevant=relevant, **options)
-
-
-def of_ranks(ranks: Any, metrics: str = "hit@10") -> Call:
-    frame = pd.DataFrame({"rank": ranks})
-    forms = InForms(lambda folder: {"array": ranks} | table_forms(frame, folder))
-    return cases.evaluate(forms, metrics, n_items=N_CANDIDATES)
-
-
-def correct(data: Any, **options: Any) -> Call:
-    """Return whether the range contains the hit rate among all candidates."""
-    options = {"n_items": N_CANDIDATES, "metrics": "hit@10", "estimators": "cls", **options}
-    call = cases.correct(data, **options)
-    return call._replace(value=lambda r: int(r[0].range_low <= HIT_RATE <= r[0].range_high))
-
-
-def of_sampled_ranks(ranks: Any) -> Call:
-    frame = pd.DataFrame({"sampled_rank": ranks})
-    forms = InForms(lambda folder: {"array": ranks} | table_forms(frame, folder))
-    return correct(forms, n_negatives=N_NEGATIVES)
-
 
 # Scores of all items
 

@@ -1,4 +1,8 @@
-"""Valid but unlikely data is used with a warning, which is given once and stays in the notes."""
+"""Valid but unlikely data is used with a warning, which is given once and stays in the notes.
+
+Data and values that are named here and not defined are those of tests/helpers/many_users.py: ranks
+among 388 candidates, and among 50 negatives.
+"""
 
 import json
 import warnings
@@ -9,152 +13,113 @@ import pandas as pd
 import pytest
 
 import sampled_metrics as sm
-from tests.helpers.caught_warnings import (
-    full_messages,
-    warnings_of,
-    warns_about,
-    with_warnings,
+from tests.helpers import cases
+from tests.helpers.cases import Case, Warned, assert_ends_as_expected, call_of, each_case
+from tests.helpers.caught_warnings import full_messages, warnings_of, warns_about, with_warnings
+from tests.helpers.forms import matrices
+from tests.helpers.many_users import (
+    HIT_RATE,
+    LISTS,
+    RANKS,
+    SAMPLE,
+    SAMPLED_RANKS,
+    SCORES,
+    SEEN,
+    TEST,
+    USERS,
+    correct,
+    evaluate,
+    of_ranks,
+    of_sampled_ranks,
 )
-from tests.helpers.labelled_lists import LABELS, SCORED_LISTS
-from tests.helpers.results import values, values_and_warnings
+from tests.helpers.results import values
 
-USERS, N, M = 400, 1577, 100
-RNG = np.random.default_rng(8)
-TRUE = np.ceil(N * RNG.beta(0.35, 4, USERS)).astype(int)
-SAMPLED = 1 + RNG.hypergeometric(TRUE - 1, N - TRUE, M)
-AMONG = RNG.normal([2] + M * [0], size=(USERS, 1 + M))
-FULL = {"n_items": N}
+# Unlikely data, and likely data that looks like it
+
+RIGHT_ORDER = "are better.*rows are users"
+SHUFFLED = np.random.default_rng(0).permuted(SCORES, axis=1)
+SCALED = (SAMPLE - SAMPLE.mean()) / SAMPLE.std()
+FEW_SCORED = np.maximum(SAMPLE, np.median(SAMPLE))  # as a recommender that scores half of the items
+SORTED_NEGATIVES = np.column_stack([FEW_SCORED[:, :1], -np.sort(-FEW_SCORED[:, 1:], axis=1)])
+CONFUSED = np.where((USERS < 140)[:, None] & (np.arange(51) == 5), SAMPLE[:, :1], SAMPLE)
+TABLE_OF_RANKS = pd.DataFrame({"sampled_rank": SAMPLED_RANKS, "n_negatives": 50})
+LISTED = {user: [*range(19, -1, -1)] for user in range(30)}
+OF_LISTED = {user: [user % 20] for user in range(30)}
+OTHERS = {user: [100 + user] for user in range(28, 400)}  # two users have lists
+
+CASES = [
+    # exact ranks
+    Case("ranks", of_ranks(RANKS), HIT_RATE),
+    Case("all first", of_ranks(np.ones(300, int)), Warned("above all of their other candidates")),
+    Case("not found is last", of_ranks(np.where(RANKS > 100, 388, RANKS)), HIT_RATE),
+    Case("worst first", of_ranks(389 - RANKS), Warned(RIGHT_ORDER)),
+    Case("sorted ranks", of_ranks(np.sort(RANKS)), HIT_RATE),
+    Case("equal scores", evaluate(0 * SCORES, seen=SEEN), Warned("order of ties")),
+    Case("scores of other users", evaluate(SHUFFLED), Warned("random order")),
+    # sampled ranks
+    Case("sampled ranks", of_sampled_ranks(SAMPLED_RANKS), 1),
+    Case("not found is last, sampled", of_sampled_ranks(np.where(SAMPLED_RANKS > 30, 51,
+         SAMPLED_RANKS)), 1),
+    Case("worst first, sampled", of_sampled_ranks(52 - SAMPLED_RANKS), Warned(RIGHT_ORDER)),
+    Case("users twice", correct(TABLE_OF_RANKS.assign(user_id=USERS % 260)),
+         Warned("40 of 260 users")),
+    Case("users repeated", correct(TABLE_OF_RANKS.assign(user_id=USERS // 2,
+         repetition=USERS % 2)), 1),
+    Case("a negative fewer", correct(TABLE_OF_RANKS.assign(n_negatives=50 - (SAMPLED_RANKS < 9))),
+         Warned("more than 49 negatives")),
+    # scores of samples
+    Case("scores", correct(matrices(SAMPLE), positive=0), 1),
+    Case("scores of few items", correct(FEW_SCORED, positive=0), 1),
+    Case("sorted negatives", correct(SORTED_NEGATIVES, positive=0), 1),
+    Case("rounded scores", correct(np.round(SAMPLE, 1), positive=0), 1),
+    Case("probabilities", correct(1 / (1 + np.exp(-SCALED)), positive=0), 1),
+    Case("half precision", correct(matrices(SAMPLE.astype(np.float16)), positive=0), 1),
+    Case("probabilities in half precision",
+         correct(matrices((1 / (1 + np.exp(-9 * SCALED - 9))).astype(np.float16)), positive=0),
+         Warned("low precision")),
+    Case("scores of 0 or 1", correct(1.0 * (SCALED > 1), positive=0, shape="none"),
+         Warned("a tenth of their negatives")),
+    Case("equal scores of a sample", correct(0 * SAMPLE, positive=0, shape="none"),
+         Warned("a tenth of their negatives")),
+    Case("held-out score in another column too", correct(CONFUSED, positive=0),
+         Warned("of one of their negatives")),
+    Case("sample transposed", correct(SAMPLE[:40].T, positive=0), Warned("random order")),
+    # lists
+    Case("rank and score agree", evaluate(LISTS.assign(rank=np.resize(np.arange(1, 21), 6000)),
+         TEST), HIT_RATE),
+    Case("seen items of other users", cases.evaluate(LISTED, "rr@20", relevant=OF_LISTED,
+         seen=OTHERS), Warned("2 of 30")),
+]  # fmt: skip
 
 
-def notes_of(call, *arguments, **options):
-    """Return all notes of a result, which must be what the call warns of."""
-    result, messages = with_warnings(call, *arguments, **options)
-    assert result.notes == messages
-    return " ".join(messages)
+@each_case(CASES)
+def test_data(case: Case, tmp_path: Path) -> None:
+    assert_ends_as_expected(case, tmp_path)
 
 
-def rank_forms(name, ranks, folder):
-    frame = pd.DataFrame({name: ranks})
-    frame.to_csv(folder / "r.csv", index=False)
-    frame.to_parquet(folder / "r.parquet")
-    paths = folder / "r.csv", folder / "r.parquet"
-    return ranks, frame, *paths, {name: ranks.tolist()}
-
-
-@pytest.mark.parametrize(
-    ("ranks", "message"),
-    [
-        (TRUE, None),
-        (np.ones(USERS, int), "above all of their other candidates"),
-        (np.minimum(TRUE, 101), "the largest rank is 101 of 1,577"),
-        (np.where(TRUE > 300, N, TRUE), None),  # items that were not found are last
-        (SAMPLED, "the largest rank is"),
-        (N + 1 - TRUE, "higher scores are better"),
-        (np.sort(TRUE), None),
-    ],
-)
-def test_unlikely_exact_ranks_warn(ranks, message, tmp_path):
-    for data in rank_forms("rank", ranks, tmp_path):
-        notes = notes_of(sm.evaluate, data, "recall@10", **FULL)
-        assert message in notes if message else not notes
-
-
+@pytest.mark.filterwarnings("ignore::sampled_metrics.InputWarning")
 def test_every_result_of_the_same_ranks_has_the_note():
-    for ranks, warns in ((TRUE, False), (N + 1 - TRUE, True)):
-        full = sm.Ranks(np.full(USERS, N), ranks - 1, np.zeros(USERS, int))
-        metrics = ("recall@10", "auc", "auc")
-        results = [notes_of(sm.evaluate, full, metric) for metric in metrics]
-        assert results == [results[0]] * 3
-        assert ("higher scores are better" in results[0]) == warns
+    worst_first = sm.Ranks([388] * 300, 388 - RANKS, [0] * 300)
+    notes = [sm.evaluate(worst_first, metric).notes for metric in ("recall@10", "auc", "auc")]
+    assert notes == [notes[0]] * 3
+    assert len(notes[0]) == 1
 
 
-@pytest.mark.parametrize(
-    ("ranks", "message"),
-    [
-        (SAMPLED, None),
-        (np.ones(USERS, int), "above all of their negatives"),
-        # items that were not found are last
-        (np.where(SAMPLED > 30, M + 1, SAMPLED), None),
-        (M + 2 - SAMPLED, "higher scores are better"),
-    ],
-)
-def test_unlikely_sampled_ranks_warn(ranks, message, tmp_path):
-    for data in rank_forms("sampled_rank", ranks, tmp_path):
-        options = {"n_items": N, "n_negatives": M, "shape": "none"}
-        notes = notes_of(sm.correct, data, "auc", "sampled", **options)
-        assert message in notes if message else not notes
-
-
-@pytest.mark.parametrize(
-    ("scores", "message"),
-    [
-        (AMONG, None),
-        (np.maximum(AMONG, 0.0), None),  # scores of a rectifier
-        (1 / (1 + np.exp(-AMONG)), None),
-        ((1 / (1 + np.exp(-9 * AMONG - 9))).astype(np.float16), "low precision"),
-        (AMONG.astype(np.float16), None),
-    ],
-)
-def test_scores_of_too_few_bits_warn(scores, message):
-    for data in (scores, scores.astype(float).tolist(), pd.DataFrame(scores)):
-        options = {"n_items": N, "positive": 0, "shape": "none"}
-        notes = notes_of(sm.correct, data, "auc", "sampled", **options)
-        assert message in notes if message else not notes
-
-
-def test_sorted_negatives_do_not_warn():
-    """Many recommenders score few items, and put all others last."""
-    negatives = -np.sort(-np.maximum(AMONG[:, 1:], 0), axis=1)
-    rows = np.column_stack([AMONG[:, 0], negatives])
-    assert not notes_of(lambda: sm.correct(rows, "auc", "sampled", positive=0, **FULL))
-
-
+@pytest.mark.filterwarnings("ignore::sampled_metrics.InputWarning")
 def test_ties_that_decide_a_metric_show_both_ends():
-    """1,000 of 1,577 items tie with each held-out item, and 5 are above it."""
-    ranks = sm.Ranks(np.full(60, N), np.full(60, 5), np.full(60, 1000))
-    result = notes_of(lambda: sm.evaluate(ranks, "recall@10, auc"))
-    assert "60 of 60 relevant items have the same score as others" in result
-    assert "recall@10 0.00 to 1.00" in result
-    assert f"auc {1 - 1005 / 1576:.3f} to {1 - 5 / 1576:.3f}" in result
-    few = sm.Ranks(np.full(60, N), np.arange(60), np.repeat([0, 1000], 30))
-    assert "ties" not in notes_of(lambda: sm.evaluate(few, "recall@10"))
-
-
-def top_lists(scores, k=20):
-    items = np.argsort(-scores, axis=1)[:, :k]
-    users = np.repeat(np.arange(len(scores)), k)
-    values = np.take_along_axis(scores, items, axis=1).ravel()
-    return pd.DataFrame({"user_id": users, "item_id": items.ravel(), "score": values})
-
-
-def test_ranks_that_contradict_scores_warn():
-    lists = top_lists(RNG.normal(size=(30, 50)))
-    relevant = {user: [0] for user in range(30)}
-    place = np.tile(np.arange(1, 21), 30)
-    for score, warns in (
-        (lists["score"], 0),
-        (-lists["score"], 0),
-        (lists["score"][::-1], 1),
-    ):
-        data = lists.assign(rank=place, score=np.asarray(score))
-        data.loc[::3, "score"] *= 1 - 3 * warns
-        notes = notes_of(sm.evaluate, data, "recall@10", relevant=relevant)
-        assert ("contradict" in notes) == bool(warns)
-
-
-def test_few_common_ids_warn():
-    lists = {user: list(range(20))[::-1] for user in range(30)}
-    relevant = {user: [user % 20] for user in range(30)}
-    seen = {user: [100 + user] for user in range(28, 400)}
-    assert not notes_of(sm.evaluate, lists, "recall@10", relevant=relevant)
-    seen[29] = [19, *range(100, 200)]
-    options = {"relevant": relevant, "seen": seen}
-    assert "2 of 30" in notes_of(sm.evaluate, lists, "recall@10", **options)
+    """Of 1,577 candidates, 5 are above each held-out item and 1,000 tie with it."""
+    ranks = sm.Ranks([1577] * 60, [5] * 60, [1000] * 60)
+    note = " ".join(sm.evaluate(ranks, "recall@10, auc").notes)
+    assert "60 of 60 relevant items have the same score as others" in note
+    assert "recall@10 0.00 to 1.00" in note
+    assert f"auc {1 - 1005 / 1576:.3f} to {1 - 5 / 1576:.3f}" in note
+    half_tied = sm.Ranks([1577] * 60, np.arange(60), [0] * 30 + [1000] * 30)
+    assert "ties" not in " ".join(sm.evaluate(half_tied, "recall@10").notes)
 
 
 def test_notes_of_a_comparison_name_the_recommender(recwarn):
-    data = {"good": AMONG, "bad": -AMONG}
-    options = {"n_items": N, "positive": 0, "shape": "none"}
+    data = {"good": SAMPLE, "bad": -SAMPLE}
+    options = {"n_items": 388, "positive": 0, "shape": "none"}
     results = sm.compare(data, "auc", "sampled", **options)
     assert full_messages(recwarn) == results.notes
     (note,) = results.notes
@@ -165,9 +130,9 @@ def test_notes_of_a_comparison_name_the_recommender(recwarn):
 @pytest.mark.filterwarnings("ignore::sampled_metrics.InputWarning")
 def test_command_prints_and_stores_notes(run, tmp_path):
     files = (tmp_path / "good.csv", tmp_path / "bad.csv")
-    for path, ranks in zip(files, (TRUE, N + 1 - TRUE), strict=True):
+    for path, ranks in zip(files, (RANKS, 389 - RANKS), strict=True):
         pd.DataFrame({"rank": ranks}).to_csv(path, index=False)
-    line = (*files, "--n-items", N, "--metric", "auc", "--format")
+    line = (*files, "--n-items", 388, "--metric", "auc", "--format")
     done = run("evaluate", *line, "json")
     good, bad = json.loads(done.stdout)
     assert good["notes"] == []
@@ -183,96 +148,35 @@ def test_command_prints_and_stores_notes(run, tmp_path):
 @pytest.mark.long
 @pytest.mark.filterwarnings("ignore::sampled_metrics.InputWarning")
 def test_page_shows_notes(tmp_path):
-    def page(data, **options):
-        sm.report(data, tmp_path / "p.html", **({"n_items": N} | options))
+    def page(data, n_items=388, **options):
+        sm.report(data, tmp_path / "p.html", n_items=n_items, **options)
         return (tmp_path / "p.html").read_text()
 
-    warned = page({"A": AMONG, "B": -AMONG}, positive=0)
+    warned = page({"A": SAMPLE, "B": -SAMPLE}, positive=0)
     assert "This sample" not in warned
     assert warned.index("B, positive: held-out items are above") < warned.index("<h1")
-    sound = page({"A": AMONG, "B": AMONG[::-1]}, positive=0)
+    sound = page({"A": SAMPLE, "B": SAMPLE[::-1]}, positive=0)
     assert "This sample" in sound
     assert "Warnings about the data" not in sound
-    for others in ({}, {"B": SAMPLED}):
-        heading = page({"A": N + 1 - TRUE, **others}).split("<h1")[1].split("</h1>")[0]
-        assert "warnings above" in heading
-    assert "warnings above" not in page({"A": TRUE}).split("<h1")[1].split("</h1>")[0]
-    both = {"A": TRUE, "B": np.sort(TRUE) + 1}
-    assert "warnings above" not in page(both, n_items=N + 1)
-    alone = page({"A": N + 1 - TRUE})
+    alone = page({"A": 389 - RANKS})
     assert "A, relevant: held-out items are above" in alone
-
-
-# Negatives and full rankings
-
-N_NEGATIVES, N_ROWS, CATALOGUE = 100, 940, 3541
-SAMPLE_RNG = np.random.default_rng(0)
-SAMPLE_SCORES = SAMPLE_RNG.normal([1] + 100 * [0], size=(N_ROWS, 101))
-CONFUSED_SCORES = SAMPLE_SCORES.copy()  # of 450 users, a wrong column
-CONFUSED_SCORES[:450, 5] = SAMPLE_SCORES[:450, 0]
-SAMPLE_RANKS = 1 + (SAMPLE_SCORES[:, 1:] > SAMPLE_SCORES[:, :1]).sum(axis=1)
-FULL_SCORES = SAMPLE_RNG.normal(size=(N_ROWS, 60))
-PLACES = (60 * SAMPLE_RNG.random(N_ROWS) ** 3).astype(int)
-HELD = np.argsort(-FULL_SCORES, axis=1)[np.arange(N_ROWS), PLACES]
-FULL_OPTIONS = {"relevant": HELD, "seen": FULL_SCORES < -9}
-
-
-def sampled(ranks, **columns):
-    return pd.DataFrame({"sampled_rank": ranks, "n_negatives": N_NEGATIVES} | columns)
-
-
-@pytest.mark.parametrize(
-    ("data", "options", "message"),
-    [
-        (SAMPLE_SCORES, {}, None),
-        (np.round(SAMPLE_SCORES, 1), {}, None),  # ties by rounding
-        (1.0 * (SAMPLE_SCORES > 1), {"shape": "none"}, "a tenth of their negatives"),
-        (CONFUSED_SCORES, {}, "of one of their negatives"),
-        (SAMPLE_SCORES, {"positive": -1}, "above 49.5 %"),
-        (SAMPLE_SCORES[:300].T, {}, "above 51.7 %"),
-        (0 * SAMPLE_SCORES, {"shape": "none"}, "a tenth of their negatives"),
-        (SAMPLE_SCORES, {"n_items": N_NEGATIVES + 1}, "n_items is 101"),
-        (sampled(SAMPLE_RANKS, user_id=np.arange(N_ROWS) % 900), {}, "40 of 900 users"),
-        (sampled(SAMPLE_RANKS, user_id=np.arange(N_ROWS) % 470, repetition=np.arange(N_ROWS)),
-         {}, None),
-        (sampled(SAMPLE_RANKS, n_negatives=N_NEGATIVES - (SAMPLE_RANKS < 9)), {},
-         "more than 99 negatives"),
-    ],
-)  # fmt: skip
-def test_unlikely_negatives_warn(data, options, message, recwarn):
-    positive = None if isinstance(data, pd.DataFrame) else 0
-    options = {"positive": positive, "n_items": CATALOGUE} | options
-    sm.correct(data, "hr@10", "cls", **options)
-    messages = full_messages(recwarn)
-    assert any(message in text for text in messages) if message else not messages
-    assert all(warning.filename == __file__ for warning in recwarn)
-
-
-@pytest.mark.parametrize(
-    ("scores", "options", "message"),
-    [
-        (FULL_SCORES, {}, None),
-        (FULL_SCORES[::-1], {}, "random order"),
-        (-FULL_SCORES, {}, "random order"),
-        (0 * FULL_SCORES, {}, "ties"),
-    ],
-)
-def test_unlikely_full_rankings_warn(scores, options, message, recwarn):
-    sm.evaluate(scores, "hr@10", **(FULL_OPTIONS | options))
-    messages = full_messages(recwarn)
-    assert any(message in text for text in messages) if message else not messages
+    for is_warned, html in (
+        (True, alone),
+        (True, page({"A": 389 - RANKS, "B": SAMPLED_RANKS})),
+        (False, page({"A": RANKS})),
+        (False, page({"A": RANKS, "B": np.sort(RANKS) + 1}, n_items=389)),
+    ):
+        assert ("warnings above" in html.split("<h1")[1].split("</h1>")[0]) == is_warned
 
 
 # Sampled candidates
 
-N_SCORED_USERS = 60
-
 
 def good_scores_of(n_items):
     """Return scores of 60 users whose held-out items are in different columns, at ranks 1 to 6."""
-    scores = np.random.default_rng(0).random((N_SCORED_USERS, n_items))
-    held_out = np.random.default_rng(1).integers(0, n_items, N_SCORED_USERS)
-    users = np.arange(N_SCORED_USERS)
+    scores = np.random.default_rng(0).random((60, n_items))
+    held_out = np.random.default_rng(1).integers(0, n_items, 60)
+    users = np.arange(60)
     scores[users, held_out] = -1.0
     best = -np.sort(-scores, axis=1)
     scores[users, held_out] = best[users, users % 6] + 1e-9
@@ -422,70 +326,41 @@ def test_command_writes_each_warning_once(run, form, to_file, tmp_path):
     assert "warnings about" not in printed + done.stderr
 
 
-# Columns, ids and options
+# Options, ids and names
+
+GOOD_RANKS = sm.Ranks([40] * 30, np.arange(30) % 7, [0] * 30)  # 1 to 7
+NEW_LISTS = {f"u{user}": [3, *range(20, 9, -1)] for user in range(12)}
+OF_NEW = {user: [3] for user in NEW_LISTS}
+NEW_ITEMS = {user: [*range(50, 70)] for user in NEW_LISTS}
+THREE_RANKS = pd.DataFrame({"user_id": np.repeat(np.arange(12), 3), "rank": [1, 2, 3] * 12})
 
 
-def test_unknown_column_of_zeros_and_ones_warns():
-    for marks in (LABELS, LABELS.astype(bool), 2.0 * LABELS - 1):
-        relevant = SCORED_LISTS[["user_id", "item_id"]].assign(bought=marks)
-        messages = warnings_of(sm.evaluate, SCORED_LISTS, "recall@1", relevant=relevant)
-        assert "column bought" in " ".join(messages)
-    days = SCORED_LISTS[["user_id", "item_id"]].assign(day=np.arange(7))
-    assert not warnings_of(sm.evaluate, SCORED_LISTS, "recall@1", relevant=days)
+def reported(n_users):
+    """Return the call for a printed number; of 17 users, 5 are .2941 and 6 are .3529."""
+    sizes = {"n_items": 3416, "n_negatives": 100, "n_users": n_users}
+    return lambda: sm.reported({"HR@10": "0.3200"}, "HR@10", **sizes)[0].reported
 
 
-@pytest.mark.parametrize(
-    "cells",
-    [["5 7", "6"], ["5,7", "6"], ["[5, 7]", "6"], ["0706016003 5", "0706016003"]],
-)
-def test_ids_joined_in_a_cell_warn(cells):
-    lists = {"u": [cells[1], "5"], "v": [cells[1], "7"]}
-    relevant = pd.DataFrame({"user_id": ["u", "v"], "item_id": cells})
-    _, messages = values_and_warnings(sm.evaluate, lists, "hit@1", relevant=relevant)
-    assert "several ids" in messages
+OPTION_CASES = [
+    Case("low confidence", cases.evaluate(GOOD_RANKS, "hit@5", confidence=0.05), Warned("0.95")),
+    Case("cut-off of all", cases.evaluate(GOOD_RANKS, "hit@40"), Warned("all 40 candidates")),
+    Case("cut-off of more", cases.evaluate(GOOD_RANKS, "recall@5000"), Warned("all 40 candidates")),
+    Case("cut-off of nearly all", cases.evaluate(GOOD_RANKS, "hit@39, ndcg@40"), 1),
+    Case("the same ranks", call_of(sm.compare, {"A": GOOD_RANKS, "B": GOOD_RANKS}, "hit@5")
+         ._replace(value=len), Warned("A and B have the same ranks")),
+    Case("no share of 17 users", reported(17), Warned("cannot be a share of")),
+    Case("share of 100 users", reported(100), 0.32),
+    Case("share of 6040 users", reported(6040), 0.32),
+    Case("new items of a cold split", cases.evaluate(NEW_LISTS, "recall@1", relevant=OF_NEW,
+         seen=NEW_ITEMS), Warned("0 of .* items")),
+    Case("the same ranks of every user", cases.evaluate(THREE_RANKS, "recall@3", n_items=60),
+         Warned("1, 2, 3")),
+]  # fmt: skip
 
 
-def test_new_items_of_a_cold_split_warn():
-    lists = {f"u{user}": [3, *range(20, 9, -1)] for user in range(12)}
-    options = {"relevant": {user: [3] for user in lists}}
-    seen = {user: list(range(50, 70)) for user in lists}
-    result, messages = values_and_warnings(sm.evaluate, lists, "recall@1", seen=seen, **options)
-    assert result == [1.0]
-    assert "items" in messages
-
-
-def good_ranks(users=30):
-    return sm.Ranks(np.full(users, 40), np.arange(users) % 7, np.zeros(users, int))
-
-
-@pytest.mark.parametrize(
-    ("metrics", "options", "message"),
-    [
-        ("hit@5", {"confidence": 0.05}, "0.95"),
-        ("hit@40", {}, "all 40 candidates"),
-        ("recall@5000", {}, "all 40 candidates"),
-        ("hit@39, ndcg@40", {}, None),
-    ],
-)
-def test_odd_options_warn(metrics, options, message):
-    messages = warnings_of(sm.evaluate, good_ranks(), metrics, **options)
-    assert message in " ".join(messages) if message else not messages
-
-
-def test_recommenders_with_the_same_ranks_warn():
-    same = {"A": good_ranks(), "B": good_ranks()}
-    messages = " ".join(warnings_of(sm.compare, same, "hit@5"))
-    assert "A and B have the same ranks" in messages
-
-
-def test_printed_number_that_is_not_a_share_of_users_warns():
-    """Of 17 users, 5 are .2941 and 6 are .3529, but no number gives .3200."""
-    sizes = {"n_items": 3416, "n_negatives": 100}
-    for n_users, warns in ((17, True), (100, False), (6040, False)):
-        _, messages = values_and_warnings(
-            sm.reported, {"HR@10": "0.3200"}, "HR@10", n_users=n_users, **sizes
-        )
-        assert ("cannot be a share of" in messages) == warns
+@each_case(OPTION_CASES)
+def test_options(case: Case) -> None:
+    assert_ends_as_expected(case)
 
 
 def test_few_users_get_one_note():
@@ -501,9 +376,3 @@ def test_warning_names_the_file_with_other_ids(tmp_path: Path) -> None:
     with pytest.warns(sm.InputWarning) as caught:
         sm.check_negatives({1: [3], 2: [4]}, {1: [5], 2: [6]}, seen)
     assert str(caught[0].message).startswith(f"{seen}, seen: 0 of 2 ids of the users of seen")
-
-
-def test_same_ranks_of_every_user_warn():
-    table = pd.DataFrame({"user_id": np.repeat(np.arange(12), 3), "rank": [1, 2, 3] * 12})
-    with warns_about("1, 2, 3"):
-        assert values(sm.evaluate(table, "recall@3", n_items=60)) == [1.0]
