@@ -1,7 +1,5 @@
 """Visits of users: means over visits, standard errors over users, in every form of the data."""
 
-from fractions import Fraction
-
 import numpy as np
 import pandas as pd
 import pytest
@@ -11,26 +9,30 @@ from sampled_metrics.cli import app
 from tests.helpers.cases import Case, assert_ends_as_expected, each_case, evaluate
 from tests.helpers.results import value_of, values, values_and_warnings
 
-# Lists of three visits of anna and one of bob, best first, and the relevant items.
-LISTS = {
-    ("anna", 1): ["a", "b", "c", "d"],
-    ("anna", 2): ["b", "a", "d", "c"],
-    ("anna", 3): ["d", "c", "b", "a"],
-    ("bob", 1): ["c", "a", "b", "d"],
-}
-RELEVANT = {
-    ("anna", 1): ["a"],
-    ("anna", 2): ["d"],
-    ("anna", 3): ["c", "a"],
-    ("bob", 1): ["d"],
-}
-RR = {
-    ("anna", 1): Fraction(1),
-    ("anna", 2): Fraction(1, 3),
-    ("anna", 3): Fraction(1, 2),
-    ("bob", 1): Fraction(1, 4),
-}
-MEAN = float(sum(RR.values()) / 4)  # 25/48 over visits; over users it would be 31/72
+# user  visit  list, best first  relevant  reciprocal rank  residual of the mean, 25 / 48
+# anna  1      a b c d           a         1                 23 / 48
+# anna  2      b a d c           d         1 / 3             -9 / 48
+# anna  3      d c b a           c, a      1 / 2             -1 / 48
+# bob   1      c a b d           d         1 / 4            -13 / 48
+RR = [1, 1 / 3, 1 / 2, 1 / 4]
+ERROR = (2 / (2 - 1) * ((13 / 48) ** 2 + (-13 / 48) ** 2)) ** 0.5 / 4  # sums of two users
+BY_HAND = pytest.approx((25 / 48, ERROR, 2, 4))
+IDS = {"users": ["anna", "anna", "anna", "bob"], "visits": [1, 2, 3, 1]}
+LISTS = [list("abcd"), list("badc"), list("dcba"), list("cabd")]
+RELEVANT = [["a"], ["d"], ["c", "a"], ["d"]]
+ITEMS = ["a", "b", "c", "d"]
+SCORES = np.array([[4.0, 3, 2, 1], [3, 4, 1, 2], [1, 2, 3, 4], [3, 2, 4, 1]])
+ALL_LISTS = pd.DataFrame(
+    {"user_id": ["anna"] * 12 + ["bob"] * 4, "session_id": np.repeat([1, 2, 3, 1], 4),
+     "item_id": [item for items in LISTS for item in items], "score": [4, 3, 2, 1] * 4}
+)  # fmt: skip
+LABELLED = ALL_LISTS.assign(
+    label=np.ravel([[1, 0, 0, 0], [0, 0, 1, 0], [0, 1, 0, 1], [0, 0, 0, 1]])
+)
+ALL_RELEVANT = pd.DataFrame(
+    {"user_id": ["anna"] * 4 + ["bob"], "session_id": [1, 2, 3, 3, 1], "item_id": list("adcad")}
+)
+RANKS = ALL_RELEVANT[["user_id", "session_id"]].assign(rank=[1, 3, 2, 4, 4])
 SESSIONS = np.repeat(np.arange(200), 10)
 
 
@@ -45,60 +47,14 @@ def clustered_error(value, user):
     return (few * sum(x**2 for x in residual.values())) ** 0.5 / len(value)
 
 
-ERROR = clustered_error(map(float, RR.values()), [user for user, _ in RR])
-
-
-def table_of_lists():
-    rows = [
-        (user, visit, item, -place)
-        for (user, visit), items in LISTS.items()
-        for place, item in enumerate(items)
-    ]
-    return pd.DataFrame(rows, columns=["user_id", "session_id", "item_id", "score"])
-
-
-def table_of_relevant_items(name="session_id"):
-    rows = [(*unit, item) for unit, items in RELEVANT.items() for item in items]
-    return pd.DataFrame(rows, columns=["user_id", name, "item_id"])
-
-
-def labelled_pairs():
-    lists = table_of_lists()
-    units = zip(lists["user_id"], lists["session_id"], lists["item_id"], strict=True)
-    label = [int(item in RELEVANT[user, visit]) for user, visit, item in units]
-    return lists.assign(label=label)
-
-
-def table_of_ranks():
-    rows = [
-        (user, visit, LISTS[user, visit].index(item) + 1)
-        for (user, visit), items in RELEVANT.items()
-        for item in items
-    ]
-    return pd.DataFrame(rows, columns=["user_id", "session_id", "rank"])
-
-
-def check_result(results, n_visits=4):
-    result = results[0]
-    assert result.value == pytest.approx(MEAN)
-    assert result.std_error == pytest.approx(ERROR)
-    assert (result.n_users, result.n_visits) == (2, n_visits)
-
-
-def test_constants_match_hand_arithmetic():
-    assert pytest.approx(25 / 48) == MEAN
-    # anna has residuals 23/48, -9/48 and -1/48, with sum 13/48, and bob -13/48
-    assert pytest.approx((2 * 2 * (13 / 48) ** 2) ** 0.5 / 4) == ERROR
-
-
-ALL_LISTS, ALL_RELEVANT = table_of_lists(), table_of_relevant_items()
-IDS_OF_LISTS = dict(zip(("users", "visits"), zip(*LISTS, strict=True), strict=True))
-ITEMS = ["a", "b", "c", "d"]
-SCORES = np.array([[-x.index(item) for item in ITEMS] for x in LISTS.values()], float)
+def of_first(results):
+    """Return mean, standard error and numbers of users and visits of the first result."""
+    first = results[0]
+    return first.value, first.std_error, first.n_users, first.n_visits
 
 
 def rank_scores(scores=SCORES, seen=None):
-    return sm.rank(scores, seen, ALL_RELEVANT, items=ITEMS, **IDS_OF_LISTS)
+    return sm.rank(scores, seen, ALL_RELEVANT, items=ITEMS, **IDS)
 
 
 def with_visits_of_one_user(table):
@@ -114,38 +70,37 @@ TABLES = {
     ),
     "shuffled": (
         ALL_LISTS.sample(frac=1, random_state=0),
-        {"relevant": table_of_relevant_items("impression_id").sample(frac=1, random_state=1)},
+        {"relevant": ALL_RELEVANT.rename(columns={"session_id": "impression_id"})[::-1]},
     ),
     "users of relevant items": (
         with_visits_of_one_user(ALL_LISTS).drop(columns="user_id"),
         {"relevant": with_visits_of_one_user(ALL_RELEVANT)},
     ),
-    "labelled pairs": (labelled_pairs(), {"complete": True}),
-    "ranks": (table_of_ranks(), {"n_items": 4}),
+    "labelled pairs": (LABELLED, {"complete": True}),
+    "ranks": (RANKS, {"n_items": 4}),
 }
 
 
 @pytest.mark.parametrize(("data", "options"), TABLES.values(), ids=TABLES)
 def test_mean_and_error_of_tables_by_hand(data, options):
-    check_result(sm.evaluate(data, "rr", **options))
+    assert of_first(sm.evaluate(data, "rr", **options)) == BY_HAND
 
 
 def test_mean_and_error_of_ranks_by_hand():
-    ranks, lists = table_of_ranks(), list(LISTS.values())
     for form in (
-        sm.Ranks.from_ranks(ranks["rank"], 4, users=ranks["user_id"], visits=ranks["session_id"]),
-        sm.Ranks.from_top_k(lists, ALL_RELEVANT, **IDS_OF_LISTS),
-        sm.Ranks.from_top_k(lists, list(RELEVANT.values()), **IDS_OF_LISTS),
-        sm.Ranks.from_scores(SCORES, ALL_RELEVANT, items=ITEMS, **IDS_OF_LISTS),
+        sm.Ranks.from_ranks(RANKS["rank"], 4, users=RANKS["user_id"], visits=RANKS["session_id"]),
+        sm.Ranks.from_top_k(LISTS, ALL_RELEVANT, **IDS),
+        sm.Ranks.from_top_k(LISTS, RELEVANT, **IDS),
+        sm.Ranks.from_scores(SCORES, ALL_RELEVANT, items=ITEMS, **IDS),
         rank_scores(),
         rank_scores(lambda rows: SCORES[rows]),
     ):
-        check_result(sm.evaluate(form, "rr"))
+        assert of_first(sm.evaluate(form, "rr")) == BY_HAND
 
 
 def test_command_reads_visits(tmp_path):
-    table_of_lists().to_csv(tmp_path / "lists.csv", index=False)
-    table_of_relevant_items().to_csv(tmp_path / "wanted.csv", index=False)
+    ALL_LISTS.to_csv(tmp_path / "lists.csv", index=False)
+    ALL_RELEVANT.to_csv(tmp_path / "wanted.csv", index=False)
     files = [str(tmp_path / name) for name in ("lists.csv", "wanted.csv", "out.csv")]
     app(
         [
@@ -154,15 +109,15 @@ def test_command_reads_visits(tmp_path):
         ],
         standalone_mode=False,
     )
-    check_result(list(pd.read_csv(files[2]).itertuples()))
+    assert of_first(list(pd.read_csv(files[2]).itertuples())) == BY_HAND
 
 
 @pytest.mark.parametrize("suffix", ["parquet", "csv"])
 def test_written_visits_are_read(suffix, tmp_path):
-    ranks = sm.Ranks.from_table(table_of_ranks(), 4)
+    ranks = sm.Ranks.from_table(RANKS, 4)
     ranks.write(tmp_path / f"ranks.{suffix}")
-    check_result(sm.evaluate(tmp_path / f"ranks.{suffix}", "rr"))
-    pairs = sm.SampledRanks.from_pairs(labelled_pairs().iloc[:8], n_items=9)
+    assert of_first(sm.evaluate(tmp_path / f"ranks.{suffix}", "rr")) == BY_HAND
+    pairs = sm.SampledRanks.from_pairs(LABELLED.iloc[:8], n_items=9)
     pairs.write(tmp_path / f"sampled.{suffix}")
     same = sm.SampledRanks.read(tmp_path / f"sampled.{suffix}")
     assert same.visits.tolist() == pairs.visits.tolist() == [1, 2]
@@ -170,9 +125,9 @@ def test_written_visits_are_read(suffix, tmp_path):
 
 
 def test_parts_are_joined():
-    ranks = sm.Ranks.from_table(table_of_ranks(), 4)
+    ranks = sm.Ranks.from_table(RANKS, 4)
     halves = [ranks.take([0, 3]), ranks.take([1, 2])]
-    check_result(sm.evaluate(sm.Ranks.concatenate(halves), "rr"))
+    assert of_first(sm.evaluate(sm.Ranks.concatenate(halves), "rr")) == BY_HAND
     with pytest.raises(sm.InputError, match="visits"):
         sm.Ranks.concatenate([ranks, sm.Ranks([4], [0], [0], users=["cleo"])])
 
@@ -180,25 +135,18 @@ def test_parts_are_joined():
 def test_values_by_visit():
     result = sm.values_by_user(ALL_LISTS, "rr", relevant=ALL_RELEVANT)
     assert result.index.names == ["user_id", "visit_id"]
-    assert result["rr"].to_dict() == pytest.approx(
-        {unit: float(value) for unit, value in RR.items()}
-    )
+    assert [*result.index] == [("anna", 1), ("anna", 2), ("anna", 3), ("bob", 1)]
+    assert result["rr"].tolist() == pytest.approx(RR)
 
 
-def test_meter_of_visits_by_hand():
-    for cuts in ([4], [1, 3], [2, 2]):
-        meter = sm.RankMeter("rr")
-        first = 0
-        for size in cuts:
-            units = list(LISTS)[first : first + size]
-            meter.update(
-                [[-LISTS[unit].index(item) for item in ITEMS] for unit in units],
-                [[int(item in RELEVANT[unit]) for item in ITEMS] for unit in units],
-                users=[user for user, _ in units],
-                visits=[visit for _, visit in units],
-            )
-            first += size
-        check_result(meter.compute())
+@pytest.mark.parametrize("batches", [[[0, 1, 2, 3]], [[0], [1, 2, 3]], [[0, 1], [2, 3]]])
+def test_meter_of_visits_by_hand(batches):
+    marks = np.array([[1, 0, 0, 0], [0, 0, 0, 1], [1, 0, 1, 0], [0, 0, 0, 1]])
+    meter = sm.RankMeter("rr")
+    for rows in batches:
+        ids = {name: np.array(values)[rows] for name, values in IDS.items()}
+        meter.update(SCORES[rows], marks[rows], **ids)
+    assert of_first(meter.compute()) == BY_HAND
 
 
 def test_visit_in_several_meters_counts_once():
@@ -210,7 +158,7 @@ def test_visit_in_several_meters_counts_once():
             users=np.array(["anna", "anna", "anna", "bob"])[rows],
             visits=np.array([1, 2, 3, 1])[rows],
         )
-    check_result((meters[0] + meters[1]).compute())
+    assert of_first((meters[0] + meters[1]).compute()) == BY_HAND
 
 
 def test_sessions_of_ten_items_have_errors_of_users():
@@ -418,7 +366,7 @@ def test_unclear_visits_of_lists_are_refused(lists, options, message):
 
 
 def test_unclear_visits_of_ranks_are_refused():
-    visit_ranks = sm.Ranks.from_table(table_of_ranks(), 4)
+    visit_ranks = sm.Ranks.from_table(RANKS, 4)
     user_ranks = sm.Ranks([4, 4], [0, 1], [0, 0], users=["anna", "bob"])
     twice = {"users": [1, 1], "visits": [2, 2]}
     for call, message in (
