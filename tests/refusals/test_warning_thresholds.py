@@ -6,7 +6,6 @@ import pytest
 
 import sampled_metrics as sm
 from sampled_metrics.checks.items import signs_of_unused_grades
-from sampled_metrics.checks.ranks import signs_in_ranks
 from sampled_metrics.checks.samples import signs_in_sampled_ranks
 from sampled_metrics.ranks import Ranks, SampledRanks
 from sampled_metrics.read.options import as_sampled_ranks
@@ -22,6 +21,10 @@ M, N = 100, 3541
 def warning_text(warn, *arguments, **options):
     """Return what a function warns of, or an empty text."""
     return "\n".join(warnings_of(warn, *arguments, **options))
+
+
+def corrected(sample):
+    return sm.correct(sample, "auc", "sampled", shape="none")
 
 
 def full_ranks(ranks, n_candidates, tied=0):
@@ -214,7 +217,7 @@ SHORT_TAIL = np.ceil(-10 * np.log(QUANTILES)).astype(int)  # such as among 100 s
     ],
 )  # fmt: skip
 def test_full_ranks_warn(ranks, n_candidates, tied, message, warns):
-    text = warning_text(signs_in_ranks, full_ranks(ranks, n_candidates, tied))
+    text = warning_text(sm.evaluate, full_ranks(ranks, n_candidates, tied), "auc")
     assert (message in text) == warns
 
 
@@ -233,7 +236,7 @@ def test_sampled_ranks_that_end_early_warn(last, count, warns):
 @pytest.mark.parametrize(("n_items", "warns"), [(101, True), (102, False)])
 def test_sample_of_all_candidates_warns(n_items, warns):
     sample = SampledRanks(repeat_ranks((1, 4), (2, 1)), n_items, 100)
-    assert ("n_items is" in warning_text(signs_in_sampled_ranks, sample)) == warns
+    assert ("n_items is" in warning_text(corrected, sample)) == warns
 
 
 ITSELF = "is it the held-out item itself"
@@ -262,7 +265,7 @@ ITSELF = "is it the held-out item itself"
 )  # fmt: skip
 def test_ties_of_sampled_ranks_warn(tied, m, message, warns):
     ranks = repeat_ranks((1, tied.size - 1), (2, 1))
-    text = warning_text(signs_in_sampled_ranks, SampledRanks(ranks, N, m, tied=tied))
+    text = warning_text(corrected, SampledRanks(ranks, N, m, tied=tied))
     assert (message in text) == warns
 
 
