@@ -24,9 +24,9 @@ def join_rows(rows: Iterable[Iterable[Any]], delimiter: str = ",", end: str = "\
     return "".join(delimiter.join(map(str, row)) + end for row in rows)
 
 
-def rank_counts(ranks: sm.Ranks) -> tuple[list[int], ...]:
-    """Return the counts of ranks as lists, in the order of `COUNTS`."""
-    return tuple(getattr(ranks, name).tolist() for name in COUNTS)
+def rank_counts(ranks: sm.Ranks) -> dict[str, list[int]]:
+    """Return the counts of ranks by name."""
+    return {name: getattr(ranks, name).tolist() for name in COUNTS}
 
 
 def one_column(values: Any, name: str = "rank") -> Table:

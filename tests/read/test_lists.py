@@ -29,7 +29,10 @@ from tests.helpers.retriever import HELD_OUT, HIT_RATE, N_USERS, TOP_ITEMS, TOP_
 # User 1 likes items 10, 11 and 12; the list has 12 first and 10 third.
 # User 2 likes item 10, which is not in the list. User 3 likes nothing and is left out.
 RELEVANT = "user_id,item_id\n2,10\n1,10\n1,11\n1,12\n"
-LIST_COUNTS = ([0, 2], [0, 2], [0, 0], [1, 3], [0, 0], [2, 3])
+LIST_COUNTS = {  # of user 2 and of user 1; of items 12 and 10
+    "n_found": [0, 2], "n_relevant": [1, 3], "n_candidates": [0, 0], "depth": [2, 3],
+    "n_better": [0, 2], "n_tied": [0, 0],
+}  # fmt: skip
 LIST_ROWS = [
     ("user_id", "item_id", "score", "rank"),
     (1, 10, 0.5, 3),
@@ -48,11 +51,7 @@ def test_lists_with_rank_or_score_are_read(tmp_path, places, n_items):
     path = write_file(tmp_path, "r.csv", text)
     relevant = write_file(tmp_path, "t.csv", RELEVANT)
     ranks = as_ranks(path, relevant=relevant, n_items=n_items)
-    assert rank_counts(ranks) == (
-        *LIST_COUNTS[:4],
-        [n_items or 0] * 2,
-        LIST_COUNTS[5],
-    )
+    assert rank_counts(ranks) == LIST_COUNTS | {"n_candidates": [n_items or 0] * 2}
     assert ranks.users.tolist() == [2, 1]
     path = write_file(tmp_path, "r.inter", text.replace(",", "\t").replace("_id", "_id:token"))
     assert rank_counts(as_ranks(path, relevant=relevant)) == LIST_COUNTS
@@ -74,14 +73,14 @@ def test_tied_scores_in_lists_are_counted(tmp_path):
     scores = "user_id,item_id,score\nu,a,2\nu,b,3\nv,a,5\nu,c,2\nu,e,1\nu,d,2\nv,b,5\n"
     relevant = write_file(tmp_path, "t.tsv", "user_id\titem_id\nu\tc\nu\te\nu\tb\nv\ta\nu\tz\n")
     ranks = as_ranks(write_file(tmp_path, "s.csv", scores), relevant=relevant)
-    assert rank_counts(ranks) == (
-        [3, 1],
-        [0, 1, 4, 0],
-        [0, 2, 0, 1],
-        [4, 1],
-        [0, 0],
-        [5, 2],
-    )
+    assert rank_counts(ranks) == {
+        "n_found": [3, 1],
+        "n_relevant": [4, 1],
+        "n_candidates": [0, 0],
+        "depth": [5, 2],
+        "n_better": [0, 1, 4, 0],
+        "n_tied": [0, 2, 0, 1],  # of b, c and e of u, and of a of v
+    }
 
 
 RUN = """\
@@ -93,7 +92,10 @@ q1 Q0 d4 4 9e0 tag
 """
 QRELS = "q1 0 d2 1\nq1 0 d4 1\nq1 0 d1 0\nq1 0 d9 1\nq2 0 d1 -1\nq2 0 d2 1\n"
 # q1 by score: d4 9, d1 3, d2 and d3 2. Relevant are d2, d4 and d9, which is not retrieved.
-RUN_COUNTS = ([2, 0], [0, 2], [0, 1], [3, 1], [0, 0], [4, 1])
+RUN_COUNTS = {
+    "n_found": [2, 0], "n_relevant": [3, 1], "n_candidates": [0, 0], "depth": [4, 1],
+    "n_better": [0, 2], "n_tied": [0, 1],  # of d4 and d2
+}  # fmt: skip
 
 
 @pytest.mark.parametrize(
@@ -112,10 +114,8 @@ def test_trec_run_is_read(tmp_path, name, run):
     )
     for relevant in (qrels, table):
         ranks = as_ranks(path, relevant=relevant)
-        assert (rank_counts(ranks), ranks.users.tolist()) == (
-            RUN_COUNTS,
-            ["q1", "q2"],
-        )
+        assert rank_counts(ranks) == RUN_COUNTS
+        assert ranks.users.tolist() == ["q1", "q2"]
 
 
 def test_other_table_of_six_numbers_is_no_run(tmp_path):

@@ -20,7 +20,10 @@ from tests.helpers.results import refusal_message, values
 # User 1 has seen 1 and 3 and likes item 4, which is below 0; item 2 is masked.
 SCORES = np.array([[9, 7, 5, 5, 5], [3, 8, -np.inf, 2, 2]])
 SEEN = np.array([[1, 0, 0, 0, 0], [0, 1, 0, 1, 0]], dtype=bool)
-SCORE_COUNTS = ([1, 1], [1, 1], [2, 0], [1, 1], [4, 2], [4, 2])
+SCORE_COUNTS = {
+    "n_found": [1, 1], "n_relevant": [1, 1], "n_candidates": [4, 2], "depth": [4, 2],
+    "n_better": [1, 1], "n_tied": [2, 0],
+}  # fmt: skip
 
 
 @pytest.mark.parametrize("dtype", [np.float64, np.float32, np.float16])

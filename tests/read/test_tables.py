@@ -424,7 +424,10 @@ RECORDS = [
     ("bert", 7, 0, 2),
     ("anna", 9, 1, 0),
 ]
-RECORD_COUNTS = ([2, 1], [1, 4, 0], [0, 0, 2], [2, 1], [9, 7], [9, 7])
+RECORD_COUNTS = {
+    "n_found": [2, 1], "n_relevant": [2, 1], "n_candidates": [9, 7], "depth": [9, 7],
+    "n_better": [1, 4, 0], "n_tied": [0, 0, 2],
+}  # fmt: skip
 
 
 @pytest.mark.parametrize(
@@ -441,10 +444,8 @@ def test_records_in_text_are_read(tmp_path, name, text):
     (tmp_path / "r.csv.gz").write_bytes(gzip.compress(text.encode()))
     paths = [write_file(tmp_path, name, text), tmp_path / "r.csv.gz"]
     for ranks in map(as_ranks, paths):
-        assert (rank_counts(ranks), ranks.users.tolist()) == (
-            RECORD_COUNTS,
-            ["anna", "bert"],
-        )
+        assert rank_counts(ranks) == RECORD_COUNTS
+        assert ranks.users.tolist() == ["anna", "bert"]
 
 
 @pytest.mark.parametrize(
@@ -461,19 +462,25 @@ def test_records_in_parquet_are_read(tmp_path, types):
 
 def test_ranks_without_ties_are_read(tmp_path):
     path = write_file(tmp_path, "r.csv", "rank\n1\n40\n7\n")
-    expected = ([1] * 3, [0, 39, 6], [0] * 3, [1] * 3, [40] * 3, [40] * 3)
-    assert rank_counts(as_ranks(path, n_items=40)) == expected
+    assert rank_counts(as_ranks(path, n_items=40)) == {
+        "n_found": [1] * 3,
+        "n_relevant": [1] * 3,
+        "n_candidates": [40] * 3,
+        "depth": [40] * 3,
+        "n_better": [0, 39, 6],
+        "n_tied": [0] * 3,
+    }
     text = "user_id,item_id,rank,n_candidates\n5,8,2,3\n4,8,2,9\n4,7,1,9\n"
     ranks = as_ranks(write_file(tmp_path, "r.csv", text))
     assert ranks.users.tolist() == [5, 4]
-    assert rank_counts(ranks) == (
-        [1, 2],
-        [1, 0, 1],
-        [0, 0, 0],
-        [1, 2],
-        [3, 9],
-        [3, 9],
-    )
+    assert rank_counts(ranks) == {
+        "n_found": [1, 2],
+        "n_relevant": [1, 2],
+        "n_candidates": [3, 9],
+        "depth": [3, 9],
+        "n_better": [1, 0, 1],
+        "n_tied": [0, 0, 0],
+    }
 
 
 @pytest.mark.filterwarnings("ignore::sampled_metrics.InputWarning")
