@@ -60,6 +60,7 @@ COUNTS = pd.DataFrame({"n_candidates": [3, 3], "n_better": [1, 2], "n_tied": [0,
 IN_ORDER = np.take_along_axis(SCORES, IDS, axis=1)
 VECTORS = np.eye(2), SCORES.T  # of which the products are the scores
 POSITIVE, AT_POSITIVE = np.array([0, 1]), np.array([[0.5, 0.1, 0.9], [0.8, 0.2, 0.6]])
+LAST = SAMPLE[:, [1, 2, 0]]
 RATED, PREDICTED = [5, 3, 4], np.array([4.0, 5.0, 4.0])  # errors of 1, 2 and 0
 WITH_DETAILS = ROWS.set_axis(["uid", "iid", "est"], axis=1).assign(r_ui=3.0, details=[{}] * 6)
 
@@ -218,6 +219,9 @@ CASES = [
          n_items=90)._replace(value=lambda made: np.mean(made.sampled_ranks <= 2)), HIT_2),
     Case("columns of held-out items",
          correct(AT_POSITIVE, positive=arrays(POSITIVE, f"{NO_INTEGERS}, object, npy")), HIT_2),
+    Case("held-out item last", correct(arrays(LAST, NO_NUMBERS), positive=-1), HIT_2),
+    Case("column of held-out items by name",
+         correct(pd.DataFrame(LAST, columns=["i", "j", "held"]), positive="held"), HIT_2),
     Case("sampled ranks", correct(arrays([2, 3], "object, str, dlpack"), n_negatives=2), HIT_2),
     Case("table of sampled ranks", correct(tables(SAMPLED_RANKS), n_negatives=2), HIT_2),
     Case("labelled pairs of a sample", correct(tables(LABELLED)), HIT_2),

@@ -33,113 +33,54 @@ def ranks_by_hand(among):
     return [1 + sum(negative > row[0] for negative in row[1:]) for row in among]
 
 
-class TestScoresOfSamples:
-    def test_range_holds_the_exact_metric(self, study):
-        results = sm.correct(study["among"], "HR@10", positive=0, n_items=N)
-        assert {result.metric for result in results} == {"HR@10"}
-        (result,) = (row for row in results if row.estimator == "sampled")
-        assert result.value == np.mean(np.array(ranks_by_hand(study["among"])) <= 10)
-        assert result.value > 3 * study["recall"]
-        assert result.range_low < study["recall"] < result.range_high
-        assert (result.n_items, result.n_negatives) == (N, M)
+def test_range_holds_the_exact_metric(study):
+    results = sm.correct(study["among"], "HR@10", positive=0, n_items=N)
+    assert {result.metric for result in results} == {"HR@10"}
+    (result,) = (row for row in results if row.estimator == "sampled")
+    assert result.value == np.mean(np.array(ranks_by_hand(study["among"])) <= 10)
+    assert result.value > 3 * study["recall"]
+    assert result.range_low < study["recall"] < result.range_high
+    assert (result.n_items, result.n_negatives) == (N, M)
 
-    def pairs(self, among):
-        """Return a row for each candidate, in random order."""
-        table = {
-            "user_id": np.repeat(np.arange(len(among)), M + 1),
-            "item_id": np.tile(np.arange(M + 1), len(among)),
-            "score": among.ravel(),
-            "label": np.tile([1] + [0] * M, len(among)),
-        }
-        return pd.DataFrame(table).sample(frac=1, random_state=0)
 
-    def require_same(self, study, data, **options):
-        metrics = ["auc", "ndcg@10"]
-        auc, ndcg = sm.correct(data, metrics, "sampled", n_items=N, **options)
-        ranks = np.array(ranks_by_hand(study["among"][:20]))
-        gains = np.where(ranks <= 10, 1 / np.log2(ranks + 1), 0)
-        assert auc.value == pytest.approx(np.mean((M + 1 - ranks) / M), rel=1e-14)
-        assert ndcg.value == pytest.approx(np.mean(gains), rel=1e-14)
+@pytest.mark.filterwarnings("ignore::sampled_metrics.InputWarning")
+def test_tie_policies_order_ranks():
+    scores = [[0.5, 0.5, 0.5, 0.1]] * 300
+    sample_options = {"n_items": 50, "positive": 0}
+    ranks = {
+        ties: as_sampled_ranks(scores, ties=ties, **sample_options).sampled_ranks
+        for ties in ("random", "optimistic", "pessimistic")
+    }
+    assert set(ranks["optimistic"]) == {1}
+    assert set(ranks["pessimistic"]) == {3}
+    error = math.sqrt(2 / 3 / 300)  # standard error of the mean of 1, 2 and 3
+    assert ranks["random"].mean() == pytest.approx(2, abs=4 * error)
+    options = {"shape": "none", "ties": "optimistic", **sample_options}
+    assert sm.correct(scores, "auc", "sampled", **options)[0].value == 1
+    with pytest.raises(sm.InputError, match="'expected'"):
+        as_sampled_ranks(scores, ties="expected", **sample_options)
 
-    def test_arrays_agree(self, study):
-        among = study["among"][:20]
-        names = ["held-out", *(f"negative {i}" for i in range(M))]
-        frame = pd.DataFrame(among, columns=names)
-        places = np.arange(20)
-        rolled = [np.roll(row, by) for row, by in zip(among, places, strict=True)]
-        for data, positive in (
-            (among, 0),
-            (among.tolist(), 0),
-            (np.roll(among, -1, axis=1), -1),
-            (frame, 0),
-            (frame[frame.columns[::-1]], "held-out"),
-            (pd.DataFrame(among), 0),
-            (np.array(rolled), places),
-        ):
-            self.require_same(study, data, positive=positive)
 
-    @pytest.mark.filterwarnings("ignore:.*negatives fail the check")  # in all forms
-    def test_tables_and_files_agree(self, study, tmp_path):
-        among = study["among"][:20]
-        pairs = self.pairs(among)
-        held_out = pd.DataFrame({"user_id": range(20), "item_id": 0})
-        pairs.to_csv(tmp_path / "pairs.csv", index=False)
-        np.save(tmp_path / "scores.npy", among)
-        np.savez(tmp_path / "scores.npz", scores=among, user_ids=np.arange(20))
-        lines = [
-            f"{row.user_id} Q0 {row.item_id} 1 {row.score!r} t\n" for row in pairs.itertuples()
-        ]
-        (tmp_path / "a.run").write_text("".join(lines))
-        qrels = tmp_path / "a.qrels"
-        qrels.write_text("".join(f"{user} 0 0 1\n" for user in range(20)))
-        for data, options in (
-            (pairs, {}),
-            (pairs.drop(columns="label"), {"relevant": held_out}),
-            (tmp_path / "pairs.csv", {}),
-            (tmp_path / "scores.npy", {"positive": 0}),
-            (tmp_path / "scores.npz", {"positive": 0}),
-            (tmp_path / "a.run", {"relevant": qrels}),
-        ):
-            self.require_same(study, data, **options)
+def test_several_positives_are_not_negatives_of_each_other(tmp_path):
+    # u has positives 9 and 5 among 7 and 1, at ranks 1 and 2; v has 3 and 2 among 4 and 1.
+    path = tmp_path / "pairs.csv"
+    path.write_text("user_id,score,label\nu,9,1\nu,5,1\nu,7,0\nu,1,0\nv,3,1\nv,4,0\nv,2,1\nv,1,0\n")
+    ranks = as_sampled_ranks(path, n_items=50)
+    assert ranks.sampled_ranks.tolist() == [1, 2, 2, 2]
+    assert ranks.several_items
+    recall = sm.correct(ranks, "recall@1", "sampled", shape="none")[0]
+    assert (recall.value, recall.n_users) == ((1 / 2 + 0) / 2, 2)
+    with pytest.raises(sm.InputError, match="hit@1"):
+        sm.correct(ranks, "hit@1")
 
-    @pytest.mark.filterwarnings("ignore::sampled_metrics.InputWarning")
-    def test_tie_policies_order_ranks(self):
-        scores = [[0.5, 0.5, 0.5, 0.1]] * 300
-        sample_options = {"n_items": 50, "positive": 0}
-        ranks = {
-            ties: as_sampled_ranks(scores, ties=ties, **sample_options).sampled_ranks
-            for ties in ("random", "optimistic", "pessimistic")
-        }
-        assert set(ranks["optimistic"]) == {1}
-        assert set(ranks["pessimistic"]) == {3}
-        error = math.sqrt(2 / 3 / 300)  # standard error of the mean of 1, 2 and 3
-        assert ranks["random"].mean() == pytest.approx(2, abs=4 * error)
-        options = {"shape": "none", "ties": "optimistic", **sample_options}
-        assert sm.correct(scores, "auc", "sampled", **options)[0].value == 1
-        with pytest.raises(sm.InputError, match="'expected'"):
-            as_sampled_ranks(scores, ties="expected", **sample_options)
 
-    def test_several_positives_are_not_negatives_of_each_other(self, tmp_path):
-        # u has positives 9 and 5 among 7 and 1, at ranks 1 and 2; v has 3 and 2 among 4 and 1.
-        path = tmp_path / "pairs.csv"
-        path.write_text(
-            "user_id,score,label\nu,9,1\nu,5,1\nu,7,0\nu,1,0\nv,3,1\nv,4,0\nv,2,1\nv,1,0\n"
-        )
-        ranks = as_sampled_ranks(path, n_items=50)
-        assert ranks.sampled_ranks.tolist() == [1, 2, 2, 2]
-        assert ranks.several_items
-        recall = sm.correct(ranks, "recall@1", "sampled", shape="none")[0]
-        assert (recall.value, recall.n_users) == ((1 / 2 + 0) / 2, 2)
-        with pytest.raises(sm.InputError, match="hit@1"):
-            sm.correct(ranks, "hit@1")
-
-    def test_different_numbers_of_negatives_need_n_negatives(self, tmp_path):
-        path = tmp_path / "pairs.csv"
-        path.write_text("user_id,score,label\nu,9,1\nu,7,0\nu,1,0\nv,3,1\nv,4,0\n")
-        with pytest.raises(sm.InputError, match="1 to 2"):
-            as_sampled_ranks(path, n_items=50)
-        ranks = as_sampled_ranks(path, n_negatives=2, n_items=50, sampling="distinct")
-        assert (ranks.sampled_ranks.tolist(), ranks.n_negatives) == ([1, 2], 2)
+def test_different_numbers_of_negatives_need_n_negatives(tmp_path):
+    path = tmp_path / "pairs.csv"
+    path.write_text("user_id,score,label\nu,9,1\nu,7,0\nu,1,0\nv,3,1\nv,4,0\n")
+    with pytest.raises(sm.InputError, match="1 to 2"):
+        as_sampled_ranks(path, n_items=50)
+    ranks = as_sampled_ranks(path, n_negatives=2, n_items=50, sampling="distinct")
+    assert (ranks.sampled_ranks.tolist(), ranks.n_negatives) == ([1, 2], 2)
 
 
 def test_written_sample_must_agree_with_options(tmp_path):
