@@ -15,6 +15,15 @@ from sampled_metrics.read import large_files
 from sampled_metrics.read.items import items_by_id
 from sampled_metrics.read.roles import ROLES, find_roles
 from sampled_metrics.read.tables import Table
+from tests.helpers.cases import (
+    Case,
+    assert_ends_as_expected,
+    call_of,
+    correct,
+    each_case,
+    evaluate,
+    ranks,
+)
 from tests.helpers.caught_warnings import warns_about
 from tests.helpers.files import write_file
 from tests.helpers.results import refusal, value_of, values
@@ -47,51 +56,53 @@ def reciprocal_rank(data, **options):
     return value_of(sm.evaluate(data, "rr", **options))
 
 
-def mean_reciprocal(ranks):
-    return (1 / ranks.sampled_ranks).mean()
-
-
 ARRAY = np.array([[3.0, 2.0, 1.0], [3.0, 4.0, 5.0]])
-CALLS = {
-    "evaluate lists": lambda: reciprocal_rank(LISTS, relevant=TEST, columns=LIST_COLUMNS),
-    "evaluate pairs": lambda: reciprocal_rank(PAIRS, complete=True, columns=PAIR_COLUMNS),
-    "evaluate ranks": lambda: reciprocal_rank(RANKS, n_items=9, columns=RANK_COLUMNS),
-    "a dictionary of columns": lambda: reciprocal_rank(
-        {name: LISTS[name].tolist() for name in LISTS}, relevant=TEST, columns=LIST_COLUMNS),
-    "beside scores": lambda: reciprocal_rank(
-        [[3.0, 9.0, 1.0], [1.0, 2.0, 3.0]],
-        relevant=pd.DataFrame({"who": [0, 1], "code": [0, 2]}), columns=ID_COLUMNS),
-    "values_by_user": lambda: sm.values_by_user(
-        LISTS, "rr", relevant=TEST, columns=LIST_COLUMNS)["rr"].mean(),
-    "from_lists": lambda: reciprocal_rank(
-        sm.Ranks.from_lists(LISTS, TEST, columns=LIST_COLUMNS)),
-    "from_pairs": lambda: reciprocal_rank(sm.Ranks.from_pairs(PAIRS, columns=PAIR_COLUMNS)),
-    "from_table": lambda: reciprocal_rank(sm.Ranks.from_table(RANKS, 9, columns=RANK_COLUMNS)),
-    "from_ranks": lambda: reciprocal_rank(sm.Ranks.from_ranks(RANKS, 9, columns=RANK_COLUMNS)),
-    "from_top_k": lambda: reciprocal_rank(
-        sm.Ranks.from_top_k([[7, 8], [9, 8]], TEST, users=[1, 2], columns=ID_COLUMNS)),
-    "rank": lambda: reciprocal_rank(
-        sm.rank(ARRAY, None, TEST, users=[1, 2], items=[7, 8, 9], columns=ID_COLUMNS)),
-    "correct pairs": lambda: 0.25 + value_of(
-        sm.correct(PAIRS, "recall@1", "sampled", n_items=50, columns=PAIR_COLUMNS)),
-    "correct samples": lambda: 0.25 + value_of(
-        sm.correct(SAMPLES, "hr@1", "sampled", columns=SAMPLE_COLUMNS)),
-    "SampledRanks.from_pairs": lambda: mean_reciprocal(
-        sm.SampledRanks.from_pairs(PAIRS, n_items=50, columns=PAIR_COLUMNS)),
-    "SampledRanks.from_table": lambda: mean_reciprocal(
-        sm.SampledRanks.from_table(SAMPLES, columns=SAMPLE_COLUMNS)),
-    "compare": lambda: sm.compare(
-        {"A": LISTS, "B": LISTS.assign(strength=-LISTS["strength"])},
-        "rr", relevant=TEST, columns=LIST_COLUMNS)[0].value_a,
-    "plan": lambda: 0.25 + sm.plan(
-        RANKS, RANKS, "hr@1", n_items=9, sizes=[5], columns=RANK_COLUMNS)[0].exact_a,
-}  # fmt: skip
+RR, HIT_1 = (1 / 2 + 1) / 2, (0 + 1) / 2
+BY_LIST, BY_PAIR, BY_ID = (
+    {"columns": columns} for columns in (LIST_COLUMNS, PAIR_COLUMNS, ID_COLUMNS)
+)
+BY_RANK, BY_SAMPLE = {"columns": RANK_COLUMNS}, {"columns": SAMPLE_COLUMNS}
+TWO_LISTS = {"A": LISTS, "B": LISTS.assign(strength=[3.0, 1.0, 2.0, 5.0, 3.0, 4.0])}
 
 
-@pytest.mark.filterwarnings("ignore")  # of small data
-@pytest.mark.parametrize("name", CALLS)
-def test_named_columns_are_read(name):
-    assert CALLS[name]() == pytest.approx(0.75)
+def hit_1(constructor, *arguments, **options):
+    """Return the share of first ranks of a sample."""
+    made = call_of(constructor, *arguments, **options)
+    return made._replace(value=lambda sample: np.mean(sample.sampled_ranks == 1))
+
+
+CASES = [
+    Case("evaluate lists", evaluate(LISTS, relevant=TEST, **BY_LIST), RR),
+    Case("evaluate pairs", evaluate(PAIRS, complete=True, **BY_PAIR), RR),
+    Case("evaluate ranks", evaluate(RANKS, n_items=9, **BY_RANK), RR),
+    Case("a dictionary of columns",
+         evaluate(LISTS.to_dict("list"), relevant=TEST, **BY_LIST), RR),
+    Case("beside scores", evaluate([[3.0, 9.0, 1.0], [1.0, 2.0, 3.0]],
+         relevant=pd.DataFrame({"who": [0, 1], "code": [0, 2]}), **BY_ID), RR),
+    Case("values_by_user", call_of(sm.values_by_user, LISTS, "rr", relevant=TEST, **BY_LIST)
+         ._replace(value=lambda table: table["rr"].tolist()), [1 / 2, 1]),
+    Case("from_lists", ranks(sm.Ranks.from_lists, LISTS, TEST, **BY_LIST), RR),
+    Case("from_pairs", ranks(sm.Ranks.from_pairs, PAIRS, **BY_PAIR), RR),
+    Case("from_table", ranks(sm.Ranks.from_table, RANKS, 9, **BY_RANK), RR),
+    Case("from_ranks", ranks(sm.Ranks.from_ranks, RANKS, 9, **BY_RANK), RR),
+    Case("from_top_k", ranks(sm.Ranks.from_top_k, [[7, 8], [9, 8]], TEST, users=[1, 2], **BY_ID),
+         RR),
+    Case("rank", ranks(sm.rank, ARRAY, None, TEST, users=[1, 2], items=[7, 8, 9], **BY_ID), RR),
+    Case("correct pairs", correct(PAIRS, metrics="recall@1", **BY_PAIR), HIT_1),
+    Case("correct samples", correct(SAMPLES, metrics="hr@1", **BY_SAMPLE), HIT_1),
+    Case("SampledRanks.from_pairs", hit_1(sm.SampledRanks.from_pairs, PAIRS, n_items=50, **BY_PAIR),
+         HIT_1),
+    Case("SampledRanks.from_table", hit_1(sm.SampledRanks.from_table, SAMPLES, **BY_SAMPLE), HIT_1),
+    Case("compare", call_of(sm.compare, TWO_LISTS, "rr", relevant=TEST, **BY_LIST)
+         ._replace(value=lambda results: results[0].value_a), RR),
+    Case("plan", call_of(sm.plan, RANKS, RANKS, "hr@1", n_items=9, sizes=[5], **BY_RANK)
+         ._replace(value=lambda plans: plans[0].exact_a), HIT_1),
+]  # fmt: skip
+
+
+@each_case(CASES)
+def test_named_columns_are_read(case):
+    assert_ends_as_expected(case)
 
 
 def test_negatives_read_named_columns():
