@@ -94,51 +94,6 @@ def scores_and_held(n_users=40, n_items=12, n_held=3, seed=3):
     return scores, held_out
 
 
-def recall_by_hand(scores, held_out, k):
-    top = np.argsort(-scores, axis=1)[:, :k]
-    shares = [np.isin(items, best).mean() for items, best in zip(held_out, top, strict=True)]
-    return pytest.approx([np.mean(shares)])
-
-
-@pytest.mark.filterwarnings("ignore:.*items seen in training")
-def test_one_column_of_held_out_items_is_read():
-    scores, held_out = scores_and_held(n_held=1)
-    right = recall_by_hand(scores, held_out, 3)
-    vectors = (np.eye(len(scores)), scores.T.copy())
-    column = held_out[:, 0]
-    for relevant in (held_out, column, held_out.tolist(), held_out.astype(np.uint8)):
-        for data in (scores, vectors, lambda rows: scores[rows]):
-            assert values(sm.evaluate(data, "recall@3", relevant=relevant)) == right
-
-
-@pytest.mark.filterwarnings("ignore:.*items seen in training")
-def test_several_columns_in_an_array_are_refused():
-    scores, held_out = scores_and_held()
-    with pytest.raises(sm.InputError, match="lists of columns"):
-        sm.evaluate(scores, "recall@3", relevant=held_out)
-    some = held_out.copy()
-    some[::2, 2] = -1
-    for array in (held_out, some):
-        relevant = [row[row >= 0].tolist() for row in array]
-        right = recall_by_hand(scores, relevant, 3)
-        assert values(sm.evaluate(scores, "recall@3", relevant=relevant)) == right
-
-
-@pytest.mark.parametrize("scores", [np.zeros((2, 5)), (np.eye(2), np.eye(5, 2))])
-def test_column_given_twice_for_a_user_is_refused(scores):
-    with pytest.raises(sm.InputError, match="twice"):
-        sm.evaluate(scores, "hit@1", relevant=[[3, 0, 0], [4, 0, 0]])
-
-
-def test_lists_that_may_be_columns_or_grades_are_refused():
-    scores = [[3.0, 1.0, 2.0]]
-    for relevant in ([[0, 1, 2]], [[0, 2, -1]]):
-        with pytest.raises(sm.InputError, match="columns or grades"):
-            sm.evaluate(scores, "ap", relevant=relevant)
-    # as columns: items 0 and 2 at ranks 1 and 2
-    assert values(sm.evaluate(scores, "ap", relevant={0: [0, 2]})) == [1.0]
-
-
 def permuted_data(kind, seed=4):
     """Return scores, shuffled ids of rows and columns, held-out and seen items by id, and hit@3."""
     scores, held_out = scores_and_held(n_held=1, seed=seed)
@@ -240,14 +195,6 @@ def test_numbers_read_as_rows_are_noted():
     for first in ({"user_id": [0]}, {"item_id": [0]}):
         results = sm.evaluate(vectors, "hit@1", relevant=relevant.assign(**first))
         assert results.notes == []
-
-
-def test_scores_of_one_user_need_a_row():
-    scores, held_out = np.array([0.2, 0.9, 0.5]), np.array([1, 0, 1])
-    with pytest.raises(sm.InputError, match="one user"):
-        sm.evaluate(scores, "precision@2", relevant=held_out)
-    results = sm.evaluate(scores[None], "precision@2", relevant=held_out[None])
-    assert values(results) == [0.5]
 
 
 # Scores of few items
