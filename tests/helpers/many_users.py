@@ -61,9 +61,9 @@ TOP_ITEMS, TOP_SCORES = (LISTS[name].to_numpy().reshape(-1, TOP) for name in ("i
 # Samples: the held-out item and then 50 negatives
 
 
-def draw_negatives(weights: Any = 1.0) -> np.ndarray:
+def draw_negatives(weights: Any = 1.0, seed: int = 7) -> np.ndarray:
     """Draw new items by weights without replacement."""
-    keys = np.log(weights) + np.random.default_rng(7).gumbel(size=(N_USERS, N_ITEMS))
+    keys = np.log(weights) + np.random.default_rng(seed).gumbel(size=(N_USERS, N_ITEMS))
     keys[IS_SEEN] = -np.inf
     keys[USERS, HELD_OUT] = -np.inf
     return np.argsort(-keys, axis=1)[:, :N_NEGATIVES]

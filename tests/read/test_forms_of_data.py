@@ -331,6 +331,8 @@ CASES = [
     Case("ranks as scores", evaluate(MANY.assign(score=MANY["score"] + 1), "hit@1",
              relevant=FIRST_OF_MANY), Warned("if they are ranks, name them rank"),
          {"data": MANY.assign(rank=MANY["score"] + 1).drop(columns="score")}, 1),
+    Case("ranks from 0 as scores", evaluate(MANY, "hit@1", relevant=FIRST_OF_MANY),
+         Warned("if they are ranks"), {"data": MANY.assign(score=-MANY["score"])}, 1),
     Case("distances as scores", evaluate(MANY.assign(score=MANY["score"] + 1.5), "hit@1",
              relevant=FIRST_OF_MANY), Warned("if they are distances"),
          {"data": MANY.assign(score=-MANY["score"] - 1.5)}, 1),
