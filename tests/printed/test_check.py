@@ -68,6 +68,16 @@ def test_range_matches_reported():
     assert result.flags == ()
 
 
+@pytest.mark.parametrize("unscored", [0.2, 0.9])
+def test_unscored_is_same_in_reported(unscored):
+    about = {"n_items": 300, "n_negatives": 20, "n_users": 500}
+    paper = {"HR@1": "0.20", "HR@10": "0.45"}
+    assert failed([{**paper, **about}], unscored=0) == ["ranks"]
+    (row,) = check([{**paper, **about}], "HR@5", unscored=unscored)
+    (result,) = reported(paper, "HR@5", **about, unscored=unscored)
+    assert (row.range_low, row.range_high) == (result.range_low, result.range_high)
+
+
 @pytest.mark.parametrize(
     ("share", "users", "runs", "sound"),
     [

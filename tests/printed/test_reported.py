@@ -473,6 +473,52 @@ def test_numbers_as_text():
             reported(text, **setting)
 
 
+def test_metrics_are_the_printed_ones_by_default():
+    results = reported("HR@5=0.52 NDCG@10=0.41", n_items=300, n_negatives=20)
+    assert [(one.metric, one.reported) for one in results] == [("HR@5", 0.52), ("NDCG@10", 0.41)]
+
+
+@pytest.mark.parametrize("shape", ["non-increasing", 1.5])
+def test_likely_is_in_its_interval_and_that_in_the_range(shape):
+    printed = "HR@5=0.52 NDCG@10=0.41"
+    for one in reported(printed, "HR@5, MRR", n_items=300, n_negatives=20, shape=shape):
+        assert one.range_low <= one.likely_low < one.likely < one.likely_high <= one.range_high
+
+
+def test_no_number_is_likely_if_any_ranks_are_assumed():
+    (result,) = reported("HR@5=0.52", "MRR", n_items=300, n_negatives=20, shape="none")
+    assert result.likely is None
+
+
+def test_rounded_number_allows_both_ends():
+    """With a billion users, or no error of sampling, a printed 0.5 is any from 0.45 to 0.55."""
+    about = {"n_items": 300, "n_negatives": 20}
+    (low,) = reported({"HR@5": "0.450000"}, **about, n_users=10**9)
+    (high,) = reported({"HR@5": "0.550000"}, **about, n_users=10**9)
+    ends = (low.range_low, high.range_high)
+    (rounded,) = reported({"HR@5": "0.5"}, **about, n_users=10**9)
+    assert (rounded.range_low, rounded.range_high) == pytest.approx(ends, abs=1e-4)
+    (without_users,) = reported({"HR@5": "0.5"}, **about)
+    assert (without_users.range_low, without_users.range_high) == pytest.approx(ends, abs=1e-3)
+
+
+# A random order of 101 items has an NDCG@10 of (1/log2(2) + ... + 1/log2(11)) / 101 = 0.0450.
+@pytest.mark.parametrize(
+    ("number", "options", "advises"),
+    [
+        ("0.044", {"unscored": 0.0}, True),
+        ("0.046", {"unscored": 0.0}, False),
+        ("0.044", {}, False),
+        ("0.044", {"unscored": 0.2}, False),
+        ("0.044", {"shape": "none"}, False),
+    ],
+)
+def test_number_below_random_order_advises_unscored_items(number, options, advises):
+    """Held-out items without a score lower printed numbers, and so the range."""
+    about = {"n_items": 2000, "n_negatives": 100, "n_users": 2000}
+    assert ("unscored" in str(reported({"NDCG@10": number}, **about, **options))) == advises
+
+
 @pytest.mark.parametrize(
     "text", ["**.82**", ".82*", ".82±.003", ".82 +/- .003", r"\textbf{.82}", "82%", "82.0±.3%"]
 )
