@@ -107,8 +107,18 @@ CASES = {
     "evaluate_few_carry": lambda: sm.evaluate(
         ONE_BEST, "recall@3, ap", ties="optimistic", confidence=0.5
     ),
+    "evaluate_few_users": lambda: sm.evaluate(
+        sm.Ranks([300, 301, 200], [0, 4, 9], [0] * 3), "mean-rank, recall@5"
+    ),
+    "evaluate_visits": lambda: sm.evaluate(
+        sm.Ranks([300] * 5, [0, 4, 9, 1, 2], [0] * 5, users=[1, 1, 2, 3, 3], visits=[1, 2, 1, 1, 2]),
+        "recall@5",
+    ),
     "evaluate_grades": lambda: sm.evaluate(
         [[0.9, 0.5, 0.1]], "ndcg@3, recall@1", relevant=[[3, 2, 1]], min_relevance=2
+    ),
+    "evaluate_all_grades": lambda: sm.evaluate(
+        [[0.9, 0.5, 0.1]], "ndcg@3, recall@1", relevant=[[3, 2, 1]]
     ),
     "correct": lambda: sm.correct(TOP, "recall@3, auc", "sampled, cls, likely", **AMONG_10),
     "correct_with_replacement": lambda: sm.correct(
