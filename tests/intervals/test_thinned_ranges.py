@@ -147,13 +147,14 @@ def test_ranges_hold_the_exact_metrics(taste, design):
 
 
 def test_ends_are_means_of_the_rows_values_with_chance():
-    popularity, is_better, is_candidate = made_up(n_users=500, n=200)
-    is_drawn = draw(popularity, is_candidate, 40, seed=2)
+    n_users, n = 300, 100
+    popularity, is_better, is_candidate = made_up(n_users=n_users, n=n)
+    is_drawn = draw(popularity, is_candidate, 20, seed=2)
     counts = count(popularity, is_better, is_drawn, is_candidate)
-    (found,) = thinned_ranges(counts, MEASURES[:1], 200, 30, 0.95)
+    (found,) = thinned_ranges(counts, MEASURES[:1], n, 30, 0.95)
     assert found.allowed.low < found.lower.mean() < found.upper.mean() < found.allowed.high
     # About 1.96 standard errors, and more where a rare value might be missing from the sample.
-    errors = [values.std() / np.sqrt(500) for values in (found.lower, found.upper)]
+    errors = [values.std() / np.sqrt(n_users) for values in (found.lower, found.upper)]
     assert found.lower.mean() - found.allowed.low > 1.8 * errors[0]
     assert found.allowed.high - found.upper.mean() > 1.8 * errors[1]
 
@@ -193,20 +194,20 @@ def test_means_are_above_the_metric_for_all_ranks_and_splits(measure, sign):
 
 
 def test_ties_of_identical_recommenders_are_not_decided():
-    popularity, is_better, is_candidate = made_up(n_users=500, n=200)
-    counts = count(popularity, is_better, draw(popularity, is_candidate, 40, 2), is_candidate)
-    (found,) = thinned_ranges(counts, MEASURES[:1], 200, 30, 0.95)
+    popularity, is_better, is_candidate = made_up(n_users=300, n=100)
+    counts = count(popularity, is_better, draw(popularity, is_candidate, 20, 2), is_candidate)
+    (found,) = thinned_ranges(counts, MEASURES[:1], 100, 30, 0.95)
     difference = thinned_difference(found, found, 0.95)
     assert difference.low < 0.0 < difference.high
 
 
 def test_a_clearly_better_recommender_is_decided():
-    popularity, is_better, is_candidate = made_up(n_users=800, n=200)
-    is_drawn = draw_half(popularity, is_candidate, 60, seed=2)
-    # The second one has half of the better items above the held-out item.
+    popularity, is_better, is_candidate = made_up(n_users=600, n=100)
+    is_drawn = draw_half(popularity, is_candidate, 40, seed=2)
+    # The second one has a quarter of the better items above the held-out item.
     fewer = is_better & (np.random.default_rng(0).random(is_better.shape) < 0.25)
     first, second = (
-        thinned_ranges(count(popularity, each, is_drawn, is_candidate), MEASURES[:1], 200, 30, 0.95)
+        thinned_ranges(count(popularity, each, is_drawn, is_candidate), MEASURES[:1], 100, 30, 0.95)
         for each in (is_better, fewer)
     )
     difference = thinned_difference(first[0], second[0], 0.95)
@@ -217,10 +218,10 @@ def test_a_clearly_better_recommender_is_decided():
 
 def test_rows_of_half_a_weight_are_half_the_users():
     """Each row twice with a weight of 1/2: as many users, and about the same ends."""
-    popularity, is_better, is_candidate = made_up(n_users=400, n=150)
-    counts = count(popularity, is_better, draw(popularity, is_candidate, 40, 2), is_candidate)
+    popularity, is_better, is_candidate = made_up(n_users=300, n=80)
+    counts = count(popularity, is_better, draw(popularity, is_candidate, 30, 2), is_candidate)
     twice = StratumCounts(*(np.repeat(each, 2, axis=0) for each in counts[:3]), counts[3])
-    (once,) = thinned_ranges(counts, MEASURES[:1], 150, 30, 0.95)
-    (again,) = thinned_ranges(twice, MEASURES[:1], 150, 30, 0.95, weights=np.full(800, 0.5))
+    (once,) = thinned_ranges(counts, MEASURES[:1], 80, 30, 0.95)
+    (again,) = thinned_ranges(twice, MEASURES[:1], 80, 30, 0.95, weights=np.full(600, 0.5))
     assert again.allowed.low == pytest.approx(once.allowed.low, abs=0.05)
     assert again.allowed.high == pytest.approx(once.allowed.high, abs=0.05)
