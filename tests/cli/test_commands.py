@@ -15,7 +15,6 @@ import pandas as pd
 import pytest
 import typer
 
-from sampled_metrics import cli
 from sampled_metrics._base.errors import InputError
 from sampled_metrics.cli import output
 from sampled_metrics.metrics import parse_measure
@@ -209,8 +208,7 @@ def test_grades_are_noted_once(run, folder, files, least, is_noted):
     options = [] if least is None else ["--min-relevance", least]
     done = run("evaluate", *files.split(), *options, "--metric", "ndcg@3,recall@1")
     if is_noted:
-        text = " ".join(done.stdout.split())
-        assert text.count("ndcg uses grades as gains") == 1
+        assert done.stdout.count("grades as gains") == 1
     else:
         assert "no grades" in done.stderr
     assert "grades" not in run("evaluate", "plain.csv", "--metric", "ndcg@3").stdout
@@ -225,20 +223,20 @@ def test_cut_lists_are_refused(refusal_line, folder):
 def test_compare_table(run, folder):
     (folder / "r3.csv").write_text("user_id,rank\nbert,5\nanna,9\ncora,1\n")
     line = shlex.split("compare r.csv r2.csv r3.csv --n-items 100 --metric ap")
-    text = run(*line).stdout
-    assert re.search(r"\nr2 +r3 +ap .* undecided \([\d,]+\)", text)
-    assert "corrected for 3 pairs (holm)" in " ".join(text.split())
-    assert max(map(len, text.splitlines())) < 110
-    text = run(*line, "--correction", "none").stdout
-    assert "corrected" not in text
+    corrected = run(*line).stdout
+    assert "holm" in corrected
+    assert max(map(len, corrected.splitlines())) < 110
+    assert "holm" not in run(*line, "--correction", "none").stdout
 
 
 def test_few_effective_users_are_noted(run, folder):
+    """Two users have most of NDCG and AP; AUC has about 39 effective users, which are enough."""
     (folder / "few.csv").write_text("rank\n1\n2\n" + "1500\n" * 48)
-    note = run("evaluate", "few.csv", "--n-items", 2000).stdout.partition("\n\n")[2]
-    # AUC has about 39 effective users, which are enough.
-    named = re.findall(r"^(\S+): about (\d+) of 50 users carry[^%]* (\S+) %", note, re.MULTILINE)
-    assert named == [("ndcg@10", "2", "95"), ("ap", "2", "95")]
+    printed = run("evaluate", "few.csv", "--n-items", 2000).stdout
+    assert re.findall(r"^(\S+): about (\d+) of 50 users", printed, re.MULTILINE) == [
+        ("ndcg@10", "2"),
+        ("ap", "2"),
+    ]
 
 
 @pytest.mark.parametrize(
@@ -380,28 +378,30 @@ def test_help_imports_no_slow_packages():
 
 
 @pytest.mark.parametrize(
-    ("error", "message", "status"),
+    ("error", "words", "status"),
     [
         (InputError("wrong", path="a.csv"), "a.csv: wrong", 2),
         (OSError(5, "broken", "a.csv"), "a.csv: broken", 2),
         (OSError("broken"), "broken", 2),
-        (MemoryError("1 GB"), "not enough memory: 1 GB", 2),
+        (MemoryError("1 GB"), "1 GB", 2),
         (typer.Abort(), "interrupted", 130),
         (typer.BadParameter("Value error, a\n  b"), "a b", 2),
-        (ModuleNotFoundError("no", name="implicit"), "this needs implicit: pip install implicit",
-         2),
+        (ModuleNotFoundError("no", name="implicit"), "pip install implicit", 2),
+        (ModuleNotFoundError("no"), "pip install", 2),
     ],
-)  # fmt: skip
-def test_error_has_message_and_status(error, message, status):
-    text, code = cli._describe_error(error)
-    assert (text.removeprefix("Invalid value: "), code) == (message, status)
+)
+def test_error_of_a_command_is_one_line_and_its_status(run, monkeypatch, error, words, status):
+    monkeypatch.setattr("sampled_metrics.cli.app", Mock(side_effect=error))
+    done = run("evaluate", "a.csv")
+    assert (done.returncode, done.stdout, done.stderr.count("\n")) == (status, "", 1)
+    assert words in done.stderr
 
 
-def test_missing_module_without_name_or_of_this_package():
-    message, _ = cli._describe_error(ModuleNotFoundError("no"))
-    assert message.startswith("this needs ")
+def test_missing_module_of_this_package_is_no_error_of_users(run, monkeypatch):
+    error = ModuleNotFoundError("no", name="sampled_metrics.nothing")
+    monkeypatch.setattr("sampled_metrics.cli.app", Mock(side_effect=error))
     with pytest.raises(ModuleNotFoundError):
-        cli._describe_error(ModuleNotFoundError("no", name="sampled_metrics.nothing"))
+        run("evaluate", "a.csv")
 
 
 @pytest.mark.parametrize("name", ["metrics", "columns"])

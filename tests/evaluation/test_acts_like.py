@@ -5,9 +5,7 @@ import pytest
 
 from sampled_metrics.evaluation.acts_like import ActsLike, acts_like_rank
 from sampled_metrics.sampling.probability import pmf_at
-from tests.helpers.rank_draws import (
-    each_sampling,
-)
+from tests.helpers.rank_draws import each_sampling
 
 
 @pytest.mark.parametrize(
@@ -42,8 +40,11 @@ class TestActsLikeRank:
             expected = fallen[0] + 1 if fallen.size else None
             assert acts_like_rank(vector, n, sampling) == expected
 
-    def test_millions_of_candidates(self):
-        assert acts_like_rank(np.linspace(1, 0, 1001), 10**6) == 500_001
+    def test_linear_credit_falls_to_half_in_the_middle(self):
+        """From 1 at rank 1 to 0 at the last of a million ranks."""
+        credit, n = np.linspace(1, 0, 1001), 10**6
+        middle = 1 + n / 2
+        assert acts_like_rank(credit, n) == middle
 
     @pytest.mark.parametrize("vector", [[1.0, 0.9, 0.8], [0.0, 0.0], [-1.0, 0.0]])
     def test_credit_that_does_not_fall_to_half(self, vector):

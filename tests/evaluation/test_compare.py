@@ -11,7 +11,6 @@ from scipy import stats
 from sampled_metrics._base.errors import InputError
 from sampled_metrics.evaluation.compare import (
     Compared,
-    _common_values,
     compare,
     decide_orders,
     mean_difference,
@@ -55,36 +54,29 @@ class TestExact:
 
     @pytest.mark.filterwarnings("ignore:confidence")  # of 0.4
     def test_paired_by_hand(self):
-        a, b = (
-            ranks_of(self.a, users=[1, 2, 3, 4]),
-            ranks_of(self.b[::-1], users=[4, 3, 2, 1]),
-        )
-        (result,), (back,) = compare(named(a, b), "ap"), compare(named(b, a), "ap")
-        differences = self.ap[1] - self.ap[0]
-        error = math.sqrt(differences.var(ddof=1) / 4)
-        assert (result.value_a, result.value_b) == pytest.approx(tuple(self.ap.mean(axis=1)))
-        assert (result.difference, result.std_error) == pytest.approx((differences.mean(), error))
-        assert result.p_value == pytest.approx(2 * stats.t(3).sf(abs(differences.mean()) / error))
-        assert (result.range_low, result.range_high) == (
-            result.ci_low,
-            result.ci_high,
-        )
+        a = ranks_of(self.a, users=[1, 2, 3, 4])
+        b = ranks_of(self.b[::-1], users=[4, 3, 2, 1])
+        (result,) = compare(named(a, b), "ap")
+        of_a, of_b = self.ap
+        differences = of_b - of_a
+        mean, error = differences.mean(), math.sqrt(differences.var(ddof=1) / 4)
+        assert (result.value_a, result.value_b) == pytest.approx((of_a.mean(), of_b.mean()))
+        assert (result.difference, result.std_error) == pytest.approx((mean, error))
+        assert result.p_value == pytest.approx(2 * stats.t(df=3).sf(abs(mean) / error))
+        assert (result.range_low, result.range_high) == (result.ci_low, result.ci_high)
         assert (result.paired, result.n_users, result.n_items) == (True, 4, 100)
-        assert (result.estimator, result.acts_like, result.n_negatives) == (
-            "exact",
-            None,
-            None,
-        )
-        assert (back.difference, back.p_value) == (-result.difference, result.p_value)
-        assert (back.ci_low, back.ci_high) == pytest.approx((-result.ci_high, -result.ci_low))
+        assert (result.estimator, result.acts_like, result.n_negatives) == ("exact", None, None)
         orders = [compare(named(a, b), "ap", confidence=c)[0].order for c in (0.4, 0.6)]
         assert orders == ["b", "undecided"]  # the p-value is 0.503
 
+    def test_exchanged_recommenders_have_the_opposite_difference(self):
+        a, b = ranks_of(self.a, users=range(4)), ranks_of(self.b, users=range(4))
+        (forth,), (back,) = compare(named(a, b), "ap"), compare(named(b, a), "ap")
+        assert (back.difference, back.p_value) == (-forth.difference, forth.p_value)
+        assert (back.ci_low, back.ci_high) == pytest.approx((-forth.ci_high, -forth.ci_low))
+
     def test_unpaired_by_hand(self):
-        a, b = (
-            ranks_of(self.a, users=range(4)),
-            ranks_of(self.b[:3], users=range(4, 7)),
-        )
+        a, b = ranks_of(self.a, users=range(4)), ranks_of(self.b[:3], users=range(4, 7))
         with warns_about("0 of 3"):
             (result,) = compare(named(a, b), ["ap"])
         a, b = self.ap[0], self.ap[1, :3]
@@ -94,17 +86,13 @@ class TestExact:
         assert (result.paired, result.n_users) == (False, 3)
 
     def test_other_users_are_left_out(self):
-        a, b = (
-            ranks_of(self.a, users=list("pqrs")),
-            ranks_of(self.b, users=list("rstu")),
-        )
+        """r and s are the last two users of A and the first two of B."""
+        a, b = ranks_of(self.a, users=list("pqrs")), ranks_of(self.b, users=list("rstu"))
         (result,) = compare(named(a, b), ["ap"])
-        assert result.difference == pytest.approx((self.ap[1, :2] - self.ap[0, 2:]).mean())
-        assert (result.value_a, result.n_users) == (
-            pytest.approx(self.ap[0, 2:].mean()),
-            2,
-        )
-        assert "2 users" in str(compare(named(a, b), "ap"))
+        of_a, of_b = self.ap[0, 2:], self.ap[1, :2]
+        assert result.n_users == 2
+        assert result.value_a == pytest.approx(of_a.mean())
+        assert result.difference == pytest.approx((of_b - of_a).mean())
 
     @pytest.mark.parametrize("metric", ["recall@10", "ap"])
     def test_swapped_pair_has_opposite_interval(self, metric):
@@ -119,19 +107,12 @@ class TestExact:
 
     def test_equal_ranks_and_single_users_are_undecided(self):
         ranks = ranks_of([3, 4], users=[1, 2])
-        (result,) = compare(named(ranks, ranks), ["ap"])
-        assert (result.difference, result.std_error, result.p_value) == (
-            0.0,
-            0.0,
-            1.0,
-        )
-        assert (result.order, result.verdict) == (
-            "undecided",
-            "undecided with 2 users",
-        )
-        (one,) = compare(named(ranks_of([3], users=[1]), ranks_of([4], users=[1])), ["ap"])
-        assert all(map(math.isnan, (one.std_error, one.ci_low, one.ci_high)))
-        assert (one.p_value, one.verdict) == (1.0, "undecided with 1 user")
+        (equal,) = compare(named(ranks, ranks), ["ap"])
+        assert (equal.difference, equal.std_error, equal.p_value) == (0.0, 0.0, 1.0)
+        assert equal.order == "undecided"
+        (single,) = compare(named(ranks_of([3], users=[1]), ranks_of([4], users=[1])), ["ap"])
+        assert all(map(math.isnan, (single.std_error, single.ci_low, single.ci_high)))
+        assert (single.order, single.p_value) == ("undecided", 1.0)
 
     def test_holm_correction_by_hand(self):
         rng = np.random.default_rng(3)
@@ -157,12 +138,14 @@ def test_t_test_matches_scipy(paired):
     a, b = np.array([0.1, 0.4, 0.2, 0.9, 0.3]), np.array([0.3, 0.4, 0.7, 1.0, 0.2])
     expected = stats.ttest_rel(a, b) if paired else stats.ttest_ind(a, b, equal_var=False)
     assert t_test(a, b, paired=paired) == pytest.approx(expected.pvalue, rel=1e-12)
+
+
+@pytest.mark.parametrize("paired", [True, False])
+def test_t_test_without_variance(paired):
     same, more = np.full(4, 0.5), np.full(4, 0.75)
-    assert (t_test(same, same, paired=paired), t_test(same, more, paired=paired)) == (
-        1.0,
-        0.0,
-    )
-    assert t_test(same[:1], more[:1], paired=paired) == 1.0
+    assert t_test(same, same, paired=paired) == 1.0
+    assert t_test(same, more, paired=paired) == 0.0
+    assert t_test(same[:1], more[:1], paired=paired) == 1.0  # a single user decides nothing
 
 
 @pytest.mark.parametrize(
@@ -246,19 +229,16 @@ class TestOrder:
             named(expected_sample(self.head, m), expected_sample(self.broad, m, 10**6))
             for m in (10, 300)
         )
-        truth = self.broad.exact(*RECALL) - self.head.exact(*RECALL)
+        truth = self.broad.exact(*RECALL) - self.head.exact(*RECALL)  # B - A
         assert truth < -0.09
         for result in compare(few, ["recall@10"], "cls, bv:0.1"):
-            assert result.ci_low > 0.0
+            assert result.ci_low > 0.0  # estimates put B above A
             assert (result.order, result.p_value > 0.05) == ("undecided", True)
             assert result.range_low <= truth <= result.range_high
-            start, _, end = result.verdict.partition("; ")
-            assert start.startswith("undecided: 10 uniform negatives leave recall@10 between ")
-            assert end == f"B is above A at about recall@{result.acts_like}"
-        (result,) = compare(many, ["recall@10"], ["sampled"])
-        assert (result.order, result.p_value < 0.05) == ("a", True)
-        assert result.verdict.startswith("A is above B, unless ")
-        assert result.difference > 0.0  # the sampled metric still has the opposite order
+            assert f"B is above A at about recall@{result.acts_like}" in result.verdict
+        (decided,) = compare(many, ["recall@10"], ["sampled"])
+        assert (decided.order, decided.p_value < 0.05) == ("a", True)
+        assert decided.difference > 0.0  # the sampled metric still has the opposite order
 
     @pytest.mark.parametrize("m", [5, pytest.param(100, marks=pytest.mark.long)])
     def test_decided_orders_are_never_wrong(self, m):
@@ -296,9 +276,6 @@ class TestOrder:
         factor = base.holds_up_to
         assert (base.order, of_auc.holds_up_to) == ("a", 16.0)
         assert 1.0 < factor < 16.0
-        shown = float(str(results).splitlines()[2].split()[-1])
-        assert shown <= factor < shown + 0.1 + 1e-9
-        assert f"{shown} times" in base.verdict
         orders = [
             compare(named(*samples), "recall@10", "sampled", shape=shape)[0]
             for shape in (factor, 1.06 * factor, "none")
@@ -340,7 +317,7 @@ def test_misfit_is_refused_with_chi_square(case):
     true = np.ceil(N * rng.random(4000) ** 4).astype(int)
     ranks = BROKEN[case](true, lambda x, m: 1 + rng.hypergeometric(x - 1, N - x, m))
     broken = SampledRanks(ranks, N, 100, users=range(4000))
-    with pytest.raises(InputError, match=r"chi-square \d+ with \d+ degrees"):
+    with pytest.raises(InputError, match="chi-square"):
         correct(broken, ["recall@10"], ["cls"])
     valid = sampled(1 + np.arange(50) % 20, range(50), N, 100)
     with pytest.raises(InputError) as caught:
@@ -355,14 +332,13 @@ def test_users_needed_by_hand():
     a[:10], b[10:15] = 1, 1
     (result,) = compare({"a": Ranks(none + 9, a, none), "b": Ranks(none + 9, b, none)}, "hr@1")
     needed = 100 * (1.959964 * math.sqrt(0.1475 / 99) / 0.05) ** 2
-    assert 220 < needed < 230
-    assert result.verdict == "undecided with 100 users; about 230 would do"
+    assert 220 < needed < 230  # written with two digits, upwards
     assert result.users_needed == 230
     # Holm's method compares the least of three p-values with a third of the risk.
     ranks = {"a": Ranks(none + 9, a, none), "b": Ranks(none + 9, b, none)}
     most, *_ = compare({**ranks, "c": ranks["a"]}, "hr@1")
-    wanted = stats.norm.isf(0.05 / 3 / 2) / 1.959964
-    assert most.users_needed == pytest.approx(needed * wanted**2, rel=0.05)
+    wider = stats.norm.isf(0.05 / 3 / 2) / stats.norm.isf(0.05 / 2)
+    assert most.users_needed == pytest.approx(needed * wider**2, rel=0.05)
 
 
 @pytest.mark.parametrize(
@@ -394,8 +370,9 @@ def test_users_needed_beyond_ten_million():
     b[0] += 1  # one user is one rank lower
     results = compare(named(ranks_of(a + 1), ranks_of(b + 1)), "auc")
     assert results[0].users_needed > 10**9
-    assert results[0].verdict.endswith("; more than 10,000,000 would be needed")
-    assert "undecided\n" in str(results)
+    assert "10,000,000" in results[0].verdict
+    (row,) = results.parts()[0]
+    assert row["order"] == "undecided"  # without a number
 
 
 @pytest.mark.parametrize("offset", [26, pytest.param(40, marks=pytest.mark.long)])
@@ -433,10 +410,7 @@ def pairs(p_values, metric="ap", low=0.1, high=0.3):
     ("correction", "p_values"),
     [
         ("none", [0.01, 0.04, 0.03]),
-        (
-            "holm",
-            [0.03, 0.06, 0.06],
-        ),  # 3 * 0.01, 2 * 0.03, and 0.04, raised to 0.06
+        ("holm", [3 * 0.01, 0.06, 2 * 0.03]),  # 0.04 is raised to the one before it
     ],
 )
 @pytest.mark.parametrize("confidence", [0.98, 0.95, 0.9])
@@ -469,12 +443,9 @@ def test_holm_counts_pairs_not_estimators():
     ],
 )  # fmt: skip
 def test_order_is_sign_of_range(low, high, order):
-    decided = decide_orders(pairs([0.001] * 3, low=low, high=high), "none", 0.95)
-    assert [each.order for each in decided] == [order] * 3
-    assert decided[0].order_of_estimates == "b"  # the interval of the estimates is 0.1 to 0.3
-    back = make_compared(ci_low=-0.3, ci_high=-0.1)
-    assert back.order_of_estimates == "a"
-    assert make_compared(ci_low=-0.3, ci_high=0.1).order_of_estimates == "undecided"
+    (decided,) = decide_orders([make_compared(range_low=low, range_high=high)], "none", 0.95)
+    assert decided.order == order
+    assert make_compared(ci_low=low, ci_high=high).order_of_estimates == order
 
 
 @pytest.mark.parametrize(
@@ -500,12 +471,11 @@ def test_mean_difference_by_hand(n_a, n_b):
     assert mean[:2] == pytest.approx((b.mean() - a.mean(), error))
     assert mean.n_users == n
     assert mean.ci_low < mean.value < mean.ci_high
-    assert _common_values(a, b, None) == (a, b)
-    rows = np.array([3, 1]), np.array([0, 7])
-    of_a, of_b = _common_values(a, b, rows)
-    assert (of_a.tolist(), of_b.tolist()) == ([a[3], a[1]], [b[0], b[7]])
-    if n_a == n_b:
-        paired = mean_difference(a, b, paired=True, prior=PRIOR, confidence=0.95)
-        assert paired[:2] == pytest.approx(((b - a).mean(), (b - a).std() / np.sqrt(n - 1)))
-        equal = mean_difference(a, a + 1e-15, paired=True, prior=PRIOR, confidence=0.95)
-        assert equal[:2] == (0.0, 0.0)  # up to rounding
+
+
+def test_mean_of_paired_differences_by_hand():
+    a, b = np.random.default_rng(3).random((2, 40))
+    paired = mean_difference(a, b, paired=True, prior=PRIOR, confidence=0.95)
+    assert paired[:2] == pytest.approx(((b - a).mean(), (b - a).std() / np.sqrt(40 - 1)))
+    rounded = mean_difference(a, a + 1e-15, paired=True, prior=PRIOR, confidence=0.95)
+    assert rounded[:2] == (0.0, 0.0)

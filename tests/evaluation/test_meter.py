@@ -159,33 +159,48 @@ def test_reset_removes_batches():
     assert meter.compute()[0].value == 1.0
 
 
-def refused(meter, *arguments, **options):
-    with pytest.raises(sm.InputError) as raised:
-        meter.update(*arguments, **options)
-    return str(raised.value)
+@pytest.mark.parametrize(
+    ("meter_options", "batch", "culprit"),
+    [
+        ({}, {}, "scores"),
+        ({}, {"scores": [[1.0, 0.0]], "ranks": [1]}, "scores"),
+        ({}, {"ranks": [1]}, "n_items"),
+        ({"n_items": 2}, {"scores": [[1.0, 0.0, 0.5]]}, "n_items"),
+        ({}, {"scores": [[1.0, 0.0]], "positive": 2}, "positive"),
+        ({}, {"scores": [[1.0, 0.0]], "positive": [0, 1]}, "positive"),
+        ({}, {"scores": [[1.0, 0.0]], "positive": 0.5}, "positive"),
+        ({}, {"scores": [[np.nan, 1.0]]}, "row 1"),
+        ({}, {"scores": [[0.0, 1.0], [0.0, np.inf]]}, "row 2"),
+        ({}, {"scores": [[-np.inf, 1.0]]}, "column 0"),
+        ({"n_items": 40}, {"scores": [[1.0, -np.inf]]}, "column 1"),
+        ({"n_items": 40}, {"ranks": [41]}, "ranks"),
+        ({"n_items": 40, "n_negatives": 5}, {"scores": np.zeros((1, 10))}, "10 columns"),
+    ],
+)
+def test_invalid_batch_is_refused_and_not_added(meter_options, batch, culprit):
+    meter = sm.RankMeter("rr", **meter_options)
+    with pytest.raises(sm.InputError, match=culprit):
+        meter.update(**batch)
+    assert len(meter) == 0
 
 
-def test_invalid_batches_are_refused():
-    full, among = sm.RankMeter("rr"), sm.RankMeter("rr", n_items=40)
-    assert "scores" in refused(full)
-    assert "scores" in refused(full, SCORES, ranks=[1])
-    assert "n_items" in refused(full, ranks=[1])
-    assert "n_items" in refused(sm.RankMeter(n_items=5), SCORES)
-    assert "positive" in refused(full, SCORES, positive=ITEMS)
-    assert "positive" in refused(full, SCORES, positive=HELD_OUT[1:])
-    assert "positive" in refused(full, SCORES, positive=0.5)
-    assert "row 1" in refused(full, [[np.nan, 1.0]])
-    assert "row 2" in refused(full, [[0.0, 1.0], [0.0, np.inf]])
-    assert "column 0" in refused(full, [[-np.inf, 1.0]])
-    assert "column 1" in refused(among, [[1.0, -np.inf]])
-    assert "ranks" in refused(among, ranks=[41])
-    assert "10 columns" in refused(sm.RankMeter(n_items=40, n_negatives=5), SCORES[:, :10])
-    among.update(SCORES)
-    assert "11 negatives" in refused(among, SCORES[:, :5])
-    assert "earlier" in refused(among, ranks=[1])
-    full.update(SCORES, users=range(ROWS))
-    assert "users" in refused(full, SCORES)
-    assert len(full) == len(among) == ROWS  # refused batches are not added
+@pytest.mark.parametrize(
+    ("batch", "culprit"),
+    [({"scores": SCORES[:, :5]}, "11 negatives"), ({"ranks": [1]}, "earlier")],
+)
+def test_batch_unlike_the_first_is_refused(batch, culprit):
+    meter = sm.RankMeter("rr", n_items=40)
+    meter.update(SCORES)  # of the held-out item and 11 negatives
+    with pytest.raises(sm.InputError, match=culprit):
+        meter.update(**batch)
+    assert len(meter) == ROWS
+
+
+def test_batch_without_users_after_one_with_users_is_refused():
+    meter = sm.RankMeter("rr")
+    meter.update(SCORES, users=range(ROWS))
+    with pytest.raises(sm.InputError, match="users"):
+        meter.update(SCORES)
 
 
 @pytest.mark.parametrize("ties", ["", "first"])

@@ -111,7 +111,7 @@ CASES = {
         sm.Ranks([300, 301, 200], [0, 4, 9], [0] * 3), "mean-rank, recall@5"
     ),
     "evaluate_visits": lambda: sm.evaluate(
-        sm.Ranks([300] * 5, [0, 4, 9, 1, 2], [0] * 5, users=[1, 1, 2, 3, 3], visits=[1, 2, 1, 1, 2]),
+        sm.Ranks([300] * 4, [0, 4, 9, 1], [0] * 4, users=[1, 1, 2, 3], visits=[1, 2, 1, 1]),
         "recall@5",
     ),
     "evaluate_grades": lambda: sm.evaluate(
