@@ -1,6 +1,7 @@
 """The leaderboard: expected metrics, places and orders against m random items."""
 
 import json
+import re
 from itertools import combinations
 
 import numpy as np
@@ -10,8 +11,10 @@ from scipy.stats import hypergeom
 from sampled_metrics import compare, evaluate
 from sampled_metrics.metrics import parse_measures
 from sampled_metrics.pages.leaderboard import (
+    board_headline,
     board_sizes,
     build_board,
+    describe_wrong_pair,
     place_brackets,
     places_by_size,
     undecided_apart,
@@ -92,25 +95,43 @@ def test_last_size_is_exact(records, content):
 
 
 def test_headline_counts_wrong_pairs():
-    far = list(range(150, 190, 2))  # and half at the top
-    better = Ranks([200] * 40, [0] * 20 + far, [0] * 40)
-    worse = Ranks([200] * 40, list(range(11, 51)), [0] * 40)
+    """Recall@10 of A is 1/2 and that of B 0, but few items are above all held-out items of B."""
+    better = Ranks([200] * 40, [0] * 20 + [*range(150, 190, 2)], [0] * 40)
+    worse = Ranks([200] * 40, [*range(11, 51)], [0] * 40)
     content = build_board({"A": better, "B": worse}, parse_measures("hr@10"))
     board = content["metrics"]["HR@10"]
     assert board["decided"] == 1
-    assert board["headline"][0].startswith("Against 15 random items, the only pair")
-    assert board["pair"][0].startswith("B looks better than A (")
+    assert (board["wrong"][0], board["wrong"][-1]) == (1, 0)
     assert board["shown"][0] == (0, 1)
-    assert "no decided pair" in board["headline"][-2]
     json.dumps(content)
 
 
+@pytest.mark.parametrize(
+    ("m", "n_wrong", "n_decided", "words"),
+    [
+        (15, 2, 3, "2 of 3 pairs"),
+        (15, 1, 1, "the only pair"),
+        (15, 0, 3, "no decided pair"),
+        (15, 0, 0, "no pair"),
+        (None, 0, 3, "3 pairs"),  # over all items
+    ],
+)
+def test_headline_has_the_numbers_of_pairs(m, n_wrong, n_decided, words):
+    text = board_headline(m, n_wrong, n_decided)
+    assert words in text
+    assert ("15 random items" in text) == (m is not None and n_decided > 0)
+
+
+def test_wrong_pair_has_sampled_values_before_exact_ones():
+    """B, the worse one, has 0.5 against 0.4 among negatives, and 0.1 against 0.3 over all items."""
+    sampled, exact = np.array([0.4, 0.5]), np.array([0.3, 0.1])
+    text = describe_wrong_pair(["A", "B"], sampled, exact, (0, 1))
+    assert re.findall(r"\b[AB]\b|[\d.]+(?=\s%)", text) == ["B", "A", "50.0", "40.0", "10.0", "30.0"]
+    assert describe_wrong_pair(["A", "B"], sampled, exact, ()) == ""
+
+
 def test_ties_keep_given_order():
-    assert places_by_size(np.array([[0.5], [0.7], [0.5]])).ravel().tolist() == [
-        2,
-        1,
-        3,
-    ]
+    assert places_by_size(np.array([[0.5], [0.7], [0.5]])).ravel().tolist() == [2, 1, 3]
 
 
 @pytest.mark.parametrize("most", [1, 2, 15, 99, 100, 5000])
@@ -181,5 +202,5 @@ def test_headline_without_decided_pair():
     for confidence, level in ((0.95, "95"), (0.9, "90")):
         content = build_board({"A": few, "B": few}, parse_measures("hr@10"), confidence=confidence)
         assert content["level"] == level
-    assert all("decide the order of no pair" in headline for headline in board["headline"])
+    assert board["wrong"] == [0] * len(board["wrong"])
     assert board["together"] == [[1, 2, 0]]

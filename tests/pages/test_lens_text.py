@@ -8,7 +8,6 @@ import pytest
 
 from sampled_metrics._base.text import join_names
 from sampled_metrics.estimators import parse_estimator
-from sampled_metrics.evaluation.results import quantity
 from sampled_metrics.metrics.measures import parse_measure
 from sampled_metrics.pages.lens_text import (
     LensSetting,
@@ -120,35 +119,30 @@ def test_least_likely_pairs_first_undecided_last():
     assert shown(pair for pair in chances if pair != (2, 3)) == ["AD", "BD", "CD"]
 
 
-def setting_of(metric, estimator="sampled", m=20, acts_like=None, n=1000):
-    measure, estimator = parse_measure(metric), parse_estimator(estimator)
-    rest = {"mean": np.zeros(1), "sd": np.zeros(1), "by_rank": np.zeros(1)}
-    return LensSetting(measure=measure, estimator=estimator, m=m, n=n, acts_like=acts_like, **rest)
-
-
 @pytest.mark.parametrize(
-    ("setting", "against", "measured"),
+    ("metric", "estimator", "m", "acts_like", "against", "measured"),
     [
-        (("auc",), "20 random items", "AUC"),
-        (("auc", "bv:0.1", 1), "1 random item, by BV 0.1,", "about AUC"),
-        (("recall@10", "sampled", 1000, 2345), "1,000 random items", "about Recall@2,345"),
-        (("recall@10", "cls", 20, 7), "20 random items, by CLS,", "about Recall@7"),
-        (("recall@10", "sampled", 9), "9 random items", "nothing: all 10 are among the best 10"),
-        (("recall@10", "sampled", 10), "10 random items", "nothing"),
-        (("ap", "sampled", 1), "1 random item", "nothing"),
-        (("rr", "sampled", 20, 1500), "20 random items",
-         "a metric that counts half at rank 1,500, not 2"),
-        (("ndcg@10", "sampled", 20, 44), "20 random items",
-         "a metric that counts half at rank 44, not 3"),
-        # of two candidates: half of the credit at the last rank
-        (("ap", "sampled", 1, 7, 2), "1 random item", "a metric that counts half at rank 7, not 2"),
-        (("ndcg@2", "sampled", 20, 44), "20 random items",
-         "a metric that counts half at rank 44, not 3"),
+        ("auc", "sampled", 20, None, "20 random items", "AUC"),
+        ("auc", "bv:0.1", 1, None, "1 random item, by BV 0.1,", "about AUC"),
+        ("recall@10", "sampled", 1000, 2345, "1,000 random items", "about Recall@2,345"),
+        ("recall@10", "cls", 20, 7, "20 random items, by CLS,", "about Recall@7"),
+        ("recall@10", "sampled", 9, None, "9 random items", "nothing"),
+        ("ap", "sampled", 1, None, "1 random item", "nothing"),
+        ("rr", "sampled", 20, 1500, "20 random items", "half at rank 1,500, not 2"),
+        ("ndcg@10", "sampled", 20, 44, "20 random items", "half at rank 44, not 3"),
+        ("ndcg@2", "sampled", 20, 44, "20 random items", "half at rank 44, not 3"),
     ],
-)  # fmt: skip
-def test_lens_headline(setting, against, measured):
-    setting = setting_of(*setting)
-    assert lens_headline(setting) == [setting.measure.label, against, measured]
+)
+def test_headline_has_negatives_and_the_rank_of_half_credit(
+    metric, estimator, m, acts_like, against, measured
+):
+    setting = LensSetting(
+        measure=parse_measure(metric), estimator=parse_estimator(estimator), m=m, n=1000,
+        acts_like=acts_like, mean=np.zeros(1), sd=np.zeros(1), by_rank=np.zeros(1),
+    )  # fmt: skip
+    label, negatives, words = lens_headline(setting)
+    assert (label, negatives) == (setting.measure.label, against)
+    assert measured in words
 
 
 def test_standings_compare_nine_decimals():
@@ -183,14 +177,10 @@ def test_percent_has_three_digits(value, text):
     assert percent(value) == f"{text}\xa0%"
 
 
-def test_standings_round_values():
-    assert [quantity(m, "random item") for m in (1, 2, 1000)] == [
-        "1 random item", "2 random items", "1,000 random items",
-    ]  # fmt: skip
-    assert [join_names("X"), join_names("XY"), join_names("XYZ")] == [
-        "X",
-        "X and Y",
-        "X, Y and Z",
-    ]
+def test_join_names():
+    assert list(map(join_names, ("X", "XY", "XYZ"))) == ["X", "X and Y", "X, Y and Z"]
+
+
+def test_standings_keep_the_order_of_equal_values():
     places = standings(np.array([0.1, 0.5, 0.1 + 1e-12]))
     assert places == [(1, "50.0\xa0%"), (0, "10.0\xa0%"), (2, "10.0\xa0%")]

@@ -4,7 +4,6 @@ import json
 import re
 import shlex
 from html import unescape
-from itertools import combinations
 
 import numpy as np
 import pytest
@@ -15,13 +14,13 @@ from sampled_metrics.evaluation.compare import compare
 from sampled_metrics.evaluation.correct import correct
 from sampled_metrics.pages import render
 from sampled_metrics.pages.report import (
-    _describe_values,
     full_content,
     order_line,
     report,
     sampled_content,
 )
 from sampled_metrics.ranks import Ranks, SampledRanks
+from tests.helpers.comparisons import make_compared
 
 pytestmark = pytest.mark.filterwarnings("ignore::sampled_metrics.InputWarning")
 
@@ -61,11 +60,7 @@ def cells(row, columns):
 
 def test_sampled_tables_match_correct_and_compare(samples, sampled_page):
     values, pairs = sampled_page["tables"]
-    assert (values["id"], values["title"], pairs["id"]) == (
-        "values",
-        "Values",
-        "comparisons",
-    )
+    assert (values["id"], pairs["id"]) == ("values", "comparisons")
     printed = {
         name: sm.correct(each, BOTH, ["likely", "sampled", "cls"], confidence=0.9)
         for name, each in samples.items()
@@ -119,11 +114,8 @@ def test_headline_names_four_best(sampled_page):
 
 def test_sampled_content(sampled_page):
     assert sampled_page["names"] == list("abcde")
-    assert (sampled_page["m"], sampled_page["users"], sampled_page["scores"]) == (
-        20,
-        100,
-        100 * 200,
-    )
+    assert (sampled_page["m"], sampled_page["users"]) == (20, 100)
+    assert sampled_page["scores"] == 100 * 200  # of all items for all users
     assert sampled_page["sampling"] == "with replacement"
     lens = sampled_page["numbers"]["lens"]
     assert lens is sampled_page["lens"]
@@ -157,8 +149,7 @@ def test_weak_order_is_leaning(tmp_path):
     sm.report(both, tmp_path / "page.html")
     page = " ".join((tmp_path / "page.html").read_text().split())
     assert "Leaning to y above x" in page
-    assert "decides no order firmly" in page
-    assert "Decided: y above x" not in page
+    assert "Decided" not in page
     (bars,) = sampled_content({**both, "z": spread(3.0)}, ["recall@10"], [])["bars"]
     assert "z above x" in bars["decided"]
 
@@ -316,15 +307,6 @@ def test_data_without_names_is_refused(data, tmp_path):
     assert not (tmp_path / "page.html").exists()
 
 
-def test_headline_counts_others():
-    values = [0.1, 0.6, 0.2, 0.5, 0.4, 0.3]
-    text = _describe_values("Recall@10", list("abcdef"), values)
-    shown = re.findall(r"\b([a-f]) ([\d.]+)\s%", text)
-    assert shown == [("b", "60.0"), ("d", "50.0"), ("e", "40.0"), ("f", "30.0")]
-    assert "2 more" in text
-    assert "more" not in _describe_values("Recall@10", list("abc"), values[:3])
-
-
 EVEN = [*range(1, 22)]
 
 
@@ -392,10 +374,7 @@ def test_command_writes_sampled_page(run, folder):
 
 def test_command_writes_full_page(run, folder):
     page = written(run, folder, "full.csv", "full2.csv", "--n-items", 200)
-    head = " ".join(re.findall(r"<h1[^>]*>(.*?)</h1>", page, re.DOTALL)[0].split())
-    assert "Undecided: full and full2" in head  # four users
-    order = [page.index(text) for text in ('class="range"', 'id="leaders"', 'id="lens"')]
-    assert order == sorted(order)
+    assert "Undecided: full and full2" in page  # four users
     rows = rows_of(page)
     # 2 of 4 held-out items are among the first ten of full.csv, 1 of 4 of full2.csv
     assert [row[:3] for row in rows["values"][1:]] == [
@@ -417,7 +396,7 @@ def test_command_writes_full_page(run, folder):
 def test_mixed_and_missing_files_are_refused(refusal_line, folder, arguments):
     (folder / "odd.csv").write_text("sampled_rank\n" + "8\n9\n" * 200 + "21\n")
     message = refusal_line("report", *arguments, "--output", "page.html")
-    assert re.match(r"(full|none|odd)(\.csv:| has full rankings and good sampled)", message)
+    assert message.startswith(("full", "none", "odd"))  # not good
     assert not (folder / "page.html").exists()
 
 
@@ -429,30 +408,24 @@ def test_page_shows_ranges_and_decided_orders():
         "c": sample_of_counts(*[5] * 21),
     }
     content = sampled_content(samples, ["recall@10", "ap"], ["sampled"])
-    assert [group["label"] for group in content["bars"]] == ["Recall@10", "AP"]
-    both = ["recall@10", "ap"], ["likely", "sampled"]
-    values = [correct(each, *both)[2] for each in samples.values()]
-    ends = [
-        (
-            each.range_low,
-            each.range_high,
-            None if np.isnan(each.value) else each.value,
-        )
-        for each in values
+    _, of_ap = content["bars"]
+    likely = [correct(each, ["recall@10", "ap"], "likely")[1] for each in samples.values()]
+    assert of_ap["bars"] == [
+        (each.range_low, each.range_high, None if np.isnan(each.value) else each.value)
+        for each in likely
     ]
-    assert content["bars"][1]["bars"] == ends
     assert "b 100.0\xa0%" in content["says"]
     assert content["says"].endswith("It suggests b > a > c.")
     assert len(content["bars"][0]["decided"]) + content["bars"][0]["open"] == 3
     page = " ".join(render(content, "report.html").split())
-    assert f"This sample decides {len(content['bars'][0]['decided'])} of 3 orders." in page
+    assert f"{len(content['bars'][0]['decided'])} of 3 orders" in page
     alike = sampled_content(
         {"a": sample_of_counts(*[5] * 21), "b": sample_of_counts(*[5] * 21)},
         ["ap"],
         ["sampled"],
     )
     assert alike["says"].endswith("It suggests a = b.")
-    assert "This sample cannot decide it." in render(alike, "report.html")
+    assert "cannot decide" in render(alike, "report.html")
     json.dumps(content["numbers"], allow_nan=False)
 
 
@@ -489,7 +462,7 @@ def test_bars_are_marked_by_likely(tmp_path):
     assert np.isnan(correct(few, "hr@10", "likely", shape="none")[0].value)
     report({"A": few}, page, "hr@10", shape="none")
     assert "%, line at" not in page.read_text()
-    assert "too uncertain to be quoted" in page.read_text()
+    assert "too uncertain" in page.read_text()
 
 
 def ranks_with_hits(share, seed=0):
@@ -534,20 +507,20 @@ def test_order_of_likely_values_is_compared_with_the_sampled_one():
         assert group["is_reordered"] == is_reordered
 
 
-def test_order_line_says_what_commas_hide():
-    """a is above c, while b is decided from neither: no > can stand between them."""
-    names = list("abc")
-    ranks = {
-        name: ranks_with_hits(share) for name, share in zip(names, (0.5, 0.45, 0.4), strict=True)
-    }
-    pairs = compare(ranks, "HR@10")
-    orders = {frozenset((pair.a, pair.b)): pair.order for pair in pairs}
-    found = order_line(names, [0, 1, 2], pairs)
-    if orders[frozenset("ab")] == orders[frozenset("bc")] == "undecided":
-        assert found["line"] == "a, b, c"
-    for above, below in combinations(range(3), 2):
-        groups = [set(group.split(", ")) for group in found["line"].split(" > ")]
-        is_parted = not any({names[above], names[below]} <= group for group in groups)
-        is_decided = orders[frozenset((names[above], names[below]))] != "undecided"
-        is_said = f"{names[above]} above {names[below]}" in found["rest"]
-        assert is_decided == (is_parted or is_said)
+@pytest.mark.parametrize(
+    ("order_of_ab", "order_of_ac", "line", "rest"),
+    [
+        ("a", "a", "a > b, c", []),
+        ("undecided", "undecided", "a, b, c", []),
+        ("undecided", "a", "a, b, c", ["a above c"]),  # no sign can stand between them
+    ],
+)
+def test_order_line_has_a_sign_where_all_before_are_above_all_after(
+    order_of_ab, order_of_ac, line, rest
+):
+    pairs = [
+        make_compared(a="a", b="b", order=order_of_ab),
+        make_compared(a="a", b="c", order=order_of_ac),
+        make_compared(a="b", b="c", order="undecided"),
+    ]
+    assert order_line(["a", "b", "c"], [0, 1, 2], pairs) == {"line": line, "rest": rest}
