@@ -112,6 +112,7 @@ def test_headline_counts_wrong_pairs():
         (15, 2, 3, "2 of 3 pairs"),
         (15, 1, 1, "the only pair"),
         (15, 0, 3, "no decided pair"),
+        (15, 0, 1, "no decided pair"),
         (15, 0, 0, "no pair"),
         (None, 0, 3, "3 pairs"),  # over all items
     ],

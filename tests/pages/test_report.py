@@ -524,3 +524,13 @@ def test_order_line_has_a_sign_where_all_before_are_above_all_after(
         make_compared(a="b", b="c", order="undecided"),
     ]
     assert order_line(["a", "b", "c"], [0, 1, 2], pairs) == {"line": line, "rest": rest}
+
+
+@pytest.mark.parametrize(("holds_up_to", "line"), [(2.0, "a > b > c"), (1.9, "a, b > c")])
+def test_order_that_proves_little_has_no_sign(holds_up_to, line):
+    pairs = [
+        make_compared(a="a", b="b", order="a", holds_up_to=holds_up_to),
+        make_compared(a="a", b="c", order="a", holds_up_to=16.0),
+        make_compared(a="b", b="c", order="a", holds_up_to=16.0),
+    ]
+    assert order_line(["a", "b", "c"], [0, 1, 2], pairs)["line"] == line

@@ -246,15 +246,9 @@ def test_figure_4_row_scale_fits_correction(figures):
 
 
 def test_legend_is_above_panels(figures):
-    names = {
-        2: ["A", "B", "C", "m of Table 2"],
-        4: ["uncorrected", "exact"],
-        5: ["other recommenders", "ties in random order, not last"],
-    }
-    for number, expected in names.items():
+    for number in (2, 4, 5):
         figure = figures[number]
         (legend,) = figure.legends
-        assert [text.get_text() for text in legend.get_texts()] == expected
         box = legend.get_window_extent()
         titles = [axes._left_title.get_window_extent() for axes in figure.axes]
         assert box.y0 >= max(title.y1 for title in titles)

