@@ -24,20 +24,27 @@ def ranks_of(n, better, tied=None):
     return Ranks([n] * len(better), better, [0] * len(better) if tied is None else tied)
 
 
-def test_by_hand():
-    results = evaluate(ranks_of(11, [0, 2, 5, 10]), ["ap", "recall@3", "auc"])
-    values = [[1, 1 / 3, 1 / 6, 1 / 11], [1, 1, 0, 0], [1, 8 / 10, 5 / 10, 0]]
-    assert [each.metric for each in results] == ["ap", "recall@3", "auc"]
-    for each, expected in zip(results, map(np.array, values), strict=True):
-        assert each.value == pytest.approx(expected.mean())
-        assert each.std_error == pytest.approx(math.sqrt(expected.var(ddof=1) / 4))
-        assert each.ci_low < each.value < each.ci_high
-        assert (each.ties, each.n_users, each.n_items) == ("expected", 4, 11)
-        assert each.effective_users == pytest.approx(expected.sum() ** 2 / (expected**2).sum())
-        assert json.loads(json.dumps(asdict(each))) == asdict(each)
-    head = str(results).splitlines()[0].split()
-    assert {"metric", "value"} <= set(head)
-    assert not {"ties", "effective_users"} & set(head)
+@pytest.mark.parametrize(
+    ("metric", "values"),
+    [
+        ("ap", [1, 1 / 3, 1 / 6, 1 / 11]),
+        ("recall@3", [1, 1, 0, 0]),
+        ("auc", [1, 8 / 10, 5 / 10, 0]),
+    ],
+)
+def test_ranks_1_3_6_and_11_of_11(metric, values):
+    values = np.array(values)
+    (result,) = evaluate(ranks_of(11, [0, 2, 5, 10]), metric)
+    assert result.value == pytest.approx(values.mean())
+    assert result.std_error == pytest.approx(math.sqrt(values.var(ddof=1) / 4))
+    assert result.ci_low < result.value < result.ci_high
+    assert result.effective_users == pytest.approx(values.sum() ** 2 / (values**2).sum())
+    assert (result.ties, result.n_users, result.n_items) == ("expected", 4, 11)
+
+
+def test_results_are_plain_values():
+    (result,) = evaluate(ranks_of(11, [0, 2]), "ap")
+    assert json.loads(json.dumps(asdict(result))) == asdict(result)
 
 
 @pytest.mark.parametrize(
@@ -125,20 +132,25 @@ def test_scores_with_seen_items_are_noted():
 
 @pytest.mark.filterwarnings("ignore:data: ")  # most users have the same rank
 @pytest.mark.parametrize(("carry", "is_narrow"), [(29, True), (30, False), (1, True)])
-def test_few_effective_users_are_noted(carry, is_narrow):
-    """All others have an average precision of nearly 0."""
+def test_fewer_than_30_effective_users_are_noted(carry, is_narrow):
+    """All others of 400 users have an average precision of nearly 0."""
     better = np.full(400, 10**8)
     better[:carry] = 0
     (result,) = results = evaluate(ranks_of(10**9, better), "ap")
     assert result.effective_users == pytest.approx(carry, rel=1e-5)
-    text = " ".join(str(results).split())
-    assert (f"ap: about {carry} of 400 users carry most of the value" in text) == is_narrow
-    assert "400 users, 1,000,000,000 candidates. Values are fractions" in text
-    flat = evaluate(ranks_of(10**9, better), "recall@10")
-    assert "carry most" not in str(flat)
-    nobody = evaluate(ranks_of(99, [50] * 3), "ndcg@10")  # a mean of 0 has no effective users
-    assert (nobody[0].value, "carry most" in str(nobody)) == (0.0, False)
-    assert evaluate(ranks_of(99, [50] * 3), "recall@10")[0].effective_users == 0.0
+    assert (f"about {carry} of 400 users" in str(results)) == is_narrow
+
+
+@pytest.mark.filterwarnings("ignore:data: ")
+def test_interval_of_a_share_of_users_is_not_too_narrow():
+    better = [0] * 29 + [10**8] * 371
+    assert "carry" not in str(evaluate(ranks_of(10**9, better), "recall@10"))
+
+
+def test_mean_of_0_has_no_effective_users():
+    nobody = evaluate(ranks_of(99, [50] * 3), "ndcg@10, recall@10")
+    assert [(result.value, result.effective_users) for result in nobody] == [(0.0, 0.0)] * 2
+    assert "carry" not in str(nobody)
 
 
 # Three examples with 3 + 1 + 2 = 6 labels, at places 1, 3, 4; 2; and 1, 4 of 6.

@@ -1,5 +1,7 @@
 """Users of several recommenders: pairs by id and by row, and warnings about other data."""
 
+import re
+
 import numpy as np
 import pytest
 
@@ -14,41 +16,54 @@ from tests.helpers.caught_warnings import full_messages
 
 
 def ranks(users, n_rows=0):
+    """Ranks of users; those of a matrix also know its number of rows."""
     made_ranks = Ranks([9] * len(users), [1] * len(users), [0] * len(users), users=users)
     made_ranks.__dict__["n_rows"] = n_rows
     return made_ranks
 
 
+def numbers_in(text):
+    return [int(number) for number in re.findall(r"\d+", text)]
+
+
 def test_users_without_partner_are_noted():
-    evaluations = {
-        "A": ranks([1, 2, 3]),
-        "B": ranks([2, 3, 4, 5]),
-        "C": ranks([3, 1, 2]),
-    }
-    paired, _, text = pair_users(evaluations)
+    """1 is missing in B, and 4 and 5 are missing in A and C."""
+    evaluations = {"A": ranks([1, 2, 3]), "B": ranks([2, 3, 4, 5]), "C": ranks([3, 1, 2])}
+    paired, _, notes = pair_users(evaluations)
     assert paired == evaluations
-    assert text == [
-        "A, B: 1 users of A and 2 of B are dropped.",
-        "B, C: 2 users of B and 1 of C are dropped.",
-    ]
-    two_samples = pair_users({"A": ranks([1]), "B": ranks([2])})
-    assert two_samples.notes == []  # without a common user
+    assert [numbers_in(note) for note in notes] == [[1, 2], [2, 1]]  # of A and B, of B and C
 
 
-def test_users_are_paired_by_row_without_ids():
-    without = Ranks([9, 9], [1, 0], [0, 0])
-    paired, _, text = pair_users({"A": without, "B": ranks([7, 8])})
+def test_users_of_two_samples_without_a_common_one_are_not_noted():
+    assert pair_users({"A": ranks([1]), "B": ranks([2])}).notes == []
+
+
+def test_users_are_paired_by_row_if_one_has_no_ids():
+    without_ids = Ranks([9, 9], [1, 0], [0, 0])
+    paired, _, (note,) = pair_users({"A": without_ids, "B": ranks([7, 8])})
     assert [each.users.tolist() for each in paired.values()] == [[0, 1], [0, 1]]
-    assert text == ["Users were paired by row (no user ids given)."]
-    assert without.users is None
-    with pytest.raises(InputError, match="2 users"):
-        pair_users({"A": without, "B": ranks([7, 8, 9])})
-    # Rows of matrices: users without an item are left out, so that the ids differ.
-    paired, _, text = pair_users({"A": ranks([0, 2], 3), "B": ranks([0, 1, 2], 3)})
+    assert "by row" in note
+    assert without_ids.users is None
+
+
+def test_rows_of_matrices_are_paired_by_row():
+    """Users without an item are left out, so that the ids of the others are their rows."""
+    paired, _, (note,) = pair_users({"A": ranks([0, 2], n_rows=3), "B": ranks([0, 1, 2], n_rows=3)})
     assert [each.users.tolist() for each in paired.values()] == [[0, 2], [0, 1, 2]]
-    assert text == ["Users were paired by row (no user ids given)."]
-    with pytest.raises(InputError, match="3 users"):
-        pair_users({"A": ranks([0, 2], 4), "B": ranks([0, 1, 2], 3)})
+    assert "by row" in note
+
+
+@pytest.mark.parametrize(
+    ("a", "b", "refused"),
+    [
+        (Ranks([9, 9], [1, 0], [0, 0]), ranks([7, 8, 9]), "2 users"),
+        (ranks([0, 2], n_rows=4), ranks([0, 1, 2], n_rows=3), "3 users"),
+    ],
+    ids=["without ids", "matrices"],
+)
+def test_other_numbers_of_rows_are_refused(a, b, refused):
+    with pytest.raises(InputError, match=refused):
+        pair_users({"A": a, "B": b})
 
 
 def ranks_of(ranks, n=100, users=None):

@@ -18,20 +18,11 @@ matplotlib = pytest.importorskip("matplotlib")
 
 matplotlib.use("agg")
 
-
 USERS = 300
-
-
 RNG = np.random.default_rng(0)
-
-
 SCORES = RNG.normal(size=(USERS, 150))
 SCORES[:, 0] += 1.5
-
-
 SAMPLED = SCORES[:, :51]
-
-
 PRINTED = {"n_items": 3416, "n_negatives": 100, "n_users": 6040}
 
 
@@ -199,19 +190,17 @@ def test_title_shows_likely(name):
 @pytest.mark.long
 def test_plan_plot_is_curve_of_probability():
     result, panels = plot(lambda: sm.plan(full(20), full(40), "HR@10, NDCG@10", sizes=[1, 5, 20]))
-    assert len(panels) == 2
     for panel, metric in zip(panels, ("HR@10", "NDCG@10"), strict=True):
-        rows = [planned for planned in result if planned.metric == metric]
         (curve,) = [line for line in panel.lines if line.get_label() == metric]
-        assert list(curve.get_ydata()) == [row.probability for row in rows]
-        assert list(curve.get_xdata()[:3]) == [1, 5, 20]
-        assert curve.get_xdata()[3] > 20
+        assert list(curve.get_ydata()) == [
+            row.probability for row in result if row.metric == metric
+        ]
+        *sampled, of_all = curve.get_xdata()
+        assert sampled == [1, 5, 20]
+        assert of_all > 20
         ticks = [text.get_text() for text in panel.get_xticklabels()]
         assert ticks == ["1", "5", "20", "all"]
-        assert panel.get_title("left").startswith(f"{metric}: ")
-        assert [0.95, 0.95] in [list(line.get_ydata()) for line in panel.lines]
-        assert panel.get_ylabel() != "probability"  # of what
-    assert panels[-1].get_xlabel() == "negatives"
+        assert [0.95, 0.95] in [list(line.get_ydata()) for line in panel.lines]  # the goal
 
 
 FEW_SCORES = np.random.default_rng(0).normal(size=(60, 11))
@@ -257,24 +246,42 @@ def test_plot_estimates(corrected):
     assert sum(len(points_of_label(axes, "sampled")) for axes in panels) == 2
 
 
-@pytest.mark.usefixtures("closing")
-@pytest.mark.filterwarnings("ignore::sampled_metrics.InputWarning")  # one item for all users
-def test_plot_differences():
+@pytest.fixture
+def differences():
+    """Differences of two recommenders: among negatives, and exact ones."""
     data = {"A": FEW_SCORES, "B": FEW_SCORES[::-1]}
-    sampled = sm.compare(data, "auc", "sampled", **ITEMS)
-    exact = sm.compare(data, "auc", relevant=[0] * 60, seen=FEW_SCORES < -9)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", sm.InputWarning)  # one item for all users
+        sampled = sm.compare(data, "auc", "sampled", **ITEMS)
+        exact = sm.compare(data, "auc", relevant=[0] * 60, seen=FEW_SCORES < -9)
+    return sampled, exact
+
+
+@pytest.mark.usefixtures("closing")
+def test_exact_difference_is_beside_the_sampled_one(differences):
+    sampled, exact = differences
     axes = sampled.plot(exact=exact)
-    (result,) = exact
-    assert points_of_label(axes, "exact") == [[[result.difference, 0]]]
+    assert points_of_label(axes, "exact") == [[[exact[0].difference, 0]]]
     assert [label.get_text() for label in axes.get_yticklabels()] == ["B - A"]
-    assert axes.get_title("left") == f"auc: {sampled[0].order}"
     assert [0.0, 0.0] in [list(line.get_xdata()) for line in axes.lines]  # no difference
-    assert axes.get_xlabel() == "difference (fraction)"
-    again = exact.plot(axes=axes)
-    assert again is axes
+
+
+@pytest.mark.usefixtures("closing")
+def test_results_are_drawn_on_given_axes(differences):
+    sampled, exact = differences
+    axes = sampled.plot()
+    assert exact.plot(axes=axes) is axes
+    (result,) = exact
     assert points_of_label(axes, "interval with 0") == [[[result.ci_low, 0], [result.ci_high, 0]]]
+
+
+@pytest.mark.usefixtures("closing")
+def test_other_results_or_axes_are_refused(differences):
+    sampled, _ = differences
+    of_one = sm.evaluate(full(100), "auc")
     with pytest.raises(sm.InputError, match="results"):
-        sampled.plot(exact=sm.evaluate(FEW_SCORES, "auc", relevant=[0] * 60, seen=FEW_SCORES < -9))
+        sampled.plot(exact=of_one)
+    axes = sampled.plot()
     with pytest.raises(sm.InputError, match="1 axes"):
         sampled.plot(axes=[axes, axes])
 
@@ -354,32 +361,45 @@ def test_rows_without_names_are_drawn_by_number():
     assert labels == ["1", "2"]
 
 
-@pytest.mark.usefixtures("closing")
-def test_plot_several_recommenders():
-    rows = [
+SEVERAL = pd.DataFrame(
+    [
         {"recommender": name, "metric": metric, "estimator": estimator, "value": value,
          "range_low": 0.2, "range_high": 0.4}
         for name in "AB" for metric in ("ap", "auc")
         for estimator, value in (("sampled", 0.9), ("cls", 0.3))
-    ]  # fmt: skip
-    exact = {("A", "ap"): 0.25, ("B", "auc"): 0.35}
-    panels = plots.draw(pd.DataFrame(rows), exact, None)
-    for axes, metric in zip(panels, ("ap", "auc"), strict=True):
+    ]
+)  # fmt: skip
+
+
+@pytest.mark.usefixtures("closing")
+def test_each_recommender_has_a_line_from_above():
+    for axes in plots.draw(SEVERAL, {}, None):
         assert [label.get_text() for label in axes.get_yticklabels()] == ["A", "B"]
         assert axes.get_ylim() == (1.5, -0.5)
-        assert points_of_label(axes, "range") == [
-            [[0.2, height], [0.4, height]] for height in (0, 1)
-        ]
-        assert [[y for _, y in points] for points in points_of_label(axes, "cls")] == [
-            [0.07],
-            [1.07],
-        ]
-        above = [points[0] for points in points_of_label(axes, "sampled")]
-        assert above == [[0.9, pytest.approx(-0.07)], [0.9, pytest.approx(0.93)]]
-        place = {"ap": [[[0.25, 0]]], "auc": [[[0.35, 1]]]}[metric]
-        assert points_of_label(axes, "exact") == place
+        assert points_of_label(axes, "range") == [[[0.2, 0], [0.4, 0]], [[0.2, 1], [0.4, 1]]]
+
+
+@pytest.mark.usefixtures("closing")
+def test_estimates_of_a_recommender_are_beside_each_other():
+    """At 0.07 above and below its line."""
+    for axes in plots.draw(SEVERAL, {}, None):
+        heights = {
+            estimator: [y for ((_, y),) in points_of_label(axes, estimator)]
+            for estimator in ("sampled", "cls")
+        }
+        assert heights["sampled"] == pytest.approx([-0.07, 0.93])
+        assert heights["cls"] == pytest.approx([0.07, 1.07])
+
+
+@pytest.mark.usefixtures("closing")
+def test_exact_values_are_on_the_lines_of_their_recommenders():
+    of_ap, of_auc = plots.draw(SEVERAL, {("A", "ap"): 0.25, ("B", "auc"): 0.35}, None)
+    assert points_of_label(of_ap, "exact") == [[[0.25, 0]]]
+    assert points_of_label(of_auc, "exact") == [[[0.35, 1]]]
+
+
+@pytest.mark.usefixtures("closing")
+def test_ranges_are_behind_the_marks():
+    for axes in plots.draw(SEVERAL, {("A", "ap"): 0.25, ("B", "auc"): 0.35}, None):
         order = {line.get_label(): line.get_zorder() for line in axes.lines}
         assert order["range"] < min(order["sampled"], order["cls"], order["exact"])
-    assert [axes.get_xlabel() for axes in panels] == ["", "value (fraction)"]
-    width, height = panels[0].figure.get_size_inches()
-    assert (width, height) == (6, pytest.approx(0.5 * 3 + 0.3 * 4))

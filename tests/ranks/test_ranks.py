@@ -65,18 +65,20 @@ def test_columns_are_int64_and_best_first():
     assert (ranks.n_better.tolist(), ranks.n_tied.tolist()) == ([1, 4], [2, 0])
 
 
-def test_properties():
-    # two better and one tied: ranks 3 and 4; three better and three tied: 4 and 7
+def test_best_and_worst_rank_by_hand():
+    """Two better and one tied: 3 or 4; three better and three tied: 4 to 7; one better: 2."""
     ranks = Ranks([9, 9, 9], [2, 3, 1], [1, 3, 0])
     assert ranks.best_rank.tolist() == [3, 4, 2]
     assert ranks.worst_rank.tolist() == [4, 7, 2]
-    ranks = Ranks([5, 5, 6], [0, 4, 0], [0, 0, 4], users=list("xyz"))
-    assert ranks.best_rank.tolist() == [1, 5, 1]
-    assert ranks.worst_rank.tolist() == [1, 5, 5]
-    assert (len(ranks), ranks.mean_candidates, ranks.is_single) == (3, 5, True)
-    assert (len(Ranks([], [], [])), Ranks([], [], []).mean_candidates) == (0, 0)
+
+
+def test_size_of_single_several_and_no_ranks():
+    single = Ranks([5, 5, 6], [0, 4, 0], [0, 0, 4])
+    assert (len(single), single.mean_candidates, single.is_single) == (3, 5, True)  # 16 / 3
     several = Ranks(**GOOD)
     assert (len(several), several.mean_candidates, several.is_single) == (2, 0, False)
+    none = Ranks([], [], [])
+    assert (len(none), none.mean_candidates) == (0, 0)
 
 
 def test_take():
@@ -130,21 +132,26 @@ def test_single_refuses_other_ranks(ranks, message):
         ranks.single()
 
 
-def test_write_round_trip(tmp_path):
+SINGLE = Ranks([9, 8], [1, 0], [0, 3], users=[7, 9], source="a test")
+SEVERAL = Ranks([9, 8], [1, 4, 0], [0, 0, 3], n_found=[2, 1], users=["b", "a"])
+
+
+@pytest.mark.parametrize("ranks", [SINGLE, SEVERAL], ids=["single", "several"])
+def test_written_ranks_are_read_as_they_were(tmp_path, ranks):
     path = tmp_path / "deep" / "A.parquet"
-    single = Ranks([9, 8], [1, 0], [0, 3], users=[7, 9], source="a test")
-    several = Ranks([9, 8], [1, 4, 0], [0, 0, 3], n_found=[2, 1], users=["b", "a"])
-    for ranks in (single, several):
-        ranks.write(path, items=np.arange(ranks.n_better.size))
-        again = as_ranks(path)
-        assert columns(again) == columns(ranks)
-        assert again.users.tolist() == ranks.users.tolist()
-        assert again.source == ranks.source
-        names = ["user_id", "item_id", "n_candidates", "n_better", "n_tied"]
-        assert pq.read_table(path).column_names == names
+    ranks.write(path, items=np.arange(ranks.n_better.size))
+    names = ["user_id", "item_id", "n_candidates", "n_better", "n_tied"]
+    assert pq.read_table(path).column_names == names
+    again = as_ranks(path)
+    assert columns(again) == columns(ranks)
+    assert (again.users.tolist(), again.source) == (ranks.users.tolist(), ranks.source)
+
+
+def test_file_of_several_items_is_no_file_of_single_ones(tmp_path):
+    SEVERAL.write(tmp_path / "A.parquet", items=[1, 2, 3])
     with pytest.raises(InputError, match="user b") as caught:
-        read_single_item_ranks(path)
-    assert caught.value.path == path
+        read_single_item_ranks(tmp_path / "A.parquet")
+    assert caught.value.path == tmp_path / "A.parquet"
 
 
 def test_ranks_without_number_of_candidates_are_not_written(tmp_path):

@@ -8,29 +8,52 @@ from sampled_metrics.ranks import SampledRanks, Sampling
 from sampled_metrics.read.options import as_sampled_ranks
 
 
-def test_from_table_by_hand(tmp_path):
-    path = tmp_path / "s.csv"
-    path.write_text("sampled_rank,user_id,repetition,n_candidates\n1,a,0,50\n11,b,0,60\n3,a,1,50\n")
+@pytest.fixture
+def table(tmp_path):
+    """Write a table, and return its path."""
+
+    def write(text):
+        (tmp_path / "s.csv").write_text(text)
+        return tmp_path / "s.csv"
+
+    return write
+
+
+def test_columns_of_a_table_are_read(table):
+    path = table("sampled_rank,user_id,repetition,n_candidates\n1,a,0,50\n11,b,0,60\n3,a,1,50\n")
     sampled = as_sampled_ranks(path, n_negatives=10)
     assert sampled.sampled_ranks.tolist() == [1, 11, 3]
     assert sampled.users.tolist() == ["a", "b", "a"]
     assert sampled.n_items.tolist() == [50, 60, 50]
-    assert sampled.n_negatives == 10
-    assert sampled.sampling == Sampling.WITHOUT_REPLACEMENT
-    with pytest.raises(InputError, match=r"n_candidates 50 to 60.* 70"):
-        as_sampled_ranks(path, n_negatives=10, n_items=70)
-    # A user with several held-out items has several rows.
-    path.write_text("user_id,item_id,repetition,sampled_rank\na,x,0,1\na,y,0,3\na,x,1,3\n")
-    assert as_sampled_ranks(path, n_negatives=9, n_items=50).several_items
-    path.write_text("sampled_rank\n1\n2.0\n")
-    with pytest.raises(InputError, match="column n_candidates"):
-        as_sampled_ranks(path, n_negatives=1)
-    with pytest.raises(InputError, match="negatives"):
-        as_sampled_ranks(path, n_items=9)
+    assert (sampled.n_negatives, sampled.sampling) == (10, Sampling.WITHOUT_REPLACEMENT)
+
+
+def test_options_describe_a_table_of_ranks_alone(table):
+    path = table("sampled_rank\n1\n2.0\n")
     sampled = as_sampled_ranks(path, n_negatives=1, n_items=9, sampling="distinct")
     assert sampled.sampled_ranks.tolist() == [1, 2]
     assert (sampled.users, sampled.n_items) == (None, 9)
     assert sampled.sampling == Sampling.DISTINCT
+
+
+def test_several_rows_of_a_user_in_one_repetition_are_several_items(table):
+    path = table("user_id,item_id,repetition,sampled_rank\na,x,0,1\na,y,0,3\na,x,1,3\n")
+    assert as_sampled_ranks(path, n_negatives=9, n_items=50).several_items
+
+
+@pytest.mark.parametrize(
+    ("options", "missing"),
+    [({"n_negatives": 1}, "column n_candidates"), ({"n_items": 9}, "negatives")],
+)
+def test_table_without_a_number_and_no_option_is_refused(table, options, missing):
+    with pytest.raises(InputError, match=missing):
+        as_sampled_ranks(table("sampled_rank\n1\n2\n"), **options)
+
+
+def test_option_that_contradicts_a_column_is_refused(table):
+    path = table("sampled_rank,n_candidates\n1,50\n11,60\n")
+    with pytest.raises(InputError, match=r"n_candidates 50 to 60.* 70"):
+        as_sampled_ranks(path, n_negatives=10, n_items=70)
 
 
 def test_write_round_trip(tmp_path):
