@@ -83,6 +83,7 @@ def test_exact_metric_of_a_census():
 def test_plan_has_a_row_for_each_size_and_design(monkeypatch):
     monkeypatch.setattr("sampled_metrics.evaluation.plan_designs._FEW_COMPARISONS", 2)
     monkeypatch.setattr("sampled_metrics.evaluation.plan_designs._COMPARISONS", 2)
+    monkeypatch.setattr("sampled_metrics.evaluation.plan_simulation.COMPARISONS", 4)
     world = World(0.1)
     options = {"relevant": world.held, "seen": world.seen, "sizes": [5, 10, 150]}
     without = sm.plan(world.a, world.b, "recall@5", **options)

@@ -278,7 +278,7 @@ def test_results_are_drawn_on_given_axes(differences):
 @pytest.mark.usefixtures("closing")
 def test_other_results_or_axes_are_refused(differences):
     sampled, _ = differences
-    of_one = sm.evaluate(full(100), "auc")
+    of_one = sm.evaluate([[0.9, 0.5, 0.1]], "auc", relevant=[0])
     with pytest.raises(sm.InputError, match="results"):
         sampled.plot(exact=of_one)
     axes = sampled.plot()

@@ -298,7 +298,7 @@ def test_several_held_out_items_of_a_user_are_averaged():
         sm.correct(both, "NDCG@10", "likely", counts=COUNTS)
 
 
-@pytest.mark.parametrize("n_common", [N_USERS, 0])
+@pytest.mark.parametrize("n_common", [N_USERS, pytest.param(0, marks=pytest.mark.long)])
 @pytest.mark.filterwarnings("ignore:.*in common")
 def test_order_of_recommenders_of_rare_items_needs_no_tastes(n_common):
     """Ranges without tastes decide an order if one recommender is much better."""
