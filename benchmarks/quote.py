@@ -208,6 +208,15 @@ def coverage() -> dict[str, str]:
     return {"least": f"{least}", "greatest": f"{max(float(row['greatest']) for row in rows)}"}
 
 
+def nearest() -> dict[str, str]:
+    """In how many cases of the paper's study an estimator has the smallest error, AUC not counted."""
+    table = pd.read_csv(REFERENCE / "tables/likely.csv")
+    table = table[(table["estimator"] != "Exact") & (table["metric"] != "AUC")]
+    errors = table.pivot(index=["metric", "recommender"], columns="estimator", values="error")
+    counts = Counter(errors.idxmin(axis=1))
+    return {"cases": str(len(errors))} | {name.lower(): str(n) for name, n in counts.items()}
+
+
 def reported() -> dict[str, str]:
     """Percent of ranges from printed numbers with the exact value; in brackets, of refusals."""
     rows = rows_of((ROOT / "docs/measured/reported.md").read_text("utf-8"))
@@ -314,8 +323,8 @@ def rows_of(text: str) -> list[dict[str, str]]:
     return [dict(zip(head, row, strict=True)) for row in rows]
 
 
-READERS = (scorecard, claims, recall, lens, figure6, verdicts, orders, audit, coverage, reported)
-READERS += (warnings, future, peers, splits, rules, kinds, pages)
+READERS = (scorecard, claims, recall, lens, figure6, verdicts, orders, audit, coverage, nearest)
+READERS += (reported, warnings, future, peers, splits, rules, kinds, pages)
 SOURCES = {reader.__name__: cache(reader) for reader in READERS}
 
 if __name__ == "__main__":

@@ -94,18 +94,26 @@ def test_download_complete_archive_is_official(tmp_path, server):
     assert (source.archive_is_official, source.ratings_is_official) == (True, True)
 
 
-def test_fetch_prefers_local_archive_then_cache(tmp_path, server):
+def test_second_fetch_is_from_the_cache(tmp_path, server):
     fetch_archive(tmp_path, server.url)
     assert fetch_archive(tmp_path, server.url).origin == "cache"
+    assert server.requests == 1
+
+
+def test_spoilt_cache_is_downloaded_again(tmp_path, server):
+    fetch_archive(tmp_path, server.url)
+    (tmp_path / "cache" / "ml-1m.zip").write_bytes(b"spoilt")
+    assert fetch_archive(tmp_path, server.url).origin == "download"
+    assert server.requests == 2
+
+
+def test_local_archive_is_preferred_to_the_cache(tmp_path, server):
+    fetch_archive(tmp_path, server.url)
     mine = write_archive(tmp_path / "mine.zip", RATINGS * 2)
     source = fetch_archive(tmp_path, server.url, archive=str(mine))
     assert (source.origin, source.archive) == ("local archive", "mine.zip")
     assert (source.archive_is_official, source.ratings_is_official) == (False, False)
     assert (tmp_path / "out" / "ml-1m.zip").read_bytes() == mine.read_bytes()
-    assert server.requests == 1
-    (tmp_path / "cache" / "ml-1m.zip").write_bytes(b"spoilt")
-    assert fetch_archive(tmp_path, server.url).origin == "download"
-    assert server.requests == 2
 
 
 @pytest.mark.parametrize("name", CATALOGUE)
@@ -121,21 +129,30 @@ def test_ratings_with_official_git_hash_are_official(tmp_path, monkeypatch, name
     assert source.archive_is_official is (None if dataset.checksum is None else False)
 
 
-def test_archive_without_checksum_must_be_zip(tmp_path, server, pauses):
-    member = CATALOGUE["ml-latest-small"].member
+@pytest.fixture
+def latest(tmp_path, server):
+    """Let the server publish an archive that changes, and so has no checksum."""
     text = b"userId,movieId,rating,timestamp\n1,10,4.5,7\n"
+    member = CATALOGUE["ml-latest-small"].member
     server.content = write_archive(tmp_path / "latest.zip", text, member).read_bytes()
-    source = fetch_archive(tmp_path, server.url, name="ml-latest-small")
+    return SimpleNamespace(name="ml-latest-small", url=server.url, ratings=text)
+
+
+def test_archive_without_checksum_may_be_official_or_not(tmp_path, server, latest):
+    source = fetch_archive(tmp_path, latest.url, name=latest.name)
     assert (source.origin, source.checksum) == ("download", None)
     assert (source.archive_is_official, source.ratings_is_official) == (None, None)
-    assert source.ratings_sha256 == hashlib.sha256(text).hexdigest()
-    assert (server.requests, len(pauses)) == (1, 0)
-    assert fetch_archive(tmp_path, server.url, name="ml-latest-small").origin == "cache"
+    assert source.ratings_sha256 == hashlib.sha256(latest.ratings).hexdigest()
+    assert fetch_archive(tmp_path, latest.url, name=latest.name).origin == "cache"
+    assert server.requests == 1
+
+
+@pytest.mark.usefixtures("pauses")
+def test_archive_without_checksum_must_be_zip(tmp_path, server, latest):
     server.answers = ["page"]
-    other = tmp_path / "other"
     with pytest.raises(InputError, match=r"dataset\.archive"):
-        fetch_archive(other, server.url, name="ml-latest-small", retries=0)
-    assert not list((other / "cache").glob("*"))
+        fetch_archive(tmp_path, latest.url, name=latest.name, retries=0)
+    assert not list((tmp_path / "cache").glob("*"))
 
 
 @pytest.mark.parametrize("answers", [["503", "503"], ["truncated"]])

@@ -208,27 +208,44 @@ def test_variance_claim_needs_growing_deviations(column, sd, holds):
 SETTINGS = ExperimentSettings(n_negatives=10)
 
 
-def test_starts_table_and_spread_by_hand():
-    # exact AP of the three starts: 1, 1/2 and 1/4
-    starts = [Ranks(np.full(4, 50), np.full(4, b), np.zeros(4, int)) for b in (0, 1, 3)]
-    other = Ranks(np.full(4, 50), np.full(4, 9), np.zeros(4, int))
-    one = SETTINGS.replaced(metrics=("ap",), estimators=("sampled",), repetitions=10)
-    table = starts_table("X", starts, {"Y": other}, one)
-    cells = table.set_index(["table", "row", "column"])["expected"]
+OF_AP = SETTINGS.replaced(metrics=("ap",), estimators=("sampled",), repetitions=10)
+
+
+def tied_with_none(n_better):
+    """Ranks of four users with as many better ones of 50 items."""
+    return Ranks(np.full(4, 50), np.full(4, n_better), np.zeros(4, int))
+
+
+@pytest.fixture
+def starts():
+    """Values of three starts of X, whose AP is 1, 1/2 and 1/4, and of Y, whose AP is 1/10."""
+    of_x = [tied_with_none(n_better) for n_better in (0, 1, 3)]
+    return starts_table("X", of_x, {"Y": tied_with_none(9)}, OF_AP)
+
+
+def test_starts_table_by_hand(starts):
+    cells = starts.set_index(["table", "row", "column"])["expected"]
     assert cells[3, "X", "Exact"].tolist() == [100, 50, 25]
     assert cells[3, "Y", "Exact"].tolist() == [10] * 3
     assert cells[5, "X", "top 100"].tolist() == [4] * 3
     assert cells[5, "X", "bottom half"].tolist() == [0] * 3
     # Recall@10 is 1 for X and Y in full rankings, so no m orders them
     assert cells[6, "X vs Y", "Sampled"].isna().all()
-    sampled = table[(table["table"] == 3) & (table["row"] == "Y") & (table["column"] == "Sampled")]
-    assert (sampled["value"].nunique(), sampled["expected"].nunique()) == (3, 1)
-    spread = spread_table("X", table, {"Y": other}, one)
+
+
+def test_recommender_without_starts_is_only_drawn_again(starts):
+    of_y = starts[(starts["table"] == 3) & (starts["row"] == "Y") & (starts["column"] == "Sampled")]
+    assert (of_y["value"].nunique(), of_y["expected"].nunique()) == (3, 1)
+
+
+def test_spread_over_starts_by_hand(starts):
+    """Of our start and of the paper's: the root of 2 deviations."""
+    spread = spread_table("X", starts, {"Y": tied_with_none(9)}, OF_AP)
+    assert set(spread["row"]) == {"X", "X vs Y"}
+    assert set(spread["cause"]) == {"initialisation of X"}
     cells = spread.set_index(["table", "row", "column"])["spread"]
     assert cells[3, "X", "Exact"] == pytest.approx(np.sqrt(2) * np.std([100, 50, 25], ddof=1))
-    assert set(spread["row"]) == {"X", "X vs Y"}
     assert 0 <= cells[4, "X vs Y", "Sampled"] <= 100
-    assert set(spread["cause"]) == {"initialisation of X"}
 
 
 def test_spread_over_ties_closed_form():

@@ -28,7 +28,6 @@ from sampled_metrics_study.tables import (
     write_likely,
     write_printed,
 )
-from tests.conftest import ROOT
 from tests.study.conftest import PUBLISHED, REFERENCE
 
 HEAD = (
@@ -61,40 +60,58 @@ def test_as_printed_rounds_by_table(tmp_path):
     assert read_cells([tmp_path / "cells.csv"])["value"].tolist()[-1] == 1 / 3
 
 
-def test_write_printed_files(tmp_path):
+@pytest.fixture
+def printed(tmp_path):
+    """Table 3 of X, of which the paper prints AP, and of W, in all forms; drawn values are ours."""
     rows = [
         cell(3, row, metric, column, 1.0, std, repetitions)
         for metric in ("AP", "Recall@5")
         for row in ("X", "W")
         for column, std, repetitions in (("Exact", None, 0), ("Sampled", 0.5, 100))
     ]
-    rows[1] = rows[1]._replace(value=1.2, std=0.6)
+    rows[1] = rows[1]._replace(value=1.2, std=0.6)  # drawn, AP of X
     write_printed(3, cell_table(*rows), PUBLISHED, tmp_path / "table3")
-    csv = (tmp_path / "table3.csv").read_text().splitlines()
-    assert csv[:3] == [
+    return {form: (tmp_path / f"table3.{form}").read_text() for form in ("csv", "md", "tex")}
+
+
+def cells_of(markdown):
+    """Rows of a table, without those of its head."""
+    lines = [line for line in markdown.splitlines() if line.startswith("|")][2:]
+    return [[each.strip() for each in line.split("|")[1:-1]] for line in lines]
+
+
+def test_printed_csv_has_published_expected_and_drawn_values(printed):
+    assert printed["csv"].splitlines()[:3] == [
         HEAD,
         "3,X,AP,Exact,3.75,,1.00,,,",
         "3,X,AP,Sampled,32.55,0.21,1.00,0.50,1.20,0.60",
     ]
-    markdown = (tmp_path / "table3.md").read_text()
-    assert "Ranks: test." in markdown
-    # the best of each line is bold
-    lines = [[c.strip() for c in line.split("|")[1:-1]] for line in markdown.splitlines()[4:]]
-    assert lines[:3] == [
+
+
+def test_best_value_of_each_line_is_bold(printed):
+    assert cells_of(printed["md"])[:3] == [
         ["AP", "X", "paper", "**3.75**", "**32.55±0.21**"],
         ["AP", "X", "ours (expected)", "**1.00**", "**1.00±0.50**"],
         ["AP", "X", "ours (drawn)", "", "**1.20±0.60**"],
     ]
-    # values that the paper does not print have no comparison
-    kinds = ["ours (expected)", "ours (drawn)"]
-    assert [line[:3] for line in lines[3:9]] == [
-        [metric, row, kind] for metric, row in (("AP", "W"), ("Recall@5", "X"), ("Recall@5", "W"))
-        for kind in kinds
-    ]  # fmt: skip
-    assert r"32.55$\pm$0.21" in (tmp_path / "table3.tex").read_text()
+
+
+def test_values_that_the_paper_does_not_print_have_no_line_of_it(printed):
+    not_printed = [("AP", "W"), ("Recall@5", "X"), ("Recall@5", "W")]
+    assert [line[:3] for line in cells_of(printed["md"])[3:9]] == [
+        [*of, kind] for of in not_printed for kind in ("ours (expected)", "ours (drawn)")
+    ]
+
+
+def test_printed_files_have_the_source_and_deviations(printed):
+    assert "Ranks: test." in printed["md"]
+    assert r"32.55$\pm$0.21" in printed["tex"]
+
+
+def test_table_of_one_recommender_has_no_pair(tmp_path):
     write_printed(4, cell_table(), PUBLISHED, tmp_path / "table4")
     assert (tmp_path / "table4.csv").read_text() == f"{HEAD}\n"
-    assert "One recommender makes no pair." in (tmp_path / "table4.md").read_text()
+    assert "no pair" in (tmp_path / "table4.md").read_text()
 
 
 def test_to_latex_by_hand():
@@ -143,30 +160,26 @@ def test_every_table_has_layout():
 
 
 def test_highest_values_are_bold(tmp_path):
-    """The best of 7.75 and 8.84 is the second, of the published 9.60 and 8.84 the first."""
-    columns = ["table", "row", "metric", "column", "value", "std", "expected", "expected_std"]
-    ours = {"X": ("7.75", 66.125), "Y": ("8.84", 56.481)}
-    rows = []
-    for row, (exact, sampled) in ours.items():
-        rows.append((3, row, "Recall@10", "Exact", float(exact), np.nan, float(exact), np.nan))
-        rows.append((3, row, "Recall@10", "Sampled", sampled, 0.28, sampled, 0.26))
-    table = pd.DataFrame(rows, columns=columns).assign(ranks="trained in this run", repetitions=100)
-    print_of = {
-        ("X", "Exact"): "9.60",
-        ("Y", "Exact"): "8.84",
-        ("X", "Sampled"): "66.19",
-    }
+    """The best of our 7.75 and 8.84 is the second, of the published 9.60 and 8.84 the first."""
+    ours = [
+        cell(3, "X", "Recall@10", "Exact", 7.75),
+        cell(3, "X", "Recall@10", "Sampled", 66.125, 0.28, 100),
+        cell(3, "Y", "Recall@10", "Exact", 8.84),
+        cell(3, "Y", "Recall@10", "Sampled", 56.481, 0.28, 100),
+    ]
     published = pd.DataFrame(
-        [(3, row, "Recall@10", column, value, "") for (row, column), value in print_of.items()],
-        columns=columns[:6],
+        [
+            (3, "X", "Recall@10", "Exact", "9.60", ""),
+            (3, "Y", "Recall@10", "Exact", "8.84", ""),
+            (3, "X", "Recall@10", "Sampled", "66.19", ""),
+        ],
+        columns=["table", "row", "metric", "column", "value", "std"],
     )
-    write_printed(3, table, published, tmp_path / "table3")
-    lines = (tmp_path / "table3.md").read_text().splitlines()
-    cells = [[cell.strip() for cell in line.split("|")[1:-1]] for line in lines if "|" in line]
-    assert ["Recall@10", "X", "ours (drawn)", "7.75", "**66.12±0.28**"] in cells
-    assert ["Recall@10", "Y", "ours (drawn)", "**8.84**", "56.48±0.28"] in cells
+    write_printed(3, cell_table(*ours), published, tmp_path / "table3")
+    cells = cells_of((tmp_path / "table3.md").read_text())
     assert ["Recall@10", "X", "paper", "**9.60**", "**66.19**"] in cells
-    assert [line[:2] for line in cells].count(["Recall@10", "X"]) == 3
+    assert ["Recall@10", "X", "ours (expected)", "7.75", "**66.12±0.28**"] in cells
+    assert ["Recall@10", "Y", "ours (expected)", "**8.84**", "56.48±0.28"] in cells
     tex = (tmp_path / "table3.tex").read_text()
     assert r"\textbf{8.84}" in tex
     assert "**" not in tex
@@ -274,12 +287,3 @@ def test_likely_markdown_equals_csv(tmp_path):
         else:
             assert found[(*key, "mean")] == f"{row.value:.2f}±{row.std:.2f}"
             assert found[(*key, "error")] == f"{row.error:.2f}"
-
-
-def test_reference_likely_is_nearest_in_5_of_9():
-    cells = TABLE[(TABLE["estimator"] != "Exact") & (TABLE["metric"] != "AUC")]
-    errors = cells.pivot(index=["metric", "recommender"], columns="estimator", values="error")
-    nearest = errors.idxmin(axis=1).value_counts().to_dict()
-    assert nearest == {"Likely": 5, "CLS": 4}
-    words = " ".join((ROOT / "docs/estimators.md").read_text(encoding="utf-8").split())
-    assert "smallest in 5 of 9 cases" in words
