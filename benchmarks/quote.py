@@ -209,7 +209,7 @@ def coverage() -> dict[str, str]:
 
 
 def nearest() -> dict[str, str]:
-    """In how many cases of the paper's study an estimator has the smallest error, AUC not counted."""
+    """Cases of the paper's study in which an estimator has the smallest error, without AUC."""
     table = pd.read_csv(REFERENCE / "tables/likely.csv")
     table = table[(table["estimator"] != "Exact") & (table["metric"] != "AUC")]
     errors = table.pivot(index=["metric", "recommender"], columns="estimator", values="error")
