@@ -120,23 +120,40 @@ def test_write_text_appends_to_standard_output(tmp_path):
     assert path.read_text() == "before\nafter\n"
 
 
-def test_write_text_failure_leaves_old_file(tmp_path):
-    path = tmp_path / "table.csv"
+@pytest.fixture
+def old(tmp_path):
+    """A file in a folder of its own."""
+    path = tmp_path / "folder/table.csv"
     write_text(path, "old\n")
+    yield path
+    assert path.read_text() == "old\n"
+    assert list(path.parent.iterdir()) == [path]  # and no temporary file
+
+
+def test_text_that_cannot_be_encoded_leaves_the_old_file(old):
     with pytest.raises(UnicodeEncodeError):
-        write_text(path, "half" * 10_000 + "\udc80")
+        write_text(old, "half" * 10_000 + "\udc80")
+
+
+def test_failure_while_writing_leaves_the_old_file_and_names_it(old):
     error = OSError(errno.ENOSPC, "No space left on device")
-    with pytest.raises(InputError, match=r"table\.csv"), replace_file(path):
+    with pytest.raises(InputError, match=r"table\.csv"), replace_file(old):
         raise error
-    with pytest.raises(FileNotFoundError, match=r"none\.zip"), replace_file(path):
+
+
+def test_failure_of_another_file_is_not_that_of_the_target(old, tmp_path):
+    with pytest.raises(FileNotFoundError, match=r"none\.zip"), replace_file(old):
         (tmp_path / "b/none.zip").open()
-    assert path.read_text() == "old\n"
-    assert list(tmp_path.iterdir()) == [path]
+
+
+def test_file_is_no_folder_of_files(old):
     with pytest.raises(InputError, match=r"table\.csv/o\.csv"):
-        write_text(path / "o.csv", "text")
-    assert path.read_text() == "old\n"
+        write_text(old / "o.csv", "text")
+
+
+def test_folder_is_no_file(old):
     with pytest.raises(InputError, match="directory"):
-        write_text(tmp_path, "text")
+        write_text(old.parent, "text")
 
 
 def test_write_text_flushes_before_renaming(tmp_path, monkeypatch):
@@ -313,33 +330,50 @@ def test_reading_as_converts_errors(error, words):
     assert caught.value.path == (None if isinstance(error, InputError) else Path("a"))
 
 
-def test_read_npz_checks_names(tmp_path):
+@pytest.mark.parametrize(
+    "alternatives", [[], [["b"]], [["b"], ["a", "c", "d"]]], ids=["any", "b", "b or a, c and d"]
+)
+def test_npz_with_the_expected_names_is_read(tmp_path, alternatives):
+    np.savez(tmp_path / "x.npz", a=[1], b=[2], c=[3])
+    assert sorted(read_npz(tmp_path / "x.npz", "x", *alternatives)) == ["a", "b", "c"]
+
+
+def test_npz_with_other_names_is_refused(tmp_path):
     path = tmp_path / "x.npz"
     np.savez(path, a=[1], b=[2], c=[3])
-    assert sorted(read_npz(path, "x")) == ["a", "b", "c"]
-    assert sorted(read_npz(path, "x", ["b"])) == ["a", "b", "c"]
-    assert sorted(read_npz(path, "x", ["b"], ["a", "c", "d"])) == ["a", "b", "c"]
-    with pytest.raises(InputError, match="array a"):
+    with pytest.raises(InputError, match="array a"):  # neither b alone nor b and c
         read_npz(path, "x", ["b"], ["c"])
-    with pytest.raises(InputError, match=r"not x \(it contains no d\)"):
+    with pytest.raises(InputError, match=r"no d\)"):
         read_npz(path, "x", ["a", "d"])
+
+
+def test_npy_may_be_mapped(tmp_path):
     np.save(tmp_path / "x.npy", [1, 2])
     assert read_npy(tmp_path / "x.npy", "x", mmap_mode="r").tolist() == [1, 2]
 
 
-def test_tables_and_json_are_read_as_written(tmp_path):
+def test_table_is_written_with_a_format(tmp_path):
     path = tmp_path / "x.csv"
     write_table(pd.DataFrame({"a": ["007", "x"], "b": [0.125, 1e-9]}), path, "%.4f")
     assert path.read_bytes() == b"a,b\n007,0.1250\nx,0.0000\n"
-    assert read_table(path, ["b", "a"], ["a"])["a"].tolist() == ["007", "x"]
-    with pytest.raises(InputError, match="column c"):
-        read_table(path, ["a", "c"])
     write_table(pd.DataFrame({"a": [0.125]}), path)
     assert path.read_bytes() == b"a\n0.125\n"
+
+
+def test_columns_of_texts_keep_their_zeros(tmp_path):
+    path = tmp_path / "x.csv"
+    path.write_text("a,b\n007,0.5\n")
+    assert read_table(path, ["b", "a"], ["a"])["a"].tolist() == ["007"]
+    with pytest.raises(InputError, match="column c"):
+        read_table(path, ["a", "c"])
+
+
+def test_json_is_read_as_utf_8(tmp_path):
+    path = tmp_path / "x.json"
     path.write_text(json.dumps({"é": [1]}), encoding="utf-8")
     assert read_json(path) == {"é": [1]}
     path.write_text("{")
-    with pytest.raises(InputError, match=r"x\.csv: not JSON \("):
+    with pytest.raises(InputError, match=r"x\.json: not JSON"):
         read_json(path)
 
 

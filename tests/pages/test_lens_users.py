@@ -83,39 +83,42 @@ def test_estimates_and_windows_average_users(sampling_and_lens):
                 assert view["noise"] == [noisiest, noise]
 
 
-def test_lens_content(sampling_and_lens):
+VALUE = {
+    "recall@3": lambda ranks, _: ranks <= 3,
+    "ndcg": lambda ranks, _: 1 / np.log2(ranks + 1),
+    "auc": lambda ranks, n: (n - ranks) / (n - 1),
+}
+
+
+@pytest.mark.parametrize("metric", METRICS)
+def test_exact_values_are_means_over_users_and_ties(sampling_and_lens, metric):
     _, shown = sampling_and_lens
-    value = {
-        "recall@3": lambda ranks, _: ranks <= 3,
-        "ndcg": lambda ranks, _: 1 / np.log2(ranks + 1),
-        "auc": lambda ranks, n: (n - ranks) / (n - 1),
-    }
-    for metric in METRICS:
-        exact = []
-        for name in "AB":
-            of_users = [
-                value[metric](np.arange(b + 1, b + e + 2), n).mean()
-                for n, b, e in zip(N, BETTER[name], TIED[name], strict=True)
-            ]
-            exact.append(np.mean(of_users))
-        assert shown["exact"][metric] == pytest.approx(exact, abs=5.1e-7)
-        assert shown["exact"][metric] == [round(value, 6) for value in shown["exact"][metric]]
-        best, other = sorted((0, 1), key=lambda i: -exact[i])
-        assert shown["truth"][metric] == [
-            (best, percent(exact[best])),
-            (other, percent(exact[other])),
+    exact = []
+    for name in "AB":
+        of_users = [
+            VALUE[metric](np.arange(better + 1, better + tied + 2), n).mean()
+            for n, better, tied in zip(N, BETTER[name], TIED[name], strict=True)
         ]
-        assert shown["asked"][metric]["label"] == parse_measure(metric).label
-    assert shown["estimators"] == {e: parse_estimators([e])[0].label for e in ESTIMATORS}
+        exact.append(np.mean(of_users))
+    assert shown["exact"][metric] == pytest.approx(exact, abs=5.1e-7)  # six decimals
+    best, other = sorted((0, 1), key=lambda place: -exact[place])
+    assert shown["truth"][metric] == [(best, percent(exact[best])), (other, percent(exact[other]))]
+
+
+def test_lens_offers_metrics_and_estimators_by_label(sampling_and_lens):
+    _, shown = sampling_and_lens
+    labels = {name: asked["label"] for name, asked in shown["asked"].items()}
+    assert labels == {"recall@3": "Recall@3", "ndcg": "NDCG", "auc": "AUC"}
+    assert shown["estimators"] == {"sampled": "Sampled", "bv:0.1": "BV 0.1"}
     assert shown["start"] == {"metric": "recall@3", "estimator": "sampled", "m": M}
-    # at least 12 candidates, so at most 11 negatives
+
+
+def test_lens_has_sizes_below_the_fewest_candidates(sampling_and_lens):
+    """Users have 12, 30, 80 and 30 candidates, so at most 11 negatives; 38 on average."""
+    _, shown = sampling_and_lens
     assert shown["sizes"] == [1, 2, 5, 6, 10, 11]
     assert (shown["last"], shown["fewest"], shown["n"]) == (80, 12, "38")
-    assert shown["names"] == ["A", "B"]
-    assert shown["ticks"] == [
-        ("1", 0.0),
-        ("10", round(100 * np.log(10) / np.log(80), 1)),
-    ]
+    assert shown["ticks"] == [("1", 0.0), ("10", round(100 * np.log(10) / np.log(80), 1))]
 
 
 def test_slow_estimators_are_skipped_beyond_500_negatives():
@@ -155,25 +158,14 @@ def test_groups_hold_near_ranks(step):
         expected.append((candidates, above, min(beside, candidates - 1 - above), share))
     population = group_near_users(Ranks(n, better, tied))
     kinds = population.ranks
-    rows = zip(
-        kinds.n_candidates,
-        kinds.n_better,
-        kinds.n_tied,
-        population.share,
-        strict=True,
-    )
+    rows = zip(kinds.n_candidates, kinds.n_better, kinds.n_tied, population.share, strict=True)
     np.testing.assert_allclose(sorted(rows), sorted(expected), rtol=1e-12)
 
 
 @pytest.mark.parametrize(
     ("n", "better", "tied", "kind"),
     [
-        (
-            [102, 103],
-            [101, 102],
-            [0, 0],
-            (102, 101, 0),
-        ),  # means 102.5, 101.5: rounded to even
+        ([102, 103], [101, 102], [0, 0], (102, 101, 0)),  # 102.5 and 101.5: rounded to even
         ([102, 103], [100, 100], [1, 2], (102, 100, 1)),  # 1.5 would be 2
         ([300, 300], [120, 121], [3, 4], (300, 120, 4)),  # 120.5 and 3.5
     ],

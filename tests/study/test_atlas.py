@@ -51,18 +51,29 @@ def small_atlas():
 def test_row_shows_hit_rate_first(small_atlas):
     rows = rows_of(small_atlas)
     assert [row["metric"] for row in rows] == ["HR@10", "NDCG@10", "HR@10", "HR@10"]
-    (first, second, third, fourth) = rows
-    printed = {"HR@10": "0.8245", "NDCG@10": "0.5905"}
-    (expected,) = reported(printed, "HR@10", **SIZES)
+
+
+def test_ranges_are_those_of_all_printed_numbers(small_atlas):
+    both, ndcg_alone, *_ = rows_of(small_atlas)
+    (expected,) = reported({"HR@10": "0.8245", "NDCG@10": "0.5905"}, "HR@10", **SIZES)
     ends = (expected.range_low, expected.range_high)
-    assert (first["low"], first["high"]) == pytest.approx(ends, abs=1e-5)
-    assert (first["measured"], first["standing"]) == (0.21, "inside")
-    assert second["low"] < first["low"]  # NDCG@10, the only metric of the second row
-    assert second["note"] == "n"
-    assert (third["low"], third["standing"]) == (None, None)
-    assert "No range" in third["remark"]
-    assert "by popularity" in fourth["remark"]
-    assert numbers_of(small_atlas)["start"] == 2
+    assert (both["low"], both["high"]) == pytest.approx(ends, abs=1e-5)
+    assert (both["measured"], both["standing"]) == (0.21, "inside")
+    assert ndcg_alone["low"] < both["low"]
+
+
+def test_rows_without_a_range_say_why(small_atlas):
+    *_, contradiction, by_popularity = rows_of(small_atlas)
+    assert (contradiction["low"], contradiction["standing"]) == (None, None)
+    assert "No range" in contradiction["remark"]
+    assert "by popularity" in by_popularity["remark"]
+
+
+def test_atlas_starts_with_the_row_of_an_address(small_atlas):
+    assert numbers_of(small_atlas)["start"] == 2  # s.d-1.b
+    table = [ROW]
+    with pytest.raises(ValueError, match="nowhere"):
+        atlas(read_printed(table), check(table), "nowhere")
 
 
 ROW = {"model": "M", "HR@10": "0.8245", "NDCG@10": "0.5905", **ABOUT}
@@ -102,32 +113,16 @@ def test_row_metric_has_joint_range(printed, shown):
 
 
 def test_row_has_all_numbers_and_texts():
-    about = {
-        "paper": "P",
-        "year": "2019",
-        "source": "http://x",
-        "note": "n: 1",
-        "runs": "5",
-    }
-    row, checked = one_row(**about, **{"exact HR@10": "0.21"})
-    assert {name: row[name] for name in ("model", "metric", "value", "measured", "standing")} == {
-        "model": "M",
-        "metric": "HR@10",
-        "value": "0.8245",
-        "measured": 0.21,
-        "standing": "inside",
-    }
-    assert (row["n"], row["m"], row["users"], row["runs"]) == (3416, 100, 6040, 5)
-    assert (row["printed"], row["exact"]) == (checked.printed, checked.exact)
-    assert row["printed"] == "HR@10=0.8245 NDCG@10=0.5905"
-    assert row["exact"] == "HR@10=0.21"
+    about = {"paper": "P", "year": "2019", "source": "http://x", "note": "n: 1", "runs": "5"}
+    row, _ = one_row(**about, **{"exact HR@10": "0.21"})
+    shown = {
+        "model": "M", "metric": "HR@10", "value": "0.8245", "measured": 0.21, "standing": "inside",
+        "printed": "HR@10=0.8245 NDCG@10=0.5905", "exact": "HR@10=0.21",
+        "n": 3416, "m": 100, "users": 6040, "runs": 5,
+        "data": "D 1", "note": "n: 1", "way": "without-replacement", "remark": "",
+    }  # fmt: skip
+    assert {name: row[name] for name in shown} == shown
     assert row["paper"].split("\n") == ["s", "P", "2019", "http://x"]
-    assert (row["data"], row["note"], row["way"]) == (
-        "D 1",
-        "n: 1",
-        "without-replacement",
-    )
-    assert row["remark"] == ""
 
 
 def test_measured_value_of_other_metric_is_hidden():
@@ -163,32 +158,34 @@ def test_remarks(changed, remark):
     assert row["way"] == ("by popularity" if "sampling" in changed else "without-replacement")
 
 
-def test_shared_texts_are_stored_once():
+@pytest.fixture
+def repeated():
+    """Five rows with two data sets, two notes and two sources."""
     table = [
-        {**ROW, "source_id": source, "data_set": data, "model": model, "note": note}
-        for source, data, model, note in (
-            ("S", "D", "M", "one"), ("S", "D", "M", "two"), ("S", "E", "M", "one"),
-            ("T", "D", "M", "two"), ("S", "D", "M", "one"),
+        {**ROW, "source_id": source, "data_set": data, "note": note}
+        for source, data, note in (
+            ("S", "D", "one"), ("S", "D", "two"), ("S", "E", "one"),
+            ("T", "D", "two"), ("S", "D", "one"),
         )
     ]  # fmt: skip
-    page = atlas(read_printed(table), check(table))
-    numbers = numbers_of(page)
-    assert numbers["start"] == 0
-    assert numbers["texts"]["data"] == ["D", "E"]
-    assert numbers["texts"]["note"] == ["one", "two"]
-    assert [text.split("\n")[0] for text in numbers["texts"]["paper"]] == ["S", "T"]
-    rows = rows_of(page)
-    assert [row["id"] for row in rows] == [
-        "s.d.m",
-        "s.d.m.2",
-        "s.e.m",
-        "t.d.m",
-        "s.d.m.3",
-    ]
+    return atlas(read_printed(table), check(table))
+
+
+def test_shared_texts_are_stored_once(repeated):
+    texts = numbers_of(repeated)["texts"]
+    assert (texts["data"], texts["note"]) == (["D", "E"], ["one", "two"])
+    assert [text.split("\n")[0] for text in texts["paper"]] == ["S", "T"]
+
+
+def test_rows_refer_to_their_texts(repeated):
+    rows = rows_of(repeated)
     assert [row["note"] for row in rows] == ["one", "two", "one", "two", "one"]
     assert [row["data"] for row in rows] == ["D", "D", "E", "D", "D"]
-    with pytest.raises(ValueError, match="nowhere"):
-        atlas(read_printed(table), check(table), "nowhere")
+
+
+def test_repeated_names_of_rows_are_numbered(repeated):
+    names = ["s.d.m", "s.d.m.2", "s.e.m", "t.d.m", "s.d.m.3"]
+    assert [row["id"] for row in rows_of(repeated)] == names
 
 
 def test_unchecked_metric_has_range_of_reported():
