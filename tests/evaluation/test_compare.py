@@ -170,7 +170,7 @@ def test_t_test_without_variance(paired):
         ),
     ],
 )
-def test_errors(data, options, word):
+def test_wrong_data_or_options_are_refused(data, options, word):
     with pytest.raises(InputError, match=word):
         compare(data, "ap", **options)
 

@@ -210,7 +210,7 @@ class TestUsers:
         ({"sampling": "popularity"}, "by popularity"),
     ],
 )
-def test_errors(option, word):
+def test_wrong_options_are_refused(option, word):
     with pytest.raises(InputError, match=word):
         correct([1, 2], **{"n_items": 9, "n_negatives": 2} | option)
 

@@ -221,7 +221,7 @@ class TestPlan:
             (0.3, {"n_items": 9}, "float"),
         ],
     )
-    def test_errors(self, ranks, options, word):
+    def test_wrong_rankings_are_refused(self, ranks, options, word):
         with pytest.raises(InputError, match=word):
             plan(ranks, ranks, **options)
 
@@ -302,7 +302,7 @@ class TestWithoutRankings:
             ({"value": None, "effect": None}, "two recommenders"),
         ],
     )
-    def test_errors(self, changed, word):
+    def test_wrong_assumptions_are_refused(self, changed, word):
         with pytest.raises(InputError, match=word):
             plan(**(ABOUT | {"metrics": "hit@10"} | changed))
 

@@ -37,7 +37,7 @@ class TestKernel:
             ((10**6, 200_000, "distinct", "none"), "100,000 negatives"),
         ],
     )
-    def test_errors(self, arguments, word):
+    def test_wrong_arguments_are_refused(self, arguments, word):
         with pytest.raises(InputError, match=word):
             kernel(*arguments, None)
 

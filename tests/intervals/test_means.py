@@ -117,7 +117,7 @@ class TestMeanInterval:
             (0, 0.95, "no users"),
         ],
     )
-    def test_errors(self, users, confidence, word):
+    def test_wrong_confidence_and_no_users_are_refused(self, users, confidence, word):
         with pytest.raises(InputError, match=word):
             mean_interval(PRIOR, users, PRIOR, confidence)
 

@@ -205,22 +205,20 @@ PAIR = (np.ones((2, 3)), np.ones((4, 3)))
     [
         (by_rows(NAN), NOBODY, [0, 0, 0], "score of item 501 for user 102 is nan"),
         (by_rows(INF), None, np.eye(3, 4) > 0, "score of item 501 for user 102 is inf"),
-        (by_rows(ONES), SEEN, [0, 1, 3], "item 503 of user 102 is among the seen items"),
+        (by_rows(ONES), SEEN, [0, 1, 3], "item 503 of user 102 .*seen"),
         (by_rows(MASKED), SEEN, [0, 2, 0], "item 502 of user 101 has score -inf"),
         (by_rows(ONES), SEEN, [0, 1, 4], "row 3, column relevant: found 4; .* 0 to 3"),
         (by_rows(ONES), SEEN, [0.0, 1.0, 2.0], "relevant"),
-        (by_rows(np.ones((3, 5))), NOBODY, [0, 0, 0],
-         r"seen items are bool of shape \(3, 4\)"),
+        (by_rows(np.ones((3, 5))), NOBODY, [0, 0, 0], r"seen items .*\(3, 4\)"),
         (lambda _: np.ones(4), NOBODY, [0, 0, 0], "scores have shape .4,."),
         (lambda _: np.full((3, 4), "a"), None, [0, 0, 0], "scores have dtype <U1"),
-        (by_rows(ONES), NOBODY[:2], [0, 0, 0], r"seen items are bool of shape \(2, 4\)"),
-        (by_rows(ONES), np.eye(3, 6, 4) > 0, np.eye(3, 4) > 0,
-         r"seen items are bool of shape \(3, 6\)"),
+        (by_rows(ONES), NOBODY[:2], [0, 0, 0], r"seen items .*\(2, 4\)"),
+        (by_rows(ONES), np.eye(3, 6, 4) > 0, np.eye(3, 4) > 0, r"seen items .*\(3, 6\)"),
         (by_rows(ONES), ~np.eye(3, 4, dtype=bool), [0, 1, 2],
          "row 1, column n_candidates: found 1"),
-        ((np.ones((3, 3)), np.ones((4, 2))), None, [0, 0, 0], "vectors of items are float64"),
-        ((np.ones(3), np.ones((4, 3))), None, [0, 0, 0], "vectors of users are float64"),
-        (PAIR, None, [0, 0, 0], r"relevant items are int64 of shape \(3,\)"),
+        ((np.ones((3, 3)), np.ones((4, 2))), None, [0, 0, 0], "vectors of items"),
+        ((np.ones(3), np.ones((4, 3))), None, [0, 0, 0], "vectors of users"),
+        (PAIR, None, [0, 0, 0], r"relevant items .*\(3,\)"),
     ],
 )  # fmt: skip
 def test_rank_wrong_arguments_are_refused(score, seen, relevant, message):
@@ -228,13 +226,22 @@ def test_rank_wrong_arguments_are_refused(score, seen, relevant, message):
         rank(score, seen, relevant, users=[100, 101, 102], items=[500, 501, 502, 503])
 
 
-def test_rank_wrong_options_are_refused():
+def test_rank_blocks_without_users_are_refused():
     with pytest.raises(InputError, match="block_size"):
         rank(by_rows(ONES), None, [0, 0, 0], block_size=0)
+
+
+def test_rank_item_without_a_vector_is_refused():
     with pytest.raises(InputError, match="row 1, column relevant"):
         rank(PAIR, None, [9, 0])
-    with pytest.raises(ZeroDivisionError):  # errors of the function are not caught
+
+
+def test_rank_errors_of_the_function_are_not_caught():
+    with pytest.raises(ZeroDivisionError):
         rank(lambda _: 1 / 0, None, [0])
+
+
+def test_rank_of_nobody_is_empty():
     assert len(rank(lambda _: np.ones((0, 0)), None, [])) == 0
 
 

@@ -121,7 +121,7 @@ class TestPmf:
             (([[1]], 5, 2, WITH), "shape"),
         ],
     )
-    def test_refuses(self, arguments, message):
+    def test_impossible_arguments_are_refused(self, arguments, message):
         with pytest.raises(InputError, match=message):
             pmf(*arguments)
 
@@ -179,7 +179,7 @@ class TestDistribution:
             ({"m": 10}, "n is 10"),
         ],
     )
-    def test_refuses(self, options, message):
+    def test_impossible_options_are_refused(self, options, message):
         with pytest.raises(InputError, match=message):
             histograms(Ranks([10], [3], [0]), **({"m": 2, "generators": []} | options))
 
