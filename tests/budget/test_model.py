@@ -348,49 +348,61 @@ def test_number_of_classes_and_bins(rows: int, classes: int, bins: int) -> None:
     assert inside.mean(axis=0) == pytest.approx(shares, abs=1.5 / rows)
 
 
-def test_audit_phases_by_hand() -> None:
-    """Phases score 16, 16 (199/16)^(1/3) and 16 (199/16)^(2/3) candidates, then the rest."""
-    counts, _ = first_of(200, 200)
-    model = Model(counts, parse_metrics(["recall@3", "ndcg@3"]))
-    model.share = np.full_like(model.share, 1e-9)  # no better candidates are expected
-    posterior, money = model.metric_posterior(), 9000
-    actual = Audit(model, money)
-    scored, costs, drawn, assumed = recorded(counts), [], [], []
-    record = actual.record_phase
-    actual.record_phase = lambda **outcome: (
-        record(**outcome),
-        assumed.append(actual.assumed[0].copy()),
-    )  # type: ignore[method-assign]
-    actual.run()
-    for more in scored:
-        users = np.flatnonzero(more.sum(axis=1))
-        costs.append(set(more.sum(axis=1)[users].tolist()))
-        drawn.append(users)
+class AuditOfTwoHundred:
+    """An audit of 200 users with 199 candidates each, of whom no better ones are expected."""
+
+    def __init__(self, money: int) -> None:
+        counts, _ = first_of(200, 200)
+        model = Model(counts, parse_metrics(["recall@3", "ndcg@3"]))
+        model.share = np.full_like(model.share, 1e-9)
+        self.before = model.metric_posterior()
+        self.audit = Audit(model, money)
+        self.assumed: list[Any] = []  # variances after each phase
+        record = self.audit.record_phase
+        self.audit.record_phase = lambda **outcome: (  # type: ignore[method-assign]
+            record(**outcome),
+            self.assumed.append(self.audit.assumed[0].copy()),
+        )
+        self.scored = recorded(counts)
+        self.audit.run()
+
+    def users_of_phase(self, phase: int) -> Any:
+        return np.flatnonzero(self.scored[phase].sum(axis=1))
+
+
+def test_audit_scores_longer_lists_of_fewer_users() -> None:
+    """16, 16 (199/16)^(1/3) and 16 (199/16)^(2/3) candidates, then the rest of 199.
+
+    Phases spend 0.3, 0.4 and 0.5 of what is left, and the last one all of it.
+    """
+    money = 9000
+    run = AuditOfTwoHundred(money)
     sizes = [16, ceil(16 * (199 / 16) ** (1 / 3)), ceil(16 * (199 / 16) ** (2 / 3))]
     sizes.append(199 - sum(sizes))
-    assert costs == [{size} for size in sizes]
     n_users = 200
-    for of_phase, size, share in zip(drawn, sizes, (0.3, 0.4, 0.5, 1.0), strict=True):
+    for phase, (size, share) in enumerate(zip(sizes, (0.3, 0.4, 0.5, 1.0), strict=True)):
+        users = run.users_of_phase(phase)
+        assert set(run.scored[phase][users].sum(axis=1)) == {size}
         n_users = min(n_users, int(share * money) // size)
-        assert of_phase.size == n_users
+        assert users.size == n_users
         money -= n_users * size
-    first, second = actual.phases[:2]
-    users = drawn[0]
-    assert actual.users.tolist() == users.tolist()
-    top = posterior.greatest[:, users]
-    assert top == pytest.approx(np.ones_like(top))
-    expected = posterior.variance[:, users] + 0.001 * top**2
-    np.testing.assert_allclose(assumed[0], expected @ first.variance_factor[users], rtol=1e-12)
-    worth = expected[0] / 4 + expected[1]
-    quotient = first.draw_probability[users] / np.sqrt(worth)
-    assert first.draw_probability.max() == 1  # users not drawn have probability 1
-    assert first.draw_probability[users].max() < 1
+    assert run.audit.users.tolist() == run.users_of_phase(0).tolist()
+
+
+def test_audit_draws_users_by_the_root_of_their_variance() -> None:
+    """Recall counts a quarter; users that are not drawn have a probability of 1."""
+    run = AuditOfTwoHundred(money=9000)
+    first, second, *_ = run.audit.phases
+    users, both = run.users_of_phase(0), run.users_of_phase(1)
+    highest = run.before.greatest[:, users]
+    assert highest == pytest.approx(np.ones_like(highest))
+    of_recall, of_ndcg = variance = run.before.variance[:, users] + 0.001 * highest**2
+    quotient = first.draw_probability[users] / np.sqrt(of_recall / 4 + of_ndcg)
     assert quotient == pytest.approx(np.full(users.size, quotient[0]))
-    both = drawn[1]
-    np.testing.assert_allclose(
-        second.reach_probability[both],
-        first.draw_probability[both] * second.draw_probability[both],
-    )
+    assert first.draw_probability[users].max() < first.draw_probability.max() == 1
+    assert run.assumed[0] == pytest.approx(variance @ first.variance_factor[users], rel=1e-12)
+    of_both = first.draw_probability[both] * second.draw_probability[both]
+    assert second.reach_probability[both] == pytest.approx(of_both)
 
 
 def test_draws_by_turn() -> None:
