@@ -109,11 +109,17 @@ def test_first_row(rows, folder, line, first):
     assert {key: row[key] for key in first} == pytest.approx(first)
 
 
-def test_metric_names(rows):
+def test_metrics_have_the_names_that_are_given(rows):
     table = rows(f"{EVALUATE} --metric HR@10,mrr --metric NDCG_10")
     assert column(table, "metric") == ["HR@10", "mrr", "NDCG_10"]
+
+
+def test_estimators_have_the_names_of_the_registry(rows):
     table = rows(f"{CORRECT} --metric recall@10 --estimator CLS,bv:0.1")
     assert column(table, "estimator") == ["cls", "bv:0.1"]
+
+
+def test_metrics_lists_names_of_other_libraries(rows):
     table = rows("metrics")
     assert {"library": "ranx", "theirs": "mrr@K", "ours": "rr@K", "note": ""} in table
     assert any(row["ours"] == "hit@k" and "hr" in row["theirs"] for row in table)
@@ -136,23 +142,31 @@ def test_listed_synonyms_are_parsed(rows):
     assert len({row["ours"] for row in listed}) > 10
 
 
-def test_sample_then_correct(rows, run):
+def test_sample_has_a_row_for_each_repetition_and_user(rows):
     table = rows(f"{DRAW} --repetitions 2")
-    ids = [(r, name, 100) for r in (0, 1) for name in ("anna", "bert", "cora")]
+    ids = [(repetition, name, 100) for repetition in (0, 1) for name in ("anna", "bert", "cora")]
     assert column(table, "repetition", "user_id", "n_candidates") == ids
-    few = run(*shlex.split(f"{DRAW} --repetitions 2")).stdout
-    many = run(*shlex.split(f"{DRAW} --repetitions 4")).stdout
-    assert many.startswith(few)
+
+
+def test_more_repetitions_begin_with_the_same(run, folder):
+    del folder
+    two, four = (run(*shlex.split(f"{DRAW} --repetitions {n}")).stdout for n in (2, 4))
+    assert four.startswith(two)
+
+
+def test_written_samples_are_corrected_alike_in_any_form(rows, run):
     for seed, path in ((1, "a.parquet"), (1, "b.csv"), (2, "c.csv")):
         run(*shlex.split(f"{DRAW} --repetitions 5 --seed {seed} --output {path}"))
-    first, again, other = (
+    of_parquet, of_csv, of_other_seed = (
         rows(f"correct {name} --n-negatives 9") for name in ("a.parquet", "b.csv", "c.csv")
     )
-    assert first == again != other
-    assert (first[0]["n_users"], first[0]["n_items"]) == (3, 100)
-    # Users without ids get numbers, so that repetitions do not count as more users.
-    line = "sample records.csv --n-negatives 5 --repetitions 2 --output o.csv"
-    run(*line.split())
+    assert of_parquet == of_csv != of_other_seed
+    assert (of_csv[0]["n_users"], of_csv[0]["n_items"]) == (3, 100)
+
+
+def test_sampled_users_without_ids_get_numbers(rows, run):
+    """So that repetitions do not count as more users."""
+    run(*shlex.split("sample records.csv --n-negatives 5 --repetitions 2 --output o.csv"))
     assert pd.read_csv("o.csv")["user_id"].tolist() == [1, 2, 1, 2]
     assert set(column(rows("correct o.csv --n-negatives 5"), "n_users")) == {2}
 
@@ -179,23 +193,31 @@ def test_sample_from_scores(rows, folder):
 
 
 def test_sample_several_held_out_items(rows, folder):
-    """All of the 9 candidates are drawn, so that sampled ranks are exact ranks."""
-    records = "anna,9,0,0\nanna,9,4,0\nbert,8,2,0\ncora,8,3,0\ncora,8,5,0\n"
-    header = "user_id,n_candidates,n_better,n_tied\n"
-    (folder / "several.csv").write_text(header + records)
+    """All other candidates are drawn, so that sampled ranks are ranks without the other item.
+
+    anna's items have the ranks 1 and 5 of 9, and cora's 4 and 6 of 8; bert's single one 3 of 8.
+    """
+    (folder / "several.csv").write_text(
+        "user_id,n_candidates,n_better,n_tied\n"
+        "anna,9,0,0\nanna,9,4,0\nbert,8,2,0\ncora,8,3,0\ncora,8,5,0\n"
+    )
     table = rows("sample several.csv --n-negatives 7 --repetitions 2 --seed 3")
-    users = ["anna", "anna", "bert", "cora", "cora"]
-    ids = [(time, user, item) for time in (0, 1)
-           for user, item in zip(users, (0, 1, 0, 0, 1), strict=True)]  # fmt: skip
-    assert column(table, "repetition", "user_id", "item_id") == ids
+    users, items = ["anna", "anna", "bert", "cora", "cora"], [0, 1, 0, 0, 1]
+    assert column(table, "repetition", "user_id", "item_id") == [
+        (repetition, *pair) for repetition in (0, 1) for pair in zip(users, items, strict=True)
+    ]
     assert column(table, "n_candidates") == [9, 9, 8, 8, 8] * 2
-    for time in (0, 1):
-        first, second, *others = column(table, "sampled_rank")[5 * time : 5 * time + 5]
+    for repetition in (table[:5], table[5:]):
+        first, second, *others = column(repetition, "sampled_rank")
         assert others == [3, 4, 6]
-        assert (first, second) in ((1, 4), (1, 5))
+        assert first == 1
+        assert second in (4, 5)  # one of 8 other candidates is not drawn
+
+
+def test_sample_of_all_candidates_has_the_exact_ranks(rows):
     table = rows("sample r.csv --n-items 100 --n-negatives 99 --repetitions 1")
-    assert column(table, "repetition", "sampled_rank") == [(0, 1), (0, 3), (0, 11)]
-    assert "item_id" not in table[0]
+    assert column(table, "sampled_rank") == [1, 3, 11]
+    assert "item_id" not in table[0]  # of single items
 
 
 @pytest.mark.parametrize("files", ["graded.csv plain.csv", "plain.csv graded.csv"])
@@ -419,18 +441,24 @@ def test_help_of_make_fits():
         assert 11 + len(words) <= 80, target
 
 
-def test_metrics_formats(run):
+@pytest.mark.parametrize(
+    ("form", "start"),
+    [("csv", "library,theirs,ours,note\n"), ("json", '[\n  {\n    "library": ')],
+)
+def test_metrics_are_printed_in_a_format(run, form, start):
+    assert run("metrics", "--format", form).stdout.startswith(start)
+
+
+def test_metrics_are_a_table_by_default_that_fits(run):
     table = run("metrics").stdout
     assert table.splitlines()[0].split() == ["library", "theirs", "ours"]
     assert max(map(len, table.splitlines())) <= 80
     assert run("metrics", "--format", "table").stdout == table
-    csv_text = run("metrics", "--format", "csv").stdout
-    assert csv_text.startswith("library,theirs,ours,note\n")
-    json_text = run("metrics", "--format", "json").stdout
-    assert json_text.startswith('[\n  {\n    "library": ')
-    _, _, explained = run("metrics", "--explain").stdout.partition("\n\n")
-    assert "LensKit NDCG(K): " in explained
-    assert "LensKit NDCG(K): " not in table
+
+
+def test_differences_of_metrics_are_explained_on_request(run):
+    assert "LensKit NDCG(K): " not in run("metrics").stdout
+    assert "LensKit NDCG(K): " in run("metrics", "--explain").stdout
 
 
 @pytest.mark.parametrize(

@@ -146,36 +146,23 @@ def test_sync_without_processes_copies():
     assert list(meter.sync().compute()) == list(meter.compute(sync=True)) == list(meter.compute())
 
 
-def test_concatenated_ranks_match_whole():
+@pytest.mark.parametrize("names", [None, [f"u{row}" for row in range(ROWS)]], ids=["rows", "ids"])
+def test_concatenated_ranks_match_whole(names):
     vectors = RNG.integers(-2, 3, (ROWS, 4)), RNG.integers(-2, 3, (ITEMS, 4))
     relevant = RNG.random((ROWS, ITEMS)) < 0.1
     relevant[:, 3] = True
-    names = [f"u{row}" for row in range(ROWS)]
-    for users in (None, names):
-        ranks = sm.rank(vectors, None, relevant, users=users)
-        parts = [
-            sm.rank(
-                (vectors[0][rows], vectors[1]),
-                None,
-                relevant[rows],
-                users=users and users[rows],
-            )
-            for rows in (slice(0, 20), slice(20, 21), slice(21, ROWS))
-        ]
-        sent = [pickle.loads(pickle.dumps(part)) for part in parts]  # noqa: S301
-        joined = sm.Ranks.concatenate(sent)
-        for name in (
-            "n_candidates",
-            "n_better",
-            "n_tied",
-            "n_found",
-            "n_relevant",
-            "depth",
-        ):
-            assert np.array_equal(getattr(joined, name), getattr(ranks, name))
-        assert joined.users.tolist() == ranks.users.tolist()
-        assert joined.n_rows == ranks.n_rows
-        assert list(sm.evaluate(joined, METRICS)) == list(sm.evaluate(ranks, METRICS))
+    of_users, of_items = vectors
+    whole = sm.rank(vectors, None, relevant, users=names)
+    parts = [
+        sm.rank((of_users[rows], of_items), None, relevant[rows], users=names and names[rows])
+        for rows in (slice(0, 20), slice(20, 21), slice(21, ROWS))
+    ]
+    sent = [pickle.loads(pickle.dumps(part)) for part in parts]  # noqa: S301
+    joined = sm.Ranks.concatenate(sent)
+    for column in ("n_candidates", "n_better", "n_tied", "n_found", "n_relevant", "depth", "users"):
+        assert np.array_equal(getattr(joined, column), getattr(whole, column)), column
+    assert joined.n_rows == whole.n_rows
+    assert list(sm.evaluate(joined, METRICS)) == list(sm.evaluate(whole, METRICS))
 
 
 def test_concatenate_keeps_grades():

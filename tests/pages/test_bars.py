@@ -29,26 +29,28 @@ def test_axis_ticks_are_round(most):
     )
 
 
+RANGES = pd.DataFrame(
+    [
+        (5, "A", "", 0.1, 0.4),
+        (5, "B", "", 0.1, 0.4),
+        (5, "C", "", 0.1, 0.4),
+        (5, "A", "B", 0.01, 0.2),  # of B - A
+        (5, "A", "C", -0.3, -0.1),
+        (5, "B", "C", -0.1, 0.0),
+    ],
+    columns=["n_negatives", "a", "b", "low", "high"],
+)
+
+
 def test_study_bars_decide_orders_that_exclude_zero():
-    names = ["A", "B", "C"]
-    ends = {(name, ""): (0.1, 0.4) for name in names}
-    ends |= {
-        ("A", "B"): (0.01, 0.2),
-        ("A", "C"): (-0.3, -0.1),
-        ("B", "C"): (-0.1, 0.0),
-    }
-    rows = pd.DataFrame(
-        [(5, *pair, *of) for pair, of in ends.items()],
-        columns=["n_negatives", "a", "b", "low", "high"],
-    )
-    bars = draw_ranges(rows, names, [0.2, 0.3, 0.5])
+    bars = draw_ranges(RANGES, ["A", "B", "C"], [0.2, 0.3, 0.5])
     assert bars["bars"] == [(0.1, 0.4, 0.2), (0.1, 0.4, 0.3), (0.1, 0.4, 0.5)]
     assert bars["decided"] == ["B above A", "A above C"]
-    assert (bars["leaning"], bars["open"], bars["m"]) == ([], 1, "5 random items")
+    assert (bars["leaning"], bars["open"]) == ([], 1)
     assert 0.5 < bars["most"] <= 0.51
-    single = draw_ranges(rows[:1].assign(n_negatives=1), ["A"], [0.1])
-    assert (single["m"], single["decided"], single["open"]) == (
-        "1 random item",
-        [],
-        0,
-    )
+
+
+@pytest.mark.parametrize(("m", "words"), [(1, "1 random item"), (5, "5 random items")])
+def test_study_bars_of_one_recommender_decide_nothing(m, words):
+    single = draw_ranges(RANGES[:1].assign(n_negatives=m), ["A"], [0.1])
+    assert (single["m"], single["decided"], single["open"]) == (words, [], 0)
