@@ -245,6 +245,11 @@ def test_source_kinds_match_evidence():
     assert all(source["evidence"] for source in sources.values())
     counts = Counter(row.details["kind"] for row in rows)
     assert counts == {"paper": 74, "authors": 15, "reproduction": 92, "other": 267}
+    head = PAGE.read_text(encoding="utf-8").split('<section id="atlas"')[0]
+    of_sources = {rows: int(of) for rows, of in re.findall(r"(\d+) of (\d+) ", head)}
+    assert {count: of_sources[str(count)] for count in counts.values()} == {
+        74: 6, 15: 3, 92: 13, 267: 21,
+    }  # fmt: skip
 
 
 def test_row_further_metrics_and_kinds():

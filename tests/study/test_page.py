@@ -357,6 +357,11 @@ def test_numbers_of_other_tables_are_those_of_their_files(tables):
             assert listed == (named or "no reading in all rows")
 
 
+def test_captions_state_the_number_of_negatives(content):
+    m = {table["number"]: re.findall(r"m = (\d+)", table["caption"]) for table in content["tables"]}
+    assert m == {1: [], 2: ["99"], 3: ["100"], 4: ["100"]}
+
+
 def test_verdicts_count_compared_numbers(content):
     assert sum(content["verdicts"].values()) == len(content["cells"]) == 300
     for verdict, count in content["verdicts"].items():
@@ -373,6 +378,19 @@ def test_other_data_has_no_verdicts(content, monkeypatch):
             for cell in [cell for columns in lines.values() for cell in columns.values()]:
                 assert cell["verdict"] == ""
     assert (other["cells"], other["of_other_settings"]) == ([], [])
+
+
+@pytest.mark.long
+@pytest.mark.parametrize(("metric", "is_explained"), [("recall@5", True), ("auc", False)])
+def test_page_explains_its_first_metric_if_it_is_recall(tmp_path, metric, is_explained):
+    folder = copied(tmp_path)
+    ranges = folder / "ranges.csv"
+    ranges.write_text(ranges.read_text().replace("recall@10", "recall@5"))
+    other = config()
+    other["experiment"]["metrics"] = [metric]
+    text = " ".join(render(collect(**sources(folder, config=other))).split())
+    assert ("Recall@5 is the share of users" in text) == is_explained
+    assert "Recall@10 is the share of users" not in text
 
 
 def test_lens_sizes_are_those_of_sampled_orders(content):
