@@ -112,17 +112,22 @@ def test_headline_names_four_best(sampled_page):
     assert second == " > ".join(order)
 
 
-def test_sampled_content(sampled_page):
+def test_sampled_page_describes_the_samples(sampled_page):
     assert sampled_page["names"] == list("abcde")
-    assert (sampled_page["m"], sampled_page["users"]) == (20, 100)
+    assert (sampled_page["m"], sampled_page["sampling"]) == (20, "with replacement")
+    assert sampled_page["users"] == 100
     assert sampled_page["scores"] == 100 * 200  # of all items for all users
-    assert sampled_page["sampling"] == "with replacement"
-    lens = sampled_page["numbers"]["lens"]
-    assert lens is sampled_page["lens"]
-    assert lens["sizes"] == [20]
-    assert list(lens["estimators"]) == ["sampled", "cls"]
+
+
+def test_sampled_lens_is_for_the_size_of_the_samples(sampled_page):
+    lens = sampled_page["lens"]
+    assert sampled_page["numbers"]["lens"] is lens
+    assert (lens["sizes"], list(lens["estimators"])) == ([20], ["sampled", "cls"])
     assert lens["start"] == {"metric": "recall@10", "estimator": "sampled", "m": 20}
     assert (lens["names"], lens["n"], lens["last"]) == ([], "200", 200)
+
+
+def test_numbers_of_the_page_are_json(sampled_page):
     json.dumps(sampled_page["numbers"], allow_nan=False)
 
 
@@ -400,33 +405,37 @@ def test_mixed_and_missing_files_are_refused(refusal_line, folder, arguments):
     assert not (folder / "page.html").exists()
 
 
-@pytest.mark.filterwarnings("ignore::sampled_metrics.InputWarning")  # which the page shows
-def test_page_shows_ranges_and_decided_orders():
-    samples = {
-        "a": sample_of_counts(60, *[2] * 20),
-        "b": sample_of_counts(100),
-        "c": sample_of_counts(*[5] * 21),
-    }
-    content = sampled_content(samples, ["recall@10", "ap"], ["sampled"])
+THREE = {
+    "a": sample_of_counts(60, *[2] * 20),
+    "b": sample_of_counts(100),
+    "c": sample_of_counts(*[5] * 21),
+}
+
+
+def test_bars_are_ranges_with_the_number_to_quote_if_there_is_one():
+    content = sampled_content(THREE, ["recall@10", "ap"], ["sampled"])
+    likely = [correct(each, ["recall@10", "ap"], "likely")[1] for each in THREE.values()]
     _, of_ap = content["bars"]
-    likely = [correct(each, ["recall@10", "ap"], "likely")[1] for each in samples.values()]
     assert of_ap["bars"] == [
         (each.range_low, each.range_high, None if np.isnan(each.value) else each.value)
         for each in likely
     ]
-    assert "b 100.0\xa0%" in content["says"]
-    assert content["says"].endswith("It suggests b > a > c.")
-    assert len(content["bars"][0]["decided"]) + content["bars"][0]["open"] == 3
-    page = " ".join(render(content, "report.html").split())
-    assert f"{len(content['bars'][0]['decided'])} of 3 orders" in page
-    alike = sampled_content(
-        {"a": sample_of_counts(*[5] * 21), "b": sample_of_counts(*[5] * 21)},
-        ["ap"],
-        ["sampled"],
-    )
-    assert alike["says"].endswith("It suggests a = b.")
-    assert "cannot decide" in render(alike, "report.html")
     json.dumps(content["numbers"], allow_nan=False)
+
+
+def test_page_counts_decided_orders():
+    content = sampled_content(THREE, ["recall@10"], ["sampled"])
+    (bars,) = content["bars"]
+    assert content["says"].endswith("It suggests b > a > c.")
+    assert len(bars["decided"]) + bars["open"] == 3
+    page = " ".join(render(content, "report.html").split())
+    assert f"{len(bars['decided'])} of 3 orders" in page
+
+
+def test_page_of_equal_samples_decides_nothing():
+    content = sampled_content({"a": THREE["c"], "b": THREE["c"]}, ["ap"], ["sampled"])
+    assert content["says"].endswith("It suggests a = b.")
+    assert "cannot decide" in render(content, "report.html")
 
 
 def test_bars_decide_as_table():

@@ -148,27 +148,43 @@ def test_figure_5_outlines_match_table(figures):
     ]
 
 
-def test_figure_6_marks_and_lists_orders(figures):
-    table, first = TABLES[6], 10
+def panels_of_figure_6(figures):
+    """Yield each panel with the rows of its estimator, by kind."""
+    table = TABLES[6]
     for axes, estimator in zip(figures[6].axes, ("Sampled", "BV 0.1"), strict=True):
-        kinds = dict(list(table[table["estimator"] == estimator].groupby("kind")))
+        yield axes, dict(list(table[table["estimator"] == estimator].groupby("kind")))
+
+
+FIRST_M = 10  # where the axis of figure 6 begins
+
+
+def test_figure_6_has_curves_in_their_bands(figures):
+    for axes, kinds in panels_of_figure_6(figures):
         assert_drawn(axes, kinds["curve"], "recommender", "n_negatives")
-        rings = kinds["ordered"][kinds["ordered"]["n_negatives"] > first]
-        assert rings[["n_negatives", "value"]].to_numpy().tolist() in points(axes)
+        assert (axes.get_xscale(), axes.get_xlim()) == ("log", (FIRST_M, 1392))
+        assert {"X", "Y", "Z", "X 7.75", "Y 8.84", "Z 9.42"} < set(texts_in(axes))
+        band = axes.collections[0].get_paths()[0].vertices.tolist()
+        corners = pd.concat([kinds["lowest"], kinds["highest"]])[["n_negatives", "value"]]
+        assert all(corner in band for corner in corners.to_numpy().tolist())
+
+
+def test_figure_6_rings_and_lists_where_orders_begin(figures):
+    for axes, kinds in panels_of_figure_6(figures):
+        ordered = kinds["ordered"]
+        rings = ordered[ordered["n_negatives"] > FIRST_M][["n_negatives", "value"]]
+        assert rings.to_numpy().tolist() in points(axes)
         (listed,) = [text for text in texts_in(axes) if "order" in text]
-        for row in kinds["ordered"].itertuples():
-            where = f"from m = {row.n_negatives}" if row.n_negatives > first else "at every m"
+        for row in ordered.itertuples():
+            where = f"from m = {row.n_negatives}" if row.n_negatives > FIRST_M else "at every m"
             assert f"{row.recommender}: {where}" in listed
         assert f"95 % of runs: {kinds['sure']['n_negatives'].item():,}" in listed
-        assert {"X", "Y", "Z", "X 7.75", "Y 8.84", "Z 9.42"} < set(texts_in(axes))
+
+
+def test_figure_6_marks_the_papers_number_of_negatives(figures):
+    for axes, kinds in panels_of_figure_6(figures):
         published = kinds["published"]["n_negatives"].item()
         assert f"paper: {published:,}" in texts_in(axes)
         assert [[published, 0.0]] in points(axes)
-        assert (axes.get_xscale(), axes.get_xlim()) == ("log", (first, 1392))
-        band = axes.collections[0].get_paths()[0].vertices.tolist()
-        for kind in ("lowest", "highest"):
-            for corner in kinds[kind][["n_negatives", "value"]].to_numpy().tolist():
-                assert corner in band
 
 
 @given(st.lists(st.floats(-0.5, 1.5), min_size=1, max_size=8), st.floats(0.01, 0.4))
@@ -357,21 +373,37 @@ def contents(folder):
     return {path.name: path.read_bytes() for path in folder.iterdir()}
 
 
-def test_draw_ignores_user_settings(tmp_path):
-    draw("z", TABLES["z"], tmp_path / "new" / "z", NOTE)
-    saved = contents(tmp_path / "new")
+@pytest.fixture(scope="module")
+def saved(tmp_path_factory):
+    """The files of the figure of z-scores."""
+    folder = tmp_path_factory.mktemp("figures") / "new"
+    draw("z", TABLES["z"], folder / "z", NOTE)
+    return contents(folder)
+
+
+def test_drawn_files_have_the_note_in_their_metadata_only(saved):
     assert sorted(saved) == ["z.pdf", "z.png", "z.svg"]
-    assert not [name for name in saved if matplotlib.__version__.encode() in saved[name]]
     for name, form in (("z.svg", NOTE), ("z.png", NOTE), ("z.pdf", f"({NOTE})")):
-        assert form.encode() in saved[name], "in the metadata"
+        assert form.encode() in saved[name]
     assert f"{NOTE}</text>".encode() not in saved["z.svg"]
+
+
+def test_drawn_files_do_not_depend_on_the_version_of_matplotlib(saved):
+    assert not [name for name in saved if matplotlib.__version__.encode() in saved[name]]
+
+
+def test_drawn_vectors_are_small_and_have_fonts(saved):
+    """At most two decimals; one font that readers can select and search."""
     assert not re.findall(rb"<[^>]*\d\.\d{3}", saved["z.svg"])
-    assert saved["z.pdf"].count(b"/FontFile2") == 1 > saved["z.pdf"].count(b"/Type3")
+    assert (saved["z.pdf"].count(b"/FontFile2"), saved["z.pdf"].count(b"/Type3")) == (1, 0)
+
+
+def test_draw_ignores_and_keeps_user_settings(saved, tmp_path):
     with matplotlib.rc_context({"font.size": 20, "lines.linewidth": 9, "svg.hashsalt": "other"}):
         before = dict(matplotlib.rcParams)
-        draw("z", TABLES["z"], tmp_path / "again" / "z", NOTE)
+        draw("z", TABLES["z"], tmp_path / "z", NOTE)
         assert dict(matplotlib.rcParams) == before
-    assert contents(tmp_path / "again") == saved
+    assert contents(tmp_path) == saved
 
 
 def test_draw_failure_keeps_old_file(tmp_path, monkeypatch):
