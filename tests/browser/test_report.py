@@ -374,9 +374,8 @@ def test_cells_show_sign_of_verdict(opened, verdict, sign):
 
 def test_page_opens_with_result(fresh):
     fresh.show(1280, 800)
-    order = fresh.page.locator("main > section").evaluate_all("(all) => all.map(({ id }) => id)")
-    assert order == ["result", "tables", "figures", "lens", "leaders", "paper",
-                     "evidence", "cite"]  # fmt: skip
+    sections = fresh.page.locator("main > section")
+    assert sections.first.get_attribute("id") == "result"
     for name in ("#result-head", ".lead", ".slope"):
         box = fresh.page.locator(name).bounding_box()
         assert box["y"] + box["height"] <= 800

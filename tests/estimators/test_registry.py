@@ -99,25 +99,28 @@ def test_estimator_at_bounds_label_and_name(name, label, printed):
 
 
 class TestSampledAndRankEstimate:
-    def test_by_hand(self):
+    def test_sampled_metrics_of_ranks_1_to_4_among_3_negatives(self):
         ap, auc = MEASURES[2:]
-        both = estimator_vectors(["sampled"], [ap, auc], 8, 3)[:, 0]
-        np.testing.assert_allclose(both, [[1, 1 / 2, 1 / 3, 1 / 4], [1, 2 / 3, 1 / 3, 0]])
-        # n = 8, m = 2: ranks 1, 1 + 7/2, 1 + 7 and, divided by m + 1, 1, 1 + 7/3, 1 + 14/3
-        for rounding, divisor, expected in (
-            ("floor", "m", [1, 1 / 4, 1 / 8]),
-            ("floor", "m+1", [1, 1 / 3, 1 / 5]),
-            ("linear", "m", [1, (1 / 4 + 1 / 5) / 2, 1 / 8]),
-            (
-                "linear",
-                "m+1",
-                [1, 1 / 3 - (1 / 3 - 1 / 4) / 3, 1 / 5 - (1 / 5 - 1 / 6) * 2 / 3],
-            ),
-        ):
-            vectors = estimator_vectors(
-                ["rank-estimate"], [ap], 8, 2, rounding=rounding, divisor=divisor
-            )
-            np.testing.assert_allclose(vectors[0, 0], expected)
+        of_ap, of_auc = estimator_vectors(["sampled"], [ap, auc], 8, 3)[:, 0]
+        np.testing.assert_allclose(of_ap, [1, 1 / 2, 1 / 3, 1 / 4])
+        np.testing.assert_allclose(of_auc, [1, 2 / 3, 1 / 3, 0])
+
+    @pytest.mark.parametrize(
+        ("divisor", "rounding", "expected"),
+        [
+            # ranks 1, 1 + 7/2 and 1 + 7 of 8
+            ("m", "floor", [1, 1 / 4, 1 / 8]),
+            ("m", "linear", [1, (1 / 4 + 1 / 5) / 2, 1 / 8]),
+            # ranks 1, 1 + 7/3 and 1 + 14/3
+            ("m+1", "floor", [1, 1 / 3, 1 / 5]),
+            ("m+1", "linear", [1, (2 / 3) / 3 + (1 / 3) / 4, (1 / 3) / 5 + (2 / 3) / 6]),
+        ],
+    )
+    def test_rank_estimate_of_ap_by_hand(self, divisor, rounding, expected):
+        """Credit of the rank below, or between those on both sides."""
+        ap, options = MEASURES[2], {"rounding": rounding, "divisor": divisor}
+        vectors = estimator_vectors(["rank-estimate"], [ap], 8, 2, **options)
+        np.testing.assert_allclose(vectors[0, 0], expected)
 
     @settings(derandomize=True, deadline=None)
     @given(st.integers(2, 10**6), st.integers(1, 200), st.sampled_from(["m", "m+1"]))

@@ -93,15 +93,9 @@ def test_ends_match_dense_programme(shape, names, n, m, replacement):
     low = {name: max(float(text) - 0.0005, 0) for name, text in printed.items()}
     high = {name: min(float(text) + 0.0005, 1) for name, text in printed.items()}
     sampling = "with-replacement" if replacement else "without-replacement"
-    setting = {
-        "n_items": n,
-        "n_negatives": m,
-        "sampling": sampling,
-        "shape": shape,
-        "unscored": 0.0,
-    }
+    setting = {"n_items": n, "n_negatives": m, "sampling": sampling, "shape": shape}
     for exact in ("HR@10", "MRR"):
-        actual = reported(printed, exact, **setting)[0]
+        (actual,) = reported(printed, exact, **setting, unscored=0.0)
         ends = dense(low, high, exact, shape, n, m, replacement=replacement)
         assert [actual.range_low, actual.range_high] == pytest.approx(ends, abs=1e-9)
 
@@ -197,25 +191,20 @@ def sampled_means(measures, n, m, shape):
 
 
 def test_many_items_interpolated():
-    n, m, measures = (
-        60_000,
-        300,
-        [parse_measure(name) for name in ("HR@10", "MRR", "AUC")],
-    )
-    actual = sampled_means(measures, n, m, "none")
-    for r in (1, 100, 513, 700, 2345, 12_345, 30_000, 59_400, 59_999):
-        i = np.arange(m + 1)
-        ways = [math.comb(r - 1, int(k)) * math.comb(n - r, m - int(k)) for k in i]
-        whole = math.comb(n - 1, m)
-        chance = np.array([way / whole for way in ways])
-        wanted = [chance @ CREDIT[name](i + 1, m + 1) for name in ("HR@10", "MRR", "AUC")]
-        assert actual[:, r - 1] == pytest.approx(wanted, abs=1e-11)
+    """Compared with the hypergeometric distribution of negatives above, by whole numbers."""
+    n, m, names = 60_000, 300, ("HR@10", "MRR", "AUC")
+    actual = sampled_means([parse_measure(name) for name in names], n, m, "none")
+    sets = math.comb(n - 1, m)
+    for rank in (1, 100, 513, 700, 2345, 12_345, 30_000, 59_400, 59_999):
+        chance = np.array(
+            [math.comb(rank - 1, i) * math.comb(n - rank, m - i) / sets for i in range(m + 1)]
+        )
+        wanted = [chance @ CREDIT[name](np.arange(1, m + 2), m + 1) for name in names]
+        assert actual[:, rank - 1] == pytest.approx(wanted, abs=1e-11)
 
 
 @pytest.mark.parametrize("n", [7, 8, 99_999, 200_000, 200_001, 450_000, 1_234_567])
-def test_extreme_ranks_steps(
-    n,
-):
+def test_extreme_ranks_steps(n):
     """50,000 ranks at either end are single; further steps are a 50,000th of the distance."""
     ranks = extreme_ranks(n)
     assert ranks.tolist() == (n + 1 - ranks[::-1]).tolist()
