@@ -6,12 +6,7 @@ import numpy as np
 import pytest
 
 from sampled_metrics._base import arguments
-from sampled_metrics._base.arguments import (
-    check_arguments,
-    require_same,
-    to_path,
-    whole_number,
-)
+from sampled_metrics._base.arguments import check_arguments, require_same, to_path, whole_number
 from sampled_metrics._base.errors import InputError
 from tests.conftest import ROOT
 

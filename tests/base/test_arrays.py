@@ -19,12 +19,7 @@ from sampled_metrics._base.arrays import (
     order_preserving_floats,
     run_starts,
 )
-from sampled_metrics._base.columns import (
-    id_column,
-    integer_array,
-    require_all,
-    require_unique,
-)
+from sampled_metrics._base.columns import id_column, integer_array, require_all, require_unique
 from sampled_metrics._base.conversion import as_array
 from sampled_metrics._base.errors import InputError
 from sampled_metrics._base.random_streams import generator
@@ -180,8 +175,7 @@ def test_require_all_names_first_bad_row():
 
 
 @pytest.mark.parametrize(
-    ("values", "kind"),
-    [([[1, 2], [3]], None), ([10**400], float), ([{}], float), (["a"], float)],
+    ("values", "kind"), [([[1, 2], [3]], None), ([10**400], float), ([{}], float), (["a"], float)]
 )
 def test_as_array_of_uneven_rows_is_refused(values, kind):
     with pytest.raises(InputError, match="differ"):
@@ -258,14 +252,7 @@ def test_nonnegative_least_squares_equals_nnls(seed, rows, unknowns, doubled):
 def test_generator_depends_on_seed_and_keys_alone():
     keys = [
         *((0,), (0, 0), (0, "0"), (0, 88), (0, ""), (1, "X"), (2**32, "X"), (0, "Y")),
-        *(
-            (0, "X"),
-            (0, "X", 0),
-            (0, "X", 1),
-            (0, "X", "a"),
-            (0, "Xa"),
-            (0, "X", "0"),
-        ),
+        *((0, "X"), (0, "X", 0), (0, "X", 1), (0, "X", "a"), (0, "Xa"), (0, "X", "0")),
         *((0, "abcdefgh"), (0, "efgh", "abcd"), (0, "abcd", "efgh")),
     ]
     first = [generator(*key).random(4) for key in keys]

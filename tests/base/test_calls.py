@@ -45,11 +45,7 @@ def test_warnings_name_files_and_recommenders_only():
         ("pass n_items (--n-items)", "pass n_items", "pass --n-items"),
         ("or shape=2 (--shape 2)", "or shape=2", "or --shape 2"),
         ("missing='last' (--missing last)", "missing='last'", "--missing last"),
-        (
-            "columns={'user': A} (--column user=A)",
-            "columns={'user': A}",
-            "--column user=A",
-        ),
+        ("columns={'user': A} (--column user=A)", "columns={'user': A}", "--column user=A"),
         ("n (number of items)", "n (number of items)", "n (number of items)"),
     ],
 )

@@ -22,13 +22,7 @@ from scipy.sparse import csr_array
 import sampled_metrics as sm
 from sampled_metrics._base import files
 from sampled_metrics._base.errors import InputError
-from sampled_metrics._base.files import (
-    read_npy,
-    read_npz,
-    reading_as,
-    replace_file,
-    write_text,
-)
+from sampled_metrics._base.files import read_npy, read_npz, reading_as, replace_file, write_text
 from sampled_metrics_study.files import (
     read_json,
     read_table,
@@ -221,11 +215,7 @@ def test_replace_file_allows_two_writers(tmp_path):
 def test_replace_file_on_full_disk_names_target(tmp_path):
     source, target = tmp_path / "source.zip", tmp_path / "data/target.zip"
     source.write_bytes(b"0" * 1_000_000)
-    with (
-        full_after(1000),
-        pytest.raises(InputError) as error,
-        replace_file(target) as temporary,
-    ):
+    with full_after(1000), pytest.raises(InputError) as error, replace_file(target) as temporary:
         shutil.copyfile(source, temporary)
     assert str(error.value).startswith(f"{target}: cannot be written (")
     assert not list(target.parent.iterdir())

@@ -28,12 +28,7 @@ pytestmark = pytest.mark.filterwarnings("ignore::sampled_metrics.InputWarning")
 
 @pytest.mark.parametrize(
     ("is_terminal", "progress", "is_shown"),
-    [
-        (False, None, False),
-        (True, None, True),
-        (True, False, False),
-        (False, True, True),
-    ],
+    [(False, None, False), (True, None, True), (True, False, False), (False, True, True)],
 )
 @pytest.mark.parametrize("name", LONG_CALLS)
 def test_progress_bar_on_terminal_or_on_request(

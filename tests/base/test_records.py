@@ -70,14 +70,7 @@ def test_record_nan_equals_nan(value):
 
 @pytest.mark.parametrize(
     ("value", "other"),
-    [
-        (1, 2),
-        (1.0, "1.0"),
-        ((1,), (1, 2)),
-        ([1], (1,)),
-        ({"a": 1}, {"b": 1}),
-        (NAN, None),
-    ],
+    [(1, 2), (1.0, "1.0"), ((1,), (1, 2)), ([1], (1,)), ({"a": 1}, {"b": 1}), (NAN, None)],
 )
 def test_record_other_values_differ(value, other):
     assert Mean("a", value) != Mean("a", other)

@@ -77,10 +77,6 @@ def test_reader_who_has_left_ends_the_program_silently(command, environment):
 def test_closed_standard_output_is_no_error():
     command = f"exec {sys.executable} -m sampled_metrics metrics >&-"
     done = subprocess.run(
-        ["sh", "-c", command],
-        stderr=subprocess.PIPE,
-        text=True,
-        check=False,
-        env=BARE,
+        ["sh", "-c", command], stderr=subprocess.PIPE, text=True, check=False, env=BARE
     )
     assert (done.returncode, done.stderr) == (0, "")

@@ -63,10 +63,7 @@ def test_format_table_without_rows():
 def test_format_table_cells_have_one_line():
     rows = [{"a": "x\n  y", "b": 1}, {"a": "\x1b[2J", "b": 22}]
     lines = format_table(rows).splitlines()
-    assert [line.split() for line in lines[2:]] == [
-        ["x", "y", "1"],
-        ["\\x1b[2J", "22"],
-    ]
+    assert [line.split() for line in lines[2:]] == [["x", "y", "1"], ["\\x1b[2J", "22"]]
 
 
 def test_nan_to_none_keeps_other_values():

@@ -109,11 +109,6 @@ def opened(browser, report):
 @pytest.fixture
 def fresh(opened):
     """The page of the module, with the initial screen size and controls."""
-    opened.show(
-        color_scheme="light",
-        media="screen",
-        reduced_motion="no-preference",
-        **DESKTOP,
-    )
+    opened.show(color_scheme="light", media="screen", reduced_motion="no-preference", **DESKTOP)
     opened.choose(metric="recall@10", estimator="sampled", m=100)
     return opened

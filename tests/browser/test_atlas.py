@@ -138,11 +138,7 @@ def test_texts_are_copied_and_files_saved(opened, tmp_path):
     page.click("#link")
     assert page.evaluate("navigator.clipboard.readText()").endswith(ROW)
     page.fill("#query", "s3rec yelp")
-    for suffix, beginning in (
-        ("svg", b"<svg"),
-        ("png", b"\x89PNG"),
-        ("csv", b"source,"),
-    ):
+    for suffix, beginning in (("svg", b"<svg"), ("png", b"\x89PNG"), ("csv", b"source,")):
         with page.expect_download() as saved:
             page.click(f"#save-{suffix}")
         path = tmp_path / f"atlas.{suffix}"

@@ -73,20 +73,8 @@ def test_two_numbers_show_command(fresh):
     page = fresh.page
     page.locator(".examples button").first.click()
     arguments = page.inner_text("#paper-command code").split()
-    assert arguments[:4] == [
-        "sampled-metrics",
-        "reported",
-        "HR@10=0.8240",
-        "NDCG@10=0.6389",
-    ]
-    assert arguments[4:] == [
-        "--n-items",
-        "3252",
-        "--n-negatives",
-        "100",
-        "--n-users",
-        "6040",
-    ]
+    assert arguments[:4] == ["sampled-metrics", "reported", "HR@10=0.8240", "NDCG@10=0.6389"]
+    assert arguments[4:] == ["--n-items", "3252", "--n-negatives", "100", "--n-users", "6040"]
     box = page.evaluate(REPORTED, [{"hr": "0.8240", "ndcg": "0.6389"}, 3252, 100, 6040])["hr"]
     printed = dict(word.split("=") for word in arguments[2:4])
     about = {"n_items": 3252, "n_negatives": 100, "n_users": 6040}
@@ -282,8 +270,7 @@ def test_item_opens_at_the_rank_of_its_heading(browser, own_page):
 
 
 @pytest.mark.parametrize(
-    ("width", "scheme"),
-    [(1280, "dark"), (390, "light"), (390, "dark"), (320, "light")],
+    ("width", "scheme"), [(1280, "dark"), (390, "light"), (390, "dark"), (320, "light")]
 )
 def test_page_fits_screen_light_and_dark(fresh, width, scheme):
     page = fresh.page
@@ -360,8 +347,7 @@ def test_page_without_javascript(browser, report):
 
 
 @pytest.mark.parametrize(
-    ("verdict", "sign"),
-    [("exact", "="), ("within-noise", "≈"), ("explained", "∼")],
+    ("verdict", "sign"), [("exact", "="), ("within-noise", "≈"), ("explained", "∼")]
 )
 def test_cells_show_sign_of_verdict(opened, verdict, sign):
     """The computed style, whichever rules apply."""

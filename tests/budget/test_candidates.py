@@ -122,10 +122,7 @@ def exact(world: World, candidates: Any) -> Any:
 
 @pytest.mark.parametrize("seen", [True, False])
 def test_budget_for_all_candidates_exact(world: World, seen: bool) -> None:
-    options: dict[str, Any] = {
-        "seen": world.seen if seen else None,
-        "candidates": world.some,
-    }
+    options: dict[str, Any] = {"seen": world.seen if seen else None, "candidates": world.some}
     ranked = world.some & ~world.seen if seen else world.some
     result = evaluate(world, budget=ITEMS, proxy=world.truth, **options)
     expected = exact(world, ranked | world.is_held_out)
@@ -151,10 +148,7 @@ def test_popularity_counts_seen_items(world: World) -> None:
     ("options", "message"),
     [
         ({}, "neither seen nor candidates"),
-        (
-            {"candidates": np.ones((USERS, ITEMS))},
-            "proxy popularity needs seen items",
-        ),
+        ({"candidates": np.ones((USERS, ITEMS))}, "proxy popularity needs seen items"),
         ({"candidates": np.zeros((USERS, ITEMS))}, "candidates has no unseen item for user 0"),
         ({"candidates": [[1, 2]] * USERS}, "are lists; pass items"),
         ({"seen": [[]] * USERS}, "are lists; pass items"),

@@ -8,11 +8,7 @@ import numpy as np
 import pytest
 from scipy.stats import t
 
-from sampled_metrics.budget.estimates import (
-    covariance,
-    estimate_errors,
-    estimate_recommenders,
-)
+from sampled_metrics.budget.estimates import covariance, estimate_errors, estimate_recommenders
 from sampled_metrics.budget.user_audit import Phase
 
 RESOLUTION = 0.3  # in users; an audit cannot see a fraction of one
@@ -27,11 +23,7 @@ def audited(change: Any, probabilities: Any, n_phases: int, slack: Any = (0.0, 0
     for number in range(n_phases):
         reached = np.array([np.prod(probabilities[: number + 1])])
         phases.append(
-            Phase(
-                np.array([[change[number]]]),
-                np.array([probabilities[number]]),
-                reached,
-            )
+            Phase(np.array([[change[number]]]), np.array([probabilities[number]]), reached)
         )
     before = SimpleNamespace(mean=np.zeros((1, 1)), greatest=np.zeros((1, 1)))
     return SimpleNamespace(
@@ -52,13 +44,7 @@ def outcomes(drawn_a: Any, drawn_b: Any) -> Any:
     parts = []
     for p, q in zip(drawn_a, drawn_b, strict=True):
         least, most = min(p, q), max(p, q)
-        parts.append(
-            [
-                (least, True, True),
-                (most - least, p > q, q > p),
-                (1 - most, False, False),
-            ]
-        )
+        parts.append([(least, True, True), (most - least, p > q, q > p), (1 - most, False, False)])
     for steps in product(*parts):
         probability = np.prod([step[0] for step in steps])
         stays_a, stays_b = (
@@ -88,10 +74,7 @@ def test_difference_error_is_standard_deviation(drawn_b: Any) -> None:
     change_a, change_b = (0.3,), (0.5,)
     mean, square = 0.0, 0.0
     for probability, stays_a, stays_b in outcomes(drawn_a, drawn_b):
-        both = [
-            audited(change_a, drawn_a, stays_a),
-            audited(change_b, drawn_b, stays_b),
-        ]
+        both = [audited(change_a, drawn_a, stays_a), audited(change_b, drawn_b, stays_b)]
         _, pairs = estimate_recommenders(both, confidence=0.95)
         actual = pairs[0, 1][0]
         mean += probability * (actual.std_error**2 - RESOLUTION**2)
@@ -118,10 +101,7 @@ def test_slack_changes_sides_in_difference(below: float, above: float) -> None:
 @pytest.mark.parametrize(
     ("change", "share"),
     [
-        (
-            (0.3, 0.5),
-            0.5,
-        ),  # all errors seen cancel, so half of the assumed errors remains
+        ((0.3, 0.5), 0.5),  # all errors seen cancel, so half of the assumed errors remains
         ((0.3, -0.5), 1.0),  # opposite errors: at most all assumed errors
     ],
 )

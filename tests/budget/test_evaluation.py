@@ -124,12 +124,7 @@ def test_input_forms_agree(world: World, caplog: pytest.LogCaptureFixture) -> No
         {"score": lambda u, i: world.scores[u, i], "held": relevant},
         {"score": csr_array(world.scores), "proxy": csr_array(world.truth)},
         {"score": frame.iloc[::-1, ::-1], "held": held, "seen": seen},
-        {
-            "score": by_id,
-            "held": dict(held.to_numpy().tolist()),
-            "seen": seen,
-            "items": items,
-        },
+        {"score": by_id, "held": dict(held.to_numpy().tolist()), "seen": seen, "items": items},
     ):
         if "seen" in options:
             options["proxy"] = frame * 0 + world.truth

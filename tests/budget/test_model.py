@@ -154,10 +154,7 @@ class Loops:
             width = 1.5 * weight * ((node + 1) / 2) ** 2
             factor = 1 - part + 2 * part * place
             mean, variance = self.moments(
-                row,
-                n_known + floor(place * tied + 0.5),
-                [factor * x for x in means],
-                posterior,
+                row, n_known + floor(place * tied + 0.5), [factor * x for x in means], posterior
             )
             first += width * mean
             second += width * (variance + mean**2)

@@ -78,10 +78,7 @@ def counted(scores: Any, seed: int, n_known: int, proxy: Any) -> StratumCounts:
     users, items = scores.shape
     data = read_evaluation_data(np.full(users, items - 1), csr_array(scores.shape))
     strata = Strata(data, make_proxy(proxy, data), seed)
-    counts, rng = (
-        StratumCounts(strata, lambda u, i: scores[u, i]),
-        np.random.default_rng(seed),
-    )
+    counts, rng = (StratumCounts(strata, lambda u, i: scores[u, i]), np.random.default_rng(seed))
     more = np.zeros_like(counts.n_scored)
     for user in range(users):
         places = np.repeat(np.arange(more.shape[1]), strata.sizes[user])
@@ -171,9 +168,7 @@ def test_audit_unbiased_for_wrong_models(lie: Any, tied: bool) -> None:
     assert np.mean([np.all(x) for x in near]) >= 0.95
 
 
-def test_full_audit_exact_and_empty_audit_bounded(
-    lie: Any,
-) -> None:
+def test_full_audit_exact_and_empty_audit_bounded(lie: Any) -> None:
     world = World(40, 30, 1)
     lie(world)
     row, _ = audited(world.counted(0, 6), 10**6)
@@ -253,10 +248,7 @@ def test_open_users_by_draws() -> None:
 
 def begun(mean: Any, n_users: int) -> Any:
     """An audit before its first phase; the scores allow values between -9 and 9."""
-    wide = {
-        "least": np.full((1, n_users), -9.0),
-        "greatest": np.full((1, n_users), 9.0),
-    }
+    wide = {"least": np.full((1, n_users), -9.0), "greatest": np.full((1, n_users), 9.0)}
     return SimpleNamespace(
         model=SimpleNamespace(uncut=np.array([0])),
         before=SimpleNamespace(mean=mean, greatest=np.ones((1, n_users))),
@@ -289,10 +281,7 @@ def test_record_phase_by_hand() -> None:
     # The assumed variance exceeds that of the other user, 0.2^2 (1 / 0.5^2 - 1 / 0.5), and noise.
     total, square = 0.8 + 0.3**2, 0.04 * 2 + 0.04 / 0.5
     ((result,),), _ = estimate_recommenders([audit], 0.9)
-    centre, half = (
-        (1.4 + 0.1 - 0.4) / 3,
-        t.ppf(0.95, (total / square) ** 2) * np.sqrt(total) / 3,
-    )
+    centre, half = ((1.4 + 0.1 - 0.4) / 3, t.ppf(0.95, (total / square) ** 2) * np.sqrt(total) / 3)
     assert result[1:4] == pytest.approx((centre - half, centre + half, centre))
     assert result.value == pytest.approx(
         1.4 / 3

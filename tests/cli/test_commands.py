@@ -442,8 +442,7 @@ def test_help_of_make_fits():
 
 
 @pytest.mark.parametrize(
-    ("form", "start"),
-    [("csv", "library,theirs,ours,note\n"), ("json", '[\n  {\n    "library": ')],
+    ("form", "start"), [("csv", "library,theirs,ours,note\n"), ("json", '[\n  {\n    "library": ')]
 )
 def test_metrics_are_printed_in_a_format(run, form, start):
     assert run("metrics", "--format", form).stdout.startswith(start)
@@ -462,8 +461,7 @@ def test_differences_of_metrics_are_explained_on_request(run):
 
 
 @pytest.mark.parametrize(
-    ("suffix", "form"),
-    [(".csv", "json"), (".json", "table"), (".txt", "csv"), ("", "json")],
+    ("suffix", "form"), [(".csv", "json"), (".json", "table"), (".txt", "csv"), ("", "json")]
 )
 def test_format_overrides_suffix(run, folder, suffix, form):
     printed = run("metrics", "--format", form).stdout

@@ -8,11 +8,7 @@ from sampled_metrics.estimators import estimator_matrix, parse_estimator, regist
 from sampled_metrics.estimators.registry import REGISTERED_ESTIMATORS
 from sampled_metrics.metrics import known_measures, parse_measure
 from sampled_metrics.ranks import Ranks, Sampling
-from sampled_metrics.sampling import (
-    draw_sampled_ranks,
-    histograms,
-    sampled_rank_distribution,
-)
+from sampled_metrics.sampling import draw_sampled_ranks, histograms, sampled_rank_distribution
 from sampled_metrics_study.experiment import expected_moments, repeated_estimates
 
 N_ITEMS, N_NEGATIVES, USERS, REPETITIONS, RESAMPLES = 200, 15, 120, 1500, 400
@@ -20,11 +16,7 @@ DEVIATIONS = 4.5  # one of a thousand cells is outside with probability 0.007
 
 
 def spellings(name):
-    values = {
-        None: ("",),
-        "gamma": (":0.01", ":0.3", ":1"),
-        "iterations": (":1", ":20"),
-    }
+    values = {None: ("",), "gamma": (":0.01", ":0.3", ":1"), "iterations": (":1", ":20")}
     return [name + value for value in values[REGISTERED_ESTIMATORS[name].parameter]]
 
 
@@ -50,11 +42,7 @@ def test_moments_match_simulation(sampling):
     """Tolerances are bootstrap errors of the simulated mean and deviation."""
     rng = np.random.default_rng(1)
     better = np.minimum(rng.geometric(0.03, USERS), N_ITEMS - 31)
-    ranks = Ranks(
-        [N_ITEMS] * USERS,
-        better,
-        rng.integers(0, 2, USERS) * rng.integers(0, 30, USERS),
-    )
+    ranks = Ranks([N_ITEMS] * USERS, better, rng.integers(0, 2, USERS) * rng.integers(0, 30, USERS))
     sampled_ranks = draw_sampled_ranks(ranks, N_NEGATIVES, rng, sampling)
     vectors = estimator_matrix(
         *(ESTIMATORS, MEASURES, N_ITEMS, N_NEGATIVES),

@@ -7,12 +7,7 @@ from scipy.sparse import csr_array
 import sampled_metrics as sm
 from sampled_metrics._base.errors import InputError
 from sampled_metrics_study.data.split import Split
-from sampled_metrics_study.recommenders import (
-    KINDS,
-    create,
-    load_recommender,
-    save_recommender,
-)
+from sampled_metrics_study.recommenders import KINDS, create, load_recommender, save_recommender
 from sampled_metrics_study.recommenders.ranking import rank_piece
 from tests.helpers.caught_warnings import full_messages
 

@@ -3,10 +3,7 @@
 import numpy as np
 import pytest
 
-from sampled_metrics.estimators.jackknife import (
-    jackknife_log_errors,
-    jackknife_over_negatives,
-)
+from sampled_metrics.estimators.jackknife import jackknife_log_errors, jackknife_over_negatives
 from sampled_metrics.estimators.tastes import estimate_by_tastes, fit_tastes
 from sampled_metrics.ranks.strata import JACKKNIFE_GROUPS, deal_in_groups
 from tests.estimators.test_tastes import MEASURES, count, draw, exact_values, made_up

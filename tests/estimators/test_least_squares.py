@@ -17,11 +17,7 @@ from sampled_metrics.estimators import (
     solve_bias_variance,
     solve_monotone,
 )
-from sampled_metrics.estimators.least_squares import (
-    ConditioningError,
-    rank_rule,
-    sums_up_to,
-)
+from sampled_metrics.estimators.least_squares import ConditioningError, rank_rule, sums_up_to
 from sampled_metrics.metrics.measures import parse_measure
 from sampled_metrics.sampling.probability import pmf_at
 from tests.helpers.estimation import (
@@ -96,21 +92,13 @@ class TestBiasVariance:
     def test_recall_matches_260_digits(self):
         # solved in 260 digits, uniform prior, n = 3541, m = 100: recall@10 at sampled rank 1
         system = reduce_system(MEASURES[:1], 3541, 100, WITH)
-        expected = {
-            1.0: 0.24849263,
-            0.1: 0.56540931,
-            0.01: 0.88357203,
-            0.001: 1.11109776,
-        }
+        expected = {1.0: 0.24849263, 0.1: 0.56540931, 0.01: 0.88357203, 0.001: 1.11109776}
         for gamma, head in expected.items():
             assert solve_bias_variance(system, gamma)[0, 0] == pytest.approx(head, abs=5e-9)
         few = reduce_system(MEASURES[:1], 3541, 20, WITH)
         assert np.abs(solve_bias_variance(few, 0.0)).max() == pytest.approx(10718.43, abs=0.01)
         assert np.isfinite(solve_bias_variance(system, 1e-9)).all()
-        for refused in (
-            system,
-            reduce_system(MEASURES, 5, 9, WITH),
-        ):  # fewer ranks than unknowns
+        for refused in (system, reduce_system(MEASURES, 5, 9, WITH)):  # fewer ranks than unknowns
             m = refused.marginal.size - 1
             with pytest.raises(ConditioningError, match=f"gamma 0 with {m} "):
                 solve_bias_variance(refused, 0.0)
@@ -173,12 +161,7 @@ def test_monotone_vectors_never_rise(sampling):
     for nonnegative in (True, False):
         (vectors,) = np.moveaxis(
             estimator_vectors(
-                ["cls"],
-                measures,
-                12,
-                5,
-                sampling=sampling,
-                cls_nonnegative=nonnegative,
+                ["cls"], measures, 12, 5, sampling=sampling, cls_nonnegative=nonnegative
             ),
             1,
             0,
@@ -207,11 +190,7 @@ def test_monotone_that_does_not_converge_is_refused(monkeypatch):
     chosen = [parse_estimator("cls")]
     with pytest.raises(ConditioningError, match="fewer negatives"):
         estimator_matrix(
-            chosen,
-            [parse_measure("ndcg@10")],
-            5000,
-            100,
-            sampling="without-replacement",
+            chosen, [parse_measure("ndcg@10")], 5000, 100, sampling="without-replacement"
         )
 
 

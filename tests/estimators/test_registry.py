@@ -33,25 +33,8 @@ class TestNames:
     @pytest.mark.parametrize(
         "name",
         [
-            *(
-                "",
-                "bv",
-                "bv:",
-                "bv:x",
-                "bv:1.1",
-                "bv:-0.1",
-                "bv:nan",
-                "bv:inf",
-                "bv: 0.1",
-            ),
-            *(
-                "bv:1_0",
-                "bv:0.1:2",
-                "cls:0.1",
-                "bv:\u0660",
-                "sampled:",
-                "rank-estimates",
-            ),
+            *("", "bv", "bv:", "bv:x", "bv:1.1", "bv:-0.1", "bv:nan", "bv:inf", "bv: 0.1"),
+            *("bv:1_0", "bv:0.1:2", "cls:0.1", "bv:\u0660", "sampled:", "rank-estimates"),
             *("em", "em:0", "em:2.5", "em:1001"),
         ],
     )
@@ -66,10 +49,7 @@ class TestNames:
     ("name", "message"),
     [
         ("clss", "did you mean cls"),
-        (
-            "bv:2",
-            "GAMMA a number from 0 to 1, ITERATIONS a whole number from 1 to 1000",
-        ),
+        ("bv:2", "GAMMA a number from 0 to 1, ITERATIONS a whole number from 1 to 1000"),
     ],
 )
 def test_parse_estimator_suggests_names(name, message):
@@ -196,11 +176,7 @@ class TestFitted:
 
     def test_em_many_candidates_matches_all_ranks(self):
         """Beyond 16,384 candidates, each node stands for several ranks."""
-        n, m, measures = (
-            20_000,
-            20,
-            [parse_measure("recall@100"), parse_measure("auc")],
-        )
+        n, m, measures = (20_000, 20, [parse_measure("recall@100"), parse_measure("auc")])
         histogram = np.array([50.0, *np.linspace(12, 1, m)])
         p = np.full(n, 1 / n)
         for _ in range(30):

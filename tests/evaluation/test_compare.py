@@ -21,10 +21,7 @@ from sampled_metrics.evaluation.compare import (
 from sampled_metrics.evaluation.correct import correct
 from sampled_metrics.intervals.means import Moments
 from sampled_metrics.intervals.population import Population
-from sampled_metrics.intervals.ranges import (
-    Differences,
-    bracket_users,
-)
+from sampled_metrics.intervals.ranges import Differences, bracket_users
 from sampled_metrics.metrics.measures import parse_measure
 from sampled_metrics.ranks import Ranks, SampledRanks, Sampling
 from sampled_metrics.read.options import as_ranks
@@ -98,10 +95,7 @@ class TestExact:
     def test_swapped_pair_has_opposite_interval(self, metric):
         a, b = (ranks_of(self.a, n, users=[1, 2, 3, 4]) for n in (50, 5000))
         with warns_about("candidates"):
-            (one,), (other,) = (
-                compare(named(a, b), metric),
-                compare(named(b, a), metric),
-            )
+            (one,), (other,) = (compare(named(a, b), metric), compare(named(b, a), metric))
         assert (other.ci_low, other.ci_high) == (-one.ci_high, -one.ci_low)
         assert one.n_items is None
 
@@ -158,11 +152,7 @@ def test_t_test_without_variance(paired):
         (named(ranks_of([1]), ranks_of([2])), {"ties": ""}, "tie policy ''"),
         (named(sampled([1]), sampled([2])), {"ties": ""}, "tie policy ''"),
         (named(ranks_of([1]), ranks_of([2])), {"estimators": "cls"}, "estimators"),
-        (
-            named(sampled([1]), sampled([2], m=20)),
-            {},
-            "sampled differently: n_negatives",
-        ),
+        (named(sampled([1]), sampled([2], m=20)), {}, "sampled differently: n_negatives"),
         (
             named(sampled([1]), replace(sampled([1]), sampling="distinct")),
             {},
@@ -257,10 +247,7 @@ class TestOrder:
                 sampled_ranks = draw_sampled_ranks(records(name), m, rng)
                 samples[name] = sampled(sampled_ranks, np.arange(sampled_ranks.size), N, m)
             for one in compare(samples, ["recall@10", "ap"], ["sampled"], correction="none"):
-                measure, both = (
-                    [parse_measure(one.metric)],
-                    map(records, (one.a, one.b)),
-                )
+                measure, both = ([parse_measure(one.metric)], map(records, (one.a, one.b)))
                 a, b = (Population.from_ranks(each).exact(*measure) for each in both)
                 right = "b" if b > a else "a"
                 assert one.order in ("undecided", right)
@@ -290,10 +277,7 @@ class TestOrder:
         assert 1.0 < corrected.holds_up_to < result.holds_up_to  # of three pairs, which is stricter
 
     def test_p_value_is_where_range_includes_zero(self):
-        samples = (
-            expected_sample(self.head, 20),
-            expected_sample(self.broad, 20, 10**6),
-        )
+        samples = (expected_sample(self.head, 20), expected_sample(self.broad, 20, 10**6))
         bracketed = [bracket_users(sample, RECALL) for sample in samples]
         p = Differences(*bracketed).p_value(0)
         assert 1e-6 < p < 0.5
@@ -387,10 +371,7 @@ def test_holds_up_to_is_within_five_percent(offset):
     (result,) = compare(named(*samples), "recall@10", "sampled")
     assert result.order == "a"
     assert 1.0 < result.holds_up_to < 16.0
-    for shape, order in (
-        (result.holds_up_to, "a"),
-        (1.055 * result.holds_up_to, "undecided"),
-    ):
+    for shape, order in ((result.holds_up_to, "a"), (1.055 * result.holds_up_to, "undecided")):
         assert compare(named(*samples), "recall@10", "sampled", shape=shape)[0].order == order
 
 
@@ -450,12 +431,7 @@ def test_order_is_sign_of_range(low, high, order):
 
 @pytest.mark.parametrize(
     ("alone", "corrected", "level"),
-    [
-        (0.01, 0.03, 1 - 0.05 / 3),
-        (0.01, 0.01, 0.95),
-        (0.0, 0.0, 0.95),
-        (1.0, 1.0, 0.95),
-    ],
+    [(0.01, 0.03, 1 - 0.05 / 3), (0.01, 0.01, 0.95), (0.0, 0.0, 0.95), (1.0, 1.0, 0.95)],
 )
 def test_strict_level_by_hand(alone, corrected, level):
     assert strict_level(corrected, alone, 0.95) == pytest.approx(level)

@@ -14,11 +14,7 @@ from hypothesis import strategies as st
 from scipy import linalg, optimize
 
 from sampled_metrics._base.errors import InputError
-from sampled_metrics.estimators import (
-    least_squares,
-    reduce_system,
-    solve_bias_variance,
-)
+from sampled_metrics.estimators import least_squares, reduce_system, solve_bias_variance
 from sampled_metrics.evaluation.correct import correct
 from sampled_metrics.metrics.measures import parse_measure
 from sampled_metrics.ranks import SampledRanks
@@ -90,13 +86,7 @@ def random_setting(rng, sampling):
     cutoff = int(rng.integers(1, n + 1)) if rng.random() < 0.5 else int(rng.integers(1, 21))
     kind = rng.choice(["recall@", "precision@", "ndcg@", "ap@", "ndcg", "ap", "auc"])
     gamma = float(np.round(10.0 ** rng.uniform(-3, 0), 6))
-    return (
-        n,
-        m,
-        f"{kind}{cutoff}" if kind.endswith("@") else str(kind),
-        gamma,
-        sampling,
-    )
+    return (n, m, f"{kind}{cutoff}" if kind.endswith("@") else str(kind), gamma, sampling)
 
 
 def observed(rng, probabilities, rows=40):
@@ -139,10 +129,7 @@ def test_estimators_match_oracles(seed):
             ours, theirs = result.value, vector[ranks - 1].mean()
             # If m is close to n, vectors near that of AUC are as good up to 1e-15.
             error = 1e-6 if (name, result.estimator) == ("auc", "cls") else 1e-8
-            assert ours == pytest.approx(theirs, rel=0, abs=error), (
-                setting,
-                result.estimator,
-            )
+            assert ours == pytest.approx(theirs, rel=0, abs=error), (setting, result.estimator)
 
 
 @pytest.mark.parametrize("sampling", SAMPLING)
@@ -156,10 +143,7 @@ def test_quadrature_equals_sum_over_ranks(n, m, sampling):
         all_ranks = reduce_system(measures, n, m, sampling)
     np.testing.assert_allclose(few.marginal, all_ranks.marginal, rtol=1e-10, atol=1e-16)
     for gamma in (1.0, 0.1, 0.001):
-        ours, theirs = (
-            solve_bias_variance(few, gamma),
-            solve_bias_variance(all_ranks, gamma),
-        )
+        ours, theirs = (solve_bias_variance(few, gamma), solve_bias_variance(all_ranks, gamma))
         assert np.abs(ours - theirs).max() < 1e-10 * np.abs(theirs).max()
 
 
@@ -189,9 +173,7 @@ class TestUsers:
         items = data.draw(st.lists(st.sampled_from([10, 20, 30]), min_size=rows, max_size=rows))
         n = round(np.mean(items))  # a half is rounded to even
         vector = bv_oracle(
-            rank_probabilities(n, m, SAMPLING[0]),
-            metric("ap", np.arange(1, n + 1), n),
-            0.1,
+            rank_probabilities(n, m, SAMPLING[0]), metric("ap", np.arange(1, n + 1), n), 0.1
         )
         values = vector[np.array(ranks) - 1]
         for users in (None, np.arange(rows)):
@@ -205,10 +187,7 @@ class TestUsers:
 
 @pytest.mark.parametrize(
     ("option", "word"),
-    [
-        ({"estimators": ["bv:2"]}, "estimator"),
-        ({"sampling": "popularity"}, "by popularity"),
-    ],
+    [({"estimators": ["bv:2"]}, "estimator"), ({"sampling": "popularity"}, "by popularity")],
 )
 def test_wrong_options_are_refused(option, word):
     with pytest.raises(InputError, match=word):
@@ -235,7 +214,4 @@ def test_many_negatives_skip_slow_estimators():
     assert [result.estimator for result in results] == ["likely", "sampled"]
     (named,) = correct(ranks, "recall@10", ["rank-estimate"])
     assert named.estimator == "rank-estimate"
-    assert (named.range_low, named.range_high) == (
-        results[0].range_low,
-        results[0].range_high,
-    )
+    assert (named.range_low, named.range_high) == (results[0].range_low, results[0].range_high)

@@ -49,11 +49,7 @@ def test_results_are_plain_values():
 
 @pytest.mark.parametrize(
     ("ties", "first"),
-    [
-        ("expected", (1 + 1 / 2 + 1 / 3) / 3),
-        ("optimistic", 1),
-        ("pessimistic", 1 / 3),
-    ],
+    [("expected", (1 + 1 / 2 + 1 / 3) / 3), ("optimistic", 1), ("pessimistic", 1 / 3)],
 )
 def test_ties(ties, first):
     (result,) = evaluate(ranks_of(9, [0, 1], [2, 0]), ["ap"], ties=ties)
@@ -66,10 +62,7 @@ def test_several_relevant_items_without_n_items():
     assert (result.value, result.n_users) == ((1 / 2 + 1) / 2, 2)
     ranks = ranks_by_user([0], [3], [0], [1, 1], [0, 0], [10, 10])
     (result,) = evaluate(ranks, ["ndcg@10"])
-    assert (result.value, result.n_items) == (
-        pytest.approx(1 / math.log2(5) / 2),
-        None,
-    )
+    assert (result.value, result.n_items) == (pytest.approx(1 / math.log2(5) / 2), None)
     with pytest.raises(InputError, match="auc"):
         evaluate(ranks, ["auc"])
 
@@ -96,10 +89,7 @@ def test_prior_of_several_items_is_random_order():
     ideal = sum(1 / math.log2(rank + 1) for rank in (1, 2, 3))
     hits = [sum(rank <= 3 for rank in pair) / 3 for pair in pairs]
     two = Ranks([5] * 500, [1, 3] * 500, [0] * 1000, n_found=[2] * 500)
-    for name, values in (
-        ("precision@3", hits),
-        ("ndcg-by-k@3", np.array(dcg) / ideal),
-    ):
+    for name, values in (("precision@3", hits), ("ndcg-by-k@3", np.array(dcg) / ideal)):
         shape = prior_of(name, two)
         assert min(values) <= shape.mean <= max(values)
         assert (shape.low, shape.high) == (0.0, 1.0)
@@ -155,11 +145,7 @@ def test_mean_of_0_has_no_effective_users():
 
 # Three examples with 3 + 1 + 2 = 6 labels, at places 1, 3, 4; 2; and 1, 4 of 6.
 BATCH = sm.Ranks(
-    [6] * 3,
-    [0, 2, 3, 1, 0, 3],
-    [0] * 6,
-    n_found=[3, 1, 2],
-    users=["first", "second", "third"],
+    [6] * 3, [0, 2, 3, 1, 0, 3], [0] * 6, n_found=[3, 1, 2], users=["first", "second", "third"]
 )
 
 

@@ -185,8 +185,7 @@ def test_invalid_batch_is_refused_and_not_added(meter_options, batch, culprit):
 
 
 @pytest.mark.parametrize(
-    ("batch", "culprit"),
-    [({"scores": SCORES[:, :5]}, "11 negatives"), ({"ranks": [1]}, "earlier")],
+    ("batch", "culprit"), [({"scores": SCORES[:, :5]}, "11 negatives"), ({"ranks": [1]}, "earlier")]
 )
 def test_batch_unlike_the_first_is_refused(batch, culprit):
     meter = sm.RankMeter("rr", n_items=40)
@@ -223,11 +222,7 @@ def test_invalid_meters_are_refused():
 
 @pytest.mark.filterwarnings("error")
 def test_unmasked_scores_are_noted_without_n_items():
-    meters = [
-        sm.RankMeter("rr"),
-        sm.RankMeter("rr", n_items=ITEMS),
-        sm.RankMeter("rr"),
-    ]
+    meters = [sm.RankMeter("rr"), sm.RankMeter("rr", n_items=ITEMS), sm.RankMeter("rr")]
     for meter, scores in zip(meters, (SCORES, SCORES, MASKED), strict=True):
         meter.update(scores, HELD_OUT)
     (note,) = meters[0].compute().notes

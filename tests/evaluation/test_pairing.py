@@ -96,25 +96,13 @@ def test_common_users(a, b, rows):
 @pytest.mark.parametrize(
     ("a", "b", "words"),
     [
-        (
-            sampled([1] * 9, range(9)),
-            sampled([1] * 95, range(5, 100)),
-            "have 4 of 9 users",
-        ),
+        (sampled([1] * 9, range(9)), sampled([1] * 95, range(5, 100)), "have 4 of 9 users"),
         (sampled([1], [1]), sampled([1], [2]), "have 0 of 1 users"),
         (sampled([1] * 10, [1] * 9 + [2]), sampled([1] * 11, [1] * 9 + [3, 4]), None),
-        (
-            sampled([1] * 9),
-            sampled([1] * 9, range(9)),
-            None,
-        ),  # without ids
+        (sampled([1] * 9), sampled([1] * 9, range(9)), None),  # without ids
         (sampled([1] * 9, range(9)), sampled([1] * 9), None),
         (sampled([1], [1], 1000), sampled([1], [1], 990), None),
-        (
-            sampled([1], [1], 1000),
-            sampled([1], [1], 989),
-            "1,000 candidates and B has 989",
-        ),
+        (sampled([1], [1], 1000), sampled([1], [1], 989), "1,000 candidates and B has 989"),
     ],
 )
 def test_different_data_warns(a, b, words, recwarn):
@@ -130,17 +118,11 @@ SCORES = np.random.default_rng(0).normal(size=(9, 30))
     ("make", "options"),
     [
         (lambda rows: SCORES[rows], {"positive": 0, "n_items": 99}),
-        (
-            lambda rows: rank(lambda users: SCORES[rows][users], None, SCORES[rows] > 1.5),
-            {},
-        ),
+        (lambda rows: rank(lambda users: SCORES[rows][users], None, SCORES[rows] > 1.5), {}),
         (lambda rows: np.arange(1, 10)[rows], {"n_items": 99}),
         (lambda rows: ranks_of(np.arange(1, 10)[rows]), {}),
         (lambda rows: sampled(np.arange(1, 10)[rows]), {}),
-        (
-            lambda rows: rank(lambda users: SCORES[rows][users], None, range(9)[rows]),
-            {},
-        ),
+        (lambda rows: rank(lambda users: SCORES[rows][users], None, range(9)[rows]), {}),
     ],
 )
 def test_rows_are_paired_without_ids(make, options):

@@ -34,9 +34,7 @@ def power(n, exponent, users, first=0):
     """Return rankings in which a share (k/n)^exponent of users has a rank of at most k."""
     middle = (np.arange(users) + 0.5) / users
     return ranking(
-        np.ceil(n * middle ** (1 / exponent)).astype(int),
-        n,
-        users=range(first, first + users),
+        np.ceil(n * middle ** (1 / exponent)).astype(int), n, users=range(first, first + users)
     )
 
 
@@ -219,10 +217,7 @@ class TestPlan:
 
     @pytest.mark.parametrize(
         ("ranks", "options", "word"),
-        [
-            ([3, 4], {"n_items": 9, "n_users": 0}, "n_users"),
-            (0.3, {"n_items": 9}, "float"),
-        ],
+        [([3, 4], {"n_items": 9, "n_users": 0}, "n_users"), (0.3, {"n_items": 9}, "float")],
     )
     def test_wrong_rankings_are_refused(self, ranks, options, word):
         with pytest.raises(InputError, match=word):

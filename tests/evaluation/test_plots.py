@@ -237,12 +237,7 @@ def test_plot_estimates(corrected):
         assert x == sampled.value < axes.get_xlim()[1]
     assert [points_of_label(axes, "exact") for axes in panels] == [[[[0.25, 0]]], []]
     (legend,) = panels[0].figure.legends
-    assert [text.get_text() for text in legend.get_texts()] == [
-        "range",
-        "sampled",
-        "cls",
-        "exact",
-    ]
+    assert [text.get_text() for text in legend.get_texts()] == ["range", "sampled", "cls", "exact"]
     assert sum(len(points_of_label(axes, "sampled")) for axes in panels) == 2
 
 
@@ -332,10 +327,7 @@ def row(**changed):
         ([row(order="a")], "ap: A above B"),
         ([row(order="b"), row(order="b", estimator="cls")], "ap: B above A"),
         ([row(order="b"), row(b="C")], "ap: 1 of 2 pairs decided"),
-        (
-            [row(order="b"), row(b="C", order="a"), row(a="C")],
-            "ap: 2 of 3 pairs decided",
-        ),
+        ([row(order="b"), row(b="C", order="a"), row(a="C")], "ap: 2 of 3 pairs decided"),
     ],
 )
 def test_title_of_comparison(rows, title):

@@ -179,17 +179,8 @@ def test_concatenate_keeps_grades():
     [
         ([], "one or more"),
         ([sm.Ranks([9], [0], [0]), 3], "part is of type int"),
-        (
-            [sm.Ranks([9], [0], [0]), sm.Ranks([9], [0], [0], users=[1])],
-            "ids of users",
-        ),
-        (
-            [
-                sm.Ranks([9], [0], [0], users=["1"]),
-                sm.Ranks([9], [0], [0], users=[1]),
-            ],
-            "ids of",
-        ),
+        ([sm.Ranks([9], [0], [0]), sm.Ranks([9], [0], [0], users=[1])], "ids of users"),
+        ([sm.Ranks([9], [0], [0], users=["1"]), sm.Ranks([9], [0], [0], users=[1])], "ids of"),
         ([sm.Ranks([9], [0], [0], users=[1])] * 2, "duplicate users 1"),
     ],
 )

@@ -173,8 +173,7 @@ SLOW = ("compare_samples_many_metrics",)
 
 
 @pytest.mark.parametrize(
-    "name",
-    [pytest.param(name, marks=pytest.mark.long if name in SLOW else ()) for name in CASES],
+    "name", [pytest.param(name, marks=pytest.mark.long if name in SLOW else ()) for name in CASES]
 )
 def test_printed_table_matches_golden_file(name):
     assert printed(name) == (FOLDER / f"{name}.txt").read_text()

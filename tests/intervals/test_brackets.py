@@ -19,25 +19,9 @@ from sampled_metrics.intervals.shapes import SHAPES
 from sampled_metrics.metrics.measures import parse_measure
 from sampled_metrics.ranks.sampling import Sampling
 from sampled_metrics.sampling.probability import pmf_at
-from tests.helpers.rank_draws import (
-    all_points,
-    bracket,
-    draw_ranks,
-    each_sampling,
-    each_shape,
-)
+from tests.helpers.rank_draws import all_points, bracket, draw_ranks, each_sampling, each_shape
 
-METRICS = (
-    "recall@3",
-    "precision@2",
-    "f1@4",
-    "hit@1",
-    "ndcg@5",
-    "ndcg",
-    "ap@3",
-    "ap",
-    "rr@7",
-)
+METRICS = ("recall@3", "precision@2", "f1@4", "hit@1", "ndcg@5", "ndcg", "ap@3", "ap", "rr@7")
 
 
 def greatest_sums(gains, last, factor):
@@ -100,10 +84,7 @@ class TestBracket:
         n = data.draw(st.integers(2, 80))
         m = data.draw(st.integers(1, min(n - 1, 40)))
         sampling = data.draw(st.sampled_from(list(Sampling)))
-        shape, metric = (
-            data.draw(st.sampled_from(SHAPES)),
-            data.draw(st.sampled_from(METRICS)),
-        )
+        shape, metric = (data.draw(st.sampled_from(SHAPES)), data.draw(st.sampled_from(METRICS)))
         users = data.draw(st.sampled_from([1, 30, 1000, 10**7]))
         rng = np.random.default_rng(data.draw(st.integers(0, 10**6)))
         table = kernel(n, m, sampling, shape, None)
@@ -124,11 +105,7 @@ class TestBracket:
         ranks = np.random.default_rng(5).binomial(m, beta(0.2, 1).rvs(2000, random_state=5))
         counts = np.bincount(ranks, minlength=m + 1).astype(float)
         lower, upper = bracket(
-            measure,
-            table,
-            likely_mixture(table.sum_by_bin(counts), table).shares[None],
-            2000,
-            1.96,
+            measure, table, likely_mixture(table.sum_by_bin(counts), table).shares[None], 2000, 1.96
         )
         points, exact = all_points(n, m, shape, sampling, metric, measure.cutoff)
         assert (points @ lower[0] <= exact + 1e-10).all()

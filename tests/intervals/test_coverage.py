@@ -11,15 +11,7 @@ from sampled_metrics.metrics.measures import REGISTERED_METRICS, parse_measure
 
 N_ITEMS = 200
 POPULATION = 3000
-OF_RANKS = (
-    "rr",
-    "ap",
-    "ap-by-relevant",
-    "ndcg",
-    "ndcg-by-relevant",
-    "ndcg-by-k",
-    "auc",
-)
+OF_RANKS = ("rr", "ap", "ap-by-relevant", "ndcg", "ndcg-by-relevant", "ndcg-by-k", "auc")
 
 
 def names_of_all_metrics():
@@ -60,12 +52,7 @@ def population(rng, several, tied, graded, skill):
     return sm.Ranks(n, better, level - 1, n_found=n_relevant, relevance=grades)
 
 
-KINDS = [
-    (False, False, False),
-    (False, True, False),
-    (True, False, False),
-    (True, True, True),
-]
+KINDS = [(False, False, False), (False, True, False), (True, False, False), (True, True, True)]
 ignore_warnings = pytest.mark.filterwarnings("ignore::sampled_metrics.InputWarning")
 
 

@@ -43,12 +43,7 @@ class TestKernel:
 
     @pytest.mark.parametrize(
         ("n", "m"),
-        [
-            (300, 30),
-            (300, 299),
-            (3, 1),
-            pytest.param(25_000, 400, marks=pytest.mark.long),
-        ],
+        [(300, 30), (300, 299), (3, 1), pytest.param(25_000, 400, marks=pytest.mark.long)],
     )
     def test_down_to_extends_the_shape(self, n, m):
         table = kernel(n, m, "without-replacement", "non-increasing", None)

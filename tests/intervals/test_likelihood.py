@@ -53,8 +53,7 @@ def test_bound_with_confidence_above_mean():
 
 
 @pytest.mark.skipif(
-    scipy.__version__.startswith("1.16"),
-    reason="its t quantile at 1/2 is off by 1e-9",
+    scipy.__version__.startswith("1.16"), reason="its t quantile at 1/2 is off by 1e-9"
 )
 @pytest.mark.parametrize("confidence", [0.0, 1e-12])
 def test_bound_without_confidence_is_mean(confidence):

@@ -12,12 +12,7 @@ from scipy.optimize import minimize
 
 import sampled_metrics as sm
 from sampled_metrics._base.calls import InputWarning
-from sampled_metrics.estimators import (
-    estimator_matrix,
-    likely_log_errors,
-    parse_estimator,
-    smooth,
-)
+from sampled_metrics.estimators import estimator_matrix, likely_log_errors, parse_estimator, smooth
 from sampled_metrics.intervals.ranges import Range
 from sampled_metrics.metrics import parse_measure
 from sampled_metrics.printed.likely import quote_likely
@@ -134,9 +129,7 @@ def test_value_in_range_and_near_exact():
     exact = sm.evaluate(sm.Ranks([n] * users, better, [0] * users), "recall@10, ap")
     sampled = rng.hypergeometric(better, n - 1 - better, m) + 1
     for one, true in zip(
-        sm.correct(sampled, "recall@10, ap", "likely", n_items=n, n_negatives=m),
-        exact,
-        strict=True,
+        sm.correct(sampled, "recall@10, ap", "likely", n_items=n, n_negatives=m), exact, strict=True
     ):
         assert one.range_low <= one.value <= one.range_high
         assert one.value == pytest.approx(true.value, rel=0.3)
@@ -326,8 +319,7 @@ def fitted(cells, counts):
     counts = np.asarray(counts, float)
     users = counts.sum()
     return smooth.maximise(
-        cells,
-        smooth.SampledRankLikelihood(cells.probabilities, counts / users, users),
+        cells, smooth.SampledRankLikelihood(cells.probabilities, counts / users, users)
     )
 
 

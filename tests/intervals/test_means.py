@@ -88,11 +88,7 @@ class TestMeanInterval:
         step = stats.t.ppf(0.975, 29) ** 2 / 30
         curvature = max(fourth / second**2 - 3 - third**2 / second**3, -2)  # as of successes
         # (1 - step c/2) x^2 - step (k3/v) x - step v 30/29 = 0
-        terms = [
-            1 - step * curvature / 2,
-            -step * third / second,
-            -step * second * 30 / 29,
-        ]
+        terms = [1 - step * curvature / 2, -step * third / second, -step * second * 30 / 29]
         assert actual.ci_high == pytest.approx(max(np.roots(terms)))
         assert (actual.value, actual.std_error, actual.ci_low) == (0.0, 0.0, 0.0)
 
@@ -112,10 +108,7 @@ class TestMeanInterval:
 
     @pytest.mark.parametrize(
         ("users", "confidence", "word"),
-        [
-            *((4, x, "confidence") for x in (0.0, 1.0, -1.0, 95.0, math.nan)),
-            (0, 0.95, "no users"),
-        ],
+        [*((4, x, "confidence") for x in (0.0, 1.0, -1.0, 95.0, math.nan)), (0, 0.95, "no users")],
     )
     def test_wrong_confidence_and_no_users_are_refused(self, users, confidence, word):
         with pytest.raises(InputError, match=word):

@@ -7,38 +7,21 @@ import pytest
 from scipy.stats import chi2, norm
 
 from sampled_metrics import InputError, InputWarning, correct
-from sampled_metrics.intervals.misfit import (
-    count_users_by_sampled_rank,
-    misfit,
-    rising_p_value,
-)
+from sampled_metrics.intervals.misfit import count_users_by_sampled_rank, misfit, rising_p_value
 from sampled_metrics.ranks import SampledRanks
 from sampled_metrics.sampling.probability import pmf_at
 from tests.helpers.caught_warnings import full_messages, warns_about
-from tests.helpers.rank_draws import (
-    M,
-    N,
-    draw_ranks,
-    each_sampling,
-    each_shape,
-    power_ranks,
-)
+from tests.helpers.rank_draws import M, N, draw_ranks, each_sampling, each_shape, power_ranks
 
 BROKEN = {  # what `correct` does: (it refuses the ranks, it warns)
     "every negative twice": (True, False),
     "ten negatives given as a hundred": (True, True),
     "two negatives given as a hundred": (True, False),
     "counted from two": (True, False),
-    "popular negatives": (
-        False,
-        True,
-    ),  # a poor recommender could have such ranks
+    "popular negatives": (False, True),  # a poor recommender could have such ranks
     "ten of a hundred negatives hard": (True, False),
     "half of the negatives hard": (True, False),
-    "held-out items that are not scored": (
-        False,
-        True,
-    ),  # they are at the end, which is valid
+    "held-out items that are not scored": (False, True),  # they are at the end, which is valid
 }
 
 
@@ -176,11 +159,7 @@ class TestRise:
         """With 100 negatives the means of ranks up to 6, 12 and 24 are tested."""
         ranks = [1] * 2 + [5] * 20 + [9] * 4 + [20] * 30 + [80] * 40
         actual = []
-        for length, head in (
-            (6, [1] * 2 + [5] * 20),
-            (12, ranks[:26]),
-            (24, ranks[:56]),
-        ):
+        for length, head in ((6, [1] * 2 + [5] * 20), (12, ranks[:26]), (24, ranks[:56])):
             deviation = np.std(np.arange(1, length + 1)) / np.sqrt(len(head))
             actual.append(norm.sf((np.mean(head) - (length + 1) / 2) / deviation))
         assert rise_of(ranks, M) == pytest.approx(3 * min(actual))

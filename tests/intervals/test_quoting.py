@@ -7,11 +7,7 @@ import pandas as pd
 import pytest
 
 import sampled_metrics as sm
-from sampled_metrics.estimators import (
-    estimator_matrix,
-    likely_log_errors,
-    parse_estimator,
-)
+from sampled_metrics.estimators import estimator_matrix, likely_log_errors, parse_estimator
 from sampled_metrics.intervals.quoting import Quoted, quote, quote_difference
 from sampled_metrics.intervals.ranges import Range
 from sampled_metrics.metrics import parse_measure
@@ -93,11 +89,7 @@ def test_equal_visits_keep_interval():
     users = np.arange(300)
     single = sm.SampledRanks(ranks, 3000, 100, users=users)
     four = sm.SampledRanks(
-        np.repeat(ranks, 4),
-        3000,
-        100,
-        users=np.repeat(users, 4),
-        visits=np.arange(1200),
+        np.repeat(ranks, 4), 3000, 100, users=np.repeat(users, 4), visits=np.arange(1200)
     )
     (one,), (several,) = (sm.correct(of, "recall@10", "likely") for of in (single, four))
     factors = [x.likely_high / x.likely_low for x in (one, several)]

@@ -7,9 +7,7 @@ import pytest
 from scipy.stats import norm
 
 from sampled_metrics.intervals.groups import group_units
-from sampled_metrics.intervals.misfit import (
-    misfit,
-)
+from sampled_metrics.intervals.misfit import misfit
 from sampled_metrics.intervals.ranges import bracket_users
 from sampled_metrics.intervals.shapes import SHAPES
 from sampled_metrics.metrics.measures import parse_measure
@@ -69,16 +67,7 @@ class TestMetricRanges:
             assert not actual.is_inverted
 
     def test_proportional_metrics_have_proportional_ranges(self, sample):
-        names = [
-            "recall@10",
-            "hit@10",
-            "precision@10",
-            "f1@10",
-            "ap",
-            "rr",
-            "ap@5",
-            "rr@5",
-        ]
+        names = ["recall@10", "hit@10", "precision@10", "f1@10", "ap", "rr", "ap@5", "rr@5"]
         ranges = metric_ranges([parse_measure(name) for name in names], sample)
         recall, hit, precision, f1, ap, rr, ap5, rr5 = ([r.low, r.high] for r in ranges)
         np.testing.assert_allclose([hit, rr, rr5], [recall, ap, ap5], rtol=1e-9)
@@ -201,10 +190,7 @@ def test_repeated_rows_count_once(times):
 class TestDifferenceRanges:
     def test_difference_order_and_pairing(self, pair):
         a, b = pair
-        (actual,), (back,) = (
-            difference_ranges(RECALL, a, b),
-            difference_ranges(RECALL, b, a),
-        )
+        (actual,), (back,) = (difference_ranges(RECALL, a, b), difference_ranges(RECALL, b, a))
         assert 0.0 < actual.low < actual.high < 1.0
         assert not actual.is_inverted
         assert (actual.low, actual.high) == pytest.approx((-back.high, -back.low), rel=1e-9)

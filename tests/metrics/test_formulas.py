@@ -11,19 +11,10 @@ from hypothesis import strategies as st
 
 import sampled_metrics as sm
 from sampled_metrics._base.errors import InputError
-from sampled_metrics.metrics import (
-    known_measures,
-    parse_measure,
-    values,
-)
+from sampled_metrics.metrics import known_measures, parse_measure, values
 from sampled_metrics.ranks import Ranks
 from tests.helpers.caught_warnings import warns_about
-from tests.helpers.relevance import (
-    metric_values,
-    ranks_at_places,
-    ranks_by_user,
-    values_at,
-)
+from tests.helpers.relevance import metric_values, ranks_at_places, ranks_by_user, values_at
 
 
 class TestOneRelevantItem:
@@ -108,10 +99,7 @@ class TestSeveralRelevantItems:
         [
             # irrelevant at 1, 2, 4, 6: item 3 is above two of four, item 5 above one of four
             ("auc", (2 + 1) / (2 * 4)),
-            (
-                "auc",
-                (6 - (2 - 1) / 2 - (3 + 5) / 2) / (6 - 2),
-            ),  # the second form of eq. 2
+            ("auc", (6 - (2 - 1) / 2 - (3 + 5) / 2) / (6 - 2)),  # the second form of eq. 2
             ("precision@4", 1 / 4),
             # P = 1/4, R = 1/2
             ("f1@4", 2 * (1 / 4 * 1 / 2) / (1 / 4 + 1 / 2)),
@@ -136,18 +124,12 @@ class TestSeveralRelevantItems:
             ("ap@3", (1 / 1 + 2 / 3) / 3),  # min(|R|, k) = 3
             ("ap-by-relevant@3", (1 / 1 + 2 / 3) / 4),
             ("ndcg@3", (1 + 1 / 2) / (1 + 1 / log2(3) + 1 / 2)),
-            (
-                "ndcg-by-relevant@3",
-                (1 + 1 / 2) / (1 + 1 / log2(3) + 1 / 2 + 1 / log2(5)),
-            ),
+            ("ndcg-by-relevant@3", (1 + 1 / 2) / (1 + 1 / log2(3) + 1 / 2 + 1 / log2(5))),
             ("ndcg-by-k@3", (1 + 1 / 2) / (1 + 1 / log2(3) + 1 / 2)),
             # k = 6 > |R|: the ideal lists of eq. 6 and of all |R| items are the same
             ("ap@6", (1 / 1 + 2 / 3 + 3 / 4) / 4),
             ("ap-by-relevant@6", (1 / 1 + 2 / 3 + 3 / 4) / 4),
-            (
-                "ndcg@6",
-                (1 + 1 / 2 + 1 / log2(5)) / (1 + 1 / log2(3) + 1 / 2 + 1 / log2(5)),
-            ),
+            ("ndcg@6", (1 + 1 / 2 + 1 / log2(5)) / (1 + 1 / log2(3) + 1 / 2 + 1 / log2(5))),
             (
                 "ndcg-by-relevant@6",
                 (1 + 1 / 2 + 1 / log2(5)) / (1 + 1 / log2(3) + 1 / 2 + 1 / log2(5)),
@@ -195,8 +177,7 @@ def test_ap_of_papachristoudis_example():
     user, place = np.array([(0, 1), (0, 3), (0, 4), (1, 2), (2, 1), (2, 4)]).T
     for n_relevant, mean in (([3, 3, 3], "0.4907"), ([3, 1, 2], "0.6852")):
         values_by_user = metric_values(
-            "ap@4",
-            ranks_by_user(user, place - 1, 0 * place, n_relevant, [6] * 3, [4] * 3),
+            "ap@4", ranks_by_user(user, place - 1, 0 * place, n_relevant, [6] * 3, [4] * 3)
         )
         numerators = (1 / 1 + 2 / 3 + 3 / 4, 1 / 2, 1 / 1 + 2 / 4)
         np.testing.assert_allclose(values_by_user, np.divide(numerators, n_relevant), rtol=1e-15)
@@ -228,10 +209,7 @@ PLACES = [[1, 4], [3], [2, 5, 6]]
 
 
 THREE_USERS = sm.Ranks(
-    [10, 10, 8],
-    [place - 1 for row in PLACES for place in row],
-    [0] * 6,
-    n_found=[2, 1, 3],
+    [10, 10, 8], [place - 1 for row in PLACES for place in row], [0] * 6, n_found=[2, 1, 3]
 )
 
 
@@ -254,10 +232,7 @@ class TestConventions:
             ("accuracy@1", [1, 0, 0]),
             ("map-cut@1", [1 / 2, 0, 0]),
             ("ap-by-k@4", [(1 + 2 / 4) / 4, 1 / 3 / 4, 1 / 2 / 4]),
-            (
-                "ap-by-threshold",
-                [(1 + 2 / 4) / 2, 1 / 3, (1 / 2 + 2 / 5 + 3 / 6) / 3],
-            ),
+            ("ap-by-threshold", [(1 + 2 / 4) / 2, 1 / 3, (1 / 2 + 2 / 5 + 3 / 6) / 3]),
         ],
     )
     def test_values_of_users(self, metric, expected):

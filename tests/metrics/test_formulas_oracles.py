@@ -78,21 +78,13 @@ def test_random_matches_one_order_for_all_metrics(user, k, seed):
         metric_values(name, ranks, "random", np.random.default_rng(seed)).item() for name in names
     ]
     assert any(
-        np.allclose(
-            values_by_name,
-            [metric_by_definition(name, row) for name in names],
-            atol=1e-13,
-        )
+        np.allclose(values_by_name, [metric_by_definition(name, row) for name in names], atol=1e-13)
         for row in rows
     )
 
 
 @settings(max_examples=30)
-@given(
-    users=st.lists(untied_user, min_size=1, max_size=5),
-    k=st.integers(1, 7),
-    more=st.data(),
-)
+@given(users=st.lists(untied_user, min_size=1, max_size=5), k=st.integers(1, 7), more=st.data())
 def test_list_cut_at_k_or_below_matches_full_ranking(users, k, more):
     full = ranks_of_scores(users)
     cut = ranks_of_scores(users, depth=more.draw(st.integers(k, 7)))
@@ -171,10 +163,7 @@ class TestAgainstOtherPackages:
         for _ in range(25):
             scores = rng.integers(0, 8, self.ITEMS) if tied else rng.permutation(self.ITEMS)
             size = rng.integers(1, 9)
-            yield (
-                scores.tolist(),
-                sorted(rng.choice(self.ITEMS, size, replace=False).tolist()),
-            )
+            yield (scores.tolist(), sorted(rng.choice(self.ITEMS, size, replace=False).tolist()))
 
     def labels(self, relevant):
         return [int(item in relevant) for item in range(self.ITEMS)]

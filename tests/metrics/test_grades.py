@@ -18,10 +18,7 @@ import sampled_metrics as sm
 from sampled_metrics.cli import app
 from sampled_metrics.read.options import as_ranks
 from tests.helpers.caught_warnings import warns_about
-from tests.helpers.relevance import (
-    metric_values,
-    orders_with_ties,
-)
+from tests.helpers.relevance import metric_values, orders_with_ties
 
 WORST = (1 + 2 / log2(3) + 3 / 2) / (3 + 2 / log2(3) + 1 / 2)  # grades 1, 2, 3 at places 1, 2, 3
 
@@ -178,15 +175,7 @@ def test_trec_eval_with_relevance_level(least):
         "map_cut_5": "ap-by-relevant@5",
         "success_5": "hit@5",
     }
-    wanted = {
-        "ndcg",
-        "ndcg_cut.5",
-        "map",
-        "P.5",
-        "recall.5",
-        "recip_rank",
-        "map_cut.5",
-    }
+    wanted = {"ndcg", "ndcg_cut.5", "map", "P.5", "recall.5", "recip_rank", "map_cut.5"}
     wanted.add("success.5")
     run = {}
     qrels = {}
@@ -197,11 +186,7 @@ def test_trec_eval_with_relevance_level(least):
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", sm.InputWarning)  # all items have scores
         ours = sm.values_by_user(
-            run,
-            list(names.values()),
-            relevant=qrels,
-            n_items=12,
-            min_relevance=least,
+            run, list(names.values()), relevant=qrels, n_items=12, min_relevance=least
         )
     assert len(ours) == len(users)
     for their_name, name in names.items():
@@ -305,10 +290,7 @@ def test_every_form_of_grades_gives_the_same_values(tmp_path):
 
 def test_compare_matches_evaluate_and_mentions_grades():
     results = sm.compare(
-        {"A": SCORES, "B": -SCORES},
-        "ndcg@3, recall@2",
-        relevant=GRADES,
-        min_relevance=2,
+        {"A": SCORES, "B": -SCORES}, "ndcg@3, recall@2", relevant=GRADES, min_relevance=2
     )
     alone = sm.evaluate(SCORES, "ndcg@3, recall@2", relevant=GRADES, min_relevance=2)
     assert [result.value_a for result in results] == [result.value for result in alone]
@@ -320,12 +302,7 @@ def test_compare_matches_evaluate_and_mentions_grades():
 
 class TestStoredGrades:
     RANKS = sm.Ranks(
-        [4, 4],
-        [0, 1, 2, 1],
-        [0] * 4,
-        n_found=[3, 1],
-        relevance=[1, 2, 3, 3],
-        users=["a", "b"],
+        [4, 4], [0, 1, 2, 1], [0] * 4, n_found=[3, 1], relevance=[1, 2, 3, 3], users=["a", "b"]
     )
 
     @pytest.mark.parametrize("least", [0, 2, 3])
@@ -351,20 +328,8 @@ class TestStoredGrades:
     def test_evaluate_command_with_min_relevance(self, tmp_path):
         TABLE.to_csv(tmp_path / "grades.csv", index=False)
         np.save(tmp_path / "scores.npy", SCORES)
-        arguments = [
-            "evaluate",
-            tmp_path / "scores.npy",
-            "--relevant",
-            tmp_path / "grades.csv",
-        ]
-        arguments += [
-            "--metric",
-            "ndcg@3,recall@2",
-            "--min-relevance",
-            2,
-            "--format",
-            "json",
-        ]
+        arguments = ["evaluate", tmp_path / "scores.npy", "--relevant", tmp_path / "grades.csv"]
+        arguments += ["--metric", "ndcg@3,recall@2", "--min-relevance", 2, "--format", "json"]
         result = CliRunner().invoke(app, list(map(str, arguments)))
         assert result.exit_code == 0, result.output
         ndcg, recall = json.loads(result.stdout)

@@ -4,36 +4,19 @@ import numpy as np
 import pytest
 
 from sampled_metrics._base.errors import InputError
-from sampled_metrics.metrics import (
-    Measure,
-    known_measures,
-    measures,
-    parse_measure,
-    values,
-)
+from sampled_metrics.metrics import Measure, known_measures, measures, parse_measure, values
 from sampled_metrics.metrics.formulas import gains
 from sampled_metrics.metrics.measures import parse_measures, synonyms
 from sampled_metrics.ranks import Ranks
-from tests.helpers.relevance import (
-    FIVE_RANKS,
-    metric_values,
-    ranks_at_places,
-    values_at,
-)
+from tests.helpers.relevance import FIVE_RANKS, metric_values, ranks_at_places, values_at
 
 
 class TestNames:
     @pytest.mark.parametrize(
         ("name", "names"),
         [
-            (
-                "hit@10",
-                "hit@10 HR@10 hit_rate@10 HitRate@10 hits@10 hit_10 hit-10 success_10",
-            ),
-            (
-                "hit@10",
-                "HitRatio@10 hitratio_10 Hit_Ratio@10 accuracy@10 Accuracy_10",
-            ),
+            ("hit@10", "hit@10 HR@10 hit_rate@10 HitRate@10 hits@10 hit_10 hit-10 success_10"),
+            ("hit@10", "HitRatio@10 hitratio_10 Hit_Ratio@10 accuracy@10 Accuracy_10"),
             ("hit@10", "top_10_accuracy top_10_categorical_accuracy HR@10↑"),
             ("recall-capped@10", "R_cap@10 recall_cap_10 Recall_capped@10"),
             ("rr-by-relevant", "mean_mrr RR-by-relevant"),
@@ -59,12 +42,7 @@ class TestNames:
             assert measure.format_name(measure.kind) == name
 
     def test_name_without_cutoff_is_the_callers(self):
-        names = {
-            "HR@10": "HR",
-            "hit_rate_5": "hit",
-            "accuracy@1": "accuracy",
-            "MAP": "MAP",
-        }
+        names = {"HR@10": "HR", "hit_rate_5": "hit", "accuracy@1": "accuracy", "MAP": "MAP"}
         names |= {"F0.50@10": "F0.50", "f0.5_10": "f0.5", "AUC": "AUC"}
         for called, name in names.items():
             assert parse_measure(called).name == name
@@ -93,13 +71,7 @@ class TestNames:
                 "auc10",
             ),
             *("recall@", "recall@0", "recall@1000000000", "recall@-1", "recall@1.5"),
-            *(
-                "recall@ten",
-                "recall@10@10",
-                "ndcg-by-k",
-                "ap-by-hits@10",
-                "ndcg-by-hits@10",
-            ),
+            *("recall@ten", "recall@10@10", "ndcg-by-k", "ap-by-hits@10", "ndcg-by-hits@10"),
             *("f@5", "f-1@5", "f1_0@5", "finf@5", "f1e999@5", "fBETA@5"),
             *("f0.12345678@5", "f²@5"),
         ],
@@ -122,10 +94,7 @@ class TestNames:
     @pytest.mark.parametrize(
         ("kind", "names"),
         [
-            (
-                "hit",
-                "HR10 HR@10 hr-10 hit_rate_at_10 hit_rate_10 HitRate10 hits10 hit10",
-            ),
+            ("hit", "HR10 HR@10 hr-10 hit_rate_at_10 hit_rate_10 HitRate10 hits10 hit10"),
             ("ndcg", "ndcg10 NDCG10 ndcg_at_10 ndcg_cut_10 ndcg-at-10 ndcg_cut10"),
             ("recall", "R@10 R10 Recall_10 recall10 recall_at_10 RECALL-AT-10"),
             ("precision", "P@10 P10 P_10 precision_at_10 prec10"),
@@ -200,13 +169,7 @@ class TestNames:
         assert name in str(caught.value)
 
     def test_parse_measures_of_lists(self):
-        for names in (
-            "hr@10,MRR",
-            "hr@10, mrr",
-            ["hr@10", "mrr"],
-            ["hr@10,mrr"],
-            ("hit@10", "RR"),
-        ):
+        for names in ("hr@10,MRR", "hr@10, mrr", ["hr@10", "mrr"], ["hr@10,mrr"], ("hit@10", "RR")):
             assert parse_measures(names) == [Measure("hit", 10), Measure("rr")]
         assert parse_measures([parse_measure("ap"), "map"]) == [parse_measure("ap")]
         for names in ("", " , ", [], 10):
@@ -297,12 +260,7 @@ def test_parse_measure_cutoff_without_name_is_refused(text):
     [
         # one or two of two relevant items in a list of the top 10
         ("recall@10", [3], 0, 1 / 2),
-        (
-            "precision@20",
-            [3, 4],
-            0,
-            2 / 20,
-        ),  # places below the last relevant item do not matter
+        ("precision@20", [3, 4], 0, 2 / 20),  # places below the last relevant item do not matter
         ("ap", [3, 4], 0, (1 / 3 + 2 / 4) / 2),
         ("auc", [3, 4], 12, (8 + 8) / (2 * 10)),
         ("rr@20", [3], 0, 1 / 3),  # the first item decides
@@ -312,12 +270,7 @@ def test_parse_measure_cutoff_without_name_is_refused(text):
         ("hit@20", [], 0, "hit@20 needs .* 20"),
         ("ap", [3], 99, "ap needs .* all relevant items.* ap@10"),
         ("rr", [], 0, "rr needs .* first relevant item.* rr@10"),
-        (
-            "auc",
-            [3],
-            99,
-            "auc needs .* all relevant items.*full",
-        ),
+        ("auc", [3], 99, "auc needs .* all relevant items.*full"),
         ("auc", [3], 0, "auc needs n_candidates"),
     ],
 )

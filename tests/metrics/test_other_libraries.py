@@ -21,11 +21,7 @@ REPLAY_TRUE = {1: [5, 6, 7, 8, 9, 10], 2: [6, 7, 4, 10, 11], 3: [1, 2, 3, 4, 5]}
 
 # Lists of three items for three users in the tests of evidently.
 EVIDENTLY = pd.DataFrame(
-    {
-        "user_id": [*"aaabbbccc"],
-        "rank": [1, 2, 3] * 3,
-        "target": [1, 0, 0, 0, 0, 0, 0, 0, 1],
-    }
+    {"user_id": [*"aaabbbccc"], "rank": [1, 2, 3] * 3, "target": [1, 0, 0, 0, 0, 0, 0, 0, 1]}
 )
 
 
@@ -116,10 +112,7 @@ class TestTheirNumbers:
 
     def test_mteb(self):
         """Values of `test_metrics_at_k` of RetrievalEvaluator."""
-        run = {
-            "0": {"0": 1.0, "1": 0.9, "2": 0.8},
-            "1": {"0": 0.0, "1": 1.0, "2": 0.0},
-        }
+        run = {"0": {"0": 1.0, "1": 0.9, "2": 0.8}, "1": {"0": 0.0, "1": 1.0, "2": 0.0}}
         qrels = {"0": {"0": 1, "1": 1}, "1": {"1": 1}}
         theirs = {
             "ndcg_at_1": 1.0,

@@ -9,8 +9,7 @@ from sampled_metrics_study.page.contents import draw_ranges
 
 
 @pytest.mark.parametrize(
-    ("high", "mark", "most"),
-    [(0.4, 0.2, 0.404), (0.4, 0.5, 0.505), (0.995, 0.1, 1.0)],
+    ("high", "mark", "most"), [(0.4, 0.2, 0.404), (0.4, 0.5, 0.505), (0.995, 0.1, 1.0)]
 )
 def test_range_axis_ends_beyond_last_mark(high, mark, most):
     assert range_bars([(0.1, high), (0.1, 0.11)], [mark, 0.0], 1)["most"] == pytest.approx(most)

@@ -35,9 +35,7 @@ def records():
         name: Ranks.read(REFERENCE / f"ranks/{name}.parquet") for name in PAPERS_RECOMMENDERS
     }
     return leaderboard_ranks(
-        trained_ranks,
-        [REFERENCE / f"{name}.parquet" for name in STORED_RANKS],
-        is_paper=True,
+        trained_ranks, [REFERENCE / f"{name}.parquet" for name in STORED_RANKS], is_paper=True
     )
 
 
@@ -49,10 +47,7 @@ def content(records):
 def test_reference_board_has_13_wrong_pairs(content):
     at = content["sizes"].index(100)
     boards = content["metrics"].values()
-    assert [(board["wrong"][at], board["decided"]) for board in boards] == [
-        (13, 30),
-        (11, 29),
-    ]
+    assert [(board["wrong"][at], board["decided"]) for board in boards] == [(13, 30), (11, 29)]
     assert all(board["wrong"][-1] == 0 and not board["shown"][-1] for board in boards)
 
 
@@ -150,10 +145,7 @@ def test_board_needs_same_candidates():
     others = Ranks([60, 50], [2, 1], [0, 0])
     many = Ranks([60, 60], [1, 2], [0, 0])
     measures = parse_measures("ap, hr@200, hr@10, hr@5, hr@1")
-    assert list(build_board({"A": few, "B": others}, measures)["metrics"]) == [
-        "HR@10",
-        "HR@5",
-    ]
+    assert list(build_board({"A": few, "B": others}, measures)["metrics"]) == ["HR@10", "HR@5"]
     assert build_board({"A": few, "B": many}, measures) is None
     assert build_board({"A": few}, measures) is None
     assert build_board({"A": few, "B": others}, parse_measures("ap, hr@200")) is None
@@ -168,11 +160,7 @@ def test_brackets_join_undecided_runs():
     assert undecided_apart([2, 1, 0], [], [(2, 1), (1, 0)]) == [(2, 0)]
     assert undecided_runs(best_first, list(combinations(best_first, 2))) == []
     assert undecided_runs(best_first, []) == [[1, 5]]
-    assert place_brackets([[1, 3], [2, 4], [4, 5]]) == [
-        [1, 3, 0],
-        [2, 4, 1],
-        [4, 5, 0],
-    ]
+    assert place_brackets([[1, 3], [2, 4], [4, 5]]) == [[1, 3, 0], [2, 4, 1], [4, 5, 0]]
 
 
 def test_brackets_match_compare(records, content):

@@ -99,14 +99,7 @@ def test_describe_pairs_undecided(sign, who):
 
 
 def test_least_likely_pairs_first_undecided_last():
-    chances = {
-        (0, 1): 0.9,
-        (0, 2): 0.2,
-        (0, 3): None,
-        (1, 2): 0.6,
-        (1, 3): 0.1,
-        (2, 3): 0.7,
-    }
+    chances = {(0, 1): 0.9, (0, 2): 0.2, (0, 3): None, (1, 2): 0.6, (1, 3): 0.1, (2, 3): 0.7}
     orders = {pair: (1, chance) for pair, chance in chances.items()}
 
     def shown(undecided=()):

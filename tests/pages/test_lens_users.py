@@ -130,8 +130,7 @@ def test_slow_estimators_are_skipped_beyond_500_negatives():
 
 
 @pytest.mark.parametrize(
-    ("m", "candidates", "last"),
-    [(3, 5000, 2000), (3, 2001, 2000), (3, 2000, 1999), (7, 8, 7)],
+    ("m", "candidates", "last"), [(3, 5000, 2000), (3, 2001, 2000), (3, 2000, 1999), (7, 8, 7)]
 )
 def test_sizes_end_at_candidates_or_2000(m, candidates, last):
     messages = [parse_measure("rr")], parse_estimators(["sampled"])
@@ -207,13 +206,7 @@ def test_window_by_hand():
     window = chart.window(np.array([0.9, 0.6, 0.7, 0.3]))
     # falls of .3, -.1, .4 and .3 on equal widths: 90, -30, 120, 90 of 120 above, 45 below
     up = list(corners(window["up"]))
-    assert [y for axis, y in up if axis == "V"] == [
-        350 - 90,
-        350,
-        350 - 120,
-        350 - 90,
-        350,
-    ]
+    assert [y for axis, y in up if axis == "V"] == [350 - 90, 350, 350 - 120, 350 - 90, 350]
     assert [x for axis, x in up if axis == "H"] == [0, 333, 667, 1000, 1000]
     down = [("H", 333), ("V", 380), ("H", 667), ("V", 350), ("H", 1000), ("V", 350)]
     assert list(corners(window["down"])) == down

@@ -13,12 +13,7 @@ from sampled_metrics._base.text import format_number, format_range
 from sampled_metrics.evaluation.compare import compare
 from sampled_metrics.evaluation.correct import correct
 from sampled_metrics.pages import render
-from sampled_metrics.pages.report import (
-    full_content,
-    order_line,
-    report,
-    sampled_content,
-)
+from sampled_metrics.pages.report import full_content, order_line, report, sampled_content
 from sampled_metrics.ranks import Ranks, SampledRanks
 from tests.helpers.comparisons import make_compared
 
@@ -166,12 +161,7 @@ def test_sampled_lens_skips_fitted_estimators():
     assert lens["views"].keys() == {"recall@10 sampled 20", "recall@10 cls 20"}
     (values,) = content["tables"]
     place = values["heads"].index("estimator")
-    assert [line[place] for line in values["lines"]] == [
-        "likely",
-        "sampled",
-        "em:5",
-        "cls",
-    ]
+    assert [line[place] for line in values["lines"]] == ["likely", "sampled", "em:5", "cls"]
     assert content["bars"][0]["decided"] == []
     assert "It says" not in content["says"]
 
@@ -185,10 +175,7 @@ def test_headline_shows_equal_values():
 def full(ranks, n=60):
     ranks = np.asarray(ranks)
     return Ranks(
-        np.full(ranks.size, n),
-        ranks - 1,
-        np.zeros_like(ranks),
-        users=np.arange(ranks.size),
+        np.full(ranks.size, n), ranks - 1, np.zeros_like(ranks), users=np.arange(ranks.size)
     )
 
 
@@ -198,11 +185,7 @@ def rankings():
     good = np.tile([1, 2, 3, 11, 40], 60)
     twin = good.copy()
     twin[:8] = [2, 1, 4, 12, 40, 2, 1, 4]
-    return {
-        "good": full(good),
-        "poor": full(np.tile([12, 30, 50, 60, 9], 60)),
-        "twin": full(twin),
-    }
+    return {"good": full(good), "poor": full(np.tile([12, 30, 50, 60, 9], 60)), "twin": full(twin)}
 
 
 @pytest.fixture(scope="module")
@@ -220,10 +203,7 @@ def test_full_tables_match_evaluate_and_compare(rankings, full_page):
     assert values["lines"] == expected
     assert values["heads"] == ["recommender", *table[0]]
     table, *_ = sm.compare(rankings, BOTH, confidence=0.9).parts()
-    assert (pairs["id"], pairs["lines"]) == (
-        "comparisons",
-        [cells(row, table[0]) for row in table],
-    )
+    assert (pairs["id"], pairs["lines"]) == ("comparisons", [cells(row, table[0]) for row in table])
 
 
 def test_full_bars_are_intervals(rankings, full_page):
@@ -261,10 +241,7 @@ def test_full_lens_starts_with_100_negatives(n, m):
     content = full_content(both, ["recall@3"], ties="expected", confidence=0.95)
     assert content["lens"]["start"]["m"] == m
     alone = full_content(
-        {"a": full([1, 100, 30, 4], n)},
-        ["recall@3"],
-        ties="expected",
-        confidence=0.95,
+        {"a": full([1, 100, 30, 4], n)}, ["recall@3"], ties="expected", confidence=0.95
     )
     assert [table["id"] for table in alone["tables"]] == ["values"]
     assert alone["exact_bars"][0]["open"] == alone["exact_bars"][0]["decided"] == []
@@ -275,10 +252,7 @@ def test_ties_and_confidence_reach_page(tmp_path):
     tied = Ranks([10] * 40, [0] * 40, [9] * 40)
     for ties, value in (("pessimistic", 0), ("expected", 0.5), ("optimistic", 1)):
         content = full_content({"a": tied}, ["recall@5"], ties=ties, confidence=0.5)
-        assert (content["exact_bars"][0]["bars"][0][2], content["level"]) == (
-            value,
-            "50",
-        )
+        assert (content["exact_bars"][0]["bars"][0][2], content["level"]) == (value, "50")
         sm.report({"a": tied}, tmp_path / "page.html", "recall@5", ties=ties)
         page = (tmp_path / "page.html").read_text()
         assert float(rows_of(page)["values"][1][2]) == value
@@ -288,10 +262,7 @@ def test_several_items_are_refused(tmp_path):
     several = {"mine": {"anna": [1, 2, 3], "bert": [3, 2, 1]}}
     with pytest.raises(sm.InputError, match="mine"):
         sm.report(
-            several,
-            tmp_path / "page.html",
-            relevant={"anna": [1, 2], "bert": [2]},
-            n_items=9,
+            several, tmp_path / "page.html", relevant={"anna": [1, 2], "bert": [2]}, n_items=9
         )
 
 

@@ -59,10 +59,7 @@ def test_planted_errors_flagged():
 def test_range_matches_reported():
     (result,) = check([{"model": "A", **PAPER, **ABOUT}])
     (expected,) = reported(PAPER, "HR@10", **ABOUT)
-    assert (result.range_low, result.range_high) == (
-        expected.range_low,
-        expected.range_high,
-    )
+    assert (result.range_low, result.range_high) == (expected.range_low, expected.range_high)
     assert result.likely == expected.likely
     assert result.flags == ()
 
@@ -180,8 +177,7 @@ def test_below_random_order_has_range():
 
 
 @pytest.mark.parametrize(
-    ("exact", "cause"),
-    [("0.0015", "Ties counted as hits"), ("0.80", "drawn by popularity")],
+    ("exact", "cause"), [("0.0015", "Ties counted as hits"), ("0.80", "drawn by popularity")]
 )
 def test_exact_outside_range_has_causes(exact, cause):
     (result,) = check([{**PAPER, "exact HR@10": exact, **ABOUT}])
@@ -211,10 +207,7 @@ def test_orders_use_half_the_error():
     setting = {"n_items": 400, "n_negatives": 50, "n_users": 2000}
     table = []
     for i in range(16):
-        numbers = {
-            "HR@5": f"{0.10 + 0.02 * i:.3f}",
-            "HR@10": f"{0.21 + 0.03 * i:.3f}",
-        }
+        numbers = {"HR@5": f"{0.10 + 0.02 * i:.3f}", "HR@10": f"{0.21 + 0.03 * i:.3f}"}
         table.append({**numbers, **setting})
     (orders,) = check(table, "HR@10").orders
     ranges = []
@@ -243,9 +236,7 @@ def test_items_and_negatives_as_arguments(run, tmp_path):
     numbers = {**PAPER, "n_users": 6040}
     assert check([numbers], n_items=3416, n_negatives=100)[0] == expected
     (column,) = check(
-        [{**numbers, "n_items": 500, "n_negatives": ""}],
-        n_items=3416,
-        n_negatives=100,
+        [{**numbers, "n_items": 500, "n_negatives": ""}], n_items=3416, n_negatives=100
     )
     assert (column.n_items, column.n_negatives) == (500, 100)
     path = tmp_path / "table.csv"
@@ -294,38 +285,17 @@ def test_metrics_are_pairs_in_a_column_or_columns():
 @pytest.mark.parametrize(
     ("text", "message"),
     [
-        (
-            "model,n_items,n_negatives,HR@10\nA,500,99,82\n",
-            "row 1, line 2: HR@10 is 82",
-        ),
-        (
-            "n_items,n_negatives,HR@10\n500,many,0.5\n",
-            "column n_negatives: found 'many'",
-        ),
+        ("model,n_items,n_negatives,HR@10\nA,500,99,82\n", "row 1, line 2: HR@10 is 82"),
+        ("n_items,n_negatives,HR@10\n500,many,0.5\n", "column n_negatives: found 'many'"),
         ("n_items,n_negatives,HR@10\n500,,0.5\n", "no n_negatives; add a column"),
         ("n_negatives,HR@10\n99,0.5\n", "pass n_items"),
-        (
-            "n_items,n_negatives,HR@10\n50,99,0.5\n",
-            "n_negatives is 99 and n_items is 50",
-        ),
+        ("n_items,n_negatives,HR@10\n50,99,0.5\n", "n_negatives is 99 and n_items is 50"),
         ("n_items,n_negatives,HRten\n500,99,0.5\n", "no printed metric"),
-        (
-            "n_items,n_negatives,HR@10\n500,99\n",
-            "line 2: found 2 columns; expected 3",
-        ),
-        (
-            "n_items,n_negatives,printed\n500,99,HR@10\n",
-            "column printed: found 'HR@10'",
-        ),
+        ("n_items,n_negatives,HR@10\n500,99\n", "line 2: found 2 columns; expected 3"),
+        ("n_items,n_negatives,printed\n500,99,HR@10\n", "column printed: found 'HR@10'"),
         ("n_items,n_negatives,HR@10,Recall@10\n500,99,x,y\n", "HR@10 is 'x'"),
-        (
-            "n_items,n_negatives,HR@10,hit@10\n500,99,0.5,0.5\n",
-            "hit@10 occurs twice",
-        ),
-        (
-            "n_items,n_negatives,HR@10,sampling\n500,99,0.5,odd\n",
-            "unknown sampling 'odd'",
-        ),
+        ("n_items,n_negatives,HR@10,hit@10\n500,99,0.5,0.5\n", "hit@10 occurs twice"),
+        ("n_items,n_negatives,HR@10,sampling\n500,99,0.5,odd\n", "unknown sampling 'odd'"),
         ("n_items,n_negatives,HR@10\n", "no rows"),
         (
             'model,n_items,n_negatives,HR@10\n"A,500,99,0.4\nB",500,99,0.5\n',

@@ -15,11 +15,7 @@ from scipy.optimize import linprog, minimize
 
 from sampled_metrics import InputError, correct, reported
 from sampled_metrics.metrics.measures import parse_measure
-from sampled_metrics.printed.expectations import (
-    exact_metric,
-    extreme_ranks,
-    sampled_moments,
-)
+from sampled_metrics.printed.expectations import exact_metric, extreme_ranks, sampled_moments
 from sampled_metrics.printed.statement import parse_number
 from sampled_metrics.ranks import Sampling
 from sampled_metrics.sampling.probability import pmf
@@ -64,10 +60,7 @@ def dense(low, high, exact, shape, n, m, **options):
         mixed(CREDIT[exact](ranks, n)),
         np.r_[list(high.values()), -np.array(list(low.values()))],
     )
-    tight = {
-        "primal_feasibility_tolerance": 1e-10,
-        "dual_feasibility_tolerance": 1e-10,
-    }
+    tight = {"primal_feasibility_tolerance": 1e-10, "dual_feasibility_tolerance": 1e-10}
     return [
         sign * linprog(sign * goal, np.vstack([rows, -rows]), bounds, np.ones((1, n)), [1.0],
                        options=tight).fun
@@ -159,12 +152,7 @@ def test_runs_reduce_covariance():
     measures = tuple(map(parse_measure, ("HR@5", "MRR")))
     for runs in (1, 4):
         means, products = sampled_moments(
-            measures,
-            n,
-            m,
-            sampling=Sampling.WITHOUT_REPLACEMENT,
-            single_ranks=True,
-            runs=runs,
+            measures, n, m, sampling=Sampling.WITHOUT_REPLACEMENT, single_ranks=True, runs=runs
         )
         for i, j in ((0, 0), (0, 1), (1, 1)):
             once = table @ (credit[i] * credit[j]) - means[i] * means[j]
@@ -182,11 +170,7 @@ def test_runs_reduce_covariance():
 
 def sampled_means(measures, n, m, shape):
     return sampled_moments(
-        tuple(measures),
-        n,
-        m,
-        sampling=Sampling.WITHOUT_REPLACEMENT,
-        single_ranks=shape == "none",
+        tuple(measures), n, m, sampling=Sampling.WITHOUT_REPLACEMENT, single_ranks=shape == "none"
     )[0]
 
 
@@ -245,12 +229,7 @@ def test_published_numbers():
 
 def test_more_numbers_never_widen():
     setting = {"n_items": 3416, "n_negatives": 100}
-    paper = {
-        "HR@10": "0.8245",
-        "HR@1": "0.3675",
-        "NDCG@10": "0.5905",
-        "HR@5": "0.7235",
-    }
+    paper = {"HR@10": "0.8245", "HR@1": "0.3675", "NDCG@10": "0.5905", "HR@5": "0.7235"}
     for n_users in (40, 6040, None):
         for shape in (1, 1.5, "none"):
             ends = []
@@ -295,11 +274,7 @@ def test_hit_rates_interval_is_pearson():
     # With negatives for all other items the sampled rank is the true one, and HR@1 of the exact
     # ranks is the first cell of a table whose chi-square is at most z^2.
     n, users, z = 30, 50, 1.959963984540054
-    printed = {
-        "HR@1": "0.100000000000",
-        "HR@5": "0.300000000000",
-        "HR@10": "0.360000000000",
-    }
+    printed = {"HR@1": "0.100000000000", "HR@5": "0.300000000000", "HR@10": "0.360000000000"}
     seen = np.array([0.1, 0.2, 0.06, 0.64])
     actual = reported(printed, "HR@1", n_items=n, n_negatives=n - 1, n_users=users, shape="none")[0]
     ends = []
@@ -310,10 +285,7 @@ def test_hit_rates_interval_is_pearson():
             bounds=[(1e-6, 1.0)] * 4,
             constraints=[
                 {"type": "eq", "fun": lambda p: p.sum() - 1.0},
-                {
-                    "type": "ineq",
-                    "fun": lambda p: z**2 / users - ((seen - p) ** 2 / p).sum(),
-                },
+                {"type": "ineq", "fun": lambda p: z**2 / users - ((seen - p) ** 2 / p).sum()},
             ],
             options={"ftol": 1e-12},
         )
@@ -414,23 +386,11 @@ def test_frame_and_plot():
 
 
 def test_command(run):
-    setting = (
-        "--n-items",
-        3416,
-        "--n-negatives",
-        100,
-        "--n-users",
-        6040,
-        "--metric",
-        "HR@10",
-    )
+    setting = ("--n-items", 3416, "--n-negatives", 100, "--n-users", 6040, "--metric", "HR@10")
     paper = ("reported", "HR@10=0.8245", "NDCG@10=0.5905")
     rows = json.loads(run(*paper, *setting, "--format", "json").stdout)
     actual = reported(HR | {"NDCG@10": 0.5905}, "HR@10", **ABOUT, n_users=6040)[0]
-    assert (rows[0]["range_low"], rows[0]["range_high"]) == (
-        actual.range_low,
-        actual.range_high,
-    )
+    assert (rows[0]["range_low"], rows[0]["range_high"]) == (actual.range_low, actual.range_high)
     wider = json.loads(run(*paper, *setting, "--shape", 2, "--format", "json").stdout)[0]
     assert (wider["shape"], wider["range_low"] < actual.range_low) == ("2", True)
     assert "number" in run(*paper, *setting, "--shape", "round").stderr

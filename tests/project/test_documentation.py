@@ -56,14 +56,7 @@ def build(folder):
     text = text.replace("docs/hooks/", f"{ROOT}/docs/hooks/")
     text = text.replace("site_dir: results/site", f"site_dir: {folder / 'site'}")
     (folder / "mkdocs.yml").write_text(text)
-    command = [
-        sys.executable,
-        "-m",
-        "mkdocs",
-        "build",
-        "--config-file",
-        folder / "mkdocs.yml",
-    ]
+    command = [sys.executable, "-m", "mkdocs", "build", "--config-file", folder / "mkdocs.yml"]
     settings = {**os.environ, "SITE_URL": ADDRESS, "NO_MKDOCS_2_WARNING": "1"}
     done = subprocess.run(command, env=settings, capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stderr

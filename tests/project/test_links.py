@@ -70,11 +70,7 @@ def test_relative_links_lead_to_tracked_files(name, tracked):
 def test_dead_links_and_anchors_are_detected(tracked):
     text = "[a](index.md) ![b](no.svg) [c](study.md#nowhere) `[d](code.md)`"
     text += ' <img src="../no.png"> [e](https://example.org/) [f](study.md#what-comes-out)'
-    assert dead_links("docs/x.md", text, tracked) == [
-        "no.svg",
-        "study.md#nowhere",
-        "../no.png",
-    ]
+    assert dead_links("docs/x.md", text, tracked) == ["no.svg", "study.md#nowhere", "../no.png"]
 
 
 @pytest.fixture
@@ -159,11 +155,7 @@ def test_notebook_links_lead_to_pages(links_hook):
         '<a href="../inputs.md#ids"></a><a href="../notebooks/gallery.py"></a>'
         '<a href="full.py"></a><a href="https://x.org/a.md"></a>'
     )
-    build = {
-        "page": page,
-        "files": SimpleNamespace(get_file_from_path=files.get),
-        "config": {},
-    }
+    build = {"page": page, "files": SimpleNamespace(get_file_from_path=files.get), "config": {}}
     assert links_hook["on_page_content"](html, **build) == (
         '<a href="inputs/ from cases/full.py#ids"></a><a href="gallery/ from cases/full.py"></a>'
         '<a href="full.py"></a><a href="https://x.org/a.md"></a>'

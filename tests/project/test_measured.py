@@ -278,17 +278,7 @@ def test_row_of_check():
 
 
 LINES = (ROOT / "docs/measured/scale.md").read_text("utf-8").splitlines()
-NAMES = (
-    "size",
-    "users",
-    "items",
-    "events",
-    "step",
-    "seconds",
-    "cpu",
-    "used",
-    "of_one",
-)
+NAMES = ("size", "users", "items", "events", "step", "seconds", "cpu", "used", "of_one")
 NAMES += ("megabytes",)
 TEXTS = ("size", "step")
 
@@ -310,11 +300,7 @@ def large():
 
 
 def test_history_sizes_add_up(large):
-    for users, items, events in (
-        (6040, 3706, 1_000_209),
-        (100, 300, 2000),
-        (7, 90, 200),
-    ):
+    for users, items, events in ((6040, 3706, 1_000_209), (100, 300, 2000), (7, 90, 200)):
         sizes = large.draw_history_sizes(users, items, events)
         assert sizes.sum() == events
         assert sizes.min() >= 20

@@ -47,13 +47,7 @@ def test_public_functions_share_their_defaults():
                     continue
                 assert parameter.default in defaults, (name, parameter)
                 checked.add(parameter.name)
-    assert {
-        "seed",
-        "confidence",
-        "min_relevance",
-        "complete",
-        "several_items",
-    } <= checked
+    assert {"seed", "confidence", "min_relevance", "complete", "several_items"} <= checked
 
 
 def test_options_of_reading_have_the_defaults_of_functions():

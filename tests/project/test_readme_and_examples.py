@@ -12,10 +12,7 @@ import pytest
 
 from tests.conftest import ROOT
 
-GUIDES = [
-    "README.md",
-    *(str(path.relative_to(ROOT)) for path in sorted(ROOT.glob("docs/*.md"))),
-]
+GUIDES = ["README.md", *(str(path.relative_to(ROOT)) for path in sorted(ROOT.glob("docs/*.md")))]
 REFERENCE = ROOT / "results/reference"
 PYTHON = r"^```python\n(.*?)^```\n(?:\n```text\n(.*?)^```)?"
 CONSOLE = r"^\$ ((?:[^\n]*\\\n)*[^\n]*)\n((?:(?!\$ |```)[^\n]*\n)*)"

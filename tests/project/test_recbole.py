@@ -80,12 +80,7 @@ def test_exact_sampled_ranks_equal_correct(plugin):
     metric = plugin.Exact(settings("uni100", n_items=3541))
     metrics = metric.calculate_metric(collected(ranks, RNG.integers(97, 102, size=400)))
     expected = sm.correct(
-        ranks,
-        "recall@10",
-        "likely",
-        n_items=3541,
-        n_negatives=100,
-        sampling="distinct",
+        ranks, "recall@10", "likely", n_items=3541, n_negatives=100, sampling="distinct"
     )[0]
     assert metrics["exact_recall@10_low"] == round(expected.range_low, 4)
     assert metrics["exact_recall@10"] == round(expected.value, 4)
@@ -139,10 +134,7 @@ def test_exact_negatives_by_popularity_have_a_range_alone(plugin):
     [
         ({"mode": "uni100"}, "n_items"),
         ({"mode": "pop100", "n_items": 500}, "item_counts"),
-        (
-            {"mode": {"valid": "uni9", "test": "uni99"}, "n_items": 500},
-            "different numbers",
-        ),
+        ({"mode": {"valid": "uni9", "test": "uni99"}, "n_items": 500}, "different numbers"),
         ({"single_spec": False}, "processes"),
     ],
 )

@@ -44,15 +44,7 @@ def python(built, tmp_path_factory):
     folder = tmp_path_factory.mktemp("environment")
     make_environment(folder, PROJECT["dependencies"])
     (folder / "results").symlink_to(ROOT / "results")  # which the README reads
-    pip = [
-        sys.executable,
-        "-m",
-        "pip",
-        "--python",
-        folder / "bin/python",
-        "install",
-        "--quiet",
-    ]
+    pip = [sys.executable, "-m", "pip", "--python", folder / "bin/python", "install", "--quiet"]
     subprocess.run([*pip, "--no-deps", "--no-index", built[0]], check=True)
 
     def run(*words):

@@ -99,13 +99,7 @@ def test_script_environment_matches_environment():
 
 
 def test_schema_and_readme_match_configuration(tmp_path):
-    command = [
-        sys.executable,
-        "-m",
-        "sampled_metrics_study.reference",
-        "schema",
-        "schema.yaml",
-    ]
+    command = [sys.executable, "-m", "sampled_metrics_study.reference", "schema", "schema.yaml"]
     environment = {**os.environ, "PYTHONPATH": f"{ROOT}/src{os.pathsep}{ROOT}"}
     subprocess.run(command, cwd=tmp_path, env=environment, check=True)
     assert (tmp_path / "schema.yaml").read_text() == text_of("workflow/schemas/config.schema.yaml")

@@ -82,8 +82,7 @@ def outputs(tmp_path_factory):
 
 @pytest.mark.long
 @pytest.mark.parametrize(
-    "name",
-    [*SCRIPTS, "figures/figure5.pdf", "figures/figure5.csv", "sample.npz", "c.json"],
+    "name", [*SCRIPTS, "figures/figure5.pdf", "figures/figure5.csv", "sample.npz", "c.json"]
 )
 def test_outputs_do_not_depend_on_the_environment(name, outputs):
     one, other = outputs

@@ -246,8 +246,7 @@ def test_rank_of_nobody_is_empty():
 
 
 @pytest.mark.parametrize(
-    "relevant",
-    [[-1] * 3, np.full(3, -1), [None] * 3, [[], [], []], np.zeros((3, 4)), NOBODY],
+    "relevant", [[-1] * 3, np.full(3, -1), [None] * 3, [[], [], []], np.zeros((3, 4)), NOBODY]
 )
 def test_rank_without_relevant_items_is_refused(relevant):
     with pytest.raises(InputError, match="relevant"):

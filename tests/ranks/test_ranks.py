@@ -231,14 +231,7 @@ def is_taken(n, pairs, n_found):
 
 @pytest.mark.parametrize(
     ("n", "relevant"),
-    [
-        (2, 1),
-        (4, 1),
-        (2, 2),
-        (4, 2),
-        (3, 3),
-        pytest.param(4, 3, marks=pytest.mark.long),
-    ],
+    [(2, 1), (4, 1), (2, 2), (4, 2), (3, 3), pytest.param(4, 3, marks=pytest.mark.long)],
 )
 def test_counts_are_accepted_if_a_ranking_has_them(n, relevant):
     possible = counts_of_rankings(n, relevant)

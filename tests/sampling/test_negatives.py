@@ -287,14 +287,7 @@ def test_check_pairs_p_value_is_at_most_1():
 
 @pytest.mark.parametrize(
     ("sharing", "n_items", "n_shared"),
-    [
-        (1, 100, None),
-        (3, 100, None),
-        (4, 100, 3),
-        (6, 100, 5),
-        (6, 6, 5),
-        (6, 5, None),
-    ],
+    [(1, 100, None), (3, 100, None), (4, 100, 3), (6, 100, 5), (6, 6, 5), (6, 5, None)],
 )
 def test_check_pairs_shared_sets_by_hand(sharing, n_items, n_shared):
     """`sharing` of six users have the negatives 10 and 11; each other user has two of its own.

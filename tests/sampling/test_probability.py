@@ -18,11 +18,7 @@ from sampled_metrics.sampling import (
     pmf,
     sampled_rank_distribution,
 )
-from sampled_metrics.sampling.probability import (
-    likely_columns,
-    pmf_at,
-    top_rank_probabilities,
-)
+from sampled_metrics.sampling.probability import likely_columns, pmf_at, top_rank_probabilities
 from tests.helpers.enumeration import DISTINCT, WITH, WITHOUT, enumerated_distribution
 
 

@@ -9,11 +9,7 @@ from types import SimpleNamespace
 import pytest
 
 from sampled_metrics._base.errors import InputError
-from sampled_metrics_study.data.archive import (
-    UnreachableError,
-    describe_tables,
-    fetch,
-)
+from sampled_metrics_study.data.archive import UnreachableError, describe_tables, fetch
 from sampled_metrics_study.data.movielens import CATALOGUE, ML_1M
 from sampled_metrics_study.data.settings import DatasetSettings
 from tests.conftest import run_script, write_archive
@@ -77,10 +73,7 @@ def _published(server, monkeypatch):
 
 def fetch_archive(tmp_path, url=None, name="ml-1m", **options):
     settings = {"cache": str(tmp_path / "cache"), "timeout": 5, **options}
-    return fetch(
-        tmp_path / "out" / f"{name}.zip",
-        DatasetSettings(name=name, url=url, **settings),
-    )
+    return fetch(tmp_path / "out" / f"{name}.zip", DatasetSettings(name=name, url=url, **settings))
 
 
 def test_download_complete_archive_is_official(tmp_path, server):
@@ -217,10 +210,6 @@ def test_table_source_has_checksums_and_citation(tmp_path):
     source = describe_tables([path, path], settings)
     # sha256sum of "hello\n"
     checksum = "5891b5b522d5df086d0ff0b110fbd9d21bb4fc7163af34d08286a2e846f6be03"
-    assert (source.dataset, source.origin, source.archive) == (
-        "mine",
-        "table",
-        "t.csv, t.csv",
-    )
+    assert (source.dataset, source.origin, source.archive) == ("mine", "table", "t.csv, t.csv")
     assert source.archive_sha256 == source.ratings_sha256 == f"{checksum}, {checksum}"
     assert (source.bytes, source.licence, source.citation) == (12, None, "Me")

@@ -9,13 +9,7 @@ import pytest
 
 from sampled_metrics import check, reported
 from sampled_metrics.printed.rows import read_printed
-from sampled_metrics_study.page.atlas import (
-    COLUMNS,
-    KINDS,
-    SHARED_COLUMNS,
-    STYLES,
-    atlas,
-)
+from sampled_metrics_study.page.atlas import COLUMNS, KINDS, SHARED_COLUMNS, STYLES, atlas
 from tests.conftest import ROOT
 
 PAGE = ROOT / "docs/atlas.html"
@@ -248,10 +242,7 @@ def test_source_kinds_match_evidence():
 
 
 def test_row_further_metrics_and_kinds():
-    table = [
-        {**ROW, "kind": "paper"},
-        {**ROW, "source_id": "t", "kind": "log", "HR@5": "0.7"},
-    ]
+    table = [{**ROW, "kind": "paper"}, {**ROW, "source_id": "t", "kind": "log", "HR@5": "0.7"}]
     page = atlas(read_printed(table), check(table))
     numbers = numbers_of(page)
     further = [

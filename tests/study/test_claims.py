@@ -10,13 +10,7 @@ from sampled_metrics.ranks import Ranks
 from sampled_metrics_study.claims import ledger as module
 from sampled_metrics_study.claims.ledger import claims, ledger, write_claims
 from sampled_metrics_study.claims.run import Run, printed_run
-from sampled_metrics_study.claims.starts import (
-    COLUMNS,
-    SIZES,
-    USERS,
-    spread_table,
-    starts_table,
-)
+from sampled_metrics_study.claims.starts import COLUMNS, SIZES, USERS, spread_table, starts_table
 from sampled_metrics_study.settings import ExperimentSettings
 from sampled_metrics_study.tables import KEY
 from tests.study.conftest import PUBLISHED
@@ -58,12 +52,7 @@ def table():
 def test_claims_on_printed_tables(table):
     """A claim that fails on the paper's numbers fails for any measured numbers."""
     failing = table[table["verdict"] == "does not hold"]
-    assert sorted(failing["claim"].str.split().str[0]) == [
-        "All",
-        "All",
-        "Increasing",
-        "strictly",
-    ]
+    assert sorted(failing["claim"].str.split().str[0]) == ["All", "All", "Increasing", "strictly"]
     strictly = table["claim"].str.startswith("strictly better")
     # counts of Rank Estimate and Sampled in the printed Table 4
     assert table.loc[strictly, "ours"].item() == "better in 7 of 12, equal in 5"
@@ -123,29 +112,14 @@ MUCH_BETTER = "recommender X is much better than Y which is better"
     ("quote", "changes", "holds", "text"),
     [
         (MUCH_BETTER, [], True, "X 66.19, Y 56.51, Z 54.20"),
-        (
-            MUCH_BETTER,
-            [(3, "Y", "Recall@10", "Sampled", 53.0)],
-            False,
-            "Z 54.20, Y 53.00",
-        ),
+        (MUCH_BETTER, [(3, "Y", "Recall@10", "Sampled", 53.0)], False, "Z 54.20, Y 53.00"),
         (LEADS, [], True, "18 of 18; smallest lead 0.010, BV 1 AP"),  # 2.45 - 2.44
         (LEADS, [(3, "X", "AP", "BV 1", 2.46)], False, "17 of 18"),
         (ORDERS, [], True, "90 or less: AP X vs Y 68"),
-        (
-            ORDERS,
-            [(4, "Y vs Z", "AP", "BV 0.1", 90)],
-            False,
-            "AP X vs Y 68.0, AP Y vs Z 90.0",
-        ),
+        (ORDERS, [(4, "Y vs Z", "AP", "BV 0.1", 90)], False, "AP X vs Y 68.0, AP Y vs Z 90.0"),
         ("(>90%) on all but the challenging", [], False, "AP X vs Y"),
         (LOW_GAMMA, [], True, "BV 0.001: "),
-        (
-            "The exact metric would always score 100",
-            [(3, "X", "AUC", "Exact", 85.33)],
-            False,
-            "",
-        ),
+        ("The exact metric would always score 100", [(3, "X", "AUC", "Exact", 85.33)], False, ""),
     ],
 )
 def test_claim_measured_on_changed_cells(quote, changes, holds, text):

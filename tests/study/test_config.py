@@ -84,10 +84,7 @@ def test_documented_studies_are_valid(path):
     for configuration in configurations:
         other = study(yaml.safe_load(configuration))
         assert not other.is_papers_data
-        assert (other.tables, other.figures) == (
-            (3, 4),
-            ("figure5", "figure6", "errors"),
-        )
+        assert (other.tables, other.figures) == ((3, 4), ("figure5", "figure6", "errors"))
 
 
 def test_papers_study_values():
@@ -250,10 +247,7 @@ def test_reference_ranks_have_reference_provenance():
 
 
 def test_metric_names_are_canonical():
-    changes = {
-        "metrics": ["HR@10", "MAP"],
-        "estimators": ["BV:0.10", "rank_estimate"],
-    }
+    changes = {"metrics": ["HR@10", "MAP"], "estimators": ["BV:0.10", "rank_estimate"]}
     of_experiment = study({"experiment": changes}).experiment
     assert of_experiment.metrics == ("hit@10", "ap")
     assert of_experiment.estimators == ("bv:0.1", "rank-estimate")
@@ -486,14 +480,8 @@ def test_departures_name_settings(changes, expected):
 @pytest.mark.parametrize(
     ("changes", "expected"),
     [
-        (
-            {"dataset": {"name": "ml-100k"}},
-            "dataset.name is ml-100k, the paper's ml-1m",
-        ),
-        (
-            {"filters": {"min_rating": 4}},
-            "filters.min_rating is 4.0, the paper's null",
-        ),
+        ({"dataset": {"name": "ml-100k"}}, "dataset.name is ml-100k, the paper's ml-1m"),
+        ({"filters": {"min_rating": 4}}, "filters.min_rating is 4.0, the paper's null"),
     ],
 )
 def test_departures_name_other_data_first(changes, expected):

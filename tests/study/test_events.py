@@ -253,10 +253,7 @@ def test_damaged_archive_is_refused(tmp_path):
 
 def test_duplicate_member_is_refused(tmp_path):
     path = write_archive(tmp_path / "twice.zip", LINES["ml-1m"].encode())
-    with (
-        zipfile.ZipFile(path, "a") as zipped,
-        pytest.warns(UserWarning, match="Duplicate name"),
-    ):
+    with zipfile.ZipFile(path, "a") as zipped, pytest.warns(UserWarning, match="Duplicate name"):
         zipped.writestr("ml-1m/ratings.dat", b"1::10::1::1\n")
     for read in (read_ratings, read_member_of_1m):
         with pytest.raises(InputError, match=r"twice\.zip: ml-1m/ratings\.dat is in .* than once"):
@@ -548,20 +545,11 @@ def test_positions_of_spelled_ids():
 def test_dataset_settings_round_trip(tmp_path):
     (tmp_path / "t.csv").write_text("u;item;rating;timestamp\n1;2;3;x\n")
     columns = {"user": "u", "timestamp": None}
-    options = {
-        "separator": ";",
-        "licence": "CC0",
-        "url": "http://a/b",
-        "columns": columns,
-    }
+    options = {"separator": ";", "licence": "CC0", "url": "http://a/b", "columns": columns}
     values = {"format": "table", "name": "mine", **options}
     settings = DatasetSettings.of(values, "config")
     again = DatasetSettings(**settings.without_locations().model_dump())
-    assert (again.url, again.licence, again.columns) == (
-        None,
-        "CC0",
-        settings.columns,
-    )
+    assert (again.url, again.licence, again.columns) == (None, "CC0", settings.columns)
     events = read_dataset(tmp_path / "t.csv", again)
     assert (events.user, events.item, events.rating) == (1, 2, 3)
     assert events.timestamp is None

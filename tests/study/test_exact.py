@@ -29,10 +29,7 @@ def test_exact_table_by_hand(tmp_path):
     lines = (tmp_path / "e.md").read_text().splitlines()[2:]
     head, _, *rows = [[cell.strip() for cell in line.split("|")[1:-1]] for line in lines]
     assert head == ["recommender", "ties", "auc", "ap"]
-    assert rows == [
-        ["A", "optimistic", "95.00", "75.00"],
-        ["A", "expected", "90.00", f"{ap:.2f}"],
-    ]
+    assert rows == [["A", "optimistic", "95.00", "75.00"], ["A", "expected", "90.00", f"{ap:.2f}"]]
 
 
 # Ranges of sampled metrics by the number of negatives.

@@ -10,11 +10,7 @@ from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
 from sampled_metrics._base.errors import InputError
-from sampled_metrics.estimators import (
-    estimator_matrix,
-    likely_estimates,
-    parse_estimators,
-)
+from sampled_metrics.estimators import estimator_matrix, likely_estimates, parse_estimators
 from sampled_metrics.metrics import parse_measure
 from sampled_metrics.ranks import Ranks, Sampling
 from sampled_metrics.read.options import as_ranks
@@ -30,13 +26,7 @@ from sampled_metrics_study.experiment import (
     run_experiment,
 )
 from sampled_metrics_study.settings import ExperimentSettings, ToySettings
-from sampled_metrics_study.tables import (
-    as_printed,
-    read_published,
-    table3,
-    table4,
-    toy_tables,
-)
+from sampled_metrics_study.tables import as_printed, read_published, table3, table4, toy_tables
 from tests.conftest import ROOT
 
 SETTINGS = ExperimentSettings(**PAPERS_CHOICES)
@@ -121,10 +111,7 @@ def test_shared_samples_and_ties_correlate(ranks):
 
 def test_too_many_negatives_are_refused():
     # the second user has 6 candidates besides the held-out item
-    few, one = (
-        Ranks([9, 7, 8], [0, 0, 0], [0, 0, 0]),
-        SETTINGS.replaced(estimators=("sampled",)),
-    )
+    few, one = (Ranks([9, 7, 8], [0, 0, 0], [0, 0, 0]), SETTINGS.replaced(estimators=("sampled",)))
     run_experiment("E", few, one.replaced(n_negatives=6))
     with pytest.raises(InputError, match=r"n_negatives must be at most 6, not 7.* 7 candidates"):
         run_experiment("E", few, one.replaced(n_negatives=7))
@@ -135,24 +122,13 @@ def by_hand(exact, repeated, mean, sd):
     one = SETTINGS.replaced(metrics=("ap",), estimators=("sampled",))
     expected = MeanAndSd(np.array([[mean]]), np.array([[sd]]))
     return Experiment(
-        one,
-        np.array([exact]),
-        np.array([[repeated]]),
-        expected,
-        expected,
-        None,
-        "by hand",
+        one, np.array([exact]), np.array([[repeated]]), expected, expected, None, "by hand"
     )
 
 
 def test_table_3_by_hand():
     exact, sampled = table3({"A": by_hand(0.25, [0.1, 0.2, 0.3, 0.6], 0.31, 0.02)}).itertuples()
-    assert (exact.column, exact.value, exact.expected, exact.repetitions) == (
-        "Exact",
-        25,
-        25,
-        0,
-    )
+    assert (exact.column, exact.value, exact.expected, exact.repetitions) == ("Exact", 25, 25, 0)
     assert np.isnan(exact.std)
     assert sampled.value == pytest.approx(100 * (0.1 + 0.2 + 0.3 + 0.6) / 4)
     # deviations from 30 %: -20, -10, 0, 30; squares 400 + 100 + 0 + 900 = 1400, over 3
@@ -220,11 +196,7 @@ def test_constant_recommender_auc_is_half(m):
     everyone_tied = Ranks(np.full(40, 142), np.zeros(40, int), np.full(40, 141))
     estimators = ("sampled", "rank-estimate", "cls")
     settings = ExperimentSettings(
-        metrics=("auc",),
-        estimators=estimators,
-        n_negatives=m,
-        repetitions=2,
-        rounding="linear",
+        metrics=("auc",), estimators=estimators, n_negatives=m, repetitions=2, rounding="linear"
     )
     outcome = run_experiment("constant", everyone_tied, settings)
     assert outcome.exact[0] == pytest.approx(0.5)
@@ -295,19 +267,12 @@ def test_estimates_by_hand():
     vectors = np.array([[1.0, 0.5, 0.0], [3.0, 0.0, -1.0]])
     actual = repeated_estimates([[2, 1, 1], [0, 4, 0], [0, 0, 4]], vectors)
     assert actual == pytest.approx(np.array([[(2 + 0.5) / 4, 0.5, 0], [(6 - 1) / 4, 0, -1]]))
-    assert repeated_estimates([[3, 1], [2, 2]], vectors[:, None, :2]).shape == (
-        2,
-        1,
-        2,
-    )
+    assert repeated_estimates([[3, 1], [2, 2]], vectors[:, None, :2]).shape == (2, 1, 2)
 
 
 def test_probability_less_by_hand():
     # difference 3 with deviation sqrt(3^2 + 4^2) = 5: Phi(3/5) = 0.7257
-    a, b = (
-        MeanAndSd(np.array(1.0), np.array(3.0)),
-        MeanAndSd(np.array(4.0), np.array(4.0)),
-    )
+    a, b = (MeanAndSd(np.array(1.0), np.array(3.0)), MeanAndSd(np.array(4.0), np.array(4.0)))
     assert probability_less(a, b) == pytest.approx(0.725747, abs=1e-6)
     assert probability_less(a, b) + probability_less(b, a) == pytest.approx(1)
     a = MeanAndSd(np.array([1.0, 1.0, 1.0, 0.1 + 0.2]), np.zeros(4))

@@ -11,10 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from sampled_metrics._base.errors import InputError
-from sampled_metrics.estimators import (
-    estimator_matrix,
-    parse_estimators,
-)
+from sampled_metrics.estimators import estimator_matrix, parse_estimators
 from sampled_metrics.metrics import parse_measure
 from sampled_metrics.ranks import Ranks, Sampling
 from sampled_metrics.read.options import as_ranks
@@ -22,10 +19,7 @@ from sampled_metrics.sampling import sampled_rank_distribution
 from sampled_metrics_study.claims.run import Run
 from sampled_metrics_study.claims.starts import band_over_starts
 from sampled_metrics_study.config import PAPERS_CHOICES
-from sampled_metrics_study.experiment import (
-    expected_estimates,
-    read_ranks_by_name,
-)
+from sampled_metrics_study.experiment import expected_estimates, read_ranks_by_name
 from sampled_metrics_study.figures import figure1_to_4, figure5
 from sampled_metrics_study.figures.errors import errors_against_samples
 from sampled_metrics_study.figures.figure1_to_4 import expected_values
@@ -70,11 +64,7 @@ def test_figure_5_counts_by_hand():
                "B": Ranks(none + 249, none, none + 19)}  # fmt: skip
     table = figure5.rank_distribution(records)
     users = pick(table, panel="all").groupby(["recommender", "ties"])["users"].sum().to_dict()
-    assert users == {
-        ("A", "random"): 50,
-        ("B", "random"): 50,
-        ("B", "pessimistic"): 50,
-    }
+    assert users == {("A", "random"): 50, ("B", "random"): 50, ("B", "pessimistic"): 50}
     # all of B are tied for ranks 1 to 20
     for ties, counts in (("random", [25, 25]), ("pessimistic", [0, 50])):
         actual = pick(table, panel="top", recommender="B", ties=ties)["users"]
@@ -98,25 +88,14 @@ def test_figure_5_matches_paper():
         x["users"].tolist()
     )
     # "2310 items are in the top 100" and "over 1600 users in the worst bucket" of the paper
-    assert (x["users"].iloc[0], x["first_rank"].iloc[0], x["last_rank"].iloc[0]) == (
-        2300,
-        1,
-        100,
-    )
+    assert (x["users"].iloc[0], x["first_rank"].iloc[0], x["last_rank"].iloc[0]) == (2300, 1, 100)
     z = pick(table, recommender="Z", ties="pessimistic")
     assert (z["users"].iloc[-1], z["last_rank"].iloc[-1]) == (1592, 3687)
 
 
 @pytest.mark.parametrize(
     ("n", "width", "top"),
-    [
-        (7, 1, 10),
-        (99, 1, 10),
-        (100, 10, 100),
-        (999, 10, 100),
-        (1000, 100, 100),
-        (84_432, 100, 100),
-    ],
+    [(7, 1, 10), (99, 1, 10), (100, 10, 100), (999, 10, 100), (1000, 100, 100), (84_432, 100, 100)],
 )
 def test_figure_5_bins_of_few_candidates(n, width, top):
     table = figure5.rank_distribution({"A": Ranks([n, n], [0, n - 1], [0, 0])})
@@ -140,11 +119,7 @@ def test_worst_bucket_agrees_everywhere():
     for ties, words in (("random", "at random"), ("pessimistic", "pessimistic")):
         assert audit[f"ties {words}, buckets of 100 ranks"] == round(figure[ties])
     # computed differently: positions of a user's ties among the last 100 ranks
-    low, high, last = (
-        ranks["Z"].best_rank,
-        ranks["Z"].worst_rank,
-        ranks["Z"].n_candidates.max(),
-    )
+    low, high, last = (ranks["Z"].best_rank, ranks["Z"].worst_rank, ranks["Z"].n_candidates.max())
     shares = [np.mean(np.arange(a, b + 1) > last - 100) for a, b in zip(low, high, strict=True)]
     assert figure["random"] == pytest.approx(sum(shares))
     assert figure["pessimistic"] == np.sum(high > last - 100)
@@ -174,10 +149,7 @@ def test_figure_6_sure_has_95_percent_chance():
     records = small_ranks({"A": rng.integers(8, 40, 80), "B": rng.integers(1, 50, 80)})
     table, at = (f(records, SETTINGS) for f in (recall_against_samples, expected_recall))
     for e, (label, name) in enumerate((("Sampled", "sampled"), ("BV 0.1", "bv:0.1"))):
-        actual, chance = (
-            pick(table, kind="sure", estimator=label)["n_negatives"].item(),
-            {},
-        )
+        actual, chance = (pick(table, kind="sure", estimator=label)["n_negatives"].item(), {})
         for m in (actual - 1, actual):
             one = SETTINGS.replaced(metrics=("recall@10",), n_negatives=m, ties="random")
             one = one.replaced(estimators=(name,))
@@ -237,9 +209,7 @@ def test_average_of_head_equals_full_average(n, m):
     vectors = np.stack([np.arange(m + 1) < 10, np.exp(-np.arange(m + 1) / 2)])
     whole = vectors @ sampled_rank_distribution(ranks, m).T
     np.testing.assert_allclose(
-        _average_over_samples(vectors, ranks, "without-replacement"),
-        whole,
-        atol=1e-12,
+        _average_over_samples(vectors, ranks, "without-replacement"), whole, atol=1e-12
     )
 
 
@@ -261,11 +231,7 @@ def test_errors_of_constant_ranks_by_hand():
     recall = [parse_measure("recall@10")]
     for m in (10, 20, 50, 100):
         vector = estimator_matrix(
-            parse_estimators("bv:0.1"),
-            recall,
-            101,
-            m,
-            sampling=Sampling.WITHOUT_REPLACEMENT,
+            parse_estimators("bv:0.1"), recall, 101, m, sampling=Sampling.WITHOUT_REPLACEMENT
         )[0, 0]
         errors = actual["value"][m]
         assert errors["Sampled"] == 0.0

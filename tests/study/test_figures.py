@@ -98,9 +98,7 @@ def test_figure_1_has_all_ranks_and_first_100(figures):
 )
 def test_figures_2_and_3_have_panel_per_metric(figures, number, curve, x, scale):
     for axes, (metric, rows) in zip(
-        figures[number].axes,
-        TABLES[number].groupby("metric", sort=False),
-        strict=True,
+        figures[number].axes, TABLES[number].groupby("metric", sort=False), strict=True
     ):
         assert (axes.get_title("left"), axes.get_xscale()) == (metric, scale)
         ticks = axes.get_yticks()
@@ -322,10 +320,7 @@ def visible(figure):
         for axis in (axes.xaxis, axes.yaxis) if axes.axison else ():
             low, high = sorted(axis.get_view_interval())
             ticks = [*axis.get_major_ticks(), *axis.get_minor_ticks()]
-            texts += [
-                axis.label,
-                *(t.label1 for t in ticks if low <= t.get_loc() <= high),
-            ]
+            texts += [axis.label, *(t.label1 for t in ticks if low <= t.get_loc() <= high)]
     return [text for text in texts if text.get_visible() and text.get_text().strip()]
 
 
@@ -444,7 +439,6 @@ def test_errors_figure_of_auc_alone_is_empty():
 
 def test_errors_figure_of_single_size_and_zero():
     table = pd.DataFrame(
-        [("Likely", 10, 0.0), ("Sampled", 10, 0.0)],
-        columns=["estimator", "n_negatives", "value"],
+        [("Likely", 10, 0.0), ("Sampled", 10, 0.0)], columns=["estimator", "n_negatives", "value"]
     )
     assert len(render_figure("errors", table).axes) == 1

@@ -17,11 +17,7 @@ from sampled_metrics_study.data.settings import FilterSettings as Filters
 def events(*rows):
     """Events of (user, item, rating, timestamp)."""
     user, item, rating, timestamp = np.array(rows, dtype=float).reshape(-1, 4).T
-    user, item, rating = (
-        user.astype(np.int32),
-        item.astype(np.int32),
-        rating.astype(np.float32),
-    )
+    user, item, rating = (user.astype(np.int32), item.astype(np.int32), rating.astype(np.float32))
     return Interactions(user, item, timestamp.astype(np.int64), rating)
 
 
@@ -58,11 +54,7 @@ def test_duplicates_by_time_or_file_order(duplicates, times, rows):
     data = Interactions(AGAIN.user, AGAIN.item, AGAIN.timestamp if times else None)
     remaining, removed = apply_filters(data, Filters(duplicates=duplicates))
     columns = [data.user, data.item, *([data.timestamp] if times else [])]
-    actual = [
-        remaining.user,
-        remaining.item,
-        *([remaining.timestamp] if times else []),
-    ]
+    actual = [remaining.user, remaining.item, *([remaining.timestamp] if times else [])]
     for column, whole in zip(actual, columns, strict=True):
         assert column.tolist() == whole[rows].tolist()
     assert removed == {"duplicates": 3}

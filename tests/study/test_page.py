@@ -112,15 +112,7 @@ def test_page_is_well_formed_and_small(document, page):
 
 def test_page_makes_no_network_requests(document):
     for tag, attrs in document.elements:
-        for name in {
-            "src",
-            "href",
-            "xlink:href",
-            "action",
-            "data",
-            "poster",
-            "srcset",
-        } & {*attrs}:
+        for name in {"src", "href", "xlink:href", "action", "data", "poster", "srcset"} & {*attrs}:
             local = attrs[name].startswith(("#", "data:", "logs/"))
             assert local or (tag == "a" and attrs[name].startswith("https://doi.org/")), attrs
     assert not {"link", "img", "iframe", "object", "base"} & {tag for tag, _ in document.elements}
@@ -190,10 +182,7 @@ def hostile_sources(tmp_path):
     ranges = ranges[(ranges["a"] == "X") & (ranges["b"] == "")].assign(a=ranks.stem)
     ranges.to_csv(tmp_path / "ranges.csv", index=False)
     settings = config() | {"note": HOSTILE}
-    settings["dataset"] |= {
-        "archive": "/home/somebody/ml-1m.zip",
-        "cache": "/home/somebody",
-    }
+    settings["dataset"] |= {"archive": "/home/somebody/ml-1m.zip", "cache": "/home/somebody"}
     return sources(tmp_path, ranks=[ranks], audit=tmp_path / "audit.csv", config=settings)
 
 
@@ -431,10 +420,7 @@ METRICS = ("recall@10", "ndcg@10", "ap", "auc")
 @pytest.mark.parametrize("estimator", ["sampled", "rank-estimate", "bv:0.1"])
 def test_lens_matches_tables_3_and_4(content, metric, estimator):
     card = pd.read_csv(REFERENCE / "scorecard.csv", dtype=str, keep_default_na=False)
-    names = (
-        content["lens"]["asked"][metric]["label"],
-        content["lens"]["estimators"][estimator],
-    )
+    names = (content["lens"]["asked"][metric]["label"], content["lens"]["estimators"][estimator])
     of_both = (card["metric"] == names[0]) & (card["column"] == names[1])
     cells = card[of_both].set_index(["table", "row"])["ours (expected)"].astype(float)
     shown = content["lens"]["views"][f"{metric} {estimator} 100"]
@@ -450,11 +436,7 @@ def test_lens_matches_figure_6(content, document):
     table = pd.read_csv(REFERENCE / "figures/figure6.csv")
     shown = content["lens"]
     curves = table[table["kind"] == "curve"].set_index(["recommender", "estimator", "n_negatives"])
-    for estimator, m in (
-        ("sampled", 10),
-        ("sampled", shown["sizes"][-1]),
-        ("bv:0.1", 10),
-    ):
+    for estimator, m in (("sampled", 10), ("sampled", shown["sizes"][-1]), ("bv:0.1", 10)):
         for name, value in shares(shown["views"][f"recall@10 {estimator} {m}"]).items():
             curve = curves.loc[(name, shown["estimators"][estimator], m), "value"]
             assert value == pytest.approx(curve, abs=0.051)
@@ -481,10 +463,7 @@ def test_examples_match_literature(document):
         printed = f"HR@10={example['data-hr']} NDCG@10={example['data-ndcg']}"
         (row,) = found[found["printed"].str.contains(example["data-hr"])].itertuples()
         assert set(printed.split()) <= set(row.printed.split())
-        assert f"HR@10={example['data-measured'] or 'none'}" in [
-            *row.exact.split(),
-            "HR@10=none",
-        ]
+        assert f"HR@10={example['data-measured'] or 'none'}" in [*row.exact.split(), "HR@10=none"]
     assert examples
 
 
@@ -493,10 +472,7 @@ def test_lens_weights_give_expected_estimate(metric):
     n, m, rng = 300, 20, np.random.default_rng(0)
     better = rng.integers(0, n, 400) ** 2 // n
     ranks = Ranks(np.full(400, n), better, rng.integers(0, n - better))
-    ks, estimators = (
-        np.arange(1, n + 1),
-        parse_estimators(["sampled", "cls", "bv:0.01"]),
-    )
+    ks, estimators = (np.arange(1, n + 1), parse_estimators(["sampled", "cls", "bv:0.01"]))
     vectors = partial(estimator_matrix, sampling="without-replacement")
     options = {
         "measures": [parse_measure(metric)],
@@ -541,12 +517,7 @@ def test_read_texts_keeps_na_names(tmp_path):
 
 
 def test_links_of_project_come_from_metadata(monkeypatch):
-    stated = {
-        "Project-URL": [
-            "Documentation, https://docs.example/",
-            "Source, https://x.example",
-        ]
-    }
+    stated = {"Project-URL": ["Documentation, https://docs.example/", "Source, https://x.example"]}
     found = SimpleNamespace(get_all=stated.get)
     monkeypatch.setattr(page_of_a_study, "metadata", lambda _: found)
     assert page_of_a_study.links_of_project() == [

@@ -200,16 +200,8 @@ ONE = np.arange(6).reshape(2, 3) == 3
     [
         ("scores", np.ones((3, 2)), "scores are float64 of shape (3, 2)"),
         ("scores", np.ones((2, 3), np.float16), "scores are float16"),
-        (
-            "scores",
-            np.where(ONE, np.nan, 1.0),
-            "score of item x for user bert is nan",
-        ),
-        (
-            "scores",
-            np.where(ONE, np.inf, 1.0),
-            "score of item x for user bert is inf",
-        ),
+        ("scores", np.where(ONE, np.nan, 1.0), "score of item x for user bert is nan"),
+        ("scores", np.where(ONE, np.inf, 1.0), "score of item x for user bert is inf"),
         ("scores", np.where(ONE, -np.inf, 1.0), "no score of item x for user bert"),
         ("user_ids", ["anna", "carl"], "user bert is missing"),
         ("item_ids", ["y", "z", "w"], "item x is missing"),

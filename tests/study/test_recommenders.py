@@ -17,12 +17,7 @@ from sampled_metrics.evaluation.rank import rank
 from sampled_metrics_study.data.split import Split
 from sampled_metrics_study.recommenders import create
 from sampled_metrics_study.recommenders.factors import ALS, ALSSettings
-from sampled_metrics_study.recommenders.neighbours import (
-    ItemKNN,
-    ItemKNNSettings,
-    Tiles,
-    _nearest,
-)
+from sampled_metrics_study.recommenders.neighbours import ItemKNN, ItemKNNSettings, Tiles, _nearest
 from sampled_metrics_study.recommenders.ranking import rank_piece
 from tests.conftest import ROOT
 
@@ -37,10 +32,7 @@ def paper_loss(model, lambda_, alpha):
     loss = (TRAIN * (y - 1) ** 2).sum() + alpha * (y**2).sum()
     loss += lambda_ * ((users**2).sum() + (items**2).sum())
     by_score = 2 * TRAIN * (y - 1) + 2 * alpha * y
-    gradient = [
-        by_score @ items + 2 * lambda_ * users,
-        by_score.T @ users + 2 * lambda_ * items,
-    ]
+    gradient = [by_score @ items + 2 * lambda_ * users, by_score.T @ users + 2 * lambda_ * items]
     return loss, np.concatenate(gradient)
 
 
@@ -83,9 +75,7 @@ def solve(vectors, histories, lambda_, alpha):
 
 
 @pytest.mark.parametrize("start", [0.01, 0.5])
-def test_als_start_in_papers_terms(
-    start,
-):
+def test_als_start_in_papers_terms(start):
     rng = np.random.default_rng(np.random.SeedSequence(5))
     items = rng.uniform(0, start, (TRAIN.shape[1], 4)) / np.sqrt(1 + 0.3)
     users = solve(items, TRAIN, 0.7, 0.3)
@@ -162,10 +152,7 @@ def test_bpr_matches_implicit():
     assert create("bm25", {}).settings.model_dump() == {"k": 20, "k1": 1.2, "b": 0.75}
     ours, plain = create("bpr", {}).settings, BayesianPersonalizedRanking()
     assert (ours.d, ours.learning_rate) == (plain.factors, plain.learning_rate)
-    assert (ours.regularization, ours.iterations) == (
-        plain.regularization,
-        plain.iterations,
-    )
+    assert (ours.regularization, ours.iterations) == (plain.regularization, plain.iterations)
 
 
 def test_bpr_infinite_vectors_are_refused():
@@ -254,10 +241,7 @@ def all_weights(model):
 @pytest.mark.parametrize("neighbours", [{}, {"k": 2}, {"k_prime": 2}, {"k": 3, "k_prime": 2}])
 @pytest.mark.parametrize("self_similarity", [True, False])
 def test_slabs_and_limits_do_not_change_results(monkeypatch, neighbours, self_similarity):
-    train, module = (
-        csr_array(random_train(1)),
-        "sampled_metrics_study.recommenders.neighbours",
-    )
+    train, module = (csr_array(random_train(1)), "sampled_metrics_study.recommenders.neighbours")
     settings = ItemKNNSettings(q=1.5, **neighbours, self_similarity=self_similarity)
     held_out = np.full(14, 4)
     held_out[:9] = [np.flatnonzero(row == 0)[-1] for row in train.toarray()[:9]]
@@ -266,13 +250,7 @@ def test_slabs_and_limits_do_not_change_results(monkeypatch, neighbours, self_si
     ranks = rank(whole.score, split.seen, split.held_out)
     assert ranks.n_tied.any()
     # 11 items in slabs of 5 or 10 would leave one item for the last slab
-    for slab, gain, most_items in (
-        (3, 1e9, 99),
-        (3, 0, 99),
-        (256, 0, 2),
-        (5, 1e9, 2),
-        (10, 0, 2),
-    ):
+    for slab, gain, most_items in ((3, 1e9, 99), (3, 0, 99), (256, 0, 2), (5, 1e9, 2), (10, 0, 2)):
         monkeypatch.setattr(f"{module}._SLAB_ROWS", slab)
         monkeypatch.setattr(f"{module}._SPARSE_COST", gain)
         monkeypatch.setattr(f"{module}.MOST_DENSE_ITEMS", most_items)

@@ -87,11 +87,7 @@ def run_study(folder):
         stored.replace(source="trained in this run").write(path)
     settings = study()
     experiment = as_json_values(settings.experiment)
-    inputs = {
-        "ranks": ranks,
-        "published": PUBLISHED_PATH,
-        "band": str(REFERENCE / "band.csv"),
-    }
+    inputs = {"ranks": ranks, "published": PUBLISHED_PATH, "band": str(REFERENCE / "band.csv")}
     log = folder / "step.log"
     run_script(
         "theory",
@@ -121,14 +117,7 @@ def run_study(folder):
     exact = {name: str(folder / f"tables/exact.{name}") for name in ("csv", "md")}
     exact["ranges"] = str(folder / "ranges.csv")
     metrics = experiment["metrics"]
-    run_script(
-        "exact",
-        log,
-        inputs,
-        exact,
-        exact=as_json_values(settings.exact),
-        metrics=metrics,
-    )
+    run_script("exact", log, inputs, exact, exact=as_json_values(settings.exact), metrics=metrics)
     run_scorecard(folder, ranks, folder, settings)
 
 
@@ -191,10 +180,7 @@ def test_spread_table_is_that_of_reference():
 def test_reference_provenance_has_identity():
     stored = json.loads((REFERENCE / "provenance.json").read_text())
     identity = study().identity()
-    assert (identity["ranks"], identity["seeds"]) == (
-        stored["ranks"],
-        stored["seeds"],
-    )
+    assert (identity["ranks"], identity["seeds"]) == (stored["ranks"], stored["seeds"])
 
 
 @pytest.mark.parametrize(

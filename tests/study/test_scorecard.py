@@ -24,13 +24,7 @@ from sampled_metrics_study.scorecard import (
     write_scorecard,
     z_scores,
 )
-from sampled_metrics_study.tables import (
-    KEY,
-    SPREAD_COLUMNS,
-    TEXT_COLUMNS,
-    table3,
-    table4,
-)
+from sampled_metrics_study.tables import KEY, SPREAD_COLUMNS, TEXT_COLUMNS, table3, table4
 from tests.study.conftest import PUBLISHED, REFERENCE
 from tests.study.test_config import study
 from tests.study.test_tables import cell, cell_table
@@ -138,10 +132,7 @@ def test_tolerances_of_means_and_spread():
     assert found.above == found.below == pytest.approx(3 * 0.2 / 10 + 0.005)
     assert found.error == pytest.approx(np.hypot(0.02, 0.01 / np.sqrt(12)))
     assert mean_tolerance(3, 30.0, 0.2, 0.05).error > found.error
-    assert (found.kind, mean_tolerance(3, 30.0, 0.0).kind) == (
-        "random",
-        "near-certain",
-    )
+    assert (found.kind, mean_tolerance(3, 30.0, 0.0).kind) == ("random", "near-certain")
 
 
 @pytest.mark.parametrize(
@@ -244,10 +235,7 @@ def fifty_negatives():
     cells = pd.concat([table3(experiments), table4(experiments)])
     spread = pd.read_csv(REFERENCE / "spread.csv", dtype=dict.fromkeys(TEXT_COLUMNS, str))
     return scorecard(
-        cells,
-        PUBLISHED,
-        spread[list(SPREAD_COLUMNS)],
-        departures(changed_study, study()),
+        cells, PUBLISHED, spread[list(SPREAD_COLUMNS)], departures(changed_study, study())
     )
 
 

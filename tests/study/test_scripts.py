@@ -90,11 +90,7 @@ def test_split_compares_published_counts(
     lines = as_ratings(data).replace(b"::", dataset.layout.separator.encode())
     header = f"{dataset.layout.header}\n" if dataset.layout.header else ""
     write_archive(tmp_path / "a.zip", header.encode() + lines, dataset.member)
-    counts = {
-        "users": 12,
-        "items": len(set(data.item)),
-        "interactions": len(data.user),
-    }
+    counts = {"users": 12, "items": len(set(data.item)), "interactions": len(data.user)}
     published = {kind: count + changed.get(kind, 0) for kind, count in counts.items()}
     monkeypatch.setitem(CATALOGUE, name, replace(dataset, counts=published))
     outputs = {"split": str(tmp_path / "s.npz"), "counts": str(tmp_path / "c.json")}
@@ -138,18 +134,12 @@ def test_rank_warns_once_about_senseless_scores(tmp_path, log, capsys):
         assert "WARNING" not in capsys.readouterr().err
 
 
-def test_provenance_has_records_versions_machine(
-    tmp_path,
-):
+def test_provenance_has_records_versions_machine(tmp_path):
     (tmp_path / "source.json").write_text('{"origin": "table"}')
     record = provenance("trained", [Path(tmp_path / "source.json")], {"seeds": {"X": 7}})
     versions = record.pop("versions")
     host = record.pop("host")
-    assert record == {
-        "ranks": "trained",
-        "source": {"origin": "table"},
-        "seeds": {"X": 7},
-    }
+    assert record == {"ranks": "trained", "source": {"origin": "table"}, "seeds": {"X": 7}}
     assert versions.pop("python") == ".".join(map(str, sys.version_info[:3]))
     assert versions.pop("sampled-metrics") == sampled_metrics.__version__
     assert versions == {name: version(name) for name in versions}
@@ -166,11 +156,7 @@ def run_split(tmp_path, events, **params):
     params = {"dataset": {}, "filters": {}, "split": {}} | params
     outputs = {"split": str(tmp_path / "s.npz"), "counts": str(tmp_path / "c.json")}
     run_script(
-        "split",
-        tmp_path / "split.log",
-        {"events": str(tmp_path / events)},
-        outputs,
-        **params,
+        "split", tmp_path / "split.log", {"events": str(tmp_path / events)}, outputs, **params
     )
     return load_split(tmp_path / "s.npz"), json.loads((tmp_path / "c.json").read_text())
 
@@ -202,16 +188,9 @@ def test_split_is_same_from_any_file(tmp_path):
     (tmp_path / "a.csv.gz").write_bytes(gzip.compress(text.encode()))
     parquet.write_table(pa.table(columns), tmp_path / "a.parquet")
     mine = {"format": "table", "name": "mine"}
-    named = mine | {
-        "columns": {"user": "u", "item": "i", "timestamp": "t"},
-        "separator": ";",
-    }
+    named = mine | {"columns": {"user": "u", "item": "i", "timestamp": "t"}, "separator": ";"}
     splits = []
-    for file, dataset in (
-        ("a.zip", {"name": "ml-1m"}),
-        ("a.csv.gz", named),
-        ("a.parquet", mine),
-    ):
+    for file, dataset in (("a.zip", {"name": "ml-1m"}), ("a.csv.gz", named), ("a.parquet", mine)):
         counts = run_split(tmp_path, file, dataset=dataset)[1]
         splits.append((tmp_path / "s.npz").read_bytes())
         assert counts["as_expected"] is (False if file == "a.zip" else None)

@@ -63,8 +63,7 @@ def test_describe_decisions_of_few_users():
 
 
 @pytest.mark.parametrize(
-    ("exact", "place"),
-    [("ABC", "the best"), ("BAC", "in place 2"), ("CBA", "the worst")],
+    ("exact", "place"), [("ABC", "the best"), ("BAC", "in place 2"), ("CBA", "the worst")]
 )
 def test_headline_states_exact_place(exact, place):
     assert headline("ABC", exact, 100).endswith(f"it is {place}.")

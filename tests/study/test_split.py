@@ -255,10 +255,7 @@ def test_given_takes_first_by_time_or_file():
 
 
 def test_given_mixed_text_and_number_ids():
-    names = {
-        "user_names": np.array(["7", "ann"]),
-        "item_names": np.array(["10", "x"]),
-    }
+    names = {"user_names": np.array(["7", "ann"]), "item_names": np.array(["10", "x"])}
     test = Interactions(np.array([0, 1], np.int32), np.array([1, 0], np.int32), **names)
     split = given_split(TRAIN, test)
     assert held_out(split) == {"7": "x"}
@@ -287,14 +284,7 @@ def test_sample_users_keeps_training():
     more = {"evaluated_users": 9, "left_out_events": 5 + 21, "interactions": 5}
     more["interactions"] += split.counts()["interactions"]
     assert some.counts() == split.counts() | more
-    for share, users in (
-        (0.001, 1),
-        (0.049, 1),
-        (0.051, 2),
-        (0.99, 30),
-        (1, 1),
-        (30, 30),
-    ):
+    for share, users in ((0.001, 1), (0.049, 1), (0.051, 2), (0.99, 30), (1, 1), (30, 30)):
         few = sample_users(split, share, np.random.default_rng(1))
         assert few.held_out.size == users
     with pytest.raises(InputError, match="30 users"):
@@ -302,10 +292,7 @@ def test_sample_users_keeps_training():
 
 
 def test_sample_users_is_uniform():
-    split, rng = (
-        leave_last_out(synthetic_interactions(users=10)),
-        np.random.default_rng(2),
-    )
+    split, rng = (leave_last_out(synthetic_interactions(users=10)), np.random.default_rng(2))
     sampled_ids = np.concatenate([sample_users(split, 4, rng).evaluated_ids for _ in range(2000)])
     # each of ten users in 4 of 10 draws; four standard deviations
     assert (abs(np.bincount(sampled_ids)[1:] - 800) < 4 * np.sqrt(2000 * 0.4 * 0.6)).all()

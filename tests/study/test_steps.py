@@ -30,14 +30,8 @@ def log(tmp_path):
     ("error", "message"),
     [
         (InputError("wrong", path="a.csv"), "ERROR: a.csv: wrong\n"),
-        (
-            OSError(28, "No space left on device"),
-            "ERROR: No space left on device\n",
-        ),
-        (
-            OSError(13, "Permission denied", "a.zip"),
-            "ERROR: a.zip: Permission denied\n",
-        ),
+        (OSError(28, "No space left on device"), "ERROR: No space left on device\n"),
+        (OSError(13, "Permission denied", "a.zip"), "ERROR: a.zip: Permission denied\n"),
         (MemoryError("1 GB"), "ERROR: 1 GB\n"),
     ],
 )

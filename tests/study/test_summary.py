@@ -110,12 +110,7 @@ def run(folder, *arguments, **environment):
     command = [sys.executable, "-m", "sampled_metrics_study.summary", *arguments]
     path = {name: os.environ[name] for name in ("PYTHONPATH",) if name in os.environ}
     done = subprocess.run(
-        command,
-        cwd=folder,
-        env=path | environment,
-        capture_output=True,
-        text=True,
-        check=False,
+        command, cwd=folder, env=path | environment, capture_output=True, text=True, check=False
     )
     return done.returncode, done.stdout.splitlines(), done.stderr
 

@@ -117,11 +117,7 @@ def test_table_of_one_recommender_has_no_pair(tmp_path):
 def test_to_latex_by_hand():
     table = pd.DataFrame({"name": ["A", "A", NASTY], "": ["ours", "±", "ours"], "AP": [1, 2, 3]})
     lines = to_latex(table, "Toys, 100 %.", "toys").splitlines()
-    for line in (
-        r"\caption{Toys, 100 \%.}",
-        r"\label{tab:toys}",
-        r"\begin{tabular}{llr}",
-    ):
+    for line in (r"\caption{Toys, 100 \%.}", r"\label{tab:toys}", r"\begin{tabular}{llr}"):
         assert line in lines
     start = lines.index(r"\toprule")
     assert lines[start + 1 : start + 5] == [
@@ -134,10 +130,7 @@ def test_to_latex_by_hand():
 
 @pytest.mark.skipif(not shutil.which("pdflatex"), reason="pdflatex is not installed")
 def test_latex_tables_compile_within_page(tmp_path):
-    metrics, columns = (
-        ("Recall@10", "NDCG@10", "AP"),
-        ("Sampled", "Rank Estimate", "CLS", "BV 1"),
-    )
+    metrics, columns = (("Recall@10", "NDCG@10", "AP"), ("Sampled", "Rank Estimate", "CLS", "BV 1"))
     names = [NASTY, *(f"A-recommender-with-a-very-long-name-{i}" for i in range(3))]
     many = [cell(4, f"{a} vs {names[1]}", metric, column, 100.0, None, 100)
             for a in names for metric in metrics for column in columns]  # fmt: skip
@@ -249,10 +242,7 @@ def test_likely_table_by_hand():
 def test_likely_table_others_equal_table_3():
     rng = np.random.default_rng(0)
     settings = ExperimentSettings(
-        metrics=("recall@10", "auc"),
-        estimators=("sampled", "cls"),
-        n_negatives=20,
-        repetitions=5,
+        metrics=("recall@10", "auc"), estimators=("sampled", "cls"), n_negatives=20, repetitions=5
     )
     experiments = {
         name: run_experiment(

@@ -17,11 +17,7 @@ from sampled_metrics_study.claims.ledger import claims
 from sampled_metrics_study.figures.figure1_to_4 import expected_values
 
 WITH, WITHOUT = "with-replacement", "without-replacement"
-RANKS = {
-    "A": [100] * 5,
-    "B": [40, 40, 8437, 9266, 4482],
-    "C": [212, 2, 743, 5342, 1548],
-}
+RANKS = {"A": [100] * 5, "B": [40, 40, 8437, 9266, 4482], "C": [212, 2, 743, 5342, 1548]}
 NAMES = {"AUC": "auc", "AP": "ap", "NDCG": "ndcg", "Recall@10": "recall@10"}
 AUC, AP, NDCG, RECALL = ALL = [parse_measure(name) for name in NAMES.values()]
 TOP = [AP, NDCG, RECALL]

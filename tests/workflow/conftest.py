@@ -97,12 +97,7 @@ class Project:
         return running.wait() == -signal.SIGKILL
 
     def snakemake(self, *arguments, cores=2):
-        arguments_of_profile = (
-            "--profile",
-            "workflow/profiles/local",
-            "--cores",
-            str(cores),
-        )
+        arguments_of_profile = ("--profile", "workflow/profiles/local", "--cores", str(cores))
         done = self.run("snakemake", *arguments_of_profile, *arguments)
         assert done.returncode == 0, done.stdout
         return done.stdout

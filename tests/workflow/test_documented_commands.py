@@ -53,8 +53,7 @@ def test_documented_shop_study(project, monkeypatch):
     snippet = next(block for block in blocks("python") if "score_all" in block)
     monkeypatch.chdir(project.folder)
     exec(  # noqa: S102
-        snippet,
-        {"score_all": lambda train: np.tile(train.sum(axis=0), (train.shape[0], 1))},
+        snippet, {"score_all": lambda train: np.tile(train.sum(axis=0), (train.shape[0], 1))}
     )
     shell(project, "snakemake --cores 2 --configfile config/shop.yaml")
     popular, ours = (

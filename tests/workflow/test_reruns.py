@@ -107,14 +107,7 @@ def test_single_target_fails_again(make_project, small_archive, breaks):
     project = make_project(small_archive)
     project.snakemake("--config", "results=results/own")
     before = small_archive.read_bytes()
-    options = [
-        "--cores",
-        "2",
-        "--keep-going",
-        "--config",
-        "results=results/own",
-        "--",
-    ]
+    options = ["--cores", "2", "--keep-going", "--config", "results=results/own", "--"]
     try:
         breaks(project, small_archive)
         # for all but the first, an earlier step has failed before

@@ -151,7 +151,4 @@ def test_make_reference_ncf(project):
     scores = gmf["item_embedding_W"] @ (gmf["user_embedding_W"][0] * gmf["prediction_W"][:, 0])
     held_out = scores[ids == ranks["item_id"]]
     better = set(ids[scores.astype(np.float32) > held_out.astype(np.float32)]) - seen
-    assert (ranks["n_candidates"], ranks["n_better"]) == (
-        ids.size - len(seen),
-        len(better),
-    )
+    assert (ranks["n_candidates"], ranks["n_better"]) == (ids.size - len(seen), len(better))

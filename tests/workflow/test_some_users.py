@@ -14,11 +14,7 @@ from tests.workflow.conftest import run
 pytestmark = pytest.mark.long
 
 STUDY = {
-    "dataset": {
-        "format": "table",
-        "name": "Some users only train",
-        "path": "events.csv",
-    },
+    "dataset": {"format": "table", "name": "Some users only train", "path": "events.csv"},
     "recommenders": [
         {"name": "ALS", "kind": "als", "settings": {"d": 3, "iterations": 4}},
         {"name": "BPR", "kind": "bpr", "settings": {"d": 3, "iterations": 20}},
@@ -30,12 +26,7 @@ SPLITS = {
     "all users": {"method": "leave-last-out", "tie_break": "last"},
     "10 users": {"method": "leave-last-out", "tie_break": "last", "users": 10},
     "global-time": {"method": "global-time", "cut": 0.8, "tie_break": "last"},
-    "given": {
-        "method": "given",
-        "train": TABLES[0],
-        "test": TABLES[1],
-        "tie_break": "last",
-    },
+    "given": {"method": "given", "train": TABLES[0], "test": TABLES[1], "tie_break": "last"},
 }
 COMPLETE = "10 users"  # of this study everything is made, of the others only ranks
 
@@ -69,13 +60,7 @@ def studies(make_project, tmp_path_factory):
         targets = ["results/ranks/ALS.parquet", "results/ranks/BPR.parquet"]
         if name == COMPLETE:
             targets = []  # the page
-        arguments = (
-            "--snakefile",
-            project.folder / "Snakefile",
-            "--cores",
-            "2",
-            *targets,
-        )
+        arguments = ("--snakefile", project.folder / "Snakefile", "--cores", "2", *targets)
         done = run("snakemake", *arguments, cwd=folder, env=project.environment)
         assert done.returncode == 0, done.stdout
         results[name] = folder / "results"

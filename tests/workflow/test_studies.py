@@ -29,12 +29,7 @@ OWN = {
         "licence": "None of anybody's business.",
         "citation": f"Somebody (2026). {NASTY}",
     },
-    "split": {
-        "method": "given",
-        "train": f"{NASTY}.tsv",
-        "test": f"{NASTY}.test.tsv",
-        "users": 40,
-    },
+    "split": {"method": "given", "train": f"{NASTY}.tsv", "test": f"{NASTY}.test.tsv", "users": 40},
     "recommenders": [
         {
             "name": "Elsewhere",
@@ -79,10 +74,7 @@ def write_study(folder):
         with (folder / OWN["split"][key]).open("w", newline="") as file:
             writer = csv.writer(file, delimiter="\t", lineterminator="\n")
             writer.writerows(
-                [
-                    list(COLUMNS.values()),
-                    *((f"u{u}", f"s{i:03}", 5) for u, i in pairs),
-                ]
+                [list(COLUMNS.values()), *((f"u{u}", f"s{i:03}", 5) for u, i in pairs)]
             )
     rng = np.random.default_rng(0)
     pairs = [(u, i) for u in np.unique(events.user) for i in np.unique(events.item)]
@@ -97,12 +89,7 @@ def snakemake(folder, *arguments):
     """Run Snakemake by its path, without activating its environment."""
     path = [part for part in os.environ["PATH"].split(os.pathsep) if ".venv" not in part]
     changed = {"PATH": os.pathsep.join(path), "MOVIELENS_ARCHIVE": f"{ROOT}/LICENSE"}
-    command = (
-        Path(sys.executable).with_name("snakemake"),
-        "--cores",
-        "2",
-        *arguments,
-    )
+    command = (Path(sys.executable).with_name("snakemake"), "--cores", "2", *arguments)
     return run(*command, cwd=folder, env=os.environ | changed)
 
 
@@ -163,13 +150,7 @@ def test_other_data_has_no_papers_tables(study_folder):
 
 @pytest.mark.parametrize("name", ["ml-1m-more", "global-time"])
 def test_shipped_studies_can_be_planned(tmp_path, name):
-    options = (
-        "--snakefile",
-        f"{ROOT}/Snakefile",
-        "--directory",
-        tmp_path,
-        "--dry-run",
-    )
+    options = ("--snakefile", f"{ROOT}/Snakefile", "--directory", tmp_path, "--dry-run")
     done = snakemake(ROOT, *options, "--configfile", ROOT / f"config/{name}.yaml")
     assert done.returncode == 0, done.stdout
     rows = dict(re.findall(r"(?m)^(\w+) +(\d+)$", done.stdout))

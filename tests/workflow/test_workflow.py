@@ -62,12 +62,7 @@ def test_all_results_are_made(finished):
     assert record["source"]["origin"] == "local archive"
     assert record["split"]["users"] == 60
     assert set(record["seeds"]) == {"split", "exact", "toy", "experiment", "X"}
-    for name in (
-        "tables/exact.md",
-        "tables/table3.md",
-        "tables/table4.tex",
-        "scorecard.md",
-    ):
+    for name in ("tables/exact.md", "tables/table3.md", "tables/table4.tex", "scorecard.md"):
         assert "trained in this run" in finished.result(name).decode()
     assert "60 users" in finished.result("report.html").decode()
 
@@ -85,11 +80,7 @@ def test_provenance_has_digest_of_code(finished):
 
 
 CHANGES = [
-    (
-        ("recommenders", 0, "settings"),
-        {"iterations": 3},
-        {"ranks/X.parquet", *BELOW_RANKS},
-    ),
+    (("recommenders", 0, "settings"), {"iterations": 3}, {"ranks/X.parquet", *BELOW_RANKS}),
     (("exact",), {"metrics": ["auc"]}, {*EXACT, *PAGE}),
     (("toy",), {"repetitions": 30}, {*THEORY, *CARD, *PAGE}),
     (("experiment",), {"repetitions": 30}, BELOW_RANKS - EXACT),
@@ -114,10 +105,7 @@ def test_changed_setting_reruns_dependents_only(finished, path, values, expected
 @pytest.mark.parametrize(
     ("module", "expected"),
     [
-        (
-            "sampled_metrics_study/data/split.py",
-            {*DATA, *SPLIT, *RANKS, *BELOW_RANKS, *THEORY},
-        ),
+        ("sampled_metrics_study/data/split.py", {*DATA, *SPLIT, *RANKS, *BELOW_RANKS, *THEORY}),
         ("sampled_metrics_study/recommenders/factors.py", {*RANKS, *BELOW_RANKS}),
         ("sampled_metrics_study/tables.py", {*BELOW_RANKS, *THEORY}),
         ("sampled_metrics_study/figures/style.py", {*FIGURES, *THEORY, *CARD, *PAGE}),
@@ -231,11 +219,7 @@ def test_kills_pieces_cores_keep_bytes(finished, make_project, small_archive):
     project = make_project(small_archive)
     project.change("ranking", pieces=2)
     names = ["split/split.json", "ranks/X.parquet"]
-    command = [
-        "make",
-        "reproduce",
-        f"TARGETS={' '.join(f'results/{n}' for n in names)}",
-    ]
+    command = ["make", "reproduce", f"TARGETS={' '.join(f'results/{n}' for n in names)}"]
     split = project.results / "split/split.npz"
     assert project.kill_when(
         [*command, "CORES=2"], lambda _: project.temporary_files() or split.exists()
