@@ -262,30 +262,51 @@ def begun(mean: Any, n_users: int) -> Any:
     )
 
 
-def test_record_phase_by_hand() -> None:
-    audit = begun(np.array([[0.3, 0.5, 0.6]]), 3)
-    values, variance = np.array([[0.4, 0.9, 0.4]]), np.array([[0.2, 0.9, 0.4]])
+MODEL = np.array([[0.3, 0.5, 0.6]])  # what the model says of three users
+
+
+def audit_of_two_users() -> Any:
+    """One phase: user 0 is drawn for certain, user 2 with probability 1/2; both have 0.4.
+
+    The variances that were expected of them are 0.2 and 0.4. User 2 was drawn at random.
+    """
+    audit = begun(MODEL, 3)
     Audit.record_phase(
         audit,
         users=np.array([0, 2]),
         probability=np.array([1.0, 0.5]),
-        values=values,
-        expected_variance=variance,
+        values=np.array([[0.4, 0.9, 0.4]]),
+        expected_variance=np.array([[0.2, 0.9, 0.4]]),
         at_random=np.array([2]),
     )
-    # A user drawn with certainty adds no error; the other counts 1 / 0.5 times.
-    assert audit.assumed[0] == pytest.approx([0.4 * (1 - 0.5) / 0.5**2])
-    assert audit.assumed[1] == pytest.approx([(0 + 0.6**2 * (1 - 0.5) / 0.5**2) / 2])
+    return audit
+
+
+def test_changes_of_drawn_users_count_by_their_probabilities() -> None:
+    """0.4 - 0.3 for user 0 and (0.4 - 0.6) / 0.5 for user 2; noise is of random ones."""
+    audit = audit_of_two_users()
     assert estimate_errors(audit).shift == pytest.approx(np.array([[0.1, 0, -0.2 / 0.5]]))
     assert audit.noise == pytest.approx(np.array([[0, 0, -0.2 / np.sqrt(0.5)]]))
-    # The assumed variance exceeds that of the other user, 0.2^2 (1 / 0.5^2 - 1 / 0.5), and noise.
-    total, square = 0.8 + 0.3**2, 0.04 * 2 + 0.04 / 0.5
-    ((result,),), _ = estimate_recommenders([audit], 0.9)
-    centre, half = ((1.4 + 0.1 - 0.4) / 3, t.ppf(0.95, (total / square) ** 2) * np.sqrt(total) / 3)
-    assert result[1:4] == pytest.approx((centre - half, centre + half, centre))
-    assert result.value == pytest.approx(
-        1.4 / 3
-    )  # that of the model: its error is within a standard deviation
+
+
+def test_certain_users_add_no_assumed_error() -> None:
+    """A draw with probability 1/2 multiplies a variance by (1 - 1/2) / (1/2)^2."""
+    audit, factor = audit_of_two_users(), (1 - 0.5) / 0.5**2
+    of_model, of_greatest = audit.assumed
+    assert of_model == pytest.approx([0.4 * factor])
+    assert of_greatest == pytest.approx([0.6**2 * factor / 2])
+
+
+def test_interval_of_an_audit_by_hand() -> None:
+    """The assumed variance, 0.4 * 2, exceeds those of the change of user 2 and of the noise."""
+    ((result,),), _ = estimate_recommenders([audit_of_two_users()], 0.9)
+    centre = (MODEL.sum() + 0.1 - 0.2 / 0.5) / 3
+    variance, square = 0.8 + 0.3**2, 0.04 * 2 + 0.04 / 0.5  # 0.3: no audit sees parts of a user
+    freedom = (variance / square) ** 2
+    half = t.ppf(0.95, freedom) * np.sqrt(variance) / 3
+    assert (result.low, result.high) == pytest.approx((centre - half, centre + half))
+    assert result.centre == pytest.approx(centre)
+    assert result.value == pytest.approx(MODEL.mean())  # which is within a standard deviation
 
 
 def test_audit_variance_unbiased() -> None:
