@@ -8,6 +8,7 @@ import warnings
 from pathlib import Path
 
 import numpy as np
+import pandas as pd
 import pytest
 
 import sampled_metrics as sm
@@ -34,6 +35,24 @@ ONE_BEST = sm.Ranks([300] * 30, [0, *range(40, 69)], [0] * 30)  # rank 1, others
 AMONG_10 = {"n_items": 300, "n_negatives": 10}
 TOP = [1] * 60 + [2] * 12 + [3, 4, 5, 6, 7, 8, 9, 10, 11] * 2
 MIDDLE = [1, 2, 3, 4, 5] * 12 + [6, 7, 8, 9, 10, 11] * 5
+
+COUNTS = {item: 1 + 1000 // (item + 1) for item in range(200)}
+
+
+def by_popularity(noise):
+    """Scores of 150 users for a held-out item and 40 negatives, drawn in proportion to counts."""
+    rng = np.random.RandomState(0)  # whose stream is the same in all versions
+    popularity = np.array([*COUNTS.values()], float)
+    scores = np.log(popularity) + rng.normal(size=(150, 200))
+    scores += noise * np.random.RandomState(1).normal(size=scores.shape)
+    shares = popularity / popularity.sum()
+    rows = []
+    for user in range(150):
+        held_out, *negatives = rng.choice(200, 41, replace=False, p=shares)
+        rows.append((user, held_out, scores[user, held_out] + 1.0, 1))
+        rows += [(user, item, scores[user, item], 0) for item in negatives]
+    return pd.DataFrame(rows, columns=["user_id", "item_id", "score", "label"])
+
 
 PAPER = {"n_items": 300, "n_negatives": 20, "n_users": 500, "source_id": "S", "data_set": "D"}
 TABLE = [
@@ -124,6 +143,10 @@ CASES = {
     "correct_with_replacement": lambda: sm.correct(
         TOP, "recall@3", "sampled", **AMONG_10, sampling="with-replacement", shape="none"
     ),
+    "correct_by_popularity": lambda: sm.correct(by_popularity(0.3), "HR@10", counts=COUNTS),
+    "compare_by_popularity": lambda: sm.compare(
+        {"A": by_popularity(0.3), "B": by_popularity(3.0)}, "HR@10", counts=COUNTS
+    ),
     "compare": lambda: sm.compare({"A": HEAD, "B": BROAD, "C": full(5, 44)}, "recall@10, ap"),
     "compare_uncorrected": lambda: sm.compare(
         {"A": HEAD, "B": BROAD}, "ap", correction="none", confidence=0.9
@@ -169,7 +192,7 @@ def printed(name):
     return f"{result}\n\n{explained}".rstrip() + "\n"
 
 
-SLOW = ("compare_samples_many_metrics",)
+SLOW = ("compare_by_popularity", "compare_samples_many_metrics")
 
 
 @pytest.mark.parametrize(
