@@ -89,14 +89,14 @@ def test_last_size_is_exact(records, content):
     assert sorted(row[-1] for row in board["places"]) == list(range(1, 11))
 
 
-def test_headline_counts_wrong_pairs():
-    """Recall@10 of A is 1/2 and that of B 0, but few items are above all held-out items of B."""
-    better = Ranks([200] * 40, [0] * 20 + [*range(150, 190, 2)], [0] * 40)
-    worse = Ranks([200] * 40, [*range(11, 51)], [0] * 40)
-    content = build_board({"A": better, "B": worse}, parse_measures("hr@10"))
+def test_few_negatives_reverse_the_only_pair():
+    """Half of A's items are the best, and half far below; all of B's are a bit below the top 10."""
+    of_a = Ranks([200] * 40, [0] * 20 + [*range(150, 190, 2)], [0] * 40)  # recall@10 is 1/2
+    of_b = Ranks([200] * 40, [*range(11, 51)], [0] * 40)  # recall@10 is 0
+    content = build_board({"A": of_a, "B": of_b}, parse_measures("hr@10"))
     board = content["metrics"]["HR@10"]
     assert board["decided"] == 1
-    assert (board["wrong"][0], board["wrong"][-1]) == (1, 0)
+    assert (board["wrong"][0], board["wrong"][-1]) == (1, 0)  # of fewest negatives, and of all
     assert board["shown"][0] == (0, 1)
     json.dumps(content)
 

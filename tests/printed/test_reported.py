@@ -144,28 +144,35 @@ def test_ranges_cover_as_stated():
     assert inside >= 48
 
 
-def test_runs_reduce_covariance():
+@pytest.mark.parametrize("runs", [1, 4])
+def test_runs_reduce_covariance(runs):
     """At one true rank, the variance of a mean over R runs is R times smaller."""
-    n, m = 30, 10
-    credit = [CREDIT[name](np.arange(1, m + 2), m + 1) for name in ("HR@5", "MRR")]
-    table = chances(n, m)
-    measures = tuple(map(parse_measure, ("HR@5", "MRR")))
-    for runs in (1, 4):
-        means, products = sampled_moments(
-            measures, n, m, sampling=Sampling.WITHOUT_REPLACEMENT, single_ranks=True, runs=runs
-        )
-        for i, j in ((0, 0), (0, 1), (1, 1)):
-            once = table @ (credit[i] * credit[j]) - means[i] * means[j]
-            assert products[i, j] - means[i] * means[j] == pytest.approx(once / runs)
+    n, m, names = 30, 10, ("HR@5", "MRR")
+    credit = [CREDIT[name](np.arange(1, m + 2), m + 1) for name in names]
+    means, products = sampled_moments(
+        tuple(map(parse_measure, names)),
+        n,
+        m,
+        sampling=Sampling.WITHOUT_REPLACEMENT,
+        single_ranks=True,
+        runs=runs,
+    )
+    for i, j in ((0, 0), (0, 1), (1, 1)):
+        covariance = chances(n, m) @ (credit[i] * credit[j]) - means[i] * means[j]
+        assert products[i, j] - means[i] * means[j] == pytest.approx(covariance / runs)
+
+
+def test_ranges_of_more_runs_are_narrower():
     paper = {"HR@1": "0.3675", "HR@5": "0.7235", "HR@10": "0.8245"}
     setting = {"n_items": 3416, "n_negatives": 100, "n_users": 1000}
-    widths = []
-    for runs in (1, 3, 30):
-        actual = reported(paper, "HR@10", runs=runs, **setting)[0]
-        widths.append(actual.range_high - actual.range_low)
+    results = [reported(paper, "HR@10", runs=runs, **setting)[0] for runs in (1, 3, 30)]
+    widths = [result.range_high - result.range_low for result in results]
     assert widths == sorted(widths, reverse=True)
+
+
+def test_no_runs_are_refused():
     with pytest.raises(InputError, match="runs"):
-        reported(paper, "HR@10", runs=0, **setting)
+        reported({"HR@10": "0.8"}, n_items=3416, n_negatives=100, n_users=1000, runs=0)
 
 
 def sampled_means(measures, n, m, shape):
@@ -302,23 +309,28 @@ def test_random_order_excluded_by_all_numbers():
     assert actual.range_low > 1.01 * 10 / 3416
 
 
-def test_unscored_items():
-    # Three tenths of the users have their held-out item at the end, the others in the first half.
-    n, m = 400, 30
-    shares = np.zeros(n)
-    shares[:200] = 0.7 / 200
-    shares[-1] = 0.3
-    names = ("HR@1", "HR@5", "AUC")
-    printed = {name: f"{shares @ sampled(name, n, m):.5f}" for name in names}
-    setting = {"n_items": n, "n_negatives": m}
+# Three tenths of the users have their held-out item at the end, the others in the first half.
+UNSCORED = np.r_[np.full(200, 0.7 / 200), np.zeros(199), 0.3]
+OF_UNSCORED = {
+    name: f"{UNSCORED @ sampled(name, UNSCORED.size, 30):.5f}" for name in ("HR@1", "HR@5", "AUC")
+}
+
+
+@pytest.mark.parametrize("options", [{}, {"unscored": 0.3}, {"unscored": 0.4}])
+def test_range_holds_the_metric_if_items_are_unscored(options):
+    (result,) = reported(OF_UNSCORED, "HR@10", **options, n_items=400, n_negatives=30)
+    assert result.range_low <= UNSCORED[:10].sum() <= result.range_high
+
+
+def test_numbers_of_unscored_items_are_refused_if_all_are_scored():
     with pytest.raises(InputError, match="held-out"):
-        reported(printed, "HR@10", unscored=0.0, **setting)
-    for options in ({}, {"unscored": 0.3}, {"unscored": 0.4}):
-        actual = reported(printed, "HR@10", **options, **setting)[0]
-        assert actual.range_low <= shares[:10].sum() <= actual.range_high
-    for wrong in (1.0, -0.1, "much", True):
-        with pytest.raises(InputError, match="unscored"):
-            reported(printed, "HR@10", unscored=wrong, **setting)
+        reported(OF_UNSCORED, "HR@10", unscored=0.0, n_items=400, n_negatives=30)
+
+
+@pytest.mark.parametrize("share", [1.0, -0.1, "much", True])
+def test_wrong_share_of_unscored_items_is_refused(share):
+    with pytest.raises(InputError, match="unscored"):
+        reported(OF_UNSCORED, "HR@10", unscored=share, n_items=400, n_negatives=30)
 
 
 @pytest.mark.parametrize(
