@@ -186,6 +186,13 @@ def hostile_sources(tmp_path):
     return sources(tmp_path, ranks=[ranks], audit=tmp_path / "audit.csv", config=settings)
 
 
+@pytest.fixture
+def same_lens(content, monkeypatch):
+    """Take the lens of the reference run, whose computation takes most of the time of a page."""
+    monkeypatch.setattr(page_of_a_study, "_lens_of_study", lambda *_: content["lens"])
+
+
+@pytest.mark.usefixtures("same_lens")
 def test_other_counts_are_said_beside_the_verdict(tmp_path):
     folder = copied(tmp_path)
     record = json.loads((folder / "provenance.json").read_text())
@@ -199,6 +206,7 @@ def test_other_counts_are_said_beside_the_verdict(tmp_path):
     assert {"60", "40", "540", "6,040", "3,706", "1,000,209"} <= set(beginning.split())
 
 
+@pytest.mark.usefixtures("same_lens")
 def test_archive_of_unknown_content_is_not_called_the_published_one(tmp_path):
     folder = copied(tmp_path)
     record = json.loads((folder / "provenance.json").read_text())
@@ -358,8 +366,8 @@ def test_verdicts_count_compared_numbers(content):
     assert min(content["verdicts"].values()) > 0 or "differs" in content["verdicts"]
 
 
-def test_other_data_has_no_verdicts(content, monkeypatch):
-    monkeypatch.setattr(page_of_a_study, "_lens_of_study", lambda *_: content["lens"])
+@pytest.mark.usefixtures("same_lens")
+def test_other_data_has_no_verdicts():
     other = collect(**sources(is_paper=False, audit=None))
     assert [table["number"] for table in other["tables"]] == [3, 4]
     for table in other["tables"]:
@@ -492,8 +500,8 @@ def test_lens_weights_give_expected_estimate(metric):
         assert setting.sd[0] == pytest.approx(expected.sd, rel=0.01)
 
 
-def test_readings_follow_audit_file(content, tmp_path, monkeypatch):
-    monkeypatch.setattr(page_of_a_study, "_lens_of_study", lambda *_: content["lens"])
+@pytest.mark.usefixtures("same_lens")
+def test_readings_follow_audit_file(tmp_path):
     header = "topic,reading,quantity,value,published,tolerance,reproduces"
     rows = [
         "A topic,first reading,NDCG of Y,4.5933,4.59,0.005,yes",
