@@ -25,10 +25,10 @@ def opened(browser):
 def test_address_selects_result(opened):
     page = opened.page
     assert page.inner_text("#name") == "BERT4Rec on Yelp (S3-Rec)"
-    assert page.inner_text("#headline").startswith(
-        "BERT4Rec: “HR@10 = 0.7597” was against 99 random items."
+    headline = page.inner_text("#headline")
+    assert all(
+        words in headline for words in ("BERT4Rec", "0.7597", "99 random items", "6 numbers")
     )
-    assert "the 6 numbers of this row allow" in page.inner_text("#headline")
     assert page.inner_text("#remark") == page.evaluate("chosen.remark")
     assert (opened.requests, opened.complaints) == ([PAGE.as_uri()], [])
 
@@ -55,7 +55,7 @@ def test_atlas_opens_on_the_example_of_readme(browser):
 def test_search_chart_and_keys_select_results(opened):
     page = opened.page
     page.fill("#query", "clam-rec text")
-    assert page.inner_text("#headline").startswith("Not from a paper.")
+    assert page.inner_text("#headline").startswith("Not from a paper")
     page.click("#headline button")
     assert page.inner_text("#count").startswith("1 of ")
     assert "CLAM-Rec" in page.inner_text("#about") or "clam" in page.evaluate("location.hash")
@@ -81,7 +81,7 @@ def test_search_chart_and_keys_select_results(opened):
 def test_search_without_result_shows_none(opened):
     page = opened.page
     page.fill("#query", "zzzz")
-    assert page.inner_text("#headline").startswith("Not in the atlas.")
+    assert page.inner_text("#headline").startswith("Not in the atlas")
     assert page.is_hidden("#card")
     assert page.locator("#map .chosen").count() == 0
     assert page.get_attribute("#headline a", "href") == "#paper"

@@ -123,29 +123,36 @@ def test_link_restores_every_field(browser, report, fresh):
         assert again.page.inner_text("#paper-words") == words
 
 
-def test_controls_update_headline_and_address(fresh):
-    page, head = fresh.page, "You asked for Recall@10. Against 100 random items"
-    assert page.inner_text("#headline").startswith(f"{head} you measured about Recall@3")
+def test_controls_update_headline(fresh):
+    """It has what the sampled metric measures; the number of right orders is below."""
+    page = fresh.page
+    assert "about Recall@3" in page.inner_text("#headline")
     page.select_option("#estimator", "bv:0.1")
-    assert page.inner_text("#headline").startswith(
-        f"{head}, by BV 0.1, you measured about Recall@1"
-    )
-    assert page.inner_text("#verdict").startswith("2 of 2 decided orders are right")
+    assert "by BV 0.1" in page.inner_text("#headline")
+    assert "about Recall@1" in page.inner_text("#headline")
+    assert page.inner_text("#verdict").startswith("2 of 2 ")
     assert page.get_attribute("#down", "d")
+
+
+def test_fewest_negatives_measure_nothing(fresh):
+    page = fresh.page
     page.select_option("#estimator", "sampled")
     page.focus("#m")
     page.keyboard.press("Home")
-    assert page.inner_text("#headline").endswith("nothing: all 2 are among the best 10.")
-    assert page.inner_text("#verdict").startswith("0 of 2 decided orders are right")
+    assert "nothing" in page.inner_text("#headline")
+    assert page.inner_text("#verdict").startswith("0 of 2 ")
+
+
+def test_address_keeps_what_is_chosen(fresh):
+    page = fresh.page
     page.select_option("#metric", "ndcg@10")
     assert page.inner_text("#truth").endswith("X 3.73\u00a0%")
     page.focus("#m")
     page.keyboard.press("End")
-    address = page.evaluate("location.hash")
-    assert re.search(r"\bm=\d+.*metric=ndcg%4010", address)
-    head = page.inner_text("#headline")
+    assert {"m=1392", "metric=ndcg%4010"} < set(page.evaluate("location.hash.slice(1)").split("&"))
+    headline = page.inner_text("#headline")
     page.reload()
-    assert page.inner_text("#headline") == head
+    assert page.inner_text("#headline") == headline
 
 
 def test_controls_do_not_move_and_sizes_stay(fresh):
@@ -335,10 +342,9 @@ def test_page_without_javascript(browser, report):
     context = browser.new_context(java_script_enabled=False)
     page = context.new_page()
     page.goto(report.as_uri())
-    assert "X looks best of three" in page.inner_text("#result")
     assert "300 published numbers" in page.inner_text("#result")
-    assert page.inner_text("#headline").startswith("You asked for Recall@10.")
-    assert page.inner_text("#verdict").startswith("0 of 2 decided orders are right")
+    assert "Recall@10" in page.inner_text("#headline")
+    assert page.inner_text("#verdict").startswith("0 of 2 ")
     assert page.locator(".slope path").count() == page.locator(".chart .line").count() == 3
     assert page.locator("table.cells").count() == 4
     assert page.locator(".drawing svg").count() == 8

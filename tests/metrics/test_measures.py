@@ -266,12 +266,12 @@ def test_parse_measure_cutoff_without_name_is_refused(text):
         ("rr@20", [3], 0, 1 / 3),  # the first item decides
         ("hit@20", [3], 0, 1),
         ("ndcg@10", [], 0, 0),
-        ("recall@20", [3], 0, "recall@20 needs .* 20; lists end at 10"),
-        ("hit@20", [], 0, "hit@20 needs .* 20"),
-        ("ap", [3], 99, "ap needs .* all relevant items.* ap@10"),
-        ("rr", [], 0, "rr needs .* first relevant item.* rr@10"),
-        ("auc", [3], 99, "auc needs .* all relevant items.*full"),
-        ("auc", [3], 0, "auc needs n_candidates"),
+        ("recall@20", [3], 0, "20; .* 10"),
+        ("hit@20", [], 0, "20"),
+        ("ap", [3], 99, "ap@10"),
+        ("rr", [], 0, "rr@10"),
+        ("auc", [3], 99, "full"),
+        ("auc", [3], 0, "n_candidates"),
     ],
 )
 def test_values_of_short_lists_or_refusal(name, places, n, expected):
@@ -279,8 +279,11 @@ def test_values_of_short_lists_or_refusal(name, places, n, expected):
     if not isinstance(expected, str):
         assert metric_values(name, ranks).item() == pytest.approx(expected, rel=1e-15)
         return
-    with pytest.raises(InputError, match=expected):
+    with pytest.raises(InputError, match=f"^{name} needs.*{expected}"):
         metric_values(name, ranks)
+
+
+def test_auc_without_irrelevant_candidates_is_refused():
     with pytest.raises(InputError, match="1 users"):
         metric_values("auc", ranks_at_places(1, 2, n=2))
 

