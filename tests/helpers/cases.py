@@ -12,6 +12,7 @@ has the value 1 / 2, and no warning.
 
 import inspect
 import re
+import warnings
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import partial
@@ -21,7 +22,7 @@ from typing import Any, NamedTuple
 import pytest
 
 import sampled_metrics as sm
-from tests.helpers.caught_warnings import with_warnings
+from tests.helpers.caught_warnings import full_messages, with_warnings
 from tests.helpers.forms import InForms
 from tests.helpers.results import value_of
 
@@ -157,12 +158,14 @@ class Ending(NamedTuple):
 def ending_of(call: Callable[[], Any]) -> Ending:
     """Return how a call ends; lines are short, and warnings stay in the notes."""
     function = partial(call.function, **call.arguments) if isinstance(call, Call) else call
-    try:
-        result, messages = with_warnings(function)
-        value = call.value(result) if isinstance(call, Call) else result
-        ending = Ending("", value, messages, getattr(result, "notes", None))
-    except sm.InputError as error:
-        ending = Ending(str(error))
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always", sm.InputWarning)
+        try:
+            result = function()
+            value = call.value(result) if isinstance(call, Call) else result
+            ending = Ending("", value, full_messages(caught), getattr(result, "notes", None))
+        except sm.InputError as error:
+            ending = Ending(str(error))
     for message in (ending.refusal, *ending.warned):
         text, _, _ = re.sub(r"^/\S+: ", "", message).partition("; known: ")
         assert len(text) <= LONGEST_MESSAGE
