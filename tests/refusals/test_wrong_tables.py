@@ -113,18 +113,18 @@ def with_blanks(text):
     return text.replace("_", " ") if text.startswith("q_") else text
 
 
-def check_error(error, name, row, column, message):
-    result = (error.path.name.partition(".")[0], error.row, error.column)
-    place = (None if value == "-" else value for value in (row, column))
-    assert tuple(map(str, result)) == (name, *map(str, place))
-    assert message in str(error)
+def place_of(error):
+    """Return the file, the row and the column that an error names, where - stands for none."""
+    place = (error.path.name.partition(".")[0], error.row, error.column)
+    return tuple("-" if part is None else str(part) for part in place)
 
 
 @pytest.mark.parametrize(("content", "row", "column", "message"), parse_cases(WRONG_RANKS, 3))
 def test_wrong_ranks_name_row_and_column(tmp_path, content, row, column, message):
     path = write_content(tmp_path, "r.csv", content)
     error = refusal(as_ranks, path, n_items=3541)
-    check_error(error, "r", row, column, message)
+    assert place_of(error) == ("r", str(row), column)
+    assert message in str(error)
     assert "secret" not in str(error).replace(str(path), "")
 
 
@@ -136,7 +136,8 @@ def test_wrong_lists_name_row_and_column(tmp_path, lists, relevant, name, row, c
     path = write_content(tmp_path, "r.csv", with_blanks(lists))
     relevant = write_content(tmp_path, "t.csv", with_blanks(relevant))
     error = refusal(as_ranks, path, relevant=relevant)
-    check_error(error, name, row, column, message)
+    assert place_of(error) == (name, str(row), column)
+    assert message in str(error)
 
 
 @pytest.mark.parametrize(
@@ -145,7 +146,8 @@ def test_wrong_lists_name_row_and_column(tmp_path, lists, relevant, name, row, c
 def test_wrong_sampled_ranks_name_row_and_column(tmp_path, content, row, column, message):
     path = write_content(tmp_path, "s.csv", content)
     error = refusal(as_sampled_ranks, path, n_negatives=99, n_items=200)
-    check_error(error, "s", row, column, message)
+    assert place_of(error) == ("s", str(row), column)
+    assert message in str(error)
 
 
 COUNTS = {"n_candidates": [5], "n_better": [0], "n_tied": [0]}
@@ -172,7 +174,8 @@ COUNTS = {"n_candidates": [5], "n_better": [0], "n_tied": [0]}
 def test_unreadable_file_is_refused(tmp_path, name, content, row, column, message):
     path = write_content(tmp_path, name, content)
     error = refusal(as_ranks, path, n_items=3541)
-    check_error(error, "r", row, column, message)
+    assert place_of(error) == ("r", str(row), column)
+    assert message in str(error)
     assert "secret" not in str(error).replace(str(path), "")
 
 
@@ -217,7 +220,8 @@ def test_wrong_matrix_is_refused(tmp_path, scores, relevant, seen, name, row, co
         )
     )
     error = refusal(as_ranks, path, relevant=relevant, seen=seen)
-    check_error(error, name, row, column, message)
+    assert place_of(error) == (name, str(row), column)
+    assert message in str(error)
 
 
 @pytest.mark.parametrize("suffix", ["csv", "parquet", "npy", "npz", "run", "csv.gz", ""])
