@@ -113,6 +113,14 @@ def require_file(path: Path, noun: str) -> None:
             raise InputError(f"empty; expected {noun}", path=path)
 
 
+def is_folder(path: Path) -> bool:
+    """Return whether a path is a folder, also for names that no file may have."""
+    try:
+        return path.is_dir()
+    except (OSError, ValueError):  # too long, or with a null byte
+        return False
+
+
 def parquet_files(folder: Path, noun: str) -> list[Path]:
     """Return the parquet files of a folder, as Spark and Dask write them, by name.
 

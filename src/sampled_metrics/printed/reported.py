@@ -191,6 +191,9 @@ def _compute_ranges(
     popularity: Popularity | None,
 ) -> list[Reported]:
     """Compute the range of each metric, and the number to quote."""
+    printed_values = {}
+    for name, number in numbers.items():
+        printed_values[parse_measure(name)], _ = parse_number(name, number)
     measures = parse_measures(list(numbers) if metrics is None else metrics)
     ranges: dict[Measure, Range] = {}
     quotes: dict[Measure, Quoted] = {}
@@ -203,9 +206,6 @@ def _compute_ranges(
         for measure in measures:
             ranges[measure] = popular_range(numbers, setting, measure, popularity)
             quotes[measure] = NOT_QUOTED
-    printed_values = {}
-    for name, number in numbers.items():
-        printed_values[parse_measure(name)], _ = parse_number(name, number)
     results = []
     for measure in measures:
         allowed, quoted = ranges[measure], quotes[measure]

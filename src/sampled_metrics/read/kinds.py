@@ -19,6 +19,7 @@ from scipy import sparse
 from sampled_metrics._base.columns import index_ids
 from sampled_metrics._base.conversion import is_arrow_column, is_records, needs_conversion
 from sampled_metrics._base.errors import InputError
+from sampled_metrics._base.files import is_folder
 from sampled_metrics.read.roles import ITEM, USER, find_roles
 
 ARRAY_SUFFIXES = (".npy", ".npz")
@@ -127,7 +128,7 @@ def _are_recommenders(data: object) -> bool:
 def _has_users(value: object) -> bool:
     """Return whether data contains several users, rather than one user or one column."""
     if isinstance(value, str):  # a path; other texts are ids of items
-        return bool(Path(value).suffix) or Path(value).is_dir()
+        return bool(Path(value).suffix) or is_folder(Path(value))
     if isinstance(value, Mapping):  # by user, or of columns
         return len(value) > 0 and all(map(_is_row_or_column, value.values()))
     if isinstance(value, list):  # rows of scores; those of other numbers may be ids

@@ -17,7 +17,7 @@ from sampled_metrics._base.arrays import ceil_divide
 from sampled_metrics._base.arrow import is_text
 from sampled_metrics._base.calls import place_of, watch_columns
 from sampled_metrics._base.errors import InputError
-from sampled_metrics._base.files import PARQUET_SUFFIXES, parquet_files
+from sampled_metrics._base.files import PARQUET_SUFFIXES, is_folder, parquet_files
 from sampled_metrics.ranks.checks import COUNT_COLUMNS
 from sampled_metrics.ranks.ranks import Ranks
 from sampled_metrics.read.roles import ITEM, USER, VISIT, find_roles
@@ -148,7 +148,7 @@ class LargeRankFile(NamedTuple):
 
 def _files_of(path: Path) -> tuple[Path, ...]:
     """Return a parquet file, or those of a folder; nothing for other data."""
-    if path.is_dir():
+    if is_folder(path):
         return tuple(parquet_files(path, "ranks"))
     return (path,) if path.suffix.lower() in PARQUET_SUFFIXES else ()
 
