@@ -395,3 +395,11 @@ def test_ranges_are_behind_the_marks():
     for axes in plots.draw(SEVERAL, {("A", "ap"): 0.25, ("B", "auc"): 0.35}, None):
         order = {line.get_label(): line.get_zorder() for line in axes.lines}
         assert order["range"] < min(order["sampled"], order["cls"], order["exact"])
+
+
+@pytest.mark.usefixtures("closing")
+def test_figure_grows_with_metrics_and_recommenders():
+    """In inches: a half, a half for each of two metrics, and 0.3 for each of four lines."""
+    first, _ = plots.draw(SEVERAL, {}, None)
+    _, height = first.figure.get_size_inches()
+    assert height == pytest.approx(3 * 0.5 + 4 * 0.3)

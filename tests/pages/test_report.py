@@ -13,7 +13,13 @@ from sampled_metrics._base.text import format_number, format_range
 from sampled_metrics.evaluation.compare import compare
 from sampled_metrics.evaluation.correct import correct
 from sampled_metrics.pages import render
-from sampled_metrics.pages.report import full_content, order_line, report, sampled_content
+from sampled_metrics.pages.report import (
+    full_content,
+    order_line,
+    report,
+    sampled_content,
+    typical_item,
+)
 from sampled_metrics.ranks import Ranks, SampledRanks
 from tests.helpers.comparisons import make_compared
 
@@ -514,3 +520,9 @@ def test_order_that_proves_little_has_no_sign(holds_up_to, line):
         make_compared(a="b", b="c", order="a", holds_up_to=16.0),
     ]
     assert order_line(["a", "b", "c"], [0, 1, 2], pairs)["line"] == line
+
+
+def test_typical_item_is_seventh_among_its_negatives():
+    """Rank 600 of 10,000 has 599 items above: of 100 negatives, 599 * 100 / 9,999 = 5.99."""
+    lens = {"start": {"m": 100}, "n": "10,000"}
+    assert typical_item(lens) == {"rank": 600, "sampled": 7}
