@@ -418,8 +418,9 @@ def test_error_of_a_command_is_one_line_and_its_status(run, monkeypatch, error, 
     assert done.stderr.endswith(f"{words}\n")
 
 
-def test_missing_module_of_this_package_is_no_error_of_users(run, monkeypatch):
-    error = ModuleNotFoundError("no", name="sampled_metrics.nothing")
+@pytest.mark.parametrize("name", ["sampled_metrics.nothing", None])
+def test_missing_module_of_this_package_is_no_error_of_users(run, monkeypatch, name):
+    error = ModuleNotFoundError("no", name=name)
     monkeypatch.setattr("sampled_metrics.cli.app", Mock(side_effect=error))
     with pytest.raises(ModuleNotFoundError):
         run("evaluate", "a.csv")

@@ -133,6 +133,14 @@ class TestMisfit:
         assert misfit(sample, "none")[:2] == (pytest.approx(expected), 3)
 
 
+def test_perfect_ranks_fit():
+    """Among few negatives the closest mixture expects no user in a cell beside the first."""
+    sample = SampledRanks([1] * 3000, n_items=3541, n_negatives=5)
+    assert misfit(sample).statistic == pytest.approx(0.0, abs=1e-6)
+    (sampled,) = correct(sample, "hr@10", "sampled")
+    assert (sampled.value, sampled.range_high) == (1.0, 1.0)
+
+
 def test_one_cell_one_degree_of_freedom():
     for ranks in ([1, 2, 3], [1, 5, 11, 2, 3, 4, 1, 1]):
         assert tuple(misfit(SampledRanks(ranks, 50, 10), "none")) == pytest.approx((0, 1, 1))

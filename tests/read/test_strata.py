@@ -131,6 +131,9 @@ def test_every_form_has_the_same_counts(data):
         ({1: 0, 2: 3}, "above 0"),
         (pd.DataFrame({"item_id": [1, 1], "count": [4, 5]}), "two counts"),
         (pd.DataFrame({"item_id": [1, 1]}), "user_id"),
+        ({7: None}, "item_id"),
+        ({7: [1, None]}, "item_id"),
+        ({7: 1, 8: None}, "item_id"),
     ],
 )
 def test_wrong_counts_are_refused(data, words):

@@ -108,7 +108,7 @@ def _describe_error(error: Exception) -> tuple[str, int]:
             return f"{NO_MEMORY}: {error}", WRONG_INPUT
         case typer.Abort():
             return "interrupted", INTERRUPTED
-        case ModuleNotFoundError() if not (error.name or "").startswith("sampled_metrics"):
+        case ModuleNotFoundError() if error.name and not error.name.startswith("sampled_metrics"):
             return f"this needs {error.name}: pip install {error.name}", WRONG_INPUT
     raise error
 

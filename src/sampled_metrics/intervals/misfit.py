@@ -23,7 +23,7 @@ negatives, give sampled ranks that a distribution inside explains.
 from typing import NamedTuple
 
 import numpy as np
-from scipy.special import chdtrc, ndtr, xlogy
+from scipy.special import chdtrc, kl_div, ndtr
 
 from sampled_metrics._base.array_types import Float, Int
 from sampled_metrics._base.caches import cache_with_owner
@@ -147,10 +147,10 @@ def misfit(sample: SampledRanks, shape: str | float = NON_INCREASING, down_to: i
     listed = n_users * np.add.reduceat(table.probabilities, first_bins, axis=1)
     points = listed[mixture.rows]
     for _ in range(REWEIGHTED_FITS):
-        std_errors = np.sqrt(expected)
+        std_errors = np.sqrt(np.maximum(expected, 1.0))  # a fit may expect nobody in a cell
         points, weights = _fit_mixture(observed, std_errors, points, listed, table)
         expected = weights @ points
-    statistic = 2.0 * float((xlogy(observed, observed / expected) - observed + expected).sum())
+    statistic = 2.0 * float(kl_div(observed, expected).sum())
     degrees = max(first_bins.size - int(np.count_nonzero(weights)) + 1, 1)
     return Misfit(statistic, degrees, float(chdtrc(degrees, max(statistic, 0.0))))
 

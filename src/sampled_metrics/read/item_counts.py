@@ -90,12 +90,16 @@ def _are_numbers(values: Iterable[object]) -> bool:
     return all(isinstance(value, int | float | np.number) for value in values)
 
 
+def _is_collection(value: object) -> bool:
+    return isinstance(value, Iterable) and not isinstance(value, str)
+
+
 def _events_of_users(items_of_user: Mapping[Any, Any]) -> pd.DataFrame:
     """Return a row for each event, from an item or items by user."""
     events = [
         (user, item)
         for user, items in items_of_user.items()
-        for item in ([items] if isinstance(items, str) else items)
+        for item in (items if _is_collection(items) else [items])
     ]
     return pd.DataFrame(events, columns=[USER, ITEM])
 
