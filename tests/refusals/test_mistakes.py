@@ -209,6 +209,8 @@ LIST_CASES = [
     Case("keys of lists are tuples", evaluate(by_key(TOP_ITEMS), by_user(HELD_OUT)), "user_id"),
     Case("all keys are tuples", evaluate(by_key(TOP_ITEMS), by_key(HELD_OUT)), "user_id"),
     Case("joined with the test", evaluate(tables(RECALLED), TEST), "missing='last'"),
+    Case("joined with the test, others last", evaluate(tables(RECALLED), TEST, missing="last"),
+         Warned("joined"), {"data": LISTS}, HIT_RATE),
     Case("only users with a hit", evaluate(tables(LISTS[LISTS["user_id"].isin(
          RECALLED["user_id"])]), OF_RECALLED), Warned("contain every relevant item")),
     Case("lists filled up with -1", evaluate(tables(FILLED_LISTS), TEST), "missing='last'"),

@@ -32,8 +32,9 @@ of_ranks_as_scores      data            scores are 1, 2, 3 and so on (10 lists, 
 of_distances            data            scores rise in all steps (2 steps; 10 dictionaries)
 of_lists_as_ranks       data            ranks are 1, 2, 3 and so on for each user (10 users)
 of_sorted_ids           data            ids of items ascend in all lists (10 lists)
-in_hits                 data, relevant  all relevant items listed, or no more than by chance (50
-                                        lists of at most half of the items; 8 hits by chance)
+in_hits                 data, relevant  all relevant items listed, no other items, or no more than
+                                        by chance (50 lists of at most half of the items; 8 hits by
+                                        chance)
 
 scores: of all items, or of a held-out item and its negatives
 of_sample_columns       data            as many columns as samples have, or one held-out column (10)

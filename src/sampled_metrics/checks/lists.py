@@ -149,7 +149,7 @@ def signs_of_sorted_ids(lists: Lists) -> Signs:
 
 
 def signs_in_hits(depth: Int, n_relevant: Int, n_found: Int, n_items: int) -> Signs:
-    """Look for lists that contain all relevant items, or no more than by chance.
+    """Look for lists of all relevant items, of no other items, or of no more than by chance.
 
     Parameters
     ----------
@@ -169,6 +169,12 @@ def signs_in_hits(depth: Int, n_relevant: Int, n_found: Int, n_items: int) -> Si
             "data",
             f"lists of at most {depth.max()} of {n_items:,} items contain every relevant item; "
             "were users without a hit dropped? For sampled candidates, use `correct`",
+        )
+    elif (n_found == depth).all() and np.count_nonzero(depth) >= _MIN_LISTS_OF_CHANCE:
+        yield (
+            "data",
+            f"all {total:,} listed items are relevant; were lists joined with the relevant items? "
+            "Pass all items of each list",
         )
     elif expected >= _MIN_EXPECTED_HITS and total <= expected + 2.0 * np.sqrt(expected):
         yield (
