@@ -6,6 +6,7 @@ import re
 import signal
 import sys
 import warnings
+from collections.abc import Callable
 from typing import Annotated, Any, get_type_hints
 
 import typer
@@ -38,16 +39,27 @@ app = typer.Typer(
     pretty_exceptions_enable=False,
     rich_markup_mode=None,
 )
+
+
+def _help_text(command: Callable[..., Any]) -> str:
+    """Return the docstring of a command, with the help of its arguments after the first paragraph.
+
+    typer wraps each paragraph to the width of the terminal.
+    """
+    summary, *paragraphs = (inspect.getdoc(command) or "").split("\n\n")
+    arguments = []
+    for hint in get_type_hints(command, include_extras=True).values():
+        for info in getattr(hint, "__metadata__", ()):
+            if isinstance(info, ArgumentInfo):
+                arguments.append(f"{info.metavar}: {info.help}")
+    return "\n\n".join([summary, *reversed(arguments), *paragraphs])
+
+
 for group in (rankings_app, draws_app):
     check_output_files(group)
-    for command in group.registered_commands:
-        # typer wraps each paragraph to the width of the terminal.
-        paragraphs = (inspect.getdoc(command.callback) or "").split("\n\n")
-        for hint in get_type_hints(command.callback, include_extras=True).values():
-            for info in getattr(hint, "__metadata__", ()):
-                if isinstance(info, ArgumentInfo):
-                    paragraphs.insert(1, f"{info.metavar}: {info.help}")
-        command.help = "\n\n".join(paragraphs)
+    for registered in group.registered_commands:
+        if registered.callback is not None:
+            registered.help = _help_text(registered.callback)
     app.add_typer(group)
 
 
@@ -69,10 +81,7 @@ def _options(
 
 def main() -> None:
     """Run the command; print errors caused by invalid input in one line."""
-    logging.basicConfig(format="%(message)s", handlers=[logging.StreamHandler()], force=True)
-    _logger.setLevel(logging.INFO)
-    warnings.simplefilter("always", InputWarning)
-    warnings.showwarning = _show_warning
+    _print_messages_as_lines()
     # Ending by an exception lets a terminated command remove its temporary files.
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(_fail("terminated", TERMINATED)))
     try:
@@ -81,6 +90,14 @@ def main() -> None:
     except Exception as error:
         status = _fail(*_describe_error(error))
     sys.exit(status)
+
+
+def _print_messages_as_lines() -> None:
+    """Let the logger and warnings print lines on standard error, without their usual prefixes."""
+    logging.basicConfig(format="%(message)s", handlers=[logging.StreamHandler()], force=True)
+    _logger.setLevel(logging.INFO)
+    warnings.simplefilter("always", InputWarning)
+    warnings.showwarning = _show_warning
 
 
 def _show_warning(message: Warning | str, *_: object, **__: object) -> None:
@@ -114,13 +131,17 @@ def _describe_error(error: Exception) -> tuple[str, int]:
 
 
 def _missing_option_help(error: Any) -> str:
-    """Describe a missing option, with its value in the example of the command."""
+    """Describe a missing option, with its value in the example of the command.
+
+    That of a missing argument is the whole example. `error` is a MissingParameter of click, of
+    which typer may have its own copy.
+    """
     command = getattr(getattr(error, "ctx", None), "command", None)
     example = getattr(command, "epilog", None) or ""
     for name in getattr(getattr(error, "param", None), "opts", ()):
-        value = re.search(rf"(?<=\s){name}\s+\S+", example)
-        if value is not None:
-            return f" {error.param.help.rstrip('.')}, e.g. {value.group()}"
+        option_in_example = re.search(rf"(?<=\s){name}\s+\S+", example)
+        if option_in_example is not None:
+            return f" {error.param.help.rstrip('.')}, e.g. {option_in_example.group()}"
     return f" {example}"
 
 

@@ -61,12 +61,8 @@ def sample(
     visit_id (if users have several visits), item_id (if users have several held-out items, running
     numbers from 0), n_candidates, n_negatives, sampling, sampled_rank.
     """
-    import numpy as np
-
-    from sampled_metrics._base.arrays import concatenate_ranges
     from sampled_metrics._base.random_streams import generator
     from sampled_metrics.read.options import as_ranks
-    from sampled_metrics.read.roles import USER, VISIT
     from sampled_metrics.sampling import draw_sampled_ranks
 
     ranks = as_ranks(
@@ -91,23 +87,41 @@ def sample(
     generators = [generator(seed, "sample", repetition) for repetition in range(repetitions)]
     with place_of(file):
         sampled_ranks = draw_sampled_ranks(items, n_negatives, generators, sampling, ties)
-    columns: dict[str, Any] = {"repetition": np.repeat(np.arange(repetitions), len(items))}
+    columns = {
+        **_columns_of_items(ranks, repetitions),
+        "n_negatives": n_negatives,
+        "sampling": str(sampling),
+        "sampled_rank": sampled_ranks.ravel(),
+    }
+    emit_columns(columns, form, output)
+    report_written(output, sampled_ranks.size, "row")
+
+
+def _columns_of_items(ranks: "Ranks", repetitions: int) -> dict[str, Any]:
+    """Return columns that say of which repetition, user, visit and held-out item a row is.
+
+    Rows are held-out items, repetition by repetition.
+    """
+    import numpy as np
+
+    from sampled_metrics._base.arrays import concatenate_ranges
+    from sampled_metrics.read.roles import USER, VISIT
+
+    n_held_out = int(ranks.n_found.sum())
+    columns: dict[str, Any] = {}
     users = ranks.users
     if users is None and repetitions > 1:
         # Without ids, corrections would count each repetition as another user.
         users = np.arange(1, len(ranks) + 1)
     if users is not None:
-        columns[USER] = np.tile(np.repeat(users, ranks.n_found), repetitions)
+        columns[USER] = np.repeat(users, ranks.n_found)
     if ranks.visits is not None:
-        columns[VISIT] = np.tile(np.repeat(ranks.visits, ranks.n_found), repetitions)
-    if len(items) > len(ranks):
-        columns["item_id"] = np.tile(concatenate_ranges(0, ranks.n_found), repetitions)
-    columns["n_candidates"] = np.tile(items.n_candidates, repetitions)
-    columns["n_negatives"] = n_negatives
-    columns["sampling"] = str(sampling)
-    columns["sampled_rank"] = sampled_ranks.ravel()
-    emit_columns(columns, form, output)
-    report_written(output, sampled_ranks.size, "row")
+        columns[VISIT] = np.repeat(ranks.visits, ranks.n_found)
+    if n_held_out > len(ranks):
+        columns["item_id"] = concatenate_ranges(0, ranks.n_found)
+    columns["n_candidates"] = np.repeat(ranks.n_candidates, ranks.n_found)
+    repeated = {name: np.tile(column, repetitions) for name, column in columns.items()}
+    return {"repetition": np.repeat(np.arange(repetitions), n_held_out), **repeated}
 
 
 def _by_item(ranks: "Ranks") -> "Ranks":
@@ -206,9 +220,15 @@ def check_negatives(
         raise typer.Exit(NOT_SOUND)
 
 
-def _lines_of_names(names: str) -> list[str]:
-    """Return lines of a cell, in which no name is broken."""
-    return wrap(names, LONGEST_LINE, break_long_words=False, break_on_hyphens=False) or [""]
+def _divide_row(row: dict[str, str], column: str) -> list[dict[str, str]]:
+    """Divide a row into several if its cell of a column is long; no name is broken.
+
+    All other cells of further rows are empty.
+    """
+    names = row[column]
+    lines = wrap(names, LONGEST_LINE, break_long_words=False, break_on_hyphens=False) or [""]
+    empty_row = dict.fromkeys(row, "")
+    return [{**(row if i == 0 else empty_row), column: line} for i, line in enumerate(lines)]
 
 
 @draws_app.command(epilog="Example: sampled-metrics metrics")
@@ -232,9 +252,8 @@ def metrics(
         notes = [f"{row['library']} {row['theirs']}: {row['note']}." for row in rows if row["note"]]
         table = []
         for row in rows:
-            first, *rest = _lines_of_names(row["theirs"])
-            table.append({"library": row["library"], "theirs": first, "ours": row["ours"]})
-            table += [{"library": "", "theirs": line, "ours": ""} for line in rest]
+            shown = {name: row[name] for name in ("library", "theirs", "ours")}
+            table += _divide_row(shown, "theirs")
         emit_parts([table, Explanation("\n".join(notes))], output, explain)
     else:
         emit(rows, form, output)
@@ -259,9 +278,8 @@ def columns(
     if form is Format.TABLE:
         table = []
         for name, role in ROLES.items():
-            first, *rest = _lines_of_names(", ".join(role.aliases))
-            table.append({"column": name, "other names": first})
-            table += [{"column": "", "other names": line} for line in rest]
+            row = {"column": name, "other names": ", ".join(role.aliases)}
+            table += _divide_row(row, "other names")
         meanings = "\n".join(f"{name}: {role.holds}." for name, role in ROLES.items())
         emit_parts([table, Explanation(meanings)], output, explain)
     else:
@@ -276,11 +294,9 @@ def _metric_names() -> list[dict[str, str]]:
     """Return a row for each of our metrics, with its synonyms."""
     from sampled_metrics.metrics.measures import REGISTERED_METRICS, known_measures
 
-    names = []
-    for name in known_measures(any_bounds=True):
+    rows = []
+    for name in known_measures(any_bounds=True):  # such as recall@k and fBETA@k
         metric = REGISTERED_METRICS[name.partition("@")[0].removesuffix("BETA")]
-        names.append((", ".join(metric.aliases), name))
-    return [
-        {"library": "sampled-metrics", "theirs": theirs, "ours": ours, "note": ""}
-        for theirs, ours in names
-    ]
+        synonyms = ", ".join(metric.aliases)
+        rows.append({"library": "sampled-metrics", "theirs": synonyms, "ours": name, "note": ""})
+    return rows

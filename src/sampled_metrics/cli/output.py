@@ -139,9 +139,11 @@ def join_tables(column: str, parts_by_name: Mapping[str, Parts]) -> Parts:
             names_by_text.setdefault(text, []).append(name)
     lines = []
     for text, names in names_by_text.items():
-        if len(names) < len(parts_by_name):
-            text = type(text)(f"{', '.join(names)}: {text}")
-        lines.append(text)
+        if len(names) == len(parts_by_name):
+            lines.append(text)
+        else:
+            named = f"{', '.join(names)}: {text}"
+            lines.append(type(text)(named))  # an explanation remains one
     return [table, *lines]
 
 
