@@ -49,10 +49,10 @@ from sampled_metrics.metrics.levels import Levels
 from sampled_metrics.metrics.measures import Measure, register
 from sampled_metrics.ranks import Ranks
 
-# Places up to which sums of reciprocals come from a table. Beyond them the asymptotic expansion of
+# Ranks up to which sums of reciprocals come from a table. Beyond them the asymptotic expansion of
 # the digamma function is exact to 1e-16.
-_TABLE_PLACES = 64
-_HARMONIC = np.concatenate([[0.0], np.cumsum(1.0 / np.arange(1, _TABLE_PLACES + 1))])
+_TABLE_RANKS = 64
+_HARMONIC = np.concatenate([[0.0], np.cumsum(1.0 / np.arange(1, _TABLE_RANKS + 1))])
 
 
 def _cutoff(levels: Levels, measure: Measure) -> int:
@@ -176,35 +176,37 @@ def reciprocals(above: Int, n_ranks: Int) -> Float:
     """Return the sum of 1/p over p = above + 1 ... above + n_ranks, for arrays of any shape.
 
     The relative error is small even far down the ranking, unlike that of a difference of two
-    harmonic numbers. `above` need not be whole where there is at most one rank.
+    harmonic numbers: those are only used up to rank 64, and the digamma function beyond. `above`
+    need not be whole where there is at most one rank.
 
     Examples
     --------
     >>> reciprocals(np.array([0, 9]), np.array([4, 1]))  # 1 + 1/2 + 1/3 + 1/4 and 1/10
     array([2.08333333, 0.1       ])
     """
-
-    def beyond_log(y: Float) -> Float:
-        """Return the digamma function at y + 1/2 minus log y; exact to 1e-16 from y = 64 on."""
-        square = 1.0 / (y * y)
-        series = 7 / 960 - square * (31 / 8064)
-        series = 1 / 24 - square * series
-        return square * series
-
     single = 1.0 / (above + 1)
     is_single = n_ranks == 1
     if np.all(is_single):
         return np.asarray(single)
     end = above + n_ranks
-    first = np.minimum(above, _TABLE_PLACES).astype(np.int64)
-    last = np.minimum(end, _TABLE_PLACES).astype(np.int64)
+    first = np.minimum(above, _TABLE_RANKS).astype(np.int64)
+    last = np.minimum(end, _TABLE_RANKS).astype(np.int64)
     near = _HARMONIC[last] - _HARMONIC[first]
-    lower = np.maximum(above, _TABLE_PLACES) + 0.5
-    upper = np.maximum(end, _TABLE_PLACES) + 0.5
+    lower = np.maximum(above, _TABLE_RANKS) + 0.5
+    upper = np.maximum(end, _TABLE_RANKS) + 0.5
     far = np.log1p((upper - lower) / lower)
-    far += beyond_log(upper)
-    far -= beyond_log(lower)
+    far += _digamma_beyond_log(upper)
+    far -= _digamma_beyond_log(lower)
     return np.where(is_single, single, near + far)
+
+
+def _digamma_beyond_log(y: Float) -> Float:
+    """Return the digamma function at y + 1/2 minus log y; exact to 1e-16 from y = 64 on.
+
+    Its expansion is 1 / (24 y^2) - 7 / (960 y^4) + 31 / (8064 y^6).
+    """
+    square = 1.0 / (y * y)
+    return square * (1 / 24 - square * (7 / 960 - square * (31 / 8064)))
 
 
 @register(
@@ -223,22 +225,21 @@ def _reciprocal_rank(levels: Levels, users: Ranks, measure: Measure) -> Float:
     a loop over the distinct ones.
     """
     k = _cutoff(levels, measure)
-    levels = levels.best_of_users()
-    n_ranks = levels.n_ranks(k)
-    values = reciprocals(levels.above, n_ranks) / levels.size
+    best = levels.best_of_users()
+    n_ranks = best.n_ranks(k)
+    values = reciprocals(best.above, n_ranks) / best.size  # for h = 1
     is_inside = n_ranks > 0
-    full = levels.hits == levels.size
-    first = levels.above[full] + 1
-    values[full] = is_inside[full] / first
-    mixed = (levels.hits > 1) & ~full & is_inside
-    columns = np.stack([levels.above, levels.size, levels.hits])[:, mixed]
-    distinct_levels, number = np.unique(columns, axis=1, return_inverse=True)
+    is_full = best.hits == best.size
+    values[is_full] = np.where(is_inside, 1.0 / (best.above + 1), 0.0)[is_full]
+    is_mixed = (best.hits > 1) & ~is_full & is_inside
+    mixed_levels = np.stack([best.above, best.size, best.hits], axis=1)[is_mixed]
+    distinct_levels, index = np.unique(mixed_levels, axis=0, return_inverse=True)
     means = [
         _mean_reciprocal_of_first(above, size, hits, k)
-        for above, size, hits in distinct_levels.T.tolist()
+        for above, size, hits in distinct_levels.tolist()
     ]
-    values[mixed] = np.array(means)[number.ravel()]
-    return levels.per_user(users, values)
+    values[is_mixed] = np.array(means)[index.ravel()]
+    return best.per_user(users, values)
 
 
 def _mean_reciprocal_of_first(above: int, size: int, hits: int, k: int) -> float:
@@ -337,19 +338,17 @@ def gains(
     array([0.55555556])
     """
     n_ranks = levels.n_ranks(k)
-    values = np.where(n_ranks == 1, gain(levels.above + 1), 0.0)
     # A single gain is exact; sums of several are differences of a cumulative sum.
+    sums = np.where(n_ranks == 1, gain(levels.above + 1), 0.0)
     has_several = n_ranks > 1
-    above = np.minimum(levels.above, k)
-    start = above[has_several].astype(np.int64)
-    end = start + n_ranks[has_several].astype(np.int64)
-    last = int(end.max(initial=0))
-    sums = np.cumsum(gain(np.arange(1, last + 1)))
-    table = np.append(0.0, sums)
-    values[has_several] = table[end] - table[start]
+    above = levels.above[has_several].astype(np.int64)
+    last = above + n_ranks[has_several].astype(np.int64)
+    gains_of_ranks = gain(np.arange(1, int(last.max(initial=0)) + 1))
+    sum_up_to = np.append(0.0, np.cumsum(gains_of_ranks))
+    sums[has_several] = sum_up_to[last] - sum_up_to[above]
     if weight is None:
         weight = levels.hits
-    return weight / levels.size * values
+    return weight / levels.size * sums
 
 
 @register("ndcg", "NDCG", "6, 11, 13", cutoff="optional", graded=True, aliases=["ndcg-cut"])
@@ -364,17 +363,29 @@ def _ndcg(levels: Levels, users: Ranks, measure: Measure, is_cut: bool = True) -
         ideal_k = np.minimum(ideal_k, k)
     if users.relevance is None or levels.relevance is None:
         last = int(ideal_k.max(initial=1))
-        ideal = np.cumsum(_discount(np.arange(1, last + 1)))
-        gain = levels.per_user(users, gains(levels, k, _discount))
-        return gain / ideal[ideal_k - 1]
-    weight = np.bincount(levels.level_of_item, levels.relevance, levels.hits.size)
-    gain = levels.per_user(users, gains(levels, k, _discount, weight))
-    user = np.repeat(np.arange(len(users)), users.n_relevant)
-    order = np.lexsort((-users.relevance, user))
-    ideal_rank = concatenate_ranges(1, users.n_relevant)
-    discounted = users.relevance[order] * _discount(ideal_rank)
+        ideal = np.cumsum(_discount(np.arange(1, last + 1)))[ideal_k - 1]
+        return levels.per_user(users, gains(levels, k, _discount)) / ideal
+    sum_of_grades = np.bincount(levels.level_of_item, levels.relevance, levels.hits.size)
+    gain = levels.per_user(users, gains(levels, k, _discount, sum_of_grades))
+    return gain / _ideal_gain(users.n_relevant, users.relevance, ideal_k)
+
+
+def _ideal_gain(n_relevant: Int, grades: Float, ideal_k: Int) -> Float:
+    """Return the discounted gain of each user's ideal list, with high grades first.
+
+    Parameters
+    ----------
+    n_relevant, ideal_k
+        Relevant items of each user, and where the ideal list ends; shape (users,).
+    grades
+        Grade of each relevant item, user by user; shape (sum of n_relevant,).
+    """
+    user = np.repeat(np.arange(n_relevant.size), n_relevant)
+    high_first = np.lexsort((-grades, user))  # within each user
+    ideal_rank = concatenate_ranges(1, n_relevant)
+    discounted = grades[high_first] * _discount(ideal_rank)
     discounted[ideal_rank > ideal_k[user]] = 0.0
-    return gain / np.bincount(user, discounted, len(users))
+    return np.bincount(user, discounted, n_relevant.size).astype(np.float64, copy=False)
 
 
 register("ndcg-by-relevant", "NDCG by relevant", graded=True)(partial(_ndcg, is_cut=False))

@@ -139,17 +139,15 @@ class Measure:
         if metric is None or metric.has_beta != (beta is not None):
             raise _unknown_measure(str(self), self.kind)
         if k is not None and k < 1:
-            raise _unknown_measure(str(self), reason=f": the cut-off is {k}, expected at least 1")
+            raise _invalid_measure(str(self), f": the cut-off is {k}, expected at least 1")
         # A beta with more digits than a name shows would give two measures one name.
         if beta is not None and not 0.0 <= beta == float(f"{beta:g}") < inf:
-            raise _unknown_measure(str(self))
+            raise _invalid_measure(str(self))
         if metric.cutoff == "required" and k is None:
             example = f"{self.format_name(self.kind)}@10"
-            raise _unknown_measure(
-                str(self), reason=f": {self.kind} needs a cut-off, as in {example}"
-            )
+            raise _invalid_measure(str(self), f": {self.kind} needs a cut-off, as in {example}")
         if metric.cutoff == "none" and k is not None:
-            raise _unknown_measure(str(self), reason=f": {self.kind} has no cut-off")
+            raise _invalid_measure(str(self), f": {self.kind} has no cut-off")
 
     def __str__(self) -> str:
         return self.original_name or self.format_name(self.kind)
@@ -225,30 +223,15 @@ def parse_measure(text: str, *, any_bounds: bool = False) -> Measure:
         raise InputError(
             f"{format_value(text)} is not a metric name; expected text such as 'HR@10'"
         )
-    normalised = _DECORATION.sub("", text.strip().lower().replace("_", "-"))
-    keras_name = _KERAS_NAME.fullmatch(normalised)
-    if keras_name:
-        normalised = f"accuracy@{keras_name[1]}"
-    match = _NAME_AND_CUTOFF.fullmatch(normalised)
-    if match is None:
-        raise _unknown_measure(text)
-    if normalised.isdecimal():
-        raise _unknown_measure(
-            text, reason=f": a cut-off alone; name its metric, as in hr@{normalised}"
-        )
-    name, cutoff = match.groups()
-    numbered = _NAME_AND_NUMBER.fullmatch(name)
-    if numbered and cutoff is None and numbered[1] in _KINDS and not _has_beta(numbered[1]):
-        name, cutoff = numbered.groups()
-    if name in _RATING_METRICS:
+    name_with_beta, cutoff = _split_cutoff(text)
+    if name_with_beta in _RATING_METRICS:
         raise InputError(
             f"{format_value(text)} is a metric of predicted ratings, not of ranks; "
-            f"call sampled_metrics.{name}(true, predicted)"
+            f"call sampled_metrics.{name_with_beta}(true, predicted)"
         )
-    name_with_beta = name
-    name, beta = _split_beta(name)
+    name, beta = _split_beta(name_with_beta)
     if name not in _KINDS:
-        raise _unknown_measure(text, name_with_beta, cutoff=cutoff)
+        raise _unknown_measure(text, name_with_beta, cutoff)
     k = None if cutoff is None else int(cutoff)
     measure = Measure(_KINDS[name], k, beta, text.strip())
     if not (any_bounds or measure.metric.is_fraction):
@@ -257,6 +240,30 @@ def parse_measure(text: str, *, any_bounds: bool = False) -> Measure:
             "is auc"
         )
     return measure
+
+
+def _split_cutoff(text: str) -> tuple[str, str | None]:
+    """Return the name in lower case with hyphens, and the digits of the cut-off, None without.
+
+    Examples
+    --------
+    >>> _split_cutoff("Hit_Rate_at_5"), _split_cutoff("hr5"), _split_cutoff("f0.5")
+    (('hit-rate', '5'), ('hr', '5'), ('f0.5', None))
+    """
+    normalised = _DECORATION.sub("", text.strip().lower().replace("_", "-"))
+    keras_name = _KERAS_NAME.fullmatch(normalised)
+    if keras_name:
+        return "accuracy", keras_name[1]
+    match = _NAME_AND_CUTOFF.fullmatch(normalised)
+    if match is None:
+        raise _invalid_measure(text)
+    if normalised.isdecimal():
+        raise _invalid_measure(text, f": a cut-off alone; name its metric, as in hr@{normalised}")
+    name, cutoff = match.groups()
+    numbered = _NAME_AND_NUMBER.fullmatch(name)
+    if cutoff is None and numbered and numbered[1] in _KINDS and not _has_beta(numbered[1]):
+        name, cutoff = numbered.groups()
+    return name, cutoff
 
 
 def _has_beta(name: str) -> bool:
@@ -389,7 +396,7 @@ def values(
     require_known("tie policy", ties, TIE_POLICIES)
     if len(ranks) >= _USERS_FOR_TABLE and ranks.is_single:
         is_tied = ranks.n_tied > 0
-        # A random order needs a number for each user, tied or not.
+        # A random order draws a number for each user, tied or not, so a table would change results.
         needs_draws = ties == "random" and is_tied.any()
         if not needs_draws and _has_table(measure, ranks):
             return _values_from_table(measure, ranks, ties, is_tied)
@@ -414,14 +421,13 @@ def _values_from_table(
 ) -> Float:
     """Return the metric of each user with one relevant item, looked up by rank if not tied."""
     n_better = ranks.n_better
+    if measure.cutoff is not None:
+        n_better = np.minimum(n_better, measure.cutoff)  # all ranks beyond it have the same value
     last = int(n_better.max())
-    if measure.cutoff is not None and measure.cutoff < last:  # all ranks beyond it are the same
-        last = measure.cutoff
-        n_better = np.minimum(n_better, last)
     n = int(ranks.n_candidates[0])
     if last < len(ranks) // 2:
         values_of_users = _values_at_ranks(measure, np.arange(1, last + 2), n)[n_better]
-    else:
+    else:  # a table would have most ranks of no user
         values_of_users = _values_at_ranks(measure, n_better + 1, n)
     if is_tied.any():
         tied_ranks = ranks.take(is_tied)
@@ -441,31 +447,32 @@ def _values_at_ranks(measure: Measure, ranks: Int, n: int) -> Float:
 def _require_depth(measure: Measure, ranks: Ranks) -> None:
     """Raise DepthError if a list ends before a relevant item that the value depends on."""
     metric = measure.metric
-    k = measure.cutoff
-    needed_depth: int | Int = k or MAX_ITEMS
-    if metric.ends_at_relevant:
-        needed_depth = ranks.n_relevant
     if metric.needs_candidates:
         _require_candidates(measure, ranks)
-    needed = "ranks of all relevant items"
-    is_unknown = ranks.n_found < ranks.n_relevant
-    if metric.first_item_decides:
-        needed = "rank of the first relevant item"
-        is_unknown = ranks.n_found < 1
-    is_unknown &= (ranks.n_candidates == 0) | (ranks.depth < ranks.n_candidates)
-    is_unknown &= ranks.depth < needed_depth
-    if not is_unknown.any():
-        return
+    n_needed: int | Int = 1 if metric.first_item_decides else ranks.n_relevant
+    needed_depth: int | Int = measure.cutoff or MAX_ITEMS
+    if metric.ends_at_relevant:
+        needed_depth = ranks.n_relevant
+    is_cut = (ranks.n_candidates == 0) | (ranks.depth < ranks.n_candidates)
+    is_unknown = (ranks.n_found < n_needed) & is_cut & (ranks.depth < needed_depth)
+    if is_unknown.any():
+        raise _depth_error(measure, ranks, is_unknown)
+
+
+def _depth_error(measure: Measure, ranks: Ranks, is_unknown: NDArray[np.bool_]) -> DepthError:
+    """Return the error for users whose lists end too early, with what would do."""
+    metric = measure.metric
+    k = measure.cutoff
     ends = ranks.depth[is_unknown]
     lists = f"lists end at {ends.min()} or later (users: {ends.size:,})"
     if k is not None:
-        raise DepthError(
+        return DepthError(
             f"{measure} needs ranks down to {k}; {lists}. "
             "missing='last' (--missing last) counts items that are not in a list as not found; "
             f"full rankings need up_to={k} or more, or none"
         )
     if metric.ends_at_relevant:
-        raise DepthError(
+        return DepthError(
             f"{measure} needs ranks down to the number of relevant items, up to "
             f"{ranks.n_relevant[is_unknown].max()}; {lists}. missing='last' (--missing last) "
             "counts items that are not in a list as not found"
@@ -473,7 +480,10 @@ def _require_depth(measure: Measure, ranks: Ranks) -> None:
     remedy = "full rankings are needed, without up_to"
     if metric.cutoff == "optional" and ends.min() > 0:
         remedy = f"use {measure.name}@{ends.min()}, or full rankings without up_to"
-    raise DepthError(f"{measure} needs the {needed}, but {lists} before that; {remedy}")
+    needed = "ranks of all relevant items"
+    if metric.first_item_decides:
+        needed = "rank of the first relevant item"
+    return DepthError(f"{measure} needs the {needed}, but {lists} before that; {remedy}")
 
 
 def _require_candidates(measure: Measure, ranks: Ranks) -> None:
@@ -495,43 +505,50 @@ def synonyms() -> list[dict[str, str]]:
     return list(csv.DictReader(text.splitlines()))
 
 
-def _unknown_measure(
-    text: str, name: str = "", reason: str = "", cutoff: str | None = None
-) -> InputError:
-    """Return the error for an unknown text, with names similar to its name and cut-off."""
-    suggestion = _suggest_measures(name, cutoff)
-    if suggestion == f" did you mean {text}?":
-        suggestion = ""
-    if suggestion and not reason:
-        return InputError(
-            f"unknown measure {format_value(text)};{suggestion} "
-            "`sampled-metrics metrics` lists all names"
-        )
+def _unknown_measure(text: str, name: str, cutoff: str | None = None) -> InputError:
+    """Return the error for a text whose name is unknown, with similar names or with all."""
+    similar = _similar_measures(name, cutoff)
+    if not similar or similar == [text]:
+        return _invalid_measure(text)
     return InputError(
-        f"unknown measure {format_value(text)}{reason};{suggestion} known: "
+        f"unknown measure {format_value(text)}; did you mean {' or '.join(similar)}? "
+        "`sampled-metrics metrics` lists all names"
+    )
+
+
+def _invalid_measure(text: str, reason: str = "") -> InputError:
+    """Return the error for a text that is no measure, with all names."""
+    return InputError(
+        f"unknown measure {format_value(text)}{reason}; known: "
         f"{', '.join(known_measures(any_bounds=True))} (k a whole number >= 1, BETA a number >= 0 "
         "of at most 6 digits: f1, f0.5)"
     )
 
 
-def _suggest_measures(name: str, cutoff: str | None) -> str:
-    """Return ` did you mean ...?` with similar names and the cut-off, or an empty text."""
-    for known_name in sorted(_KINDS, key=len, reverse=True):
-        rest = name.removeprefix(known_name).lstrip("@ ").translate(_LETTERS_AS_DIGITS)
-        is_cutoff = rest.isdecimal() and not rest.startswith("0")
-        if name.startswith(known_name) and is_cutoff and _takes_cutoff(known_name):
-            return f" did you mean {known_name}@{rest}?"
+def _similar_measures(name: str, cutoff: str | None) -> list[str]:
+    """Return one or two measures with a similar name and the same cut-off, if there are any."""
+    misread = _misread_cutoff(name)
+    if misread is not None:
+        return [misread]
     numbered = _NAME_AND_NUMBER.fullmatch(name)
     if numbered and cutoff is None:
         name, cutoff = numbered.groups()
-    similar_names = [
+    similar = [
         known_name if cutoff is None else f"{known_name}@{cutoff}"
         for known_name in _KINDS
         if _is_misspelling(name, known_name) and (cutoff is None or _takes_cutoff(known_name))
     ]
-    if not similar_names:
-        return ""
-    return f" did you mean {' or '.join(similar_names[:2])}?"
+    return similar[:2]
+
+
+def _misread_cutoff(name: str) -> str | None:
+    """Return the measure of a known name before a cut-off with letters for digits, as in hr@1o."""
+    for known_name in sorted(_KINDS, key=len, reverse=True):
+        rest = name.removeprefix(known_name).lstrip("@ ").translate(_LETTERS_AS_DIGITS)
+        is_cutoff = rest.isdecimal() and not rest.startswith("0")
+        if name.startswith(known_name) and is_cutoff and _takes_cutoff(known_name):
+            return f"{known_name}@{rest}"
+    return None
 
 
 def _is_misspelling(name: str, known_name: str) -> bool:
@@ -550,17 +567,22 @@ def _is_misspelling(name: str, known_name: str) -> bool:
     is_word = re.fullmatch("[a-z-]+", name)
     if not is_word or name == known_name:  # the latter is unknown because its number is missing
         return False
-    name, known_name = name.replace("-", ""), known_name.replace("-", "")
-    n_more = len(known_name) - len(name)
-    if abs(n_more) > 1:  # before loops over a name that may be very long
+    letters, known_letters = name.replace("-", ""), known_name.replace("-", "")
+    if abs(len(known_letters) - len(letters)) > 1:  # before loops over a name that may be very long
         return False
-    places = range(len(name))
-    swapped = {name[:i] + name[i + 1 : i + 2] + name[i] + name[i + 2 :] for i in places}
-    if known_name == name or known_name in swapped:
+    swapped = {
+        letters[:i] + letters[i + 1 : i + 2] + letters[i] + letters[i + 2 :]
+        for i in range(len(letters))
+    }
+    if known_letters == letters or known_letters in swapped:
         return True
-    begins_alike = len(name) >= 4 and name[0] == known_name[0]
-    if n_more == 0:
-        n_wrong = sum(a != b for a, b in zip(name, known_name, strict=True))
-        return begins_alike and n_wrong == 1
+    begins_alike = len(letters) >= 4 and letters[0] == known_letters[0]
+    return begins_alike and _is_one_letter_off(letters, known_letters)
+
+
+def _is_one_letter_off(name: str, known_name: str) -> bool:
+    """Return whether one letter is wrong, or is missing in one of two names."""
+    if len(name) == len(known_name):
+        return sum(a != b for a, b in zip(name, known_name, strict=True)) == 1
     shorter, longer = sorted([name, known_name], key=len)
-    return begins_alike and shorter in {longer[:i] + longer[i + 1 :] for i in range(len(longer))}
+    return shorter in {longer[:i] + longer[i + 1 :] for i in range(len(longer))}

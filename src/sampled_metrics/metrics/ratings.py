@@ -109,6 +109,7 @@ def mae(true: ArrayLike, predicted: ArrayLike) -> float:
 
 
 def _errors(true: ArrayLike, predicted: ArrayLike) -> Float:
+    """Return ratings minus predictions, of the same shape; refuse what cannot belong together."""
     ratings = _finite_numbers("true", true)
     predictions = _finite_numbers("predicted", predicted)
     if ratings.shape != predictions.shape:
@@ -131,6 +132,7 @@ def _errors(true: ArrayLike, predicted: ArrayLike) -> Float:
 
 
 def _finite_numbers(name: str, values: ArrayLike) -> Float:
+    """Return the numbers of an array or a Series as float64."""
     _refuse_table(name, values)
     array = as_array(values, name)
     if array.size and array.dtype.kind not in "iuf":
@@ -138,9 +140,9 @@ def _finite_numbers(name: str, values: ArrayLike) -> Float:
     numbers = array.astype(np.float64)
     is_finite = np.isfinite(numbers)
     if not is_finite.all():
-        place = int(np.argmin(is_finite.ravel()))
+        position = int(np.argmin(is_finite.ravel()))
         raise InputError(
-            f"{name} contains {numbers.flat[place]} at place {place}; "
+            f"{name} contains {numbers.flat[position]} at place {position}; "
             "expected finite numbers, without pairs that have no rating"
         )
     return numbers
@@ -168,12 +170,16 @@ def _is_list_of_tuples(data: Any) -> bool:
 
 
 def _refuse_rows_of_ids(true: Float, predicted: Float) -> None:
-    """Raise InputError for rows of user, item and rating: their first two numbers are the same."""
+    """Raise InputError for rows of user, item and rating: their first two numbers are the same.
+
+    Ratings and predictions of three users or more are not the same in two columns.
+    """
     n_columns = true.shape[-1] if true.ndim == 2 else 0
     if not 3 <= n_columns <= 4 or len(true) < 3:
         return
-    left, right = (each[np.lexsort(each[:, 1::-1].T)] for each in (true, predicted))
-    if (left[:, :2] == right[:, :2]).all() and (left != right).any():
+    by_ids, predicted_by_ids = (each[np.lexsort(each[:, 1::-1].T)] for each in (true, predicted))
+    have_same_ids = (by_ids[:, :2] == predicted_by_ids[:, :2]).all()
+    if have_same_ids and (by_ids != predicted_by_ids).any():
         raise InputError(
             f"true and predicted are rows of {n_columns} numbers, the first two alike; if these "
             f"are ids, make a DataFrame of each and {_MERGE}"
