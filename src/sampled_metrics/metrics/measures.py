@@ -326,8 +326,8 @@ def parse_list(
     parsed: list[Parsed] = []
     for entry in entries:
         if isinstance(entry, str):
-            parts = map(str.strip, entry.split(","))
-            parsed.extend(map(parse, filter(None, parts)))
+            texts = map(str.strip, entry.split(","))
+            parsed.extend(map(parse, filter(None, texts)))
         elif isinstance(entry, kind):
             parsed.append(entry)
         else:

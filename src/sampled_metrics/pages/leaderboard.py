@@ -26,7 +26,7 @@ MOST_CUTOFF = 100  # metrics with larger cut-offs, or none, have no board
 
 
 def build_board(
-    records: Mapping[str, Ranks],
+    rankings: Mapping[str, Ranks],
     measures: Sequence[Measure],
     sampling: Sampling | str = Sampling.WITHOUT_REPLACEMENT,
     confidence: float = DEFAULT_CONFIDENCE,
@@ -42,13 +42,13 @@ def build_board(
         board of each metric, see `lay_out`.
     """
     chosen = [measure for measure in measures if (measure.cutoff or np.inf) <= MOST_CUTOFF][:2]
-    first, *others = (np.sort(ranks.n_candidates) for ranks in records.values())
+    first, *others = (np.sort(ranks.n_candidates) for ranks in rankings.values())
     if not chosen or not others or any(not np.array_equal(first, other) for other in others):
         return None
-    names = list(records)
+    names = list(rankings)
     sizes = board_sizes(int(first[0]) - 1)
-    values = expected_metrics(records, chosen, sizes, sampling)
-    pairs_by_metric = decided_pairs(records, chosen, confidence)
+    values = expected_metrics(rankings, chosen, sizes, sampling)
+    pairs_by_metric = decided_pairs(rankings, chosen, confidence)
     boards = {}
     for measure, metric_values in zip(chosen, values, strict=True):
         boards[measure.label] = lay_out(names, sizes, metric_values, pairs_by_metric[str(measure)])
@@ -70,7 +70,7 @@ def board_sizes(most: int) -> list[int]:
 
 
 def expected_metrics(
-    records: Mapping[str, Ranks],
+    rankings: Mapping[str, Ranks],
     measures: Sequence[Measure],
     sizes: Sequence[int],
     sampling: Sampling | str,
@@ -80,28 +80,31 @@ def expected_metrics(
     Returns fractions of shape (metrics, recommenders, sizes + 1), the last size being all items.
     """
     last = max(measure.cutoff or 0 for measure in measures)
-    values = np.empty((len(measures), len(records), len(sizes) + 1))
-    for row, ranks in enumerate(records.values()):
+    values = np.empty((len(measures), len(rankings), len(sizes) + 1))
+    for recommender, ranks in enumerate(rankings.values()):
         users = Population.from_ranks(ranks)
-        for column, m in enumerate(sizes):
+        for size, m in enumerate(sizes):
             chances = users.share @ top_rank_probabilities(users.ranks, m, last, sampling)
             sampled_ranks = np.arange(1, chances.size + 1)
             credit = [measure.value_at(sampled_ranks, m + 1) for measure in measures]
-            values[:, row, column] = credit @ chances
-        values[:, row, -1] = [users.exact(measure) for measure in measures]
+            values[:, recommender, size] = credit @ chances
+        values[:, recommender, -1] = [users.exact(measure) for measure in measures]
     return values
 
 
 def decided_pairs(
-    records: Mapping[str, Ranks], measures: Sequence[Measure], confidence: float
+    rankings: Mapping[str, Ranks], measures: Sequence[Measure], confidence: float
 ) -> dict[str, list[tuple[int, int]]]:
-    """Return the pairs (better, worse) that full rankings decide (Holm), by metric."""
-    numbers = {name: i for i, name in enumerate(records)}
+    """Return the pairs (better, worse) that full rankings decide (Holm), by metric.
+
+    Recommenders are positions in `rankings`.
+    """
+    position = {name: i for i, name in enumerate(rankings)}
     pairs: dict[str, list[tuple[int, int]]] = {str(measure): [] for measure in measures}
-    for result in compare(records, list(pairs), confidence=confidence):
+    for result in compare(rankings, list(pairs), confidence=confidence):
         if result.order != UNDECIDED:
             better, worse = better_first(result, result.order)
-            pairs[result.metric].append((numbers[better], numbers[worse]))
+            pairs[result.metric].append((position[better], position[worse]))
     return pairs
 
 
@@ -110,8 +113,8 @@ def places_by_size(values: Float) -> Int:
 
     `values` and the result have the shape (recommenders, sizes).
     """
-    order = np.argsort(-values.round(9), axis=0, kind="stable")
-    return np.argsort(order, axis=0) + 1
+    best_first = np.argsort(-values.round(9), axis=0, kind="stable")
+    return np.argsort(best_first, axis=0) + 1  # the inverse permutation
 
 
 def undecided_runs(best_first: Sequence[int], orders: Sequence[tuple[int, int]]) -> list[list[int]]:

@@ -10,6 +10,7 @@ The window is averaged over the users' numbers of candidates. The scripts of the
 results that are computed here.
 """
 
+from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import partial
 from itertools import combinations, product
@@ -117,7 +118,7 @@ def lens_sizes(largest: int, extra: Iterable[int]) -> list[int]:
 
 
 def compute_settings(
-    records: Mapping[str, Ranks],
+    rankings: Mapping[str, Ranks],
     candidates: Int,
     ks: Int,
     *,
@@ -131,7 +132,7 @@ def compute_settings(
 
     Parameters
     ----------
-    records
+    rankings
         Ranks of the recommenders by name; none for windows alone.
     candidates
         Number of candidates of each user.
@@ -142,8 +143,8 @@ def compute_settings(
     estimator_vectors
         Function of estimators, measures, n and m that returns the vectors of the estimators.
     """
-    populations = [group_near_users(ranks) for ranks in records.values()]
-    n_users = np.array([len(ranks) for ranks in records.values()])
+    populations = [group_near_users(ranks) for ranks in rankings.values()]
+    n_users = np.array([len(ranks) for ranks in rankings.values()])
     n = round(float(candidates.mean()))
     groups = _CandidateGroups.from_candidates(candidates)
     is_rank_of_all = ks <= groups.sizes.min()
@@ -270,13 +271,13 @@ class Chart(NamedTuple):
         moves = [f"h{width}v{-rise}" for width, rise in zip(widths, rises[changes], strict=True)]
         return f"M0 {BASE}{''.join(moves)}H{WIDTH}V{BASE}Z"
 
-    def relative_recall(self, records: Mapping[str, Ranks]) -> Float:
+    def relative_recall(self, rankings: Mapping[str, Ranks]) -> Float:
         """Return Recall@k of each recommender relative to the mean of all: r / mean - 1.
 
         That of a single recommender is Recall@k itself. The shape is (recommenders, ranks).
         """
-        recall = np.empty((len(records), self.ks.size))
-        for row, ranks in enumerate(records.values()):
+        recall = np.empty((len(rankings), self.ks.size))
+        for row, ranks in enumerate(rankings.values()):
             for column, k in enumerate(self.ks):
                 share = (k - ranks.n_better) / (ranks.n_tied + 1)
                 recall[row, column] = np.clip(share, 0, 1).mean()
@@ -284,7 +285,7 @@ class Chart(NamedTuple):
             recall = recall / np.maximum(recall.mean(axis=0), 1e-12) - 1.0
         return recall
 
-    def leads(self, records: Mapping[str, Ranks]) -> dict[str, Any]:
+    def leads(self, rankings: Mapping[str, Ranks]) -> dict[str, Any]:
         """Draw Recall@k of each recommender relative to the mean of all: r / mean - 1.
 
         A single recommender is drawn as Recall@k itself. Ties are broken at random.
@@ -292,11 +293,11 @@ class Chart(NamedTuple):
         Returns `lines`, each with the position of its name, where it is furthest from all other
         lines, and the largest absolute value, `most`, in percent.
         """
-        recall = self.relative_recall(records)
+        recall = self.relative_recall(rankings)
         most = float(np.abs(recall).max()) or 1.0
         ys = MIDDLE - (MIDDLE - TOP) * recall / most
         clearances = np.where(self.xs < LAST_NAME, _distances_to_others(ys), 0.0)
-        lines = list(map(self._line, records, ys, clearances))
+        lines = list(map(self._line, rankings, ys, clearances))
         return {"lines": lines, "most": round(100 * most)}
 
     def _line(self, name: str, ys: Float, clearances: Float) -> dict[str, Any]:
@@ -321,6 +322,15 @@ class Chart(NamedTuple):
         return [(f"{k:,}", round(100 * np.log(k) / np.log(last), 1)) for k in powers]
 
 
+def _undecided_by_metric(compared: Iterable[Compared]) -> defaultdict[str, set[frozenset[str]]]:
+    """Return the pairs of names that full rankings leave undecided, by metric."""
+    undecided = defaultdict(set)
+    for pair in compared:
+        if pair.order == UNDECIDED:
+            undecided[pair.metric].add(frozenset({pair.a, pair.b}))
+    return undecided
+
+
 def _distances_to_others(ys: Float) -> Float:
     """Return how far each line is from the nearest other one at each rank; shape (lines, ranks).
 
@@ -332,7 +342,7 @@ def _distances_to_others(ys: Float) -> Float:
 
 
 def build_lens(
-    records: Mapping[str, Ranks],
+    rankings: Mapping[str, Ranks],
     measures: Sequence[Measure],
     estimators: Sequence[Estimator],
     m: int,
@@ -347,14 +357,14 @@ def build_lens(
 
     Parameters
     ----------
-    records
+    rankings
         Ranks of the recommenders by name. Without any, `candidates` give windows alone.
     measures, estimators, m
         The lens starts with the first metric, the first estimator and m negatives.
     extra_sizes
         Numbers of negatives besides round ones; None for no number except m.
     candidates
-        Number of candidates of each user; by default those of the records.
+        Number of candidates of each user; by default that of all rankings.
     estimator_vectors
         See `compute_settings`; by default the vectors that `correct` uses.
     sampling
@@ -374,7 +384,7 @@ def build_lens(
         belong to the chart. `fewest` and `n` are the smallest and the mean number of candidates.
     """
     if candidates is None:
-        candidates = np.concatenate([ranks.n_candidates for ranks in records.values()])
+        candidates = np.concatenate([ranks.n_candidates for ranks in rankings.values()])
     if estimator_vectors is None:
         estimator_vectors = partial(estimator_matrix, sampling=sampling)
     fewest = int(candidates.min())
@@ -382,18 +392,15 @@ def build_lens(
     if extra_sizes is not None:
         sizes = lens_sizes(min(fewest - 1, LARGEST), [m, *extra_sizes])
     chart = Chart.up_to(int(candidates.max()), measures)
-    names = list(records)
+    names = list(rankings)
     exact = {}
     for measure in measures:
-        means = [values(measure, ranks).mean() for ranks in records.values()]
+        means = [values(measure, ranks).mean() for ranks in rankings.values()]
         exact[str(measure)] = np.array(means)
-    undecided: dict[str, set[frozenset[str]]] = {str(measure): set() for measure in measures}
-    for pair in compared:
-        if pair.order == UNDECIDED:
-            undecided.setdefault(pair.metric, set()).add(frozenset({pair.a, pair.b}))
+    undecided = _undecided_by_metric(compared)
     settings = list(
         compute_settings(
-            records,
+            rankings,
             candidates,
             chart.ks,
             measures=measures,
@@ -419,7 +426,7 @@ def build_lens(
         "exact": {metric: means.round(6).tolist() for metric, means in exact.items()},
         "sizes": sizes,
         "start": {"metric": first_metric, "estimator": str(estimators[0]), "m": m},
-        "lines": chart.leads(records) if names else {"lines": []},
+        "lines": chart.leads(rankings) if names else {"lines": []},
         "ticks": chart.ticks(),
         "last": int(chart.ks[-1]),
         "names": names,

@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Collection, Sequence
 from itertools import product
-from typing import Any, NamedTuple, TypeAlias
+from typing import NamedTuple, TypeAlias
 
 import numpy as np
 
@@ -29,6 +29,7 @@ _OPEN_PAIRS = {
 }
 # Sign and probability of the order of each pair of recommenders, see `lens.order_pairs`.
 PairOrders: TypeAlias = dict[tuple[int, int], tuple[int, float | None]]
+DescribedPair: TypeAlias = tuple[int | str, str, int | None]  # sign, sentence, marks
 
 
 class LensSetting(NamedTuple):
@@ -132,7 +133,7 @@ def describe_pairs(
     exact: Float,
     orders: PairOrders,
     undecided: Collection[tuple[int, int]] = (),
-) -> list[tuple[Any, ...]]:
+) -> list[DescribedPair]:
     """Describe the pairs whose order is least likely right.
 
     Parameters
@@ -147,23 +148,32 @@ def describe_pairs(
     Returns
     -------
     list of (sign, sentence, marks)
-        `marks` is how many of 20 draws are right; None if unknown.
+        `marks` is how many of 20 draws are right; None if full rankings leave the pair undecided,
+        and if every draw gives a tie.
     """
-    pairs: list[tuple[Any, ...]] = []
-    worst_first = sorted(orders, key=lambda pair: (pair in undecided, orders[pair][1] or 0.0))
-    for pair in sorted(worst_first[:MOST_PAIRS]):
+
+    def decided_and_unlikely_first(pair: tuple[int, int]) -> tuple[bool, float]:
+        _, chance = orders[pair]
+        return pair in undecided, chance or 0.0
+
+    chosen = sorted(orders, key=decided_and_unlikely_first)[:MOST_PAIRS]
+    pairs: list[DescribedPair] = []
+    for pair in sorted(chosen):
         sign, chance = orders[pair]
         other, better = (names[i] for i in sorted(pair, key=lambda i: exact[i]))
         if pair in undecided:
             pairs.append((OPEN_SIGN, _OPEN_PAIRS[sign].format(better=better, other=other), None))
-            continue
-        sentence = _DECIDED_PAIRS[sign].format(better=better, other=other)
-        marks = None
-        if chance is not None:
-            marks = round(MARKS * chance)
-            if chance < HARDLY:
-                sentence += " Right in less than 0.5\xa0% of draws."
-            else:
-                sentence += f" Right in {100 * chance:.0f}\xa0% of draws."
-        pairs.append((sign, sentence, marks))
+        else:
+            sentence = _DECIDED_PAIRS[sign].format(better=better, other=other)
+            marks = None if chance is None else round(MARKS * chance)
+            pairs.append((sign, sentence + _describe_chance(chance), marks))
     return pairs
+
+
+def _describe_chance(chance: float | None) -> str:
+    """Say in how many draws an order is right; nothing if every draw gives a tie."""
+    if chance is None:
+        return ""
+    if chance < HARDLY:
+        return " Right in less than 0.5\xa0% of draws."
+    return f" Right in {100 * chance:.0f}\xa0% of draws."

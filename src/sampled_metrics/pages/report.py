@@ -310,8 +310,10 @@ def _group_orders(measure: Measure, pairs: Iterable[Compared]) -> dict[str, Any]
                 text += f" (about {pair.users_needed:,} users would decide)"
             undecided.append(text)
             continue
-        is_weak = pair.holds_up_to is not None and pair.holds_up_to < PROVES_LITTLE
-        (leaning if is_weak else decided).append(order_in_words(pair))
+        if pair.holds_up_to is not None and pair.holds_up_to < PROVES_LITTLE:
+            leaning.append(order_in_words(pair))
+        else:
+            decided.append(order_in_words(pair))
         verdicts.append(pair.verdict)
         ordered.append((pair.a, pair.b))
     return {

@@ -138,25 +138,28 @@ def find_impossible_shares(
     """
     if n_users is None:
         return None
-    units = n_users * runs
+    user_runs = n_users * runs
     shares = {}
     for name, number in numbers:
         if parse_measure(name).kind in _SHARES_OF_USERS:
             shares[f"{name}={number}"] = parse_number(name, number)
-    impossible = [text for text, share in shares.items() if not _is_possible_share(*share, units)]
+    impossible = []
+    for text, (value, decimals) in shares.items():
+        if not _is_possible_share(value, decimals, user_runs):
+            impossible.append(text)
     if not impossible:
         return None
     value, decimals = shares[impossible[0]]
-    hits = floor(value * units) + 1
+    hits = floor(value * user_runs) + 1
     return ImpossibleShares(tuple(impossible), hits, n_users, runs, decimals)
 
 
-def _is_possible_share(printed: float, decimals: int, units: int) -> bool:
-    """Whether hits / units, rounded or cut off to the decimals, is `printed` for some hits."""
+def _is_possible_share(printed: float, decimals: int, user_runs: int) -> bool:
+    """Whether hits / user_runs, rounded or cut off to the decimals, is `printed` for some hits."""
     last_digit = 10.0**-decimals
-    least_hits = (printed - last_digit / 2.0) * units
-    most_hits = (printed + last_digit) * units
-    rounding = _NUMBER_ROUNDING * units
+    least_hits = (printed - last_digit / 2.0) * user_runs
+    most_hits = (printed + last_digit) * user_runs
+    rounding = _NUMBER_ROUNDING * user_runs
     return ceil(least_hits - rounding) <= floor(most_hits + rounding)
 
 

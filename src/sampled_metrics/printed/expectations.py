@@ -104,8 +104,8 @@ def exact_metric(measure: Measure, n: int, single_ranks: bool) -> Float:
     if single_ranks:
         return measure.value_at(points, n)
     last_credited = min(measure.cutoff or n, n)
-    sums = np.cumsum(measure.value_at(np.arange(1, last_credited + 1), n))
-    return sums[np.minimum(points, last_credited) - 1] / points
+    sums_up_to = np.cumsum(measure.value_at(np.arange(1, last_credited + 1), n))
+    return sums_up_to[np.minimum(points, last_credited) - 1] / points  # means over 1 ... k
 
 
 def _values_at_points(

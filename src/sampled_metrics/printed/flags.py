@@ -69,10 +69,10 @@ def flag_arithmetic(row: PrintedRow) -> list[Flag]:
 
 def flag_shares(shares: ImpossibleShares) -> Flag:
     """Flag hit rates that are not a whole number of hits."""
-    units = shares.n_users * shares.runs
+    user_runs = shares.n_users * shares.runs
     digits = shares.decimals + 1
-    below = f"{(shares.hits - 1) / units:.{digits}f}"
-    above = f"{shares.hits / units:.{digits}f}"
+    below = f"{(shares.hits - 1) / user_runs:.{digits}f}"
+    above = f"{shares.hits / user_runs:.{digits}f}"
     users = f"{shares.n_users:,} users"
     if shares.runs > 1:
         users += f" in {shares.runs} runs"
@@ -94,7 +94,6 @@ def _flag_contradiction(contradiction: Contradiction) -> Flag:
     among = "over all items"
     if contradiction.n_negatives is not None:
         among = f"among {contradiction.n_negatives:,} random items"
-    problem = f"{among} {join_names(contradiction.numbers)} contradict each other"
     allowed = []
     for values in contradiction.allowed:
         _, decimals = parse_number(values.name, values.printed)
@@ -102,6 +101,8 @@ def _flag_contradiction(contradiction: Contradiction) -> Flag:
         allowed.append(f"{values.name} from {span}, not {values.printed}")
     if allowed:
         problem = f"{among} the other numbers allow {'; or '.join(allowed)}"
+    else:
+        problem = f"{among} {join_names(contradiction.numbers)} contradict each other"
     causes = (
         "Columns or rows exchanged? Another cut-off, or a sum that ends there? Another formula?"
     )

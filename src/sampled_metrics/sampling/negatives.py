@@ -358,7 +358,7 @@ def check_evenness(
     units
         Users or visits by the numbers of the pairs; None if seen items are not known.
     clusters
-        Cluster of each number, if users share their negatives; a cluster then draws once.
+        Cluster of each user or visit, if users share their negatives; a cluster then draws once.
 
     Returns
     -------
@@ -405,20 +405,26 @@ def _check_draws(draws: Draws, is_described: bool = True) -> Check:
     """
     evenness = measure_evenness(draws)
     p_value = evenness.p_value
-    remark = ""
-    if p_value < LEVEL:
-        if is_one_set(draws):
-            remark = _ONE_SET
-        elif is_in_batch(draws):
-            remark = _IN_BATCH
+    is_uneven = p_value < LEVEL
+    design = ""
+    if is_uneven:
+        design = _describe_sharing(draws)
     elif is_described and draws.item.size:
-        remark = describe_design(draws)
-    is_even = bool(remark) or p_value >= LEVEL
-    if not is_even:
-        remark = adapt_to_caller(_UNEVEN)
+        design = describe_design(draws)
+    passed = not is_uneven or bool(design)  # rows that share negatives do not draw independently
+    remark = design if passed else adapt_to_caller(_UNEVEN)
     return Check(
-        "evenness", is_even, evenness.chi_square, max(evenness.freedom, 1.0), p_value, remark
+        "evenness", passed, evenness.chi_square, max(evenness.freedom, 1.0), p_value, remark
     )
+
+
+def _describe_sharing(draws: Draws) -> str:
+    """Say how rows seem to share their negatives, or nothing."""
+    if is_one_set(draws):
+        return _ONE_SET
+    if is_in_batch(draws):
+        return _IN_BATCH
+    return ""
 
 
 def _indicator(row: Int, column: Int, shape: tuple[int, int]) -> csr_array:
