@@ -67,31 +67,28 @@ def check_arguments(**values: Any) -> None:
 
 
 def _check_range(name: str, value: Any) -> None:
-    """Raise InputError for an argument out of its range, if it may be a fraction."""
-    if name == "budget" and not (0.0 < value <= MAX_ITEMS and not isinstance(value, bool)):
-        raise InputError(f"{name} is {format_value(value)}, expected a number above 0")
-    if name == "confidence":
-        if not 0.0 < value < 1.0:
-            raise InputError(
-                f"{name} is {format_value(value)}, expected a number above 0 and below 1"
-            )
-        if value < 0.5:
-            about_error = f"if it is the probability of an error, pass {1 - value:g}"
-            warn_all([(name, f"{value} is below 0.5; {about_error}")])
+    """Raise InputError for a number out of its range, if it may be a fraction; warn of a swap."""
+    expected = ""
+    if name == "budget" and (isinstance(value, bool) or not 0.0 < value <= MAX_ITEMS):
+        expected = "a number above 0"
+    if name == "confidence" and not 0.0 < value < 1.0:
+        expected = "a number above 0 and below 1"
     if name == "min_relevance" and not 0.0 <= value < np.inf:
-        raise InputError(f"{name} is {format_value(value)}, expected a finite number of at least 0")
+        expected = "a finite number of at least 0"
+    if expected:
+        raise InputError(f"{name} is {format_value(value)}, expected {expected}")
+    if name == "confidence" and value < 0.5:
+        about_error = f"if it is the probability of an error, pass {1 - value:g}"
+        warn_all([(name, f"{value} is below 0.5; {about_error}")])
 
 
 def whole_number(
     name: str, value: SupportsIndex, minimum: int | None = None, maximum: int | None = None
 ) -> int:
     """Convert a whole number of any library to int; refuse floats, text and bool."""
-    is_array = getattr(value, "shape", ()) != ()
-    if (
-        is_array
-        or isinstance(value, bool | np.bool_ | np.ndarray | type)
-        or not hasattr(value, "__index__")
-    ):
+    has_axes = getattr(value, "shape", ()) != ()
+    is_other_type = isinstance(value, bool | np.bool_ | np.ndarray | type)
+    if has_axes or is_other_type or not hasattr(value, "__index__"):
         raise InputError(f"{name} is {format_value(value)}, expected a whole number")
     number = operator.index(value)
     if minimum is not None and number < minimum:
@@ -140,9 +137,11 @@ def require_same(
     is_comparable = expected.dtype.kind != "O" and expected.shape in ((), np.shape(data))
     if is_comparable and np.all(np.asarray(data) == expected):
         return
-    values = np.unique(data)
-    summary = f"{values[0]} to {values[-1]}" if values.size > 1 else values[0]
-    raise InputError(f"found {data_name} {summary}, but {name} ({cli_option(name)}) is {option}")
+    found = np.unique(data)
+    found_range = f"{found[0]} to {found[-1]}" if found.size > 1 else found[0]
+    raise InputError(
+        f"found {data_name} {found_range}, but {name} ({cli_option(name)}) is {option}"
+    )
 
 
 def n_threads(n_jobs: int) -> int:
@@ -159,6 +158,6 @@ def n_threads(n_jobs: int) -> int:
     if number > 0:
         return number
     cores = os.cpu_count() or 1
-    if hasattr(os, "sched_getaffinity"):
+    if hasattr(os, "sched_getaffinity"):  # the cores that this process may use, often fewer
         cores = len(os.sched_getaffinity(0))
     return max(1, cores + 1 + number)

@@ -90,7 +90,7 @@ def is_among(values: Int, ascending: Int) -> Bool:
     if not ascending.size:
         return np.zeros(values.shape, bool)
     position = ascending.searchsorted(values)
-    position[position == ascending.size] = 0
+    position[position == ascending.size] = 0  # a value above all, so not equal to the first
     return np.asarray(ascending[position] == values)
 
 
@@ -104,22 +104,33 @@ def count_copies(rows: NDArray[Any], least_distinct: int) -> int:
     >>> count_copies(np.array([[1, 2], [3, 4], [1, 2], [0, 0], [0, 0]]), least_distinct=2)
     1
     """
-    # Equal rows have equal keys, from two columns of many different values. Few others do.
+    # Rows are compared as a whole only where they share a key with another row.
+    keys = _row_keys(rows)
+    ascending_keys = np.sort(keys)
+    is_repeated = ascending_keys[1:] == ascending_keys[:-1]
+    if not is_repeated.any():
+        return 0
+    candidates = rows[np.isin(keys, np.unique(ascending_keys[1:][is_repeated]))]
+    ascending = np.sort(candidates, axis=1)
+    n_distinct = 1 + np.count_nonzero(ascending[:, 1:] != ascending[:, :-1], axis=1)
+    candidates = np.ascontiguousarray(candidates[n_distinct >= least_distinct])
+    if not candidates.size:
+        return 0
+    bytes_of_row = np.dtype((np.void, candidates.itemsize * candidates.shape[1]))
+    return len(candidates) - np.unique(candidates.view(bytes_of_row)).size
+
+
+def _row_keys(rows: NDArray[Any]) -> NDArray[np.uint64]:
+    """Return a number for each row that is equal for equal rows, and different for most others.
+
+    It is computed from the two columns that have the most different values.
+    """
     n_distinct = [np.unique(column).size for column in rows[:_ROWS_TO_CHOOSE].T]
     keys = np.zeros(len(rows), np.uint64)
-    for number in np.argsort(n_distinct)[-2:]:
-        column = np.ascontiguousarray(rows[:, number])
+    for position in np.argsort(n_distinct)[-2:]:
+        column = np.ascontiguousarray(rows[:, position])
         keys = keys * _KEY_FACTOR + column.view(f"u{column.itemsize}")
-    ascending = np.sort(keys)
-    repeated = np.unique(ascending[1:][ascending[1:] == ascending[:-1]])
-    similar = rows[np.isin(keys, repeated)] if repeated.size else rows[:0]
-    ordered = np.sort(similar, axis=1)
-    n_different = 1 + np.count_nonzero(ordered[:, 1:] != ordered[:, :-1], axis=1)
-    similar = np.ascontiguousarray(similar[n_different >= least_distinct])
-    if not similar.size:
-        return 0
-    bytes_of_rows = similar.view(np.dtype((np.void, similar.itemsize * similar.shape[1])))
-    return len(similar) - np.unique(bytes_of_rows).size
+    return keys
 
 
 def pair_codes(first: Int | Codes, second: Int | Codes, width: int) -> Int:
@@ -145,10 +156,10 @@ def best_first_order(
     Rows that are sorted already are not sorted again: the order is then a slice of all rows.
     If the order of equal scores does not matter, `is_stable=False` takes a fraction of the time.
     """
-    is_sorted = score[1:] <= score[:-1]
-    is_sorted &= users[1:] == users[:-1]
-    is_sorted |= users[1:] > users[:-1]
-    if is_sorted.all():
+    is_in_order = score[1:] <= score[:-1]  # of each row and the one before it
+    is_in_order &= users[1:] == users[:-1]
+    is_in_order |= users[1:] > users[:-1]
+    if is_in_order.all():
         return slice(None)
     if is_stable:
         return np.lexsort((-score, users))
@@ -165,18 +176,19 @@ def count_by_score(users: Int | Codes, score: Floats | Int) -> tuple[Int, Int]:
     >>> count_by_score(np.array([0, 0, 0, 1]), np.array([1.0, 3.0, 1.0, 2.0]))
     (array([1, 0, 1, 0]), array([1, 0, 1, 0]))
     """
-    order = best_first_order(users, score, is_stable=False)
-    user = users[order]
-    descending = score[order]
-    is_new_user = user[1:] != user[:-1]
-    is_new_score = descending[1:] != descending[:-1]
-    level_starts = np.flatnonzero(np.append(score.size > 0, is_new_user | is_new_score))
+    best_first = best_first_order(users, score, is_stable=False)
+    user = users[best_first]
+    descending = score[best_first]
+    # A level is a run of rows of one user with the same score.
+    is_new_level = (user[1:] != user[:-1]) | (descending[1:] != descending[:-1])
+    has_rows = score.size > 0
+    level_starts = np.flatnonzero(np.append(has_rows, is_new_level))
     level_sizes = np.diff(level_starts, append=score.size)
-    position = concatenate_ranges(0, np.bincount(users))  # among the user's rows
+    position_in_user = concatenate_ranges(0, np.bincount(users))
     n_better = np.empty(score.size, np.int64)
     n_tied = np.empty(score.size, np.int64)
-    n_better[order] = np.repeat(position[level_starts], level_sizes)
-    n_tied[order] = np.repeat(level_sizes - 1, level_sizes)
+    n_better[best_first] = np.repeat(position_in_user[level_starts], level_sizes)
+    n_tied[best_first] = np.repeat(level_sizes - 1, level_sizes)
     return n_better, n_tied
 
 

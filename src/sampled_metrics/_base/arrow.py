@@ -109,7 +109,8 @@ def encode(column: Values) -> tuple[Codes, pa.Array]:
     codes = np.asarray(column.indices)
     ids = decode_categories(column.dictionary)
     is_used = np.bincount(codes, minlength=len(ids)) > 0
-    if not is_used.all():  # categories that no row has
-        codes = (np.cumsum(is_used) - 1)[codes]
+    if not is_used.all():  # there are categories that no row has
+        new_code = np.cumsum(is_used) - 1  # by old code
+        codes = new_code[codes]
         ids = ids.filter(pa.array(is_used))
     return codes.astype(np.int32, copy=False), ids

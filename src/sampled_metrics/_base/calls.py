@@ -135,35 +135,40 @@ class Call:
     notes: list[Note] = field(default_factory=list)
     tables: list[WatchedTable] = field(default_factory=list)
 
-    def place_of(self, argument: str) -> str:
+    def full_name(self, argument: str) -> str:
         """Name an argument after the file or recommender that is being read, if it has a name."""
-        place = next(iter(self.places), "")
-        if place in (*_UNNAMED_TABLES, argument):
+        outermost = next(iter(self.places), "")
+        if outermost in (*_UNNAMED_TABLES, argument):
             return argument
-        return f"{place}, {argument}"
+        return f"{outermost}, {argument}"
 
     def add(self, note: Note) -> None:
         """Add a note to this call and to the outer ones, once to each."""
-        call: Call | None = self if self.is_open else None
-        while call is not None:
+        for call in self._open_calls():
             if note not in call.notes:
                 call.notes.append(note)
-            call = call.outer
 
     def watch(self, table: WatchedTable) -> None:
         """Have this call and the outer ones note the columns of a table that stay unread."""
+        for call in self._open_calls():
+            call.tables.append(table)
+
+    def _open_calls(self) -> Iterator[Call]:
+        """Yield this call and the outer ones, from the innermost on; none outside of all."""
         call: Call | None = self if self.is_open else None
         while call is not None:
-            call.tables.append(table)
+            yield call
             call = call.outer
 
     def require_columns(self) -> None:
         """Raise InputError for a name in the argument `columns` that no table has."""
-        assigned = self.columns
-        for name in () if assigned is None else assigned.role_by_name:
-            if assigned is not None and name not in assigned.read_names:
-                names = format_names(assigned.read_names) or "no table"
-                raise InputError(f"columns (--column) name {format_value(name)}; found {names}")
+        if self.columns is None:
+            return
+        read_names = self.columns.read_names
+        for name in self.columns.role_by_name:
+            if name not in read_names:
+                found = format_names(read_names) or "no table"
+                raise InputError(f"columns (--column) name {format_value(name)}; found {found}")
 
     def all_notes(self) -> list[Note]:
         """Add notes on columns that were not read so far, and return all notes."""
@@ -207,17 +212,19 @@ def public(
     """
 
     def decorate(function: Callable[Parameters, Result]) -> Callable[Parameters, Result]:
-        takes_data = next(iter(inspect.signature(function).parameters), "") == "data"
+        first_parameter = next(iter(inspect.signature(function).parameters), "")
 
         @wraps(function)
         def with_call(*args: Parameters.args, **kwargs: Parameters.kwargs) -> Result:
-            assigned = kwargs.get("columns")
-            if columns is None or assigned is None:
+            names_by_role = kwargs.get("columns")
+            if columns is None or names_by_role is None:
                 with open_call(see=see):
                     return function(*args, **kwargs)
-            data = next(iter(args), kwargs.get("data")) if takes_data else None
+            data = None  # whose file is named in errors about `columns`
+            if first_parameter == "data":
+                data = next(iter(args), kwargs.get("data"))
             with place_of(data):
-                role_by_name = columns(assigned)
+                role_by_name = columns(names_by_role)
             with open_call(see=see, columns=AssignedColumns(role_by_name, {})) as call:
                 result = function(*args, **kwargs)
                 with place_of(data):
@@ -259,13 +266,13 @@ def open_call(*, see: str = "", columns: AssignedColumns | None = None) -> Itera
     messages = warnings_among(call.all_notes())
     if call.outer is not None or not messages:
         return
-    if not see:
+    if see:
+        summary = messages[0]
+        if len(messages) > 1:
+            summary = f"{len(messages)} warnings about this input: {see}"
+        _warn(InputWarning(summary, messages))
+    else:
         _warn_of_each(messages)
-        return
-    summary = messages[0]
-    if len(messages) > 1:
-        summary = f"{len(messages)} warnings about this input: {see}"
-    _warn(InputWarning(summary, messages))
 
 
 @contextmanager
@@ -320,7 +327,7 @@ def warn_all(signs: Iterable[tuple[str, str]]) -> None:
     """Warn the caller of a public function of signs of a mistake, each of an argument."""
     call = _call.get()
     for argument, problem in signs:
-        note = Note(NoteKind.WARNING, call.place_of(argument), adapt_to_caller(problem))
+        note = Note(NoteKind.WARNING, call.full_name(argument), adapt_to_caller(problem))
         call.add(note)
         if not call.is_open:
             _warn(InputWarning(str(note)))
@@ -337,7 +344,7 @@ def watch_columns(argument: str, names: Sequence[str], unread: set[str]) -> None
     The caller removes names from the set `unread` as it reads their columns.
     """
     call = _call.get()
-    call.watch(WatchedTable(call.place_of(argument), tuple(names), unread))
+    call.watch(WatchedTable(call.full_name(argument), tuple(names), unread))
 
 
 def warnings_among(notes: Iterable[Note]) -> list[str]:
@@ -346,13 +353,17 @@ def warnings_among(notes: Iterable[Note]) -> list[str]:
 
 
 def _describe_unread_columns(tables: list[WatchedTable]) -> list[Note]:
-    """Write a note for each table with columns that no reader has taken."""
-    unread: dict[tuple[str, tuple[str, ...]], set[str]] = {}
+    """Write a note for each table with columns that no reader has taken.
+
+    A table that was read several times has the columns unread that no time has taken.
+    """
+    unread_by_table: dict[tuple[str, tuple[str, ...]], set[str]] = {}
     for table in tables:
-        key = table.place, table.names
-        unread[key] = unread.get(key, table.unread) & table.unread
+        place_and_names = table.place, table.names
+        unread_before = unread_by_table.get(place_and_names, table.unread)
+        unread_by_table[place_and_names] = unread_before & table.unread
     notes = []
-    for (place, names), unread_names in unread.items():
+    for (place, names), unread_names in unread_by_table.items():
         columns = ", ".join(name for name in names if name in unread_names)
         if columns:
             text = f"not read: {shorten(columns, MAX_NAMES_LENGTH)}"
@@ -368,7 +379,7 @@ def _warn_of_each(messages: Iterable[str]) -> None:
 def _warn(warning: InputWarning) -> None:
     """Issue a warning that points at the line of the caller of a public function."""
     frame = inspect.currentframe()
-    level = 1
+    level = 1  # of the stack, where 1 is this function
     # Code that is executed from a string may have no module name.
     while frame and frame.f_globals.get("__name__", "").startswith(_INNER_MODULES):
         frame = frame.f_back

@@ -128,19 +128,20 @@ def _remedy(data: object, array: Array) -> str:
     """Say what to pass in place of data that is not an array of numbers, such as a model."""
     if array.dtype.kind == "U" and array.ndim == 2 and array.shape[1] > 1:
         return "expected numbers; are these ids, best first? Ranks.from_top_k(ids, relevant)"
-    remedy = "expected numbers, a DataFrame or a file"
     for user_vectors, item_vectors in _VECTOR_ATTRIBUTES:
         if hasattr(data, user_vectors) and hasattr(data, item_vectors):
             return f"pass the vectors of a model, (model.{user_vectors}, model.{item_vectors})"
     is_dictionary = hasattr(data, "keys") and not isinstance(data, Mapping)
     if is_dictionary and not array.ndim:  # such as a Run of ranx
         return "pass a dictionary, dict(...)"
-    if any(hasattr(data, name) for name in ("predict", "recommend", "forward")):
+    remedy = "expected numbers, a DataFrame or a file"
+    is_model = any(hasattr(data, method) for method in ("predict", "recommend", "forward"))
+    if is_model:
         remedy = "pass the scores of a model, users x items, or a function of rows of users"
     if array.ndim > 2 and array.size:
-        is_single = array.shape[-1] == 1
-        rows = "scores[..., 0]" if is_single else "scores.reshape(-1, scores.shape[-1])"
-        remedy += f"; rows: {rows}"
+        has_short_axis = array.shape[-1] == 1
+        matrix = "scores[..., 0]" if has_short_axis else "scores.reshape(-1, scores.shape[-1])"
+        remedy += f"; rows: {matrix}"
     return remedy
 
 

@@ -44,8 +44,8 @@ class InputError(ValueError):
         column: str | None = None,
     ) -> None:
         super().__init__(problem)
-        self.text = problem  # with arguments and options, of which messages name one
-        self.names_options = False  # whether the message names options, not arguments
+        self.text = problem  # names arguments with their options: "pass n_items (--n-items)"
+        self.names_options = False  # whether messages keep the options, for the command line
         self.path = path
         self.row = row
         self.line = line

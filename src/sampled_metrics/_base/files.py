@@ -38,9 +38,10 @@ def replace_file(path: Path) -> Iterator[Path]:
             yield temporary
     except OSError as error:
         # Errors of copying and renaming name two files; the second is the one that is written.
-        place = Path(error.filename2 or error.filename or path)
-        if place != path and place not in target.parents and place.parent != target.parent:
-            raise  # an error about another file
+        named = Path(error.filename2 or error.filename or path)
+        is_about_target = named == path or named.parent == target.parent or named in target.parents
+        if not is_about_target:
+            raise
         raise InputError(f"cannot be written ({error.strerror})", path=path) from error
 
 

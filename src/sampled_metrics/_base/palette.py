@@ -71,7 +71,7 @@ VERDICTS = {  # grounds of cells
 def recommender_looks(names: Iterable[str]) -> dict[str, Look]:
     """Return the looks of recommenders: known names have their own, others the next free one.
 
-    A name such as "ALS 16 (X)" has the look of X.
+    A name such as "ALS 16 (X)", which ends with a known one in brackets, has the look of X.
 
     Examples
     --------
@@ -103,29 +103,37 @@ def _assign_looks(
     return looks
 
 
+_PAPER_LOOKS = tuple(RECOMMENDERS.values())[:3]  # of X, Y and Z
+_TOY_LOOKS = tuple(RECOMMENDERS.values())[3:]
+_SLOTS = (*_PAPER_LOOKS, *OTHER_RECOMMENDERS, *_TOY_LOOKS)  # looks, as `stylesheet` numbers them
+_CSS_PIXELS = 3  # of the width of a line, by which dashes are multiplied
+
+
 def slots(names: Iterable[str]) -> list[int]:
     """Return the number of the look of each recommender, as in the variables of `stylesheet`."""
     looks = recommender_looks(names)
     return [_SLOTS.index(look) for look in looks.values()]
 
 
-_PAPERS = tuple(RECOMMENDERS.values())[:3]  # X, Y and Z
-_SLOTS = (*_PAPERS, *OTHER_RECOMMENDERS, *tuple(RECOMMENDERS.values())[3:])
-
-
 def stylesheet() -> str:
     """Return the palette as variables of CSS: --c0, --d0 and so on by slot, and the verdicts."""
-    variables: dict[str, dict[str, str]] = {"light": {}, "dark": {}}
-    for scheme, values in variables.items():
-        for slot, look in enumerate(_SLOTS):
-            values[f"--c{slot}"] = getattr(look, scheme)
-        for verdict, look in VERDICTS.items():
-            values[f"--{verdict.replace('within ', '')}"] = getattr(look, scheme)
+    dashes = {}
     for slot, look in enumerate(_SLOTS):
-        dashes = " ".join(f"{3 * length:g}" for length in look.dashes)
-        variables["light"][f"--d{slot}"] = dashes or "none"
-    light, dark = (
-        ":root { " + " ".join(f"{name}: {value};" for name, value in values.items()) + " }"
-        for values in variables.values()
-    )
+        lengths = " ".join(f"{_CSS_PIXELS * length:g}" for length in look.dashes)
+        dashes[f"--d{slot}"] = lengths or "none"
+    light = _css_rule({**_css_colours("light"), **dashes})
+    dark = _css_rule(_css_colours("dark"))
     return f"{light}\n@media screen and (prefers-color-scheme: dark) {{ {dark} }}"
+
+
+def _css_colours(scheme: str) -> dict[str, str]:
+    """Return the colours of slots and of verdicts on `light` or `dark` pages, by variable."""
+    colours = {f"--c{slot}": getattr(look, scheme) for slot, look in enumerate(_SLOTS)}
+    for verdict, look in VERDICTS.items():
+        colours[f"--{verdict.replace('within ', '')}"] = getattr(look, scheme)
+    return colours
+
+
+def _css_rule(value_by_variable: Mapping[str, str]) -> str:
+    definitions = " ".join(f"{name}: {value};" for name, value in value_by_variable.items())
+    return f":root {{ {definitions} }}"

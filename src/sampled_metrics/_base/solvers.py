@@ -46,6 +46,10 @@ def solve_cone_programme(
 
     Parameters
     ----------
+    cost, matrix, right
+        Shapes (unknowns,), (rows, unknowns) and (rows,).
+    cones
+        Cones of clarabel, such as `clarabel.NonnegativeConeT(2)`, for consecutive rows.
     accuracy
         Absolute and relative tolerance of the duality gap and of feasibility.
     refinements
@@ -54,11 +58,14 @@ def solve_cone_programme(
     """
     settings = clarabel.DefaultSettings()
     settings.verbose = False
-    settings.tol_gap_abs = settings.tol_gap_rel = settings.tol_feas = accuracy
+    settings.tol_gap_abs = accuracy
+    settings.tol_gap_rel = accuracy
+    settings.tol_feas = accuracy
     if refinements is not None:
         settings.iterative_refinement_enable = refinements > 0
         settings.iterative_refinement_max_iter = refinements
     no_quadratic_term = sparse.csc_array((cost.size, cost.size))
-    columns = sparse.csc_array(matrix)
-    problem = no_quadratic_term, cost, columns, right, list(cones), settings
-    return clarabel.DefaultSolver(*problem).solve()
+    solver = clarabel.DefaultSolver(
+        no_quadratic_term, cost, sparse.csc_array(matrix), right, list(cones), settings
+    )
+    return solver.solve()

@@ -110,7 +110,8 @@ def _format_cell(key: str, value: object, bold: bool) -> str:
     if isinstance(value, float):
         return format_number(value)
     if not isinstance(value, str):
-        return format(value, "," * key.startswith("n_"))
+        is_count = key.startswith("n_")
+        return format(value, "," if is_count else "")
     text = one_line(value)
     return f"\x1b[1m{text}\x1b[0m" if bold and isinstance(value, Bold) else text
 
@@ -133,26 +134,29 @@ def _format_html_cell(key: str, value: object) -> str:
     return text
 
 
-def format_table(rows: TableRows, kind: str = "simple", bold: bool = False) -> str:
-    """Lay out rows with the same keys as a table; `kind` is one of tabulate's formats."""
+def format_table(rows: TableRows, layout: str = "simple", bold: bool = False) -> str:
+    """Lay out rows with the same keys as a table; `layout` is one of tabulate's formats."""
     keys = list(rows[0]) if rows else []
-    cells = nan_to_none(rows)
-    columns = {key: [row[key] for row in cells] for key in keys}
-    if kind == "html":
-        texts = {key: [_format_html_cell(key, x) for x in columns[key]] for key in keys}
-    else:
-        texts = {key: [_format_cell(key, x, bold) for x in columns[key]] for key in keys}
-    alignments = [_alignment(values) for values in columns.values()]
-    table = tabulate(texts, "keys", kind, disable_numparse=True, colalign=alignments) + "\n"
-    return table.replace(_BOLD_MARKS[0], "<b>").replace(_BOLD_MARKS[1], "</b>")
+    without_nan = nan_to_none(rows)
+    values_by_key = {key: [row[key] for row in without_nan] for key in keys}
+    texts_by_key = {}
+    for key, values in values_by_key.items():
+        if layout == "html":
+            texts_by_key[key] = [_format_html_cell(key, value) for value in values]
+        else:
+            texts_by_key[key] = [_format_cell(key, value, bold) for value in values]
+    alignments = [_alignment(values) for values in values_by_key.values()]
+    table = tabulate(texts_by_key, "keys", layout, disable_numparse=True, colalign=alignments)
+    return table.replace(_BOLD_MARKS[0], "<b>").replace(_BOLD_MARKS[1], "</b>") + "\n"
 
 
 def nan_to_none(rows: TableRows) -> list[dict[str, Any]]:
     """Replace NaN by None."""
-    return [
-        {key: None if isinstance(v, float) and isnan(v) else v for key, v in row.items()}
-        for row in rows
-    ]
+
+    def without_nan(value: Any) -> Any:
+        return None if isinstance(value, float) and isnan(value) else value
+
+    return [{key: without_nan(value) for key, value in row.items()} for row in rows]
 
 
 def format_text(parts: Parts, *, instead: str = "", bold: bool = False) -> str:
@@ -166,19 +170,21 @@ def format_text(parts: Parts, *, instead: str = "", bold: bool = False) -> str:
         if isinstance(part, Explanation) and instead:
             texts.append(f"{instead}\n")
         elif isinstance(part, str):
-            for line in adapt_to_caller(part).split("\n"):
-                wrapped = fill(
-                    one_line(line).replace(" %", "\xa0%"),  # keeps 95 % on one line
-                    width,
-                    subsequent_indent="  ",
-                    break_long_words=False,
-                    break_on_hyphens=False,
-                )
-                texts.append(wrapped.replace("\xa0%", " %"))
+            lines = adapt_to_caller(part).split("\n")
+            texts.extend(_wrap(line, width) for line in lines)
             texts.append("")
         else:
             texts.append(format_table(part, bold=bold))
     return "\n".join(texts)
+
+
+def _wrap(line: str, width: int) -> str:
+    """Break a line into lines of at most `width`, of which the later ones are indented."""
+    unbreakable = one_line(line).replace(" %", "\xa0%")  # keeps 95 % on one line
+    wrapped = fill(
+        unbreakable, width, subsequent_indent="  ", break_long_words=False, break_on_hyphens=False
+    )
+    return wrapped.replace("\xa0%", " %")
 
 
 def format_html(parts: Parts) -> str:

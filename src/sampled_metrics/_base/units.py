@@ -95,15 +95,15 @@ class Units:
         """
         if (self.visits is None) != (others.visits is None):
             return np.full(len(self), -1)
-        if self.users.equals(others.users) and (
-            self.visits is None or self.visits.equals(others.visits)
-        ):
+        has_same_visits = self.visits is None or self.visits.equals(others.visits)
+        if has_same_visits and self.users.equals(others.users):
             return np.arange(len(self))
         if self.visits is None or others.visits is None:
             return positions(self.users, others.users)
         user_ids, visit_ids = others.users.unique(), others.visits.unique()
-        pair, other_pair = (_pairs(units, user_ids, visit_ids) for units in (self, others))
-        return positions(pair, other_pair)
+        code = _encode_visits(self, user_ids, visit_ids)
+        other_code = _encode_visits(others, user_ids, visit_ids)
+        return positions(code, other_code)
 
     @cached_property
     def codes(self) -> Int:
@@ -111,25 +111,24 @@ class Units:
         user_ids = self.users.unique()
         if self.visits is None:
             return positions(self.users, user_ids)
-        return _pairs(self, user_ids, self.visits.unique())
+        return _encode_visits(self, user_ids, self.visits.unique())
 
     def ascending(self) -> tuple[Units, Int]:
-        """Return the different units in ascending order, and the number of each of these units.
+        """Return the different units in ascending order, and the position there of each unit.
 
         Visits are in the order of their users and then of their own ids, both as text.
         """
         user_ids = arrow_to_numpy(self.users)
         if self.visits is None and (user_ids[1:] > user_ids[:-1]).all():
             return self, np.arange(len(self))
-        if self.visits is None:
-            code = np.unique(user_ids, return_inverse=True)[1]
-        else:
+        sortable = user_ids
+        if self.visits is not None:
             user = np.unique(user_ids.astype(np.str_), return_inverse=True)[1]
             visit_texts = arrow_to_numpy(self.visits).astype(np.str_)
             different_visits, visit = np.unique(visit_texts, return_inverse=True)
-            code = pair_codes(user, visit, different_visits.size)
-        _, first, number = np.unique(code, return_index=True, return_inverse=True)
-        return self.take(first), number
+            sortable = pair_codes(user, visit, different_visits.size)
+        _, first, position = np.unique(sortable, return_index=True, return_inverse=True)
+        return self.take(first), position
 
     def names(self) -> pa.Array:
         """Return the ids of each unit as one text, for messages; ids of users as they are."""
@@ -141,12 +140,15 @@ class Units:
     @property
     def has_several_visits(self) -> bool:
         """Whether some user has several visits."""
-        return self.visits is not None and len(self.users.unique()) < pd.unique(self.codes).size
+        if self.visits is None:
+            return False
+        n_visits = pd.unique(self.codes).size
+        return len(self.users.unique()) < n_visits
 
     def union(self, others: Units) -> Units:
         """Return these units, and those of others that are not among them."""
-        rows = others.take(others.positions_in(self) < 0)
-        return Units.concatenate([self, rows])
+        is_new = others.positions_in(self) < 0
+        return Units.concatenate([self, others.take(is_new)])
 
     def first_duplicate(self) -> int | None:
         """Return the first unit that repeats an earlier one; None if all differ."""
@@ -188,7 +190,9 @@ def _concatenate(columns: Sequence[pa.Array]) -> pa.Array:
     return pa.concat_arrays(columns)
 
 
-def _pairs(units: Units, user_ids: pa.Array, visit_ids: pa.Array) -> Int:
-    """Number the units by the positions of their two ids, -1 for other ids."""
-    user, visit = positions(units.users, user_ids), positions(units.visits, visit_ids)
-    return np.where((user < 0) | (visit < 0), -1, pair_codes(user, visit, len(visit_ids)))
+def _encode_visits(visits: Units, user_ids: pa.Array, visit_ids: pa.Array) -> Int:
+    """Return a number for each visit, from the positions of its two ids; -1 if one is missing."""
+    user = positions(visits.users, user_ids)
+    visit = positions(visits.visits, visit_ids)
+    is_missing = (user < 0) | (visit < 0)
+    return np.where(is_missing, -1, pair_codes(user, visit, len(visit_ids)))
