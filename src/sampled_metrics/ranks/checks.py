@@ -91,10 +91,11 @@ def check_levels(ranks: Ranks) -> None:
     better = ranks.n_better
     tied = ranks.n_tied
     user = user_of_item(ranks)
+    # Of each item but the first, and the item before it:
     is_same_level = (np.diff(better) == 0) & (np.diff(tied) == 0)
     is_separate = (np.diff(user) > 0) | (np.diff(better) > tied[:-1])
+    # An item is one too many if the item n_tied + 1 places before it is level with it.
     position = np.arange(user.size)
-    # If n_tied + 1 items before an item are level with it, it is one too many.
     before = np.maximum(position - tied - 1, 0)
     is_wrong = (position > tied) & (user[before] == user) & (better[before] == better)
     is_wrong[1:] |= ~(is_same_level | is_separate)

@@ -163,16 +163,27 @@ class Ranks:
             n_relevant = n_found
         if depth is None:
             depth = n_candidates
-        set_fields(self, n_candidates=n_candidates, n_better=n_better, n_tied=n_tied)
-        set_fields(self, n_found=n_found, n_relevant=n_relevant, depth=depth)
-        set_fields(self, relevance=relevance, users=users, visits=visits)
-        set_fields(self, min_relevance=min_relevance)
-        set_fields(self, source=source, n_missing=n_missing)
-        set_fields(self, n_rows=n_rows, n_columns=n_columns)
+        set_fields(
+            self,
+            n_candidates=n_candidates,
+            n_better=n_better,
+            n_tied=n_tied,
+            n_found=n_found,
+            n_relevant=n_relevant,
+            depth=depth,
+            relevance=relevance,
+            users=users,
+            visits=visits,
+            source=source,
+            n_rows=n_rows,
+            n_columns=n_columns,
+            min_relevance=min_relevance,
+            n_missing=n_missing,
+        )
         self._check(is_plain)
 
     def _check(self, is_plain: bool) -> None:
-        """Convert fields, and raise InputError unless they are possible; put items best first.
+        """Convert the fields to arrays and put items best first; raise InputError if impossible.
 
         `is_plain` ranks have one item per user, among at least two candidates.
         """
@@ -180,16 +191,15 @@ class Ranks:
         for name in (*COUNT_COLUMNS, *USER_FIELDS[1:]):
             values = integer_array(getattr(self, name), name, is_column=True)
             set_fields(self, **{name: values})
-        n = self.n_candidates
         if is_plain:
-            require_all("n_candidates", n, n >= 2, "at least 2")
+            require_all("n_candidates", self.n_candidates, self.n_candidates >= 2, "at least 2")
         check_counts(self)
         order = order_by_rank(self)
         set_fields(self, n_better=self.n_better[order], n_tied=self.n_tied[order])
         check_levels(self)
         if self.relevance is not None:
             set_fields(self, relevance=ordered_grades(self, self.relevance, order))
-        users, visits = check_ids(self.users, self.visits, n.size)
+        users, visits = check_ids(self.users, self.visits, len(self))
         if users is not None:
             units = Units(users, visits)
             units.require_unique()
@@ -481,43 +491,52 @@ class Ranks:
         >>> Ranks.concatenate(parts).best_rank
         array([1, 4])
         """
-        try:
-            part_list = [] if hasattr(parts, "keys") else list(parts)
-        except TypeError:
-            raise InputError(
-                f"parts is of type {type(parts).__name__}; expected a list of {cls.__name__}"
-            ) from None
-        for part in part_list:
-            if not isinstance(part, cls):
-                raise wrong_type("part", part, cls)
-        kinds = {(id_kind(part.users), part.n_rows > 0, part.min_relevance) for part in part_list}
-        if len(kinds) != 1:
-            raise InputError(
-                "expected ranks, one or more, with ids of users of one kind in all or in none, and "
-                "of the same min_relevance"
-            )
-        visits = _concatenate_visits(part_list)
+        ranks_list = cls._list_of_alike(parts)
         counts = {
-            name: np.concatenate([getattr(part, name) for part in part_list])
+            name: np.concatenate([getattr(ranks, name) for ranks in ranks_list])
             for name in (*USER_FIELDS, "n_better", "n_tied")
         }
         relevance = None
-        if any(part.relevance is not None for part in part_list):
-            relevance = np.concatenate([_grades(part) for part in part_list])
-        users = _concatenate_users(part_list)
+        if any(ranks.relevance is not None for ranks in ranks_list):
+            relevance = np.concatenate([_grades_or_ones(ranks) for ranks in ranks_list])
+        visits = _concatenate_visits(ranks_list)
+        users = _concatenate_users(ranks_list)
         if users is not None:
             Units(users, visits).require_unique()
-        widths = {part.n_columns for part in part_list}
-        return part_list[0]._copy_with(
+        first = ranks_list[0]
+        have_same_columns = all(ranks.n_columns == first.n_columns for ranks in ranks_list)
+        return first._copy_with(
             **counts,
             relevance=relevance,
             users=users,
             visits=visits,
-            source="; ".join(dict.fromkeys(part.source for part in part_list)),
-            n_rows=sum(part.n_rows for part in part_list),
-            n_columns=part_list[0].n_columns if len(widths) == 1 else 0,
-            n_missing=sum(part.n_missing for part in part_list),
+            source="; ".join(dict.fromkeys(ranks.source for ranks in ranks_list)),
+            n_rows=sum(ranks.n_rows for ranks in ranks_list),
+            n_columns=first.n_columns if have_same_columns else 0,
+            n_missing=sum(ranks.n_missing for ranks in ranks_list),
         )
+
+    @classmethod
+    def _list_of_alike(cls, parts: Iterable[Self]) -> list[Self]:
+        """Return ranks to concatenate as a list; raise InputError if they do not fit together."""
+        try:
+            ranks_list = [] if hasattr(parts, "keys") else list(parts)
+        except TypeError:
+            raise InputError(
+                f"parts is of type {type(parts).__name__}; expected a list of {cls.__name__}"
+            ) from None
+        for ranks in ranks_list:
+            if not isinstance(ranks, cls):
+                raise wrong_type("part", ranks, cls)
+        properties = {
+            (id_kind(ranks.users), ranks.n_rows > 0, ranks.min_relevance) for ranks in ranks_list
+        }
+        if len(properties) != 1:  # also if there are no ranks
+            raise InputError(
+                "expected ranks, one or more, with ids of users of one kind in all or in none, and "
+                "of the same min_relevance"
+            )
+        return ranks_list
 
     def _copy_with(self, **changes: Any) -> Self:
         """Return a copy with other fields, which are valid by construction."""
@@ -563,10 +582,9 @@ class Ranks:
     @property
     def mean_candidates(self) -> int:
         """Mean number of candidates over users, rounded; 0 if a number is not known."""
-        n = self.n_candidates
-        if n.size == 0 or not n.all():
+        if not len(self) or not self.n_candidates.all():  # 0 where it is not known
             return 0
-        return round(float(n.mean()))
+        return round(float(self.n_candidates.mean()))
 
     @cached_property
     def is_complete(self) -> bool:
@@ -580,19 +598,27 @@ class Ranks:
         has_one_item = (self.n_relevant == 1) & (self.n_candidates > 1)
         return self.is_complete and bool(has_one_item.all())
 
+    def _user_of_relevant(self) -> Int:
+        """Return the row of the user of each relevant item, found or not, as in `relevance`."""
+        return np.repeat(np.arange(len(self)), self.n_relevant)
+
+    def _positions_of_found(self) -> Int:
+        """Return where the items found are among the relevant items, as in `relevance`."""
+        return concatenate_ranges(run_starts(self.n_relevant), self.n_found)
+
     @property
     def binary(self) -> Self:
         """The same ranks without grades; items of at least `min_relevance` are relevant."""
         if self.relevance is None:
             return self
         is_relevant = self.relevance >= self.min_relevance
-        user = np.repeat(np.arange(len(self)), self.n_relevant)
-        found_items = concatenate_ranges(run_starts(self.n_relevant), self.n_found)
-        selected = is_relevant[found_items]
+        user = self._user_of_relevant()
+        found = self._positions_of_found()
+        is_found_relevant = is_relevant[found]
         return self._copy_with(
-            n_better=self.n_better[selected],
-            n_tied=self.n_tied[selected],
-            n_found=np.bincount(user[found_items][selected], minlength=len(self)),
+            n_better=self.n_better[is_found_relevant],
+            n_tied=self.n_tied[is_found_relevant],
+            n_found=np.bincount(user[found][is_found_relevant], minlength=len(self)),
             n_relevant=np.bincount(user[is_relevant], minlength=len(self)),
             relevance=None,
             min_relevance=0.0,
@@ -617,8 +643,7 @@ class Ranks:
                 f"min_relevance (--min-relevance) is {min_relevance:g}, but there are no grades; "
                 "expected a column relevance, qrels or a matrix with grades"
             )
-        user = np.repeat(np.arange(len(self)), self.n_relevant)
-        users = sorted_unique(user[self.relevance >= min_relevance])
+        users = sorted_unique(self._user_of_relevant()[self.relevance >= min_relevance])
         if not users.size:
             raise InputError(
                 f"min_relevance (--min-relevance) is {min_relevance:g}, but the highest relevance "
@@ -633,11 +658,9 @@ class Ranks:
         is_wrong = (self.n_relevant != 1) | (self.n_candidates < 2) | (self.n_found != 1)
         is_wrong |= self.depth < self.n_candidates
         first = int(np.argmax(is_wrong))
-        user = first + 1
-        if self.users is not None:
-            user = self.users[first]
+        name = first + 1 if self.users is None else self.users[first]
         raise InputError(
-            f"user {user} has {self.n_relevant[first]} relevant items and a list of "
+            f"user {name} has {self.n_relevant[first]} relevant items and a list of "
             f"{self.depth[first]} items ({is_wrong.sum()} such users); "
             "one held-out item each, fully ranked, is needed"
         )
@@ -645,13 +668,15 @@ class Ranks:
     def take(self, rows: RowSelection) -> Self:
         """Return the ranks of some users, selected like elements of an array."""
         users = np.arange(len(self))[rows]
-        items = concatenate_ranges(run_starts(self.n_found)[users], self.n_found[users])
-        relevant = concatenate_ranges(run_starts(self.n_relevant)[users], self.n_relevant[users])
+        found_items = concatenate_ranges(run_starts(self.n_found)[users], self.n_found[users])
+        relevant_items = concatenate_ranges(
+            run_starts(self.n_relevant)[users], self.n_relevant[users]
+        )
         return self._copy_with(
-            n_better=self.n_better[items],
-            n_tied=self.n_tied[items],
+            n_better=self.n_better[found_items],
+            n_tied=self.n_tied[found_items],
             **{name: getattr(self, name)[users] for name in USER_FIELDS},
-            relevance=select_rows(self.relevance, relevant),
+            relevance=select_rows(self.relevance, relevant_items),
             users=select_rows(self.users, users),
             visits=select_rows(self.visits, users),
         )
@@ -682,13 +707,13 @@ class Ranks:
         return pd.DataFrame(self._columns())
 
     def _columns(self, items: Ids | None = None) -> dict[str, Any]:
-        """Return the columns of `to_frame`, with the ids of the relevant items."""
+        """Return the columns of `to_frame`, and `item_id` for ids of the relevant items."""
         if not self.n_candidates.all():
             raise InputError(
                 "the number of candidates is not known; pass n_items, the items of the catalogue"
             )
-        user = np.repeat(np.arange(len(self)), self.n_relevant)
-        found = concatenate_ranges(run_starts(self.n_relevant), self.n_found)
+        user = self._user_of_relevant()
+        found = self._positions_of_found()
         n_better = self.depth[user]
         n_better[found] = self.n_better
         n_tied = np.zeros_like(n_better)
@@ -747,7 +772,7 @@ def _concatenate_visits(parts: Sequence[Ranks]) -> Ids | None:
     return None if visits[0] is None else np.concatenate(visits)
 
 
-def _grades(ranks: Ranks) -> Float:
+def _grades_or_ones(ranks: Ranks) -> Float:
     """Return the grades of relevant items, 1 if there are none."""
     if ranks.relevance is None:
         return np.ones(int(ranks.n_relevant.sum()))

@@ -125,25 +125,21 @@ class SampledRanks:
         n_missing: int = 0,
     ) -> None:
         check_arguments(sampling=sampling, several_items=several_items)
-        m = n_negatives
         ranks = integer_array(sampled_ranks, "sampled_ranks", is_column=True)
         if not ranks.size:
             raise InputError("no sampled ranks; expected at least one")
-        sizes = integer_array(n_items, "n_items")
-        if sizes.shape not in {(), ranks.shape}:
-            raise InputError(f"n_items has shape {sizes.shape}; expected () or {ranks.shape}")
-        if int(sizes.min()) <= whole_number("n_negatives", m, 1):
-            raise InputError(f"n_items is {sizes.min()}, expected more than n_negatives, {m}")
-        whole_number("n_items", int(sizes.max()), 2, MAX_ITEMS)
-        require_all("sampled_rank", ranks, (ranks >= 1) & (ranks <= m + 1), f"1 to {m + 1}")
+        candidates = _check_n_items(n_items, n_negatives, n_rows=ranks.size)
+        last_rank = n_negatives + 1
+        is_possible = (ranks >= 1) & (ranks <= last_rank)
+        require_all("sampled_rank", ranks, is_possible, f"1 to {last_rank}")
         user_ids, visit_ids = check_ids(users, visits, ranks.size)
         if visit_ids is not None:
             user_ids, visit_ids = Units(user_ids, visit_ids).users_and_visits()
         set_fields(
             self,
             sampled_ranks=ranks,
-            n_items=sizes,
-            n_negatives=int(m),
+            n_items=candidates,
+            n_negatives=int(n_negatives),
             sampling=Sampling(sampling),
             users=user_ids,
             visits=visit_ids,
@@ -321,16 +317,23 @@ class SampledRanks:
         return None if self.users is None else Units(self.users, self.visits)
 
     def different_units(self) -> tuple[Units | None, Int]:
-        """Return the different users, or visits, in ascending order, and the number of each row's.
+        """Return the different users, or visits, in ascending order, and the position of each row.
 
-        They are None if each row is a user.
+        Without ids each row is another user: the units are None, and the positions 0, 1, 2, ...
+
+        Examples
+        --------
+        >>> ranks = SampledRanks([1, 4, 2], 30, 3, users=["bob", "ann", "bob"])
+        >>> units, position = ranks.different_units()
+        >>> units.users.to_pylist(), position
+        (['ann', 'bob'], array([1, 0, 1]))
         """
         if self.units is None:
             return None, np.arange(len(self))
         return self.units.ascending()
 
     def user_of_units(self) -> Int | None:
-        """Return the number of the user of each visit; None without visits."""
+        """Return the number of the user of each of the `different_units`; None without visits."""
         units, _ = self.different_units()
         if units is None or units.visits is None:
             return None
@@ -372,3 +375,15 @@ class SampledRanks:
             "sampled_rank": self.sampled_ranks,
         }
         write_columns(to_path(path), columns)
+
+
+def _check_n_items(n_items: ArrayLike, n_negatives: int, n_rows: int) -> Int:
+    """Convert the numbers of candidates, one or one per row; negatives must be fewer than they."""
+    candidates = integer_array(n_items, "n_items")
+    if candidates.shape not in {(), (n_rows,)}:
+        raise InputError(f"n_items has shape {candidates.shape}; expected () or {(n_rows,)}")
+    fewest = int(candidates.min())
+    if fewest <= whole_number("n_negatives", n_negatives, 1):
+        raise InputError(f"n_items is {fewest}, expected more than n_negatives, {n_negatives}")
+    whole_number("n_items", int(candidates.max()), 2, MAX_ITEMS)
+    return candidates

@@ -69,7 +69,8 @@ def group_items(popularity: Float) -> Int:
     >>> group_items(np.array([8.0, 1, 1, 9, 30]))
     array([1, 0, 0, 1, 2])
     """
-    level = np.floor(np.log(popularity) / np.log(STRATUM_RATIO) + 1e-9)
+    tolerance = 1e-9  # so that rounding does not put a power of the ratio below itself
+    level = np.floor(np.log(popularity) / np.log(STRATUM_RATIO) + tolerance)
     return np.unique(level, return_inverse=True)[1].astype(np.int64)
 
 
@@ -84,14 +85,15 @@ def strata_of_items(popularity: Float) -> Int:
     >>> strata_of_items(np.array([8.0, 1, 1, 1, 8.1, 8.2, 30]))
     array([1, 0, 0, 0, 1, 1, 1])
     """
-    stratum = group_items(popularity)
-    size = np.bincount(stratum)
-    joined = np.arange(size.size)
-    for h in range(size.size - 1, 0, -1):
-        if size[h] < MIN_ITEMS:
+    group = group_items(popularity)
+    size = np.bincount(group)
+    stratum_of_group = np.arange(size.size)
+    for h in range(size.size - 1, 0, -1):  # from the most popular group on
+        if size[h] < MIN_ITEMS:  # joins the next less popular one, with all that joined it
             size[h - 1] += size[h]
-            joined[joined == h] = h - 1
-    return np.unique(joined[stratum], return_inverse=True)[1].astype(np.int64)
+            stratum_of_group[stratum_of_group == h] = h - 1
+    stratum = stratum_of_group[group]
+    return np.unique(stratum, return_inverse=True)[1].astype(np.int64)  # without gaps
 
 
 def sums_by_stratum(row: Int, item: Int, stratum: Int, n_rows: int) -> Int:
@@ -129,8 +131,10 @@ def unavailable_items(held_out: Int, seen: Int, drawn: Int, n_items: int) -> Int
     array([0])
     """
     is_drawn = is_among(seen, drawn)
-    n_drawn = np.bincount(drawn // n_items, minlength=int(seen.max(initial=0)) // n_items + 1)
-    if is_drawn.sum() >= SEEN_SHARE * n_drawn[seen // n_items].sum() / n_items:
+    seen_row, drawn_row = seen // n_items, drawn // n_items
+    n_drawn = np.bincount(drawn_row, minlength=int(seen_row.max(initial=0)) + 1)
+    expected = n_drawn[seen_row].sum() / n_items  # seen items drawn, if all items were candidates
+    if is_drawn.sum() >= SEEN_SHARE * expected:
         return held_out
     return sorted_unique(np.concatenate([held_out, seen[~is_drawn]]))
 
@@ -146,8 +150,8 @@ def deal_in_groups(sizes: Float, groups: int = JACKKNIFE_GROUPS) -> Int:
     >>> deal_in_groups(np.array([50.0, 10, 20, 30, 40]), 2)
     array([0, 0, 0, 1, 1])
     """
-    order = np.argsort(-np.asarray(sizes), kind="stable")
-    turn, position = np.divmod(np.arange(order.size), groups)
-    group = np.empty(order.size, np.int64)
-    group[order] = np.where(turn % 2 == 0, position, groups - 1 - position)
+    largest_first = np.argsort(-np.asarray(sizes), kind="stable")
+    turn, position = np.divmod(np.arange(largest_first.size), groups)
+    group = np.empty(largest_first.size, np.int64)
+    group[largest_first] = np.where(turn % 2 == 0, position, groups - 1 - position)
     return group
