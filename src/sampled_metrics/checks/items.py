@@ -19,13 +19,13 @@ if TYPE_CHECKING:
     from sampled_metrics.read.items import Items
 
 _MIN_IDS = {"user_id": 1, "item_id": 10}  # fewer ids of one type may be disjoint
-_COMMON = 10  # fewer than one of so many ids in common is a sign
+_ONE_OF_IDS = 10  # fewer than one of so many ids in common is a sign
 MAX_GRADES = 10  # different numbers; a column with more contains no grades
 _MIN_USERS = 10  # fewer users may share an item, or lack row 0, by chance
 _LABEL_ROWS = 1000  # rows of text in which yes and no are looked for
 _YES_NO_WORDS = ({"0", "1"}, {"no", "yes"}, {"false", "true"})
 _NEARLY_ALL = 0.9  # share of users
-_CHECKED_IDS = 1000
+_CHECKED_IDS = 1000  # unknown texts whose forms are compared
 _ID_SEPARATORS = r"[\s,;|/+_:'\"\[\]()-]+"  # between several ids in one cell
 
 
@@ -51,13 +51,14 @@ class TwoColumns(NamedTuple):
     def count_common(self) -> tuple[int, int]:
         """Return the number of common ids, and of ids in the smaller column.
 
-        Few ids may be disjoint by chance; they count as common.
+        Few ids of one type may be disjoint by chance; they count as common.
         """
         n_ids = min(len(self.ids), len(self.other_ids))
-        is_few = self.ids.type == self.other_ids.type and n_ids < _MIN_IDS[self.role]
-        if not n_ids or is_few:
+        have_one_type = self.ids.type == self.other_ids.type
+        if not n_ids or (have_one_type and n_ids < _MIN_IDS[self.role]):
             return n_ids, n_ids
-        return int(np.count_nonzero(positions(self.ids, self.other_ids) >= 0)), n_ids
+        is_common = positions(self.ids, self.other_ids) >= 0
+        return int(np.count_nonzero(is_common)), n_ids
 
     def describe(self, n_common: int, n_ids: int) -> str:
         """Say how many ids are common, with an example of each column."""
@@ -83,7 +84,7 @@ def signs_of_different_ids(columns: TwoColumns, n_common: int, n_ids: int) -> Si
     n_common, n_ids
         See `TwoColumns.count_common`.
     """
-    if _COMMON * n_common >= n_ids:
+    if _ONE_OF_IDS * n_common >= n_ids:
         yield from _signs_in_forms_of_ids(columns.name, columns.ids, columns.other_ids)
         yield from _signs_in_forms_of_ids(columns.name, columns.other_ids, columns.ids)
     else:
@@ -95,38 +96,45 @@ def _signs_in_forms_of_ids(name: str, ids: pa.Array, other_ids: pa.Array) -> Sig
     """Look for texts that contain several other ids, or another id in another form of a number."""
     if not pa.types.is_string(ids.type):
         return
-    unmatched = ids.filter(pa.array(positions(ids, other_ids) < 0))[:_CHECKED_IDS]
-    parts = pc.split_pattern_regex(unmatched, _ID_SEPARATORS)
-    text = np.asarray(pc.list_parent_indices(parts))
-    is_known = positions(pc.list_flatten(parts), other_ids) >= 0
-    holds_several = np.bincount(text[is_known], minlength=len(unmatched)) > 1
-    numbers = pd.to_numeric(unmatched.to_pandas(), errors="coerce")
+    unknown = ids.filter(pa.array(positions(ids, other_ids) < 0))[:_CHECKED_IDS]
+    has_several_ids = _count_ids_in_texts(unknown, other_ids) > 1
+    if has_several_ids.any():
+        text = unknown[int(np.argmax(has_several_ids))].as_py()
+        yield name, f"found {text!r}; if it contains several ids, give each a row of its own"
+        return
+    numbers = pd.to_numeric(unknown.to_pandas(), errors="coerce")
     rewritten = pa.array([f"{number:.15g}" for number in numbers], pa.string())
-    is_same = (positions(rewritten, other_ids) >= 0) & (positions(rewritten, ids) < 0)
-    if holds_several.any():
-        first = unmatched[int(np.argmax(holds_several))].as_py()
-        yield name, f"found {first!r}; if it contains several ids, give each a row of its own"
-    elif is_same.any():
-        first = int(np.argmax(is_same))
+    is_other_form = (positions(rewritten, other_ids) >= 0) & (positions(rewritten, ids) < 0)
+    if is_other_form.any():
+        first = int(np.argmax(is_other_form))
         yield (
             name,
-            f"found {unmatched[first].as_py()!r} and {rewritten[first]}; are these the same id?",
+            f"found {unknown[first].as_py()!r} and {rewritten[first]}; are these the same id?",
         )
+
+
+def _count_ids_in_texts(texts: pa.Array, ids: pa.Array) -> Int:
+    """Count, for each text, its parts between separators that are among some ids."""
+    parts = pc.split_pattern_regex(texts, _ID_SEPARATORS)
+    text_of_part = np.asarray(pc.list_parent_indices(parts))
+    is_id = positions(pc.list_flatten(parts), ids) >= 0
+    return np.bincount(text_of_part[is_id], minlength=len(texts))
 
 
 def signs_of_common_item(relevant: Items) -> Signs:
     """Look for one of several relevant items that nearly all users share, as padding is."""
-    sizes = relevant.sizes[relevant.sizes > 0]
-    if sizes.size < _MIN_USERS or np.count_nonzero(sizes > 1) < _NEARLY_ALL * sizes.size:
+    n_items = relevant.sizes[relevant.sizes > 0]  # of each user with relevant items
+    n_users = n_items.size
+    if n_users < _MIN_USERS or np.count_nonzero(n_items > 1) < _NEARLY_ALL * n_users:
         return
-    counts = np.bincount(relevant.item, minlength=2)
-    second, first = np.sort(counts)[-2:]
-    if first >= _NEARLY_ALL * sizes.size and 2 * second <= first:
-        item = int(counts.argmax())
+    users_of_item = np.bincount(relevant.item, minlength=2)
+    second, most = np.sort(users_of_item)[-2:]
+    if most >= _NEARLY_ALL * n_users and 2 * second <= most:
+        item = int(users_of_item.argmax())
         item_id = item if relevant.item_ids is None else relevant.item_ids[item]
         yield (
             "relevant",
-            f"item {item_id} is relevant for {first:,} of {sizes.size:,} users, and no other for "
+            f"item {item_id} is relevant for {most:,} of {n_users:,} users, and no other for "
             "half as many; if it is padding, remove it",
         )
 
@@ -165,9 +173,11 @@ def _could_be_label(values: pa.ChunkedArray) -> bool:
     has_missing = values.null_count > 0
     if not is_numeric(values.type) or (has_missing and len(distinct) > 2):
         return False
-    numbers = np.unique(pc.fill_null(distinct.cast(pa.float64()), 0.0))
-    is_few = numbers.size <= min(MAX_GRADES, len(values) - 1)
-    return is_few and numbers[0] in (-1.0, 0.0) and bool(numbers[-1] > 0.0)
+    ascending = np.unique(pc.fill_null(distinct.cast(pa.float64()), 0.0))
+    are_repeated = ascending.size < len(values)
+    if not are_repeated or ascending.size > MAX_GRADES:
+        return False
+    return ascending[0] in (-1.0, 0.0) and bool(ascending[-1] > 0.0)
 
 
 def signs_of_unseen_rows(n_rows: int) -> Signs:
@@ -189,8 +199,9 @@ def signs_of_users_without_label(n_without: int, n_users: int) -> Signs:
 def signs_of_ids_from_1(place: str, rows: Int, n_rows: int) -> Signs:
     """Look for numbers of nearly all `n_rows` rows of scores, none of which is 0."""
     n_distinct = sorted_unique(rows).size
-    is_nearly_all = n_distinct >= _MIN_USERS and n_rows - n_distinct <= max(1, n_rows // 10)
-    if is_nearly_all and rows.all():
+    n_unused = n_rows - n_distinct
+    uses_nearly_all = n_distinct >= _MIN_USERS and n_unused <= max(1, n_rows // 10)
+    if uses_nearly_all and rows.all():
         yield (
             place,
             f"user_id contains row numbers, from 0, and none of {n_distinct} is 0: are these "

@@ -27,22 +27,45 @@ _MAX_RISING = 0.1  # share of steps in which scores may rise although the order 
 _DISTANCES_RISE = 0.9  # scores that rise in more steps beside ranks are distances, and no mistake
 
 
-def steps_to_next(user: Codes | Int, order_score: Array, values: Array) -> Array:
-    """Return how values change from each row of a user to the next best one by `order_score`."""
-    order = best_first_order(user, order_score)
-    ordered_values = values[order]
-    ordered_user = user[order]
+def steps_to_next(user: Codes | Int, score: Array, values: Array) -> Array:
+    """Return how values change from each item of a list to the next one by falling score.
+
+    Lists follow each other in the order of users. A list of k items has k - 1 steps.
+
+    Examples
+    --------
+    >>> user = np.array([0, 0, 0, 1, 1])
+    >>> steps_to_next(user, np.array([0.9, 0.1, 0.5, 0.3, 0.7]), np.array([10, 12, 17, 20, 24]))
+    array([ 7, -5, -4])
+    """
+    best_first = best_first_order(user, score)
+    ordered_values = values[best_first]
+    ordered_user = user[best_first]
     is_same_user = ordered_user[1:] == ordered_user[:-1]
     return (ordered_values[1:] - ordered_values[:-1])[is_same_user]
 
 
+def steps_to_next_row(user: Codes | Int, values: Array) -> Array:
+    """Return how values change from each row of a user to the next row of this user."""
+    return steps_to_next(user, -np.arange(user.size), values)
+
+
 def are_ranks(user: Codes | Int, values: Array, starts: tuple[int, ...] = (0, 1)) -> bool:
-    """Return whether the numbers of each user are 1 to K, or 0 to K - 1, in any order."""
+    """Return whether the numbers of each user are consecutive from one of `starts` on.
+
+    They may be in any order, and must start with the same number for all users.
+
+    Examples
+    --------
+    >>> are_ranks(np.array([0, 0, 1]), np.array([2, 1, 1]))
+    True
+    """
     lowest = values.min()
     if lowest not in starts:
         return False
-    ascending = values[np.lexsort((values, user))] - lowest
-    return np.array_equal(ascending, concatenate_ranges(0, np.bincount(user)))
+    ascending = values[np.lexsort((values, user))]
+    n_values = np.bincount(user)
+    return np.array_equal(ascending - lowest, concatenate_ranges(0, n_values))
 
 
 def signs_of_unread_scores(names: Iterable[str]) -> Signs:
@@ -61,9 +84,9 @@ def signs_of_mixed_rows(user: Codes | Int) -> Signs:
     be a sign. The position of a row is its place among the rows of its user, from 0; if all first
     rows come first, then all second rows and so on, it never falls from a row to the next.
     """
-    order = np.argsort(user, kind="stable")
+    rows_by_user = np.argsort(user, kind="stable")
     position = np.empty(user.size, np.int64)
-    position[order] = concatenate_ranges(0, np.bincount(user))
+    position[rows_by_user] = concatenate_ranges(0, np.bincount(user))
     if user.max() + 1 >= MIN_LISTS and (np.diff(position) < 0).any():
         yield (
             "data",
@@ -80,14 +103,15 @@ def signs_of_contradiction(
     Distances rise in nearly all of them, which is no sign if `distances_are_sound`.
     """
     steps = steps_to_next(user, -rank, score)
-    rising = np.count_nonzero(steps > 0) / max(steps.size, 1)
-    min_steps = MIN_LISTS if rising < 1.0 else _MIN_STEPS
-    most = _DISTANCES_RISE if distances_are_sound else 1.0
-    if steps.size >= min_steps and _MAX_RISING < rising <= most:
+    share_rising = np.count_nonzero(steps > 0) / max(steps.size, 1)
+    if distances_are_sound and share_rising > _DISTANCES_RISE:
+        return
+    min_steps = _MIN_STEPS if share_rising == 1.0 else MIN_LISTS  # fewer may rise by chance
+    if steps.size >= min_steps and share_rising > _MAX_RISING:
         yield (
             "data",
-            f"scores rise from one rank to the next in {rising:.0%} of rows, so they contradict "
-            "the order; drop one of the two (a column rank is used, or else scores)",
+            f"scores rise from one rank to the next in {share_rising:.0%} of rows, so they "
+            "contradict the order; drop one of the two (a column rank is used, or else scores)",
         )
 
 
@@ -114,7 +138,7 @@ def signs_of_distances(user: Codes | Int, score: Floats, *, is_by_item: bool) ->
     """
     if is_by_item and user.max() + 1 < MIN_LISTS:
         return
-    steps = steps_to_next(user, -np.arange(user.size), score)
+    steps = steps_to_next_row(user, score)
     if steps.size >= _MIN_STEPS and (steps > 0).all():
         yield (
             "data",
@@ -134,8 +158,8 @@ def signs_of_lists_as_ranks(n_users: int) -> Signs:
 
 def signs_of_sorted_ids(lists: Lists) -> Signs:
     """Look for lists in which the ids of the items ascend, as after sorting by id."""
-    is_whole = pa.types.is_integer(lists.item_ids.type)
-    if len(lists.units) < MIN_LISTS or not is_whole or lists.lengths().min() < 2:
+    are_numbers = pa.types.is_integer(lists.item_ids.type)
+    if len(lists.units) < MIN_LISTS or not are_numbers or lists.lengths().min() < 2:
         return
     ids = arrow_to_numpy(lists.item_ids)
     for rows in (slice(1000), slice(None)):  # all rows only if the first ones ascend
@@ -158,27 +182,27 @@ def signs_in_hits(depth: Int, n_relevant: Int, n_found: Int, n_items: int) -> Si
     n_items
         Number of all items.
     """
-    has_relevant = n_relevant > 0
-    depth, n_relevant, n_found = (each[has_relevant] for each in (depth, n_relevant, n_found))
-    if depth.size < _MIN_LISTS_OF_CHANCE or 2 * depth.max() >= n_items:
+    lengths = depth[n_relevant > 0]
+    if lengths.size < _MIN_LISTS_OF_CHANCE or 2 * lengths.max() >= n_items:
         return
+    n_hits = int(n_found.sum())
     expected = float((depth * n_relevant).sum()) / n_items
-    total = int(n_found.sum())
+    most_by_chance = expected + 2.0 * np.sqrt(expected)  # and two standard errors of a count
     if (n_found == n_relevant).all():
         yield (
             "data",
-            f"lists of at most {depth.max()} of {n_items:,} items contain every relevant item; "
+            f"lists of at most {lengths.max()} of {n_items:,} items contain every relevant item; "
             "were users without a hit dropped? For sampled candidates, use `correct`",
         )
-    elif (n_found == depth).all() and np.count_nonzero(depth) >= _MIN_LISTS_OF_CHANCE:
+    elif (n_found == lengths).all() and np.count_nonzero(lengths) >= _MIN_LISTS_OF_CHANCE:
         yield (
             "data",
-            f"all {total:,} listed items are relevant; were lists joined with the relevant items? "
+            f"all {n_hits:,} listed items are relevant; were lists joined with the relevant items? "
             "Pass all items of each list",
         )
-    elif expected >= _MIN_EXPECTED_HITS and total <= expected + 2.0 * np.sqrt(expected):
+    elif expected >= _MIN_EXPECTED_HITS and n_hits <= most_by_chance:
         yield (
             "relevant",
-            f"lists contain {total:,} of {n_relevant.sum():,} relevant items, and would contain "
+            f"lists contain {n_hits:,} of {n_relevant.sum():,} relevant items, and would contain "
             f"{expected:.0f} by chance; are ids of items the same in both?",
         )

@@ -59,14 +59,18 @@ def irrelevant_counts(ranks: Ranks) -> tuple[Int, Int, Int]:
     above, tied, n_irrelevant
         The irrelevant candidates above the item, those tied with it, and all of the user.
     """
-    user = np.repeat(np.arange(len(ranks)), ranks.n_found)
-    is_first = np.ones(user.size, bool)
-    is_first[1:] = (np.diff(user) > 0) | (np.diff(ranks.n_better) > 0)
-    first = np.flatnonzero(is_first)
-    level_size = np.diff(first, append=user.size)  # relevant items that are tied with each other
-    relevant_above = np.repeat(first, level_size) - run_starts(ranks.n_found)[user]
-    above = ranks.n_better - relevant_above
-    tied = ranks.n_tied + 1 - np.repeat(level_size, level_size)
+    user = np.repeat(np.arange(len(ranks)), ranks.n_found)  # of each item, best first
+    # A level is a run of relevant items of one user that are tied with each other.
+    is_new_level = np.ones(user.size, bool)
+    is_new_level[1:] = (np.diff(user) > 0) | (np.diff(ranks.n_better) > 0)
+    level_starts = np.flatnonzero(is_new_level)
+    level_sizes = np.diff(level_starts, append=user.size)
+    level_start = np.repeat(level_starts, level_sizes)  # of each item
+    level_size = np.repeat(level_sizes, level_sizes)
+    n_relevant_above = level_start - run_starts(ranks.n_found)[user]
+    n_relevant_tied = level_size - 1
+    above = ranks.n_better - n_relevant_above
+    tied = ranks.n_tied - n_relevant_tied
     n_irrelevant = (ranks.n_candidates - ranks.n_relevant)[user]
     has_irrelevant = n_irrelevant > 0
     return above[has_irrelevant], tied[has_irrelevant], n_irrelevant[has_irrelevant]
@@ -83,14 +87,15 @@ def signs_of_sampled_candidates(ranks: Ranks) -> Signs:
     Candidates that are all columns of a matrix of scores are no sign, nor are those of users with
     several relevant items.
     """
-    n = ranks.n_candidates
-    largest = int(n.max())
+    n_users = len(ranks)
+    largest = int(ranks.n_candidates.max())
+    is_same = ranks.n_candidates.min() == largest
     is_usual = largest in SAMPLE_SIZES and largest != ranks.n_columns
     has_one_item = bool((ranks.binary.n_relevant == 1).all())
-    if n.size >= _ROWS_OF_PATTERN and n.min() == largest and is_usual and has_one_item:
+    if n_users >= _ROWS_OF_PATTERN and is_same and is_usual and has_one_item:
         yield (
             "data",
-            f"all {n.size:,} users have {largest} candidates: these look like sampled candidates, "
+            f"all {n_users:,} users have {largest} candidates: these look like sampled candidates, "
             f"{SAMPLE_REMEDY}",
         )
 
@@ -118,25 +123,28 @@ def signs_of_equal_scores(tied: Int, n_others: Int, n_rows: int) -> Signs:
         )
 
 
-def signs_in_order(share_below: Float, n_others: Int, argument: str, noun: str) -> Signs:
+def signs_in_order(shares_below: Float, n_others: Int, argument: str, noun: str) -> Signs:
     """Look for items that rank no better than in a random order.
 
     Parameters
     ----------
-    share_below
-        Share of the other candidates below each held-out item.
+    shares_below
+        Share of the other candidates below each held-out item, see `share_below`.
     n_others
         Number of the other candidates, which messages call `noun`.
     argument
         Argument that the warning names.
     """
-    if share_below.size < ROWS_OF_MEAN or share_below.mean() >= LEAST_SHARE_BELOW:
+    mean_below = shares_below.mean()
+    if shares_below.size < ROWS_OF_MEAN or mean_below >= LEAST_SHARE_BELOW:
         return
-    random_top_share = ((n_others // 10 + 1) / (n_others + 1)).mean()
-    if (share_below >= 0.9).mean() <= 2.0 * random_top_share:
+    # A good order of hard candidates also has a low mean, but more items in the top tenth.
+    top_share = (shares_below >= 0.9).mean()
+    random_top_share = ((n_others // 10 + 1) / (n_others + 1)).mean()  # about 0.1
+    if top_share <= 2.0 * random_top_share:
         yield (
             argument,
-            f"held-out items are above {100.0 * share_below.mean():.1f} % of their {noun}, 50 % "
+            f"held-out items are above {100.0 * mean_below:.1f} % of their {noun}, 50 % "
             "in a random order; check that higher scores are better, that rows are users and "
             "columns are items, and that negatives are uniform",
         )
@@ -166,9 +174,9 @@ def signs_of_perfection(better: Int, noun: str) -> Signs:
 def _signs_of_scored_items(above: Int, tied: Int, n_irrelevant: Int) -> Signs:
     """Look whether each relevant item is above all irrelevant ones, or tied with all of them."""
     ties_all = (tied == n_irrelevant) & (n_irrelevant >= _LEAST_CANDIDATES)
-    is_extreme = (above == 0) & (ties_all | (tied == 0))
-    has_both = 0 < 2 * np.count_nonzero(ties_all) < above.size
-    if above.size >= ROWS_OF_MEAN and is_extreme.all() and has_both:
+    beats_or_ties_all = (above == 0) & (ties_all | (tied == 0))
+    some_tie = 0 < 2 * np.count_nonzero(ties_all) < above.size  # but fewer than half
+    if above.size >= ROWS_OF_MEAN and beats_or_ties_all.all() and some_tie:
         yield (
             "data",
             f"all {above.size:,} relevant items are above all of their other candidates, or tied "
@@ -181,22 +189,24 @@ def signs_in_last_rank(ranks: Int, n: int, argument: str) -> Signs:
 
     The ranks in the last tenth up to the largest, and in the tenth before, are counted. Beyond the
     largest rank, the number is expected to change by the same factor once more. If full rankings
-    are far from their end, a short tail is a sign too.
+    (`argument` is "data") are far from their end, fewer expected ranks are a sign, and so is a
+    short tail.
     """
     largest = int(ranks.max())
-    width = ceil_divide(largest, 10)
-    if ranks.size < _ROWS_OF_PATTERN or largest < _LEAST_LAST_RANK or largest + width > n:
+    tenth = ceil_divide(largest, 10)
+    if ranks.size < _ROWS_OF_PATTERN or largest < _LEAST_LAST_RANK or largest + tenth > n:
         return
-    n_near = int(np.count_nonzero(ranks > largest - width))
-    n_before = int(np.count_nonzero(ranks > largest - 2 * width)) - n_near
-    n_expected = n_near * min(1.0, n_near / max(n_before, 1))
-    is_full = argument == "data"
-    is_far = is_full and ranks.size >= ROWS_OF_MEAN and _FAR_FROM_END * largest <= n
-    ends_early = is_far and (n_expected >= _SOME_BEYOND_LAST or _has_short_tail(ranks))
-    if n_expected >= _MANY_BEYOND_LAST or ends_early:
+    n_last = int(np.count_nonzero(ranks > largest - tenth))
+    n_before = int(np.count_nonzero(ranks > largest - 2 * tenth)) - n_last
+    factor = min(1.0, n_last / max(n_before, 1))
+    n_expected = n_last * factor
+    is_sign = n_expected >= _MANY_BEYOND_LAST
+    if argument == "data" and ranks.size >= ROWS_OF_MEAN and _FAR_FROM_END * largest <= n:
+        is_sign = n_expected >= _SOME_BEYOND_LAST or _has_short_tail(ranks)
+    if is_sign:
         yield (
             argument,
-            f"the largest rank is {largest} of {n:,}, and {n_near:,} of {ranks.size:,} rows are "
+            f"the largest rank is {largest} of {n:,}, and {n_last:,} of {ranks.size:,} rows are "
             f"near it: are these ranks among {largest - 1} sampled items, or cut off?",
         )
 
@@ -208,11 +218,13 @@ def _has_short_tail(ranks: Int) -> bool:
     is exponential. All of k such logarithms are below t times their mean with probability
     (1 - exp(-t))^k.
     """
-    tail = np.log(ranks[ranks > _TAIL_START] / (_TAIL_START + 0.5))
-    if not tail.size:
+    start = _TAIL_START + 0.5  # between the last rank before the tail and its first
+    log_ranks = np.log(ranks[ranks > _TAIL_START] / start)
+    if not log_ranks.size:
         return False
-    t = tail.max() / tail.mean()
-    return bool((1.0 - np.exp(-t)) ** tail.size <= _SHORT_TAIL)
+    largest = log_ranks.max() / log_ranks.mean()
+    probability = (1.0 - np.exp(-largest)) ** log_ranks.size
+    return bool(probability <= _SHORT_TAIL)
 
 
 def signs_of_other_processes(n_rows: int, n_processes: int) -> Signs:

@@ -50,7 +50,7 @@ def signs_in_pair(a: EvaluatedData, b: EvaluatedData, common: tuple[Int, Int] | 
     a, b
         The evaluations.
     common
-        Places of the common users in both; None without any.
+        Positions of the common users in `a.units` and in `b.units`; None without any.
     """
     yield from _signs_in_candidates(a, b, common)
     is_same = all(map(np.array_equal, a.ranks, b.ranks))
@@ -74,12 +74,13 @@ def _signs_in_candidates(
     order.
     """
     if common is not None and a.n_candidates is not None and b.n_candidates is not None:
-        n_a, n_b = a.n_candidates[common[0]], b.n_candidates[common[1]]
+        in_a, in_b = common
+        n_a, n_b = a.n_candidates[in_a], b.n_candidates[in_b]
         differs = (n_a != n_b) & (n_a > 0) & (n_b > 0)  # 0 where not known
         n_different = int(np.count_nonzero(differs))
         if n_different and _SHARE_OF_USERS * n_different >= differs.size:
             first = int(np.argmax(differs))
-            user = a.units.name(common[0][first])
+            user = a.units.name(in_a[first])
             yield (
                 "data",
                 f"{n_different:,} of {differs.size:,} users have different numbers of candidates "

@@ -23,6 +23,7 @@ _MISTAKES = (
 _MIN_EVEN_USERS = 10  # fewer may have even numbers of negatives by chance
 _LARGE_TIE = 0.1  # share of the negatives that have the score of the held-out item
 _EXPECTED_TIES = 5.0  # fewer expected rows with several ties may be missing by chance
+_LEAST_NEGATIVES = 5  # of fewer several are rarely tied
 
 
 def signs_in_sampled_ranks(sampled: SampledRanks) -> Signs:
@@ -42,11 +43,12 @@ def signs_in_sampled_ranks(sampled: SampledRanks) -> Signs:
         yield from signs_in_last_rank(ranks, m + 1, "n_negatives")
     if sampled.tied is not None:
         yield from signs_of_equal_scores(sampled.tied, n_others, n_others.size)
-        yield from _signs_in_ties(sampled.tied, m)
+        yield from _signs_of_deciding_ties(sampled.tied, m)
+        yield from _signs_of_held_out_negatives(sampled.tied, m)
 
 
-def _signs_in_ties(tied: Int, m: int) -> Signs:
-    """Look for ties that decide ranks, and for held-out items among their own negatives."""
+def _signs_of_deciding_ties(tied: Int, m: int) -> Signs:
+    """Look for ties with a tenth of the m negatives in most rows."""
     n_rows = tied.size
     n_large = np.count_nonzero(tied >= max(_LARGE_TIE * m, 1.0))
     if n_rows >= ROWS_OF_MEAN and 2 * n_large > n_rows:
@@ -56,11 +58,21 @@ def _signs_in_ties(tied: Int, m: int) -> Signs:
             "negatives or more, so ties (--ties) decide: were scores rounded, or stored in low "
             "precision?",
         )
+
+
+def _signs_of_held_out_negatives(tied: Int, m: int) -> Signs:
+    """Look for held-out items among their own negatives: exactly one is tied with them.
+
+    If ties with the m negatives are independent, the number of them in a row has about a Poisson
+    distribution, with a mean of the share of rows that have one; so the expected share of rows with
+    several is half of its square.
+    """
+    n_rows = tied.size
     n_one = np.count_nonzero(tied == 1)
     n_more = np.count_nonzero(tied > 1)
-    expected_more = n_one**2 / (2.0 * n_rows)  # rows with several ties if ties are independent
-    is_frequent = m >= 5 and 10 * n_one >= n_rows and expected_more >= _EXPECTED_TIES
-    if is_frequent and 2.0 * n_more < expected_more:
+    expected_more = n_one**2 / (2.0 * n_rows)
+    is_frequent = m >= _LEAST_NEGATIVES and 10 * n_one >= n_rows
+    if is_frequent and expected_more >= _EXPECTED_TIES and 2.0 * n_more < expected_more:
         yield (
             "data",
             f"{n_one:,} of {n_rows:,} held-out items have the score of one of their negatives: is "
@@ -97,13 +109,13 @@ def signs_of_joined_rows(n_held_out: Int, n_negatives: Int) -> Signs:
 
     Numbers are those of each user, without visits.
     """
-    most = int(n_held_out.max())
-    is_even = (n_held_out == most).all() and (n_negatives % most == 0).all()
-    if n_held_out.size >= _MIN_EVEN_USERS and most > 1 and is_even:
+    n_items = int(n_held_out.max())
+    is_even = (n_held_out == n_items).all() and (n_negatives % n_items == 0).all()
+    if n_held_out.size >= _MIN_EVEN_USERS and n_items > 1 and is_even:
         yield (
             "data",
-            f"users have {most} held-out items and {n_negatives[0]} negatives; if these are "
-            f"{n_negatives[0] // most} of each item, number each item and its negatives in a "
+            f"users have {n_items} held-out items and {n_negatives[0]} negatives; if these are "
+            f"{n_negatives[0] // n_items} of each item, number each item and its negatives in a "
             "column visit_id",
         )
 

@@ -35,7 +35,7 @@ def signs_of_sample_columns(column: Int, n_columns: int, is_catalogue: bool) -> 
     Parameters
     ----------
     column
-        Column of each user's held-out item. That of all users is a sign.
+        Column of each user's held-out item. The same one for all users is a sign.
     n_columns
         Number of columns, all of which are candidates. One that is usual for samples is a sign.
     is_catalogue
@@ -64,6 +64,7 @@ def signs_of_first_column(
     if len(first_columns) < _MIN_ROWS_OF_COLUMN:
         return
     first, second = np.asarray(first_columns).T
+    # An item that some user has seen, or has as relevant, is no padding.
     is_used = any(items is not None and (items.item == 0).any() for items in (relevant, seen))
     if is_used or not np.isfinite(first).all():
         return

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from sampled_metrics._base.array_types import Float
 from sampled_metrics.checks import Signs
 from sampled_metrics.checks.metrics import Ends, are_most_tied
 
@@ -45,18 +46,29 @@ def signs_in_strata(counts: StratumCounts) -> Signs:
             "are equal: are these scores?",
         )
         return
-    candidates = counts.strata.sizes[counts.strata.user_of_row] * (n_scored > 0)
-    share = counts.expected_better / np.maximum(n_scored, 1)
-    n_better = (share * candidates).sum(axis=1)
-    below = 1.0 - n_better / np.maximum(candidates.sum(axis=1), 1)
-    is_near_top = below >= _TOP_SHARE_BELOW
-    if below.mean() < _RANDOM_SHARE_BELOW and is_near_top.mean() < _LEAST_ROWS_AT_TOP:
+    shares_below = _shares_below(counts)
+    mean_below = shares_below.mean()
+    share_at_top = (shares_below >= _TOP_SHARE_BELOW).mean()
+    if mean_below < _RANDOM_SHARE_BELOW and share_at_top < _LEAST_ROWS_AT_TOP:
         yield (
             "recommender",
-            f"held-out items are above about {100.0 * below.mean():.0f} % of their candidates, "
+            f"held-out items are above about {100.0 * mean_below:.0f} % of their candidates, "
             "50 % in a random order; check that higher scores are better, and that its arguments "
             "are users, then items",
         )
+
+
+def _shares_below(counts: StratumCounts) -> Float:
+    """Estimate the share of the candidates below each held-out item, shape (held-out rows,).
+
+    In each stratum, scored candidates stand for all others; strata without any are omitted.
+    """
+    user_of_row = counts.strata.user_of_row
+    n_scored = counts.n_scored[user_of_row]  # shape (held-out rows, strata)
+    n_candidates = np.where(n_scored > 0, counts.strata.sizes[user_of_row], 0)
+    share_better = counts.expected_better / np.maximum(n_scored, 1)
+    n_better = (share_better * n_candidates).sum(axis=1)
+    return np.asarray(1.0 - n_better / np.maximum(n_candidates.sum(axis=1), 1))
 
 
 def signs_of_ties_in_strata(n_tied: int, n_rows: int, ends: Iterable[Ends]) -> Signs:

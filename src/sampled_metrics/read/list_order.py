@@ -28,7 +28,7 @@ from sampled_metrics.checks.lists import (
     signs_of_mixed_rows,
     signs_of_ranks_as_scores,
     signs_of_unread_scores,
-    steps_to_next,
+    steps_to_next_row,
 )
 from sampled_metrics.read.roles import ITEM, USER, VISIT, normalise_name
 from sampled_metrics.read.tables import Table
@@ -118,7 +118,7 @@ def _is_unordered(user: Codes | Int, column: pa.ChunkedArray) -> bool:
     elif not is_numeric(column.type) or pa.types.is_boolean(column.type):
         return False
     values = pd.to_numeric(column.to_pandas(), errors="coerce").to_numpy(np.float64)
-    steps = steps_to_next(user, -np.arange(user.size), values)
+    steps = steps_to_next_row(user, values)
     return not ((steps <= 0).all() or (steps >= 0).all())
 
 
@@ -127,7 +127,7 @@ def _is_rank_column(user: Codes | Int, column: pa.ChunkedArray) -> bool:
     if not pa.types.is_integer(column.type) or column.null_count:
         return False
     values = np.asarray(column)
-    is_row_order = (steps_to_next(user, -np.arange(user.size), values) > 0).all()
+    is_row_order = (steps_to_next_row(user, values) > 0).all()
     return are_ranks(user, values) and not is_row_order
 
 
