@@ -182,7 +182,8 @@ def signs_in_hits(depth: Int, n_relevant: Int, n_found: Int, n_items: int) -> Si
     n_items
         Number of all items.
     """
-    lengths = depth[n_relevant > 0]
+    has_relevant = n_relevant > 0
+    lengths = depth[has_relevant]
     if lengths.size < _MIN_LISTS_OF_CHANCE or 2 * lengths.max() >= n_items:
         return
     n_hits = int(n_found.sum())
@@ -194,7 +195,9 @@ def signs_in_hits(depth: Int, n_relevant: Int, n_found: Int, n_items: int) -> Si
             f"lists of at most {lengths.max()} of {n_items:,} items contain every relevant item; "
             "were users without a hit dropped? For sampled candidates, use `correct`",
         )
-    elif (n_found == lengths).all() and np.count_nonzero(lengths) >= _MIN_LISTS_OF_CHANCE:
+    elif (n_found[has_relevant] == lengths).all() and (
+        np.count_nonzero(lengths) >= _MIN_LISTS_OF_CHANCE
+    ):
         yield (
             "data",
             f"all {n_hits:,} listed items are relevant; were lists joined with the relevant items? "
