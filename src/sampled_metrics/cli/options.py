@@ -3,13 +3,15 @@
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated, Any, TypeVar
 
 import typer
 
 from sampled_metrics._base.errors import InputError, format_value
 from sampled_metrics.cli.output import Format
 from sampled_metrics.ranks import Sampling
+
+Parsed = TypeVar("Parsed")
 
 
 def option(metavar: str, text: str, *names: str, **settings: Any) -> Any:
@@ -175,12 +177,15 @@ _SAMPLING_HELP = (
 )
 
 
-def parser_of(kind: Callable[[str], Any]) -> Callable[[str], Any]:
-    """Return a parser whose error says why a text is refused, with all versions of click."""
+def parser_of(convert: Callable[[str], Parsed]) -> Callable[[str], Parsed]:
+    """Return a parser whose error says why a text is refused, with all versions of click.
 
-    def parse(text: str) -> Any:
+    `convert` is a function or a class, such as `Sampling`, that raises InputError.
+    """
+
+    def parse(text: str) -> Parsed:
         try:
-            return kind(text)
+            return convert(text)
         except InputError as error:
             raise typer.BadParameter(str(error)) from error
 

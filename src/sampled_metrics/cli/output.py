@@ -13,7 +13,6 @@ from contextlib import contextmanager
 from contextvars import ContextVar
 from enum import StrEnum
 from functools import wraps
-from itertools import chain
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -64,9 +63,11 @@ def _with_checked_output(command: Callable[..., None]) -> Callable[..., None]:
         if output is not None:
             from sampled_metrics._base.files import check_output_path
 
-            values = [value for name, value in parameters.items() if name != "output"]
-            inputs = [value if isinstance(value, list | tuple) else [value] for value in values]
-            check_output_path(output, suffixes, chain.from_iterable(inputs))
+            inputs: list[Any] = []  # all other parameters, of which some are files
+            for name, value in parameters.items():
+                if name != "output":
+                    inputs += value if isinstance(value, list | tuple) else [value]
+            check_output_path(output, suffixes, inputs)
         with _printing(parameters.get("form"), output):
             command(**parameters)
 

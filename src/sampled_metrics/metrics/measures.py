@@ -304,17 +304,17 @@ def parse_list(
     names: str | Sequence[str | Parsed],
     noun: str,
     parse: Callable[[str], Parsed],
-    kind: type[Parsed],
+    parsed_type: type[Parsed],
 ) -> list[Parsed]:
     """Parse names in a text, separated by commas, or in a sequence; there must be at least one.
 
     Parameters
     ----------
     names
-        The names. Entries of a sequence may also be of type `kind`.
+        The names. Entries of a sequence may also be of type `parsed_type`.
     noun
         What messages call the names.
-    parse, kind
+    parse, parsed_type
         Function that parses one name, and the type that it returns.
     """
     if isinstance(names, str):
@@ -328,7 +328,7 @@ def parse_list(
         if isinstance(entry, str):
             texts = map(str.strip, entry.split(","))
             parsed.extend(map(parse, filter(None, texts)))
-        elif isinstance(entry, kind):
+        elif isinstance(entry, parsed_type):
             parsed.append(entry)
         else:
             raise InputError(

@@ -119,11 +119,14 @@ def flag_ranks(row: PrintedRow, shape: str) -> Flag:
     if shape == NONE:
         return Flag(RANKS, f"no distribution of true ranks gives {numbers} {among}", causes)
     problem = f"{numbers} {among}: no distribution in which better ranks are likelier gives this"
-    low = not_above_random(row.printed, row.n_negatives)
-    if low:
-        problem += f"; a random order has {join_names(low)}, or more"
-        causes = "Held-out items that the model cannot score, ranked last? Another cut-off?"
-    return Flag(RANKS, problem, causes)
+    names_not_above_random = not_above_random(row.printed, row.n_negatives)
+    if not names_not_above_random:
+        return Flag(RANKS, problem, causes)
+    return Flag(
+        test=RANKS,
+        problem=f"{problem}; a random order has {join_names(names_not_above_random)}, or more",
+        causes="Held-out items that the model cannot score, ranked last? Another cut-off?",
+    )
 
 
 def flag_exact(row: PrintedRow, outside: Sequence[Placed]) -> Flag:

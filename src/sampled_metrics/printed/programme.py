@@ -209,7 +209,7 @@ class _Programme:
     cone
         Cone of the solver in which the condition lies.
     constant
-        Last entry of the condition that no unknown changes.
+        Last entry of the condition less what the unknowns add to it.
     """
 
     extreme_points: ExtremePoints
@@ -231,11 +231,11 @@ class _Programme:
         for _ in range(_MOST_PRICING_ROUNDS):
             solution = self._solve_columns(columns)
             status = str(solution.status)
-            is_refuted = seek_feasible and status in _INFEASIBLE
-            if status not in _SOLVED and not is_refuted:
+            is_infeasible = status in _INFEASIBLE
+            if status not in _SOLVED and not (is_infeasible and seek_feasible):
                 break
             # By how much a unit of weight on each point lowers the cost at the dual prices.
-            gains = -(_dual_prices(solution, len(columns), is_refuted) @ self.columns_of_points)
+            gains = -(_dual_prices(solution, len(columns), is_infeasible) @ self.columns_of_points)
             reductions = self.extreme_points.weighted_means(gains, gains)
             joining = _joining_points(reductions, self.extreme_points.points)
             if self.extreme_points.is_complete:
@@ -283,8 +283,8 @@ def _state_least_mean(constraints: MeanConstraints, cost: Float, cost_of_last: f
 def _state_least_violation(constraints: MeanConstraints) -> _Programme:
     """State the programme of the least sum of violations, the only unknowns that cost something.
 
-    With a number of users only the constant of the condition can be violated, which is 0 here; the
-    violation is then what it would have to be.
+    With a number of users, the last entry of the matrix is the violation instead of a constant. Its
+    least value is q of (2) in units of z^2 / (D + z^2).
     """
     n_means = constraints.values.size
     eye = np.eye(n_means)
@@ -333,14 +333,14 @@ def _state_programme(
     )
 
 
-def _dual_prices(solution: Any, n_rows: int, is_refuted: bool) -> Float:
+def _dual_prices(solution: Any, n_rows: int, is_infeasible: bool) -> Float:
     """Return a price for each row of the columns, of which that of the cost is 1.
 
-    The columns at these prices are reduced costs. `is_refuted` says that the prices prove that no
-    distribution is compatible, whatever the cost; it has the price 0 then.
+    The columns at these prices are reduced costs. If the programme is infeasible, the prices prove
+    that no distribution is compatible, whatever the cost, which then has the price 0.
     """
     prices = np.append(solution.z[: n_rows - 1], 1.0)
-    if is_refuted:
+    if is_infeasible:
         prices[-1] = 0.0
         prices /= np.abs(prices).max()
     return prices

@@ -252,9 +252,8 @@ def _first_columns(rank: Int, n: Int, m: int, n_columns: int) -> Float:
     probabilities[least_better[users], users] = np.exp(log_of_least[users].astype(np.float64))
     for column in range(1, n_columns):
         ratio = (rank - column) * ((m + 1.0 - column) / column)
-        ratio /= np.maximum(
-            surplus + column, 1
-        )  # the probability before is 0 where this is below 1
+        # Where `surplus + column` is below 1, the probability before is 0.
+        ratio /= np.maximum(surplus + column, 1)
         probabilities[column] += ratio * probabilities[column - 1]
     return probabilities
 
@@ -290,11 +289,11 @@ def likely_blocks_at(
     rank: Int | Float, n: Int, m: int, sampling: Sampling | str
 ) -> Iterator[tuple[Int, int, Float]]:
     """Yield blocks as `likely_blocks` does for ranks without ties, which need not be whole."""
-    better = (rank - 1) / (n - 1)  # share of the other candidates
-    order = np.argsort(better, kind="stable")
+    share_better = (rank - 1) / (n - 1)  # of the other candidates
+    order = np.argsort(share_better, kind="stable")
     for rows in blocks(order.size, m + 1, CACHE_ENTRIES):
         users = order[rows]
-        columns = likely_columns(better[users[0]], better[users[-1]], m, sampling)
+        columns = likely_columns(share_better[users[0]], share_better[users[-1]], m, sampling)
         distribution = pmf_at(rank[users], n[users], m, sampling, columns)
         yield users, columns.start, distribution
 
@@ -306,9 +305,9 @@ def _average_over_tied_ranks(
 
     `best` is b + 1, `tied` is e, `n` is N; shape (ranks,). Returns shape (ranks, m + 1).
 
-    Without replacement, C(r - 1, i) C(N - r, m - i) counts the subsets of
-    {1 ... N} of size m + 1 whose element i + 1 is r. So the sum over r <= R of p(i | r) is
-    N/(m + 1) P(more than i of m + 1 draws from N are <= R).
+    Without replacement, C(r - 1, i) C(N - r, m - i) counts the subsets of {1 ... N} of size m + 1
+    whose element i + 1 is r. So the sum over r <= R of p(i | r) is N/(m + 1) P(more than i of m + 1
+    draws from N are <= R).
 
     With replacement, a uniform number from 0 to T is B(T, u) with u uniform, so S plus it is
     B(m, p) with p uniform between b/(N - 1) and (b + e)/(N - 1). The integral of
