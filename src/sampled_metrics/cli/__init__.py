@@ -52,7 +52,7 @@ def _help_text(command: Callable[..., Any]) -> str:
         for info in getattr(hint, "__metadata__", ()):
             if isinstance(info, ArgumentInfo):
                 arguments.append(f"{info.metavar}: {info.help}")
-    return "\n\n".join([summary, *reversed(arguments), *paragraphs])
+    return "\n\n".join([summary, *arguments, *paragraphs])
 
 
 for group in (rankings_app, draws_app):
