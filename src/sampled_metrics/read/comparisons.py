@@ -51,40 +51,34 @@ class BlockCounts(NamedTuple):
     tied: Int
 
 
+def slice_of_rows(row: Int, block: slice) -> slice:
+    """Return where the pairs of a block of rows are, given the row of each pair; rows ascend."""
+    return slice(*row.searchsorted((block.start, block.stop)).tolist())
+
+
 def count_above(scores: AnyArray, pairs: Positions, threads: int = 1) -> BlockCounts:
     """Count the scores of its row above each pair of a row and a column; rows ascend."""
-    xp = compat.array_namespace(scores)
     keeps_library = keeps_own_library(scores)
     row, column = pairs
     pair_score = take_scores(scores, row, column)
     n_rows, width = scores.shape
-    is_floating = xp.isdtype(scores.dtype, "real floating")
     n_missing = np.zeros(n_rows, np.int64)
     n_invalid = np.zeros(n_rows, np.int64)
     better = np.empty(row.size, np.int64)
     level = np.empty(row.size, np.int64)
 
     def count_block(block: slice) -> None:
-        part = scores[block, :]
-        first, last = row.searchsorted((block.start, block.stop)).tolist()
-        # Two passes without a temporary array show that most blocks have finite scores only.
-        if is_floating and not xp.isfinite(xp.min(part)) & xp.isfinite(xp.max(part)):
-            n_missing[block] = count_true(part == -xp.inf)
-            n_invalid[block] = width - count_true(part < xp.inf)
-        if last - first > _PAIRS_TO_SORT_ROW * part.shape[0] and not keeps_library:
-            ascending = np.sort(part, axis=1)
-            for pair in range(first, last):
-                values = ascending[row[pair] - block.start]
-                n_not_above = values.searchsorted(pair_score[pair], "right")
-                better[pair] = width - n_not_above
-                level[pair] = n_not_above - values.searchsorted(pair_score[pair])
-            return
-        block_pairs = slice(first, last)
-        if last - first != part.shape[0]:  # else each row has one pair
-            part = take_rows(part, row[block_pairs] - block.start)
-        limit = pair_score[block_pairs, None]
-        better[block_pairs] = count_true(part > limit)
-        level[block_pairs] = count_true(part == limit)
+        """Fill in the counts of a block of rows."""
+        some_rows = scores[block, :]
+        if not _are_finite(some_rows):
+            n_missing[block] = count_true(some_rows == -np.inf)
+            n_invalid[block] = width - count_true(some_rows < np.inf)
+        in_block = slice_of_rows(row, block)
+        row_in_block = row[in_block] - block.start
+        count = _count_by_comparing_rows
+        if row_in_block.size > _PAIRS_TO_SORT_ROW * some_rows.shape[0] and not keeps_library:
+            count = _count_in_sorted_rows
+        better[in_block], level[in_block] = count(some_rows, row_in_block, pair_score[in_block])
 
     entries = _DEVICE_ENTRIES if keeps_library else CACHE_ENTRIES
     pairs_per_row = ceil_divide(row.size, max(1, n_rows))
@@ -92,6 +86,35 @@ def count_above(scores: AnyArray, pairs: Positions, threads: int = 1) -> BlockCo
     for _ in map_in_threads(count_block, row_blocks, 1 if keeps_library else threads):
         pass
     return BlockCounts(n_missing, n_invalid, to_numpy(pair_score), better, level - 1)
+
+
+def _are_finite(scores: AnyArray) -> bool:
+    """Return whether all scores are finite, in two passes without a temporary array."""
+    xp = compat.array_namespace(scores)
+    if not xp.isdtype(scores.dtype, "real floating"):
+        return True
+    return bool(xp.isfinite(xp.min(scores)) & xp.isfinite(xp.max(scores)))
+
+
+def _count_by_comparing_rows(scores: AnyArray, row: Int, pair_score: AnyArray) -> CountPair:
+    """Count the scores of its row above each pair, and those level with it; rows ascend."""
+    if row.size != scores.shape[0]:  # else each row has one pair
+        scores = take_rows(scores, row)
+    limit = pair_score[:, None]
+    return count_true(scores > limit), count_true(scores == limit)
+
+
+def _count_in_sorted_rows(scores: Array, row: Int, pair_score: Array) -> CountPair:
+    """Count as `_count_by_comparing_rows` does, faster where rows have many pairs."""
+    ascending = np.sort(scores, axis=1)
+    better = np.empty(row.size, np.int64)
+    level = np.empty(row.size, np.int64)
+    for pair in range(row.size):
+        ascending_row = ascending[row[pair]]
+        n_not_above = ascending_row.searchsorted(pair_score[pair], "right")
+        better[pair] = ascending_row.size - n_not_above
+        level[pair] = n_not_above - ascending_row.searchsorted(pair_score[pair])
+    return better, level
 
 
 def count_around_limits(scores: AnyArray, row: Int, low: AnyArray, high: AnyArray) -> CountPair:
@@ -104,16 +127,19 @@ def count_around_limits(scores: AnyArray, row: Int, low: AnyArray, high: AnyArra
         return _count_by_comparison(scores, low, high)
     above = np.empty(row.size, np.int64)
     between = np.empty(row.size, np.int64)
-    by_search = np.bincount(row)[row] >= _PAIRS_TO_SEARCH_ROW
     if keeps_own_library(scores):
-        by_search[:] = False
-    compared = np.flatnonzero(~by_search)
-    entries = _DEVICE_ENTRIES if keeps_own_library(scores) else CACHE_ENTRIES
+        entries = _DEVICE_ENTRIES
+        is_searched = np.zeros(row.size, bool)
+    else:
+        entries = CACHE_ENTRIES
+        n_pairs_of_row = np.bincount(row)
+        is_searched = n_pairs_of_row[row] >= _PAIRS_TO_SEARCH_ROW
+    compared = np.flatnonzero(~is_searched)
     for block in blocks(compared.size, scores.shape[1], entries):
         pair = compared[block]
         some_rows = take_rows(scores, row[pair])
         above[pair], between[pair] = _count_by_comparison(some_rows, low[pair], high[pair])
-    pair = np.flatnonzero(by_search)
+    pair = np.flatnonzero(is_searched)
     if pair.size:
         above[pair], between[pair] = _count_by_search(scores, row[pair], low[pair], high[pair])
     return above, between
@@ -127,37 +153,48 @@ def _count_by_comparison(scores: AnyArray, low: AnyArray, high: AnyArray) -> Cou
 
 def _count_by_search(scores: Floats, row: Int, low: Floats, high: Floats) -> CountPair:
     """Search for the limits in rows that are sorted once, some columns at a time."""
-    is_first = np.diff(row, prepend=-1) > 0
-    rows = row[is_first]
-    sorted_row = is_first.cumsum() - 1  # of each pair
+    is_first_of_row = np.diff(row, prepend=-1) > 0
+    rows = row[is_first_of_row]  # each once
+    sorted_row = is_first_of_row.cumsum() - 1  # of each pair, its position in `rows`
     above = np.zeros(row.size, np.int64)
     between = np.zeros(row.size, np.int64)
     for start in range(0, scores.shape[1], _COLUMNS_TO_SORT):
-        part = scores[:, start : start + _COLUMNS_TO_SORT]
-        width = part.shape[1]
-        padded_width = 1 << (width - 1).bit_length()
-        ascending = np.full((rows.size, padded_width), np.inf, scores.dtype)
-        ascending[:, :width] = part[rows]
-        ascending.sort(axis=1)
-        n_not_above = _count_until(ascending, sorted_row, high, np.less_equal)
-        above += width - n_not_above
+        columns = scores[:, start : start + _COLUMNS_TO_SORT]
+        ascending = _sort_padded(columns[rows])
+        n_not_above = _count_below(ascending, sorted_row, high, np.less_equal)
+        above += columns.shape[1] - n_not_above
+        # Only pairs with a score between their limits are searched for the lower one.
         highest_not_above = ascending[sorted_row, np.maximum(n_not_above - 1, 0)]
         pair = np.flatnonzero((highest_not_above >= low) & (n_not_above > 0))
-        between[pair] += n_not_above[pair]
-        between[pair] -= _count_until(ascending, sorted_row[pair], low[pair], np.less)
+        n_below = _count_below(ascending, sorted_row[pair], low[pair], np.less)
+        between[pair] += n_not_above[pair] - n_below
     return above, between
 
 
-def _count_until(ascending: Floats, row: Int, limit: Floats, is_before: np.ufunc) -> Int:
-    """Count the scores of a row before a limit by binary search; the width is a power of two."""
+def _sort_padded(scores: Floats) -> Floats:
+    """Sort each row, and append inf up to a width that is a power of two."""
+    n_rows, width = scores.shape
+    padded_width = 1 << (width - 1).bit_length()
+    ascending = np.full((n_rows, padded_width), np.inf, scores.dtype)
+    ascending[:, :width] = scores
+    ascending.sort(axis=1)
+    return ascending
+
+
+def _count_below(ascending: Floats, row: Int, limit: Floats, is_below: np.ufunc) -> Int:
+    """Count, for each pair of a row and a limit, the scores of the row below the limit.
+
+    All pairs are searched at once by bisection. The width of `ascending` is a power of two.
+    `is_below` is `numpy.less`, or `numpy.less_equal` to count scores equal to the limit as well.
+    """
     scores = ascending.reshape(-1)
     first = row * ascending.shape[1]
-    last = first - 1  # position of the last score that is known to be before the limit
+    last = first - 1  # position of the last score that is known to be below the limit
     step = ascending.shape[1] // 2
     while step:
-        last += step * is_before(scores.take(last + step), limit)
+        last += step * is_below(scores.take(last + step), limit)
         step //= 2
-    last += is_before(scores.take(last + 1), limit)
+    last += is_below(scores.take(last + 1), limit)
     return last + 1 - first
 
 
@@ -170,11 +207,12 @@ def subtract_excluded(
     """
     first = excluded_row.searchsorted(row)
     n_excluded = excluded_row.searchsorted(row, "right") - first
+    # Each pair is compared with all excluded items of its row.
     pair = np.repeat(np.arange(row.size), n_excluded)
-    removed = excluded_score[concatenate_ranges(first, n_excluded)]
+    compared_score = excluded_score[concatenate_ranges(first, n_excluded)]
     pair_score = counts.score[pair]
-    n_above = np.bincount(pair[removed > pair_score], minlength=row.size)
-    n_level = np.bincount(pair[removed == pair_score], minlength=row.size)
+    n_above = np.bincount(pair[compared_score > pair_score], minlength=row.size)
+    n_level = np.bincount(pair[compared_score == pair_score], minlength=row.size)
     return counts.better - n_above, counts.tied - n_level
 
 
@@ -224,8 +262,9 @@ def count_true(mask: AnyArray) -> Int:
         counts = xp.sum(ones, axis=1, dtype=xp.int32)
         return to_numpy(counts).astype(np.int64)
     width = mask.shape[1]
-    numbers = np.ascontiguousarray(mask).view(np.uint8)
-    if width % 8 == 0 and width <= 8 * 255:  # eight sums in one int64, none above 255
-        sums = numbers.view(np.uint64).sum(axis=1)
-        numbers = sums.view(np.uint8).reshape(len(mask), 8)
-    return numbers.sum(axis=1, dtype=np.min_scalar_type(width)).astype(np.int64)
+    summands = np.ascontiguousarray(mask).view(np.uint8)
+    if width % 8 == 0 and width <= 8 * 255:
+        # Eight bytes are added at a time, as one number of 64 bits: no sum of a byte exceeds 255.
+        sums = summands.view(np.uint64).sum(axis=1)
+        summands = sums.view(np.uint8).reshape(len(mask), 8)
+    return summands.sum(axis=1, dtype=np.min_scalar_type(width)).astype(np.int64)

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from functools import partial
-from typing import Any, TypeAlias
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -18,6 +18,7 @@ from sampled_metrics._base.arrays import (
     blocks,
     ceil_divide,
     concatenate_ranges,
+    is_among,
     pair_codes,
     sorted_unique,
 )
@@ -52,8 +53,22 @@ from sampled_metrics.read.products_by_part import ProductsByPart
 _MIN_USERS_PER_THREAD = 512  # with fewer, threads wait for each other between tiles
 _ROWS_AT_A_TIME = 32  # users whose scores stay in the processor's cache
 
-# Candidates of each user, and better and tied candidates of each relevant item.
-_BlockCounts: TypeAlias = tuple[Int, Int, Int]
+
+class _CountedUsers(NamedTuple):
+    """Counts of some users.
+
+    Attributes
+    ----------
+    users, n_candidates
+        The users, and the candidates of each; shape (users,).
+    n_better, n_tied
+        Better and tied candidates of each of their relevant items that are columns of the scores.
+    """
+
+    users: Int
+    n_candidates: Int
+    n_better: Int
+    n_tied: Int
 
 
 def rank_items(
@@ -178,27 +193,27 @@ class _Counter:
         """Rank the relevant items of some users down to a depth."""
         self.depth[users] = depth
         has_scores = users < self.n_rows
-        if isinstance(
-            self.score, InnerProducts | ProductsByPart | PairScores
-        ):  # which compute scores of pairs
+        computes_pairs = isinstance(self.score, InnerProducts | ProductsByPart | PairScores)
+        if computes_pairs:  # of which each user needs at least one
             has_scores &= self._have_columns(users)
         scored = users[has_scores]
-        first = 0
-        for n_candidates, n_better, n_tied in self._count_blocks(scored):
-            block = scored[first : first + n_candidates.size]
-            items = self._positions_of_items(block)
-            items = items[self.relevant.item[items] < self.n_columns]
-            self.n_candidates[block] = n_candidates
-            self.n_better[items] = n_better
-            self.n_tied[items] = n_tied
-            first += block.size
-            self.update(block.size)
+        for counted in self._count_blocks(scored):
+            self._store(counted)
+            self.update(counted.users.size)
         self.update(users.size - scored.size)
         self._count_without_scores(users[self.n_candidates[users] == 0])
         # Relevant items without a score are below all candidates.
         items = self._positions_of_items(users)
         n_candidates = np.repeat(self.n_candidates[users], self.sizes[users])
         self.n_better[items] = np.minimum(self.n_better[items], n_candidates)
+
+    def _store(self, counted: _CountedUsers) -> None:
+        """Store the counts of some users."""
+        items = self._positions_of_items(counted.users)
+        items = items[self.relevant.item[items] < self.n_columns]
+        self.n_candidates[counted.users] = counted.n_candidates
+        self.n_better[items] = counted.n_better
+        self.n_tied[items] = counted.n_tied
 
     def _have_columns(self, users: Int) -> Bool:
         """Return whether each of some users has a relevant item that is a column of the scores."""
@@ -254,10 +269,10 @@ class _Counter:
             because the ranking is then known as a whole.
         """
         relevant = self.relevant
-        sizes = self.sizes[users]
+        n_relevant = self.sizes[users]
         items = self._positions_of_items(users)
         depth = self.depth[users]
-        owner = np.repeat(np.arange(users.size), sizes)
+        owner = np.repeat(np.arange(users.size), n_relevant)  # of each item, position in `users`
         n_better = self.n_better[items]
         n_tied = self.n_tied[items]
         # Items without a score are candidates as well, tied below all others.
@@ -279,52 +294,56 @@ class _Counter:
         # all are found.
         if relevant.name == HELD_OUT and (depth == relevant.n_items).all():
             return make_ranks(n_better, n_tied)
-        item_depth = depth[owner]
         # Some scores are counted only down to the depth. Items below it therefore count as equal:
         # they come last among the items of their user, in the order of `relevant`.
-        n_better = np.minimum(n_better, item_depth)
-        order = np.argsort(pair_codes(owner, n_better, relevant.n_items + 1), kind="stable")
-        found_items = order[(n_better < item_depth)[order]]
-        n_found = np.bincount(owner[found_items], minlength=users.size)
-        is_truncated = (depth < n_candidates) & (n_found < sizes)
+        n_better = np.minimum(n_better, depth[owner])
+        is_found = n_better < depth[owner]
+        owner_and_rank = pair_codes(owner, n_better, relevant.n_items + 1)
+        best_first = np.argsort(owner_and_rank, kind="stable")
+        found_best_first = best_first[is_found[best_first]]
+        n_found = np.bincount(owner[is_found], minlength=users.size)
+        is_truncated = (depth < n_candidates) & (n_found < n_relevant)
         relevance = None
         if relevant.relevance is not None:
-            relevance = relevant.relevance[items][order]
+            relevance = relevant.relevance[items][best_first]
         return make_ranks(
-            n_better[found_items],
-            n_tied[found_items],
+            n_better[found_best_first],
+            n_tied[found_best_first],
             n_found=n_found,
-            n_relevant=sizes,
+            n_relevant=n_relevant,
             depth=np.where(is_truncated, depth, n_candidates),
             relevance=relevance,
         )
 
-    def _count_blocks(self, users: Int) -> Iterator[_BlockCounts]:
-        """Yield the counts of some users, block by block."""
+    def _count_blocks(self, users: Int) -> Iterator[_CountedUsers]:
+        """Yield the counts of some users, block by block, in the way of the scores."""
+        blocks_of_users = (users[block] for block in blocks(users.size, 1, self.block_size))
         if isinstance(self.score, ProductsByPart):
             count_users = partial(self.score.counts, threads=self.threads)
             yield self._count_by_pairs(count_users, users)  # all at once, to read each part once
-            return
-        if isinstance(self.score, PairScores):
+        elif isinstance(self.score, PairScores):
             seen_item = self.seen.item[self.seen.item < self.n_columns]
             n_seen = np.bincount(seen_item, minlength=self.n_columns)
             self.score.order = np.argsort(-n_seen, kind="stable")  # popular items first
-            for block in blocks(users.size, 1, self.block_size):
-                yield self._count_by_pairs(self.score.counts, users[block])
-            return
-        if not (isinstance(self.score, InnerProducts) and self.score.is_finite):
+            for block in blocks_of_users:
+                yield self._count_by_pairs(self.score.counts, block)
+        elif isinstance(self.score, InnerProducts) and self.score.is_finite:
+            yield from self._count_by_products(self.score, users)
+        else:
             # The function may reuse its memory, so each block is counted before the next call.
-            for block in blocks(users.size, 1, self.block_size):
-                parts = self._score_block(users[block])
-                yield from map_in_threads(self._count_by_scores, parts, self.threads)
-            return
-        n_parts = min(self.threads, max(2, users.size // _MIN_USERS_PER_THREAD))
-        n_parts *= max(1, ceil_divide(users.size, n_parts * USERS_AT_A_TIME))
-        size = max(1, ceil_divide(users.size, n_parts))
-        parts_of_users = (users[first : first + size] for first in range(0, users.size, size))
+            for block in blocks_of_users:
+                scored = self._score_block(block)
+                yield from map_in_threads(self._count_by_scores, scored, self.threads)
+
+    def _count_by_products(self, products: InnerProducts, users: Int) -> Iterator[_CountedUsers]:
+        """Yield the counts of about equally many users at a time, several at once in threads."""
+        n_threads = min(self.threads, max(2, users.size // _MIN_USERS_PER_THREAD))
+        n_turns = max(1, ceil_divide(users.size, n_threads * USERS_AT_A_TIME))  # of each thread
+        size = max(1, ceil_divide(users.size, n_threads * n_turns))
+        blocks_of_users = (users[first : first + size] for first in range(0, users.size, size))
         with one_thread():  # in each of the threads that multiply
-            count = partial(self._count_by_pairs, self.score.counts)
-            yield from map_in_threads(count, parts_of_users, self.threads)
+            count = partial(self._count_by_pairs, products.counts)
+            yield from map_in_threads(count, blocks_of_users, self.threads)
 
     def _score_block(self, users: Int) -> Iterator[tuple[Floats, Int]]:
         """Call the score function in this thread; yield the checked scores of a few users."""
@@ -344,34 +363,40 @@ class _Counter:
             rows = slice(first, first + _ROWS_AT_A_TIME)
             yield scores[rows], users[rows]
 
-    def _count_by_pairs(self, counts: Callable[..., CountPair], users: Int) -> _BlockCounts:
+    def _count_by_pairs(self, counts: Callable[..., CountPair], users: Int) -> _CountedUsers:
         """Count by a method `counts` of scores, which computes no more pairs than needed."""
         pairs, seen = self._select_pairs(users)
-        n_seen = np.bincount(seen[0], minlength=users.size)
-        n_candidates = self.n_columns - n_seen
-        max_better = self.depth[users][pairs[0]]
+        row, _ = pairs
+        seen_row, _ = seen
+        n_seen = np.bincount(seen_row, minlength=users.size)
+        max_better = self.depth[users][row]
         n_better, n_tied = counts(users, pairs, seen, max_better)
-        return n_candidates, n_better, n_tied
+        return _CountedUsers(users, self.n_columns - n_seen, n_better, n_tied)
 
-    def _count_by_scores(self, scored: tuple[Any, Int]) -> _BlockCounts:
+    def _count_by_scores(self, scored: tuple[Any, Int]) -> _CountedUsers:
         """Count by the scores of all items for some users."""
         scores, users = scored
         pairs, seen = self._select_pairs(users)
+        row, _ = pairs
+        seen_row, _ = seen
         counts = count_above(scores, pairs)
         if counts.n_invalid.any():
-            row = int(np.argmax(counts.n_invalid > 0))
-            values = to_numpy(scores[row : row + 1, :])[0]
-            column = int(np.argmin(values < np.inf))
-            user, item = self._ids(users[row], column)
-            raise InputError(
-                f"score of item {item} for user {user} is {values[column]}; expected a finite "
-                "number, or -inf for no candidate"
-            )
+            first = int(np.argmax(counts.n_invalid > 0))
+            raise self._invalid_score_error(users[first], to_numpy(scores[first : first + 1, :])[0])
         seen_score = to_numpy(take_scores(scores, *seen))
-        n_removed = np.bincount(seen[0][seen_score > -np.inf], minlength=users.size)
+        n_removed = np.bincount(seen_row[seen_score > -np.inf], minlength=users.size)
         n_candidates = scores.shape[1] - counts.n_missing - n_removed
-        n_better, n_tied = subtract_excluded(counts, pairs[0], seen[0], seen_score)
-        return n_candidates, n_better, n_tied
+        n_better, n_tied = subtract_excluded(counts, row, seen_row, seen_score)
+        return _CountedUsers(users, n_candidates, n_better, n_tied)
+
+    def _invalid_score_error(self, user: int, scores: Array) -> InputError:
+        """Make the error for the first score of a user that is NaN or inf."""
+        column = int(np.argmin(scores < np.inf))
+        user_id, item_id = self._ids(user, column)
+        return InputError(
+            f"score of item {item_id} for user {user_id} is {scores[column]}; expected a finite "
+            "number, or -inf for no candidate"
+        )
 
     def _select_pairs(self, users: Int) -> tuple[Positions, Positions]:
         """Return the relevant and the seen items of some users that are columns of the scores.
@@ -383,8 +408,7 @@ class _Counter:
         width = 1 + max(item.max(initial=0), seen_item.max(initial=0))
         relevant_codes = pair_codes(row, item, width)
         seen_codes = sorted_unique(pair_codes(seen_row, seen_item, width))
-        position = seen_codes.searchsorted(relevant_codes)
-        is_seen = np.append(seen_codes, -1)[position] == relevant_codes
+        is_seen = is_among(relevant_codes, seen_codes)
         if is_seen.any():
             raise self._seen_error(users, row, item, is_seen)
         has_column = item < self.n_columns

@@ -31,6 +31,7 @@ from sampled_metrics.read.comparisons import (
     count_around_limits,
     count_true,
     input_rounding,
+    slice_of_rows,
     take_rows,
     to_device,
 )
@@ -43,6 +44,7 @@ PAIRS_AT_A_TIME = 1024  # so that their scores of the items of a tile stay in th
 FIRST_TILE = 128  # items; a later tile has as many as all tiles before it, up to a maximum
 TILE_ITEMS = 1024  # at most, in main memory
 TILE_ON_DEVICE = 65_536  # at most, on a device
+_NORM_ENTRIES_ON_DEVICE = 16 * MEMORY_ENTRIES  # of vectors that a device converts at a time: 128 MB
 # If more than 1 / _DENSE_SHARE of the items of a tile are close to a pair, the scores of all items
 # of the tile are computed in float64 at once, as this is faster than one by one.
 _DENSE_SHARE = 8
@@ -158,7 +160,7 @@ class InnerProducts:
         item_lengths = _row_norms(items)
         with _ignore_overflow():
             largest = self._user_lengths.max(initial=0.0) * item_lengths.max(initial=0.0)
-        self.is_finite = bool(largest < np.finfo(np.float64).max / 8.0)
+        self.is_finite = bool(largest < np.finfo(np.float64).max / 8.0)  # with some room
         # Bound of the difference of a product and a score: relative to |u| |v|, and absolute where
         # products underflow.
         d = items.shape[1]
@@ -168,15 +170,20 @@ class InnerProducts:
         self._absolute_error = 4.0 * d * float(np.finfo(self._dtype).tiny)
         max_items = TILE_ON_DEVICE if self.keeps_library else TILE_ITEMS
         self._entries = PAIRS_AT_A_TIME * max_items
-        longest_first = np.argsort(item_lengths)[::-1]
-        sizes = _tile_sizes(longest_first.size, max_items)
-        parts = np.split(longest_first, sizes.cumsum()[:-1])
-        self._tiles = [self._make_tile(part, item_lengths) for part in parts]
-        self._tile_vectors: list[Any] = [None] * sizes.size  # filled when first needed
+        self._cut_into_tiles(item_lengths, max_items)
         self._copy_lock = Lock()
-        self._tile_of_item = np.empty(longest_first.size, np.min_scalar_type(sizes.size))
+
+    def _cut_into_tiles(self, lengths: Float, max_items: int) -> None:
+        """Cut the items, longest vectors first, into tiles, and note where each item is."""
+        n_items = lengths.size
+        longest_first = np.argsort(lengths)[::-1]
+        sizes = _tile_sizes(n_items, max_items)
+        items_of_tiles = np.split(longest_first, sizes.cumsum()[:-1])
+        self._tiles = [self._make_tile(items, lengths) for items in items_of_tiles]
+        self._tile_vectors: list[Any] = [None] * sizes.size  # filled when first needed
+        self._tile_of_item = np.empty(n_items, np.min_scalar_type(sizes.size))
         self._tile_of_item[longest_first] = np.repeat(np.arange(sizes.size), sizes)
-        self._column_of_item = np.empty(longest_first.size, np.int64)
+        self._column_of_item = np.empty(n_items, np.int64)  # in the tile of the item
         self._column_of_item[longest_first] = concatenate_ranges(0, sizes)
 
     def _make_tile(self, items: Int, lengths: Float) -> _Tile:
@@ -283,9 +290,8 @@ class InnerProducts:
         """
         better, tied = counted
         not_counted_by_tile = [self._split_by_tile(*pairs) for pairs in not_counted]
-        n_left = np.full(rows.size, len(self.items))  # candidates in this and later tiles
-        for pair_row, _ in not_counted:
-            n_left -= np.bincount(pair_row, minlength=rows.size)
+        # Candidates of each row in this and later tiles.
+        n_left = _count_candidates(len(self.items), not_counted, rows.size)
         vectors, open_pairs = self._open_pairs(rows, row, score, max_better)
         open_vectors = vectors
         vector_row = np.arange(rows.size)  # of each row among `open_vectors`, -1 if it is settled
@@ -298,36 +304,23 @@ class InnerProducts:
             if not is_open.any():
                 break
             if not is_open.all():
-                # Take out the settled pairs, and the vectors of users who have no other pair.
-                open_pairs = open_pairs.take(is_open)
                 centre = centre[is_open]
                 margin = margin[is_open]
+                open_pairs = open_pairs.take(is_open)
                 open_rows = open_pairs.distinct_rows()
                 open_vectors = take_rows(vectors, open_rows)
                 vector_row = np.full(rows.size, -1)
                 vector_row[open_rows] = np.arange(open_rows.size)
                 open_pairs = open_pairs._replace(vector_row=vector_row[open_pairs.row])
 
-            # Relevant items are counted already, and excluded ones not at all. From here on
-            # `n_left` counts the candidates of later tiles.
+            # Relevant items are counted already, and excluded ones not at all.
             not_in_tile = [by_tile[tile_number] for by_tile in not_counted_by_tile]
-            n_left -= tile.items.size
-            for tile_row, _ in not_in_tile:
-                n_left += np.bincount(tile_row, minlength=rows.size)
-            limits = _Limits.around(centre, margin, self._dtype)
-            # If each user has one open pair, its score is subtracted from all products by the extra
-            # column. One `low` and one `high` around 0 then serve all pairs, which is faster (see
-            # `_Limits`). The largest margin is safe: it only leaves more products to float64. Pairs
-            # never return, so the condition holds for all later tiles as well, and each of them
-            # overwrites the column.
-            if centre.size == len(open_vectors):
-                open_vectors[:, self.items.shape[1]] = to_device(-centre, open_vectors)
-                limits = _Limits.around(0.0, margin.max(), self._dtype)
+            n_left -= _count_candidates(tile.items.size, not_in_tile, rows.size)
             above, level = self._count_tile(
                 tile_number=tile_number,
                 vectors=open_vectors,
                 pairs=open_pairs,
-                limits=limits,
+                limits=self._set_limits(open_vectors, centre, margin),
                 not_counted=[(vector_row[tile_row], column) for tile_row, column in not_in_tile],
                 buffer=buffer,
             )
@@ -394,6 +387,20 @@ class InnerProducts:
         is_open &= np.abs(centre) <= largest + margin
         return is_open, centre, margin
 
+    def _set_limits(self, vectors: AnyArray, centre: Float, margin: Float) -> _Limits:
+        """Return limits around the centres of pairs, or around 0 for all of them.
+
+        If each user has one open pair, this writes its score to the extra column of the vectors,
+        which subtracts it from all products. One `low` and one `high` around 0 then serve all
+        pairs, which is faster (see `_Limits`). The largest margin is safe: it only leaves more
+        products to float64. Pairs never return, so the condition holds for all later tiles as well,
+        and each of them overwrites the column.
+        """
+        if centre.size != len(vectors):
+            return _Limits.around(centre, margin, self._dtype)
+        vectors[:, self.items.shape[1]] = to_device(-centre, vectors)
+        return _Limits.around(0.0, margin.max(), self._dtype)
+
     def _split_by_tile(self, row: Int, item: Int) -> list[Positions]:
         """Return, for each tile, the rows of its items and their columns in the tile."""
         tile = self._tile_of_item[item]
@@ -428,27 +435,34 @@ class InnerProducts:
         for block in blocks(len(vectors), n_items, self._entries):
             products = _multiply(vectors[block], item_vectors, buffer)
             for cell_row, cell_column in open_cells:
-                in_block = slice(*cell_row.searchsorted((block.start, block.stop)))
+                in_block = slice_of_rows(cell_row, block)
                 row = to_device(cell_row[in_block] - block.start, products)
                 products[row, to_device(cell_column[in_block], products)] = -np.inf
-            in_block = slice(*pairs.vector_row.searchsorted((block.start, block.stop)))
+            in_block = slice_of_rows(pairs.vector_row, block)
             row = pairs.vector_row[in_block] - block.start
             above[in_block], n_near = count_around_limits(products, row, *limits.take(in_block))
+            # Pairs with products near their score are compared again, some of them at a time.
             has_near = np.flatnonzero(n_near)
-            for part in blocks(has_near.size, n_items, self._entries):
-                selected = has_near[part]
-                pair = selected + in_block.start
-                is_near = limits.take(pair).contain(take_rows(products, row[selected]))
-                near_above, level[pair] = self._compare_in_float64(
-                    tile, pairs.take(pair), is_near, n_near[selected]
+            for some in blocks(has_near.size, n_items, self._entries):
+                pair_in_block = has_near[some]
+                pair = pair_in_block + in_block.start
+                is_near = limits.take(pair).contain(take_rows(products, row[pair_in_block]))
+                n_near_above, level[pair] = self._compare_in_float64(
+                    tile, pairs.take(pair), is_near, n_near[pair_in_block]
                 )
-                above[pair] += near_above
+                above[pair] += n_near_above
         return above, level
 
     def _compare_in_float64(
         self, tile: _Tile, pairs: _OpenPairs, is_near: AnyArray, n_near: Int
     ) -> CountPair:
-        """Compare pairs with the items of a tile that are near each by their scores."""
+        """Count the scores above each pair, and level with it, among items of a tile near it.
+
+        Parameters
+        ----------
+        is_near, n_near
+            Which items are near each pair, shape (pairs, items of the tile); and how many.
+        """
         above = np.zeros(n_near.size, np.int64)
         level = np.zeros(n_near.size, np.int64)
         n_items = tile.items.size
@@ -472,7 +486,8 @@ class InnerProducts:
         """Return the scores of all items of a tile; equal vectors in a row are multiplied once."""
         vectors = self._float64_items(tile.items)
         is_new = np.append(True, (vectors[1:] != vectors[:-1]).any(axis=1))
-        return self(users, tile.items[is_new]).take(is_new.cumsum() - 1, axis=1)
+        column_of_item = is_new.cumsum() - 1  # among the items that are multiplied
+        return self(users, tile.items[is_new]).take(column_of_item, axis=1)
 
     def _exponents(self, lengths: Float) -> Int:
         """Return the powers of two that vectors are divided by, 0 in float64, which needs none."""
@@ -516,6 +531,14 @@ def pair_products(users: AnyArray, items: AnyArray, rows: Int, columns: Int) -> 
     return products
 
 
+def _count_candidates(n_items: int, not_counted: Sequence[Positions], n_rows: int) -> Int:
+    """Return how many of some items each row has, without the pairs that are not counted."""
+    n_candidates = np.full(n_rows, n_items)
+    for row, _ in not_counted:
+        n_candidates -= np.bincount(row, minlength=n_rows)
+    return n_candidates
+
+
 def count_within_rows(row: Int, score: Float) -> CountPair:
     """Count, for each pair, the pairs of its row with a higher and with an equal score."""
     if (np.diff(row) > 0).all():  # one pair per row
@@ -540,15 +563,16 @@ def _row_norms(vectors: AnyArray) -> Float:
     xp = compat.array_namespace(vectors)
     n, d = vectors.shape
     norms = np.empty(n)
-    for rows in blocks(n, d, 16 * MEMORY_ENTRIES if keeps_own_library(vectors) else CACHE_ENTRIES):
-        block = xp.astype(vectors[rows, :], xp.float64)
-        largest = xp.ones_like(block[:, 0])
-        if vectors.dtype == xp.float64:
-            largest = xp.max(xp.abs(block), axis=1)
-            largest = xp.where(largest > 0.0, largest, xp.ones_like(largest))
-            block = block / largest[:, None]
-        squares = xp.sum(block * block, axis=1)
-        norms[rows] = to_numpy(largest * xp.sqrt(squares))
+    entries = _NORM_ENTRIES_ON_DEVICE if keeps_own_library(vectors) else CACHE_ENTRIES
+    for block in blocks(n, d, entries):
+        some_vectors = xp.astype(vectors[block, :], xp.float64)
+        scale = xp.ones_like(some_vectors[:, 0])
+        if vectors.dtype == xp.float64:  # squares of smaller types do not overflow float64
+            largest = xp.max(xp.abs(some_vectors), axis=1)
+            scale = xp.where(largest > 0.0, largest, scale)
+            some_vectors = some_vectors / scale[:, None]
+        squares = xp.sum(some_vectors * some_vectors, axis=1)
+        norms[block] = to_numpy(scale * xp.sqrt(squares))
     return norms
 
 

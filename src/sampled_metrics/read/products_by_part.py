@@ -11,7 +11,7 @@ from sampled_metrics._base.array_types import Array, Float, Floats, Int
 from sampled_metrics._base.arrays import ceil_divide, run_starts
 from sampled_metrics._base.errors import InputError
 from sampled_metrics._base.threads import map_in_threads, one_thread
-from sampled_metrics.read.comparisons import CountPair, Positions
+from sampled_metrics.read.comparisons import CountPair, Positions, slice_of_rows
 from sampled_metrics.read.products import (
     USERS_AT_A_TIME,
     InnerProducts,
@@ -42,7 +42,7 @@ class ProductsByPart:
         self.parts = parts
         self.dtype = dtype
         self.sizes = np.array([len(part) for part in parts])
-        self._first = run_starts(self.sizes)
+        self._first_items = run_starts(self.sizes)  # of the parts
 
     def __call__(self, rows: Int) -> Float:
         """Return the scores of all items for some users, in float64."""
@@ -52,12 +52,12 @@ class ProductsByPart:
     def pair_scores(self, rows: Int, items: Int) -> Float:
         """Return the same scores for single pairs."""
         scores = np.empty(rows.size)
-        part = self._first.searchsorted(items, "right") - 1
-        for number, (first, vectors) in enumerate(zip(self._first, self.parts, strict=True)):
-            pairs = np.flatnonzero(part == number)
-            columns = items[pairs] - first
-            distinct, position = np.unique(columns, return_inverse=True)
-            some_vectors = vectors[distinct].astype(self.dtype)
+        part_of_pair = self._first_items.searchsorted(items, "right") - 1
+        for part, (first, vectors) in enumerate(zip(self._first_items, self.parts, strict=True)):
+            pairs = np.flatnonzero(part_of_pair == part)
+            row_in_part = items[pairs] - first
+            distinct_rows, position = np.unique(row_in_part, return_inverse=True)
+            some_vectors = vectors[distinct_rows].astype(self.dtype)
             scores[pairs] = pair_products(self.users, some_vectors, rows[pairs], position)
         return scores
 
@@ -73,33 +73,31 @@ class ProductsByPart:
         row, item = pairs
         score = self.pair_scores(rows[row], item)
         better, tied = count_within_rows(row, score)
+
+        def add_part(block: slice, products: InnerProducts, not_counted: list[Positions]) -> None:
+            """Add the items of a part to the counts of a block of rows."""
+            in_block = slice_of_rows(row, block)
+            if in_block.start == in_block.stop:
+                return
+            better[in_block], tied[in_block] = products.count_items(
+                rows[block],
+                row[in_block] - block.start,
+                score[in_block],
+                not_counted=[_select_rows(positions, block) for positions in not_counted],
+                max_better=max_better[in_block],
+                counted=(better[in_block], tied[in_block]),
+            )
+
         n_blocks = max(threads, ceil_divide(rows.size, USERS_AT_A_TIME))
-        ends = (np.arange(1, n_blocks + 1) * rows.size) // n_blocks
-        for first, vectors in zip(self._first, self._read_parts(), strict=True):
+        for first, vectors in zip(self._first_items, self._read_parts(), strict=True):
             products = InnerProducts(self.users, vectors)
             if not products.is_finite:
                 raise InputError("products of users and items overflow; divide vectors by a number")
             last = first + len(vectors)
             not_counted = [_restrict(positions, first, last) for positions in (pairs, excluded)]
-
-            def count(block: slice, products: InnerProducts, not_counted: list[Positions]) -> None:
-                pairs_of_block = _slice_of_rows(row, block)
-                if pairs_of_block.start == pairs_of_block.stop:
-                    return
-                counted = better[pairs_of_block], tied[pairs_of_block]
-                better[pairs_of_block], tied[pairs_of_block] = products.count_items(
-                    rows[block],
-                    row[pairs_of_block] - block.start,
-                    score[pairs_of_block],
-                    not_counted=[_select_rows(each, block) for each in not_counted],
-                    max_better=max_better[pairs_of_block],
-                    counted=counted,
-                )
-
-            row_blocks = map(slice, [0, *ends[:-1].tolist()], ends.tolist())
-            count_block = partial(count, products=products, not_counted=not_counted)
+            add_to_block = partial(add_part, products=products, not_counted=not_counted)
             with one_thread():  # in each of the threads that multiply
-                for _ in map_in_threads(count_block, row_blocks, threads):
+                for _ in map_in_threads(add_to_block, _equal_blocks(rows.size, n_blocks), threads):
                     pass
         return better, tied
 
@@ -112,6 +110,12 @@ class ProductsByPart:
             yield vectors
 
 
+def _equal_blocks(n_rows: int, n_blocks: int) -> Iterator[slice]:
+    """Cut rows into a number of blocks of about the same size."""
+    ends = [(number * n_rows) // n_blocks for number in range(n_blocks + 1)]
+    return map(slice, ends[:-1], ends[1:])
+
+
 def _restrict(pairs: Positions, first: int, last: int) -> Positions:
     """Return the pairs whose item is in a part, with the column of the part."""
     row, item = pairs
@@ -122,10 +126,5 @@ def _restrict(pairs: Positions, first: int, last: int) -> Positions:
 def _select_rows(pairs: Positions, block: slice) -> Positions:
     """Return the pairs of a block of rows, numbered from the first row of the block."""
     row, item = pairs
-    in_block = _slice_of_rows(row, block)
+    in_block = slice_of_rows(row, block)
     return row[in_block] - block.start, item[in_block]
-
-
-def _slice_of_rows(row: Int, block: slice) -> slice:
-    """Return where the pairs of a block of rows are; rows ascend."""
-    return slice(*row.searchsorted((block.start, block.stop)).tolist())
