@@ -467,6 +467,14 @@ def test_missing_items_with_seen_ones_and_grades(kind):
         sm.rank(SCORES_BY_ID, seen, {"ann": ["x"]})
 
 
+def test_missing_item_of_one_user_beside_two_items_of_another():
+    """The scores of each user decide, also where there are as many scored items as users."""
+    scores = pd.DataFrame([[5.0, 4, 3], [1, 2, 3]], index=["anna", "ben"], columns=["a", "b", "c"])
+    ranks = sm.Ranks.from_scores(scores, {"anna": ["z"], "ben": ["a", "b"]}, missing="last")
+    assert ranks.n_candidates.tolist() == [3 + 1, 3]  # z is a candidate of anna
+    assert ranks.n_better.tolist() == [3, 1, 2]  # z below a, b and c; c above b; b and c above a
+
+
 def test_missing_items_of_cut_rankings():
     ranks = sm.Ranks.from_scores(SCORES_BY_ID, HELD_BY_ID, missing="last", up_to=2)
     assert ranks.n_found.tolist() == [1, 1, 0]

@@ -98,7 +98,8 @@ def _are_finite(scores: AnyArray) -> bool:
 
 def _count_by_comparing_rows(scores: AnyArray, row: Int, pair_score: AnyArray) -> CountPair:
     """Count the scores of its row above each pair, and those level with it; rows ascend."""
-    if row.size != scores.shape[0]:  # else each row has one pair
+    has_one_pair = np.array_equal(row, np.arange(scores.shape[0]))  # in each row
+    if not has_one_pair:
         scores = take_rows(scores, row)
     limit = pair_score[:, None]
     return count_true(scores > limit), count_true(scores == limit)
