@@ -82,14 +82,7 @@ def read_census(
     if (held_out.sizes != 1).any():
         raise InputError("counts (--counts) need one relevant item of each user of the scores")
     held_out_item = held_out.item
-    columns = np.arange(n_items) if item_ids is None else item_ids
-    position = positions(columns, counts.item_ids)  # -1 without a count
-    if (position < 0).all():
-        raise InputError(
-            f"no item of the scores has a count: counts have ids such as {counts.item_ids[0]}, "
-            f"scores such as {columns[0]}; expected the same ids"
-        )
-    popularity = np.where(position >= 0, counts.counts[position], NEW_ITEM)
+    popularity = _popularity_of(np.arange(n_items) if item_ids is None else item_ids, counts)
     stratum = strata_of_items(popularity)
     rows = np.arange(n_users)
     excluded = sparse.csr_array((np.ones(n_users), (rows, held_out_item)), shape=source.shape)
@@ -97,8 +90,9 @@ def read_census(
         seen_items = read_items(seen, SEEN)
         seen_items = seen_items.append_users(n_users - seen_items.n_users)
         excluded = sparse.csr_array(excluded + seen_items.matrix().astype(np.float64))
-    row, item = excluded.nonzero()
-    candidates = np.bincount(stratum) - sums_by_stratum(row, item, stratum, n_users)
+    excluded_row, excluded_item = excluded.nonzero()
+    n_excluded = sums_by_stratum(excluded_row, excluded_item, stratum, n_users)
+    candidates = np.bincount(stratum) - n_excluded  # shape (users, strata)
     better = np.concatenate(
         [
             _count_better(source.rows(block), held_out_item[block], excluded[block], stratum)
@@ -119,18 +113,30 @@ def _ids(ids: Any, name: str, size: int) -> Ids | None:
     return None if ids is None else unique_ids(ids, name, size)
 
 
+def _popularity_of(item_ids: Ids, counts: ItemCounts) -> Float:
+    """Return the count of each item of the scores, `NEW_ITEM` for items without one."""
+    position = positions(item_ids, counts.item_ids)
+    has_count = position >= 0
+    if not has_count.any():
+        raise InputError(
+            f"no item of the scores has a count: counts have ids such as {counts.item_ids[0]}, "
+            f"scores such as {item_ids[0]}; expected the same ids"
+        )
+    return np.where(has_count, counts.counts[position], NEW_ITEM)
+
+
 def _count_better(scores: Any, held_out: Int, excluded: sparse.csr_array, stratum: Int) -> Int:
     """Count the candidates above the held-out items of a block by stratum.
 
     Candidates with the same score are above it if their random number is.
     """
     array = to_numpy(scores)
-    rows = np.arange(held_out.size)
-    limit = array[rows, held_out, None]
-    is_better = array > limit
-    is_tied = array == limit
+    cells = np.arange(held_out.size), held_out  # of the held-out items, one in each row
+    own_score = array[cells][:, np.newaxis]
+    is_better = array > own_score
+    is_tied = array == own_score
     if is_tied.sum() > held_out.size:  # each held-out item is tied with itself
         key = generator(0, "ties").random(array.shape)
-        is_better |= is_tied & (key < key[rows, held_out, None])
+        is_better |= is_tied & (key < key[cells][:, np.newaxis])
     row, item = np.nonzero(is_better & (excluded.toarray() == 0))
     return sums_by_stratum(row, item, stratum, held_out.size)

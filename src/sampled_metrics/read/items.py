@@ -212,9 +212,9 @@ class Items(NamedTuple):
 
         The items of a user are those of all visits. With `by_visit`, `units` are ids of visits.
         """
-        position = positions(visits.visits if by_visit else visits.users, self.user_ids)
-        has_items = np.flatnonzero(position >= 0)
-        row, item = self.select(position[has_items])
+        owner = positions(visits.visits if by_visit else visits.users, self.user_ids)
+        has_items = np.flatnonzero(owner >= 0)
+        row, item = self.select(owner[has_items])
         ids = {"ids": visits, "item_ids": self.item_ids, "name": self.name}
         return Items.from_pairs(has_items[row], item, len(visits), self.n_items, **ids)
 
@@ -581,18 +581,16 @@ def _items_of_lists(lists: Sequence[Any], name: str, size: Size | None) -> Items
     """Read a list of columns for each user; -1 and -100 are padding."""
     if size is not None and len(lists) != size[0]:
         raise InputError(f"{name}: found lists of {len(lists)} users; expected {size[0]}")
-    user, values = _explode(lists)
+    user_of_value, values = _explode(lists)
     _refuse_text_ids(values, name)
-    item = integer_array(values, name, is_column=True)
-    is_item = ~is_no_item(item)
+    columns = integer_array(values, name, is_column=True)
+    is_item = ~is_no_item(columns)
+    user, item = user_of_value[is_item], columns[is_item]
     if name == RELEVANT:
-        n_users = np.unique(user).size - np.unique(user[is_item]).size
-        _note_users_without_item(n_users)
-    user, item = user[is_item], item[is_item]
+        _note_users_without_item(np.unique(user_of_value).size - np.unique(user).size)
     if size is None and _have_equal_lengths(lists):
-        first = item[np.diff(user, prepend=-1) > 0]
-        if (first[1:] >= first[:-1]).all() and np.unique(item).size > MAX_GRADES:
-            _refuse_pairs(lists, name)
+        first_items = item[np.diff(user, prepend=-1) > 0]  # of each user
+        _refuse_ascending_pairs(lists, first_items, item, name)
     size = size or (len(lists), int(item.max(initial=-1)) + 1)
     items = _items_at(user, item, name, size)
     if name == RELEVANT and items.item.size < item.size:
@@ -634,9 +632,7 @@ def _ids_by_row(data: Any, name: str) -> tuple[Int, Ids, int]:
         values = matrix.reshape(-1)
         row = np.repeat(np.arange(len(matrix)), values.size // max(len(matrix), 1))
     if matrix is not None and matrix.ndim == 2 and matrix.dtype.kind in "iu":
-        first = matrix[:, 0]
-        if (first[1:] >= first[:-1]).all() and np.unique(matrix).size > MAX_GRADES:
-            _refuse_pairs(matrix, name)
+        _refuse_ascending_pairs(matrix, matrix[:, 0], matrix, name)
     is_item, ids = _item_ids(row, values, name)
     if name == RELEVANT:
         _note_users_without_item(np.unique(row).size - np.unique(row[is_item]).size)
@@ -716,6 +712,16 @@ def _refuse_columns_or_grades(rows: Sequence[Any], name: str) -> None:
             "grades; as columns drop -1 from the lists, or pass a dictionary of lists by row; "
             "as grades pass an array"
         )
+
+
+def _refuse_ascending_pairs(rows: Any, first_numbers: Array, numbers: Array, name: str) -> None:
+    """Raise InputError for rows that may begin with users: their first numbers never fall.
+
+    Few different `numbers` in all rows are rather grades.
+    """
+    are_ascending = (first_numbers[1:] >= first_numbers[:-1]).all()
+    if are_ascending and np.unique(numbers).size > MAX_GRADES:
+        _refuse_pairs(rows, name)
 
 
 def _refuse_pairs(rows: Any, name: str) -> None:
@@ -805,7 +811,7 @@ def items_for_scores(
             refuse_numbered_series(name, data, None if units is None else units.users)
             return items_by_position(data, name, size, item_ids)
         if units is not None and units.visits is not None:
-            pairs = _pairs_of_visits(
+            user, item, grades = _pairs_of_visits(
                 table, name, size, units, item_ids, min_relevance, skip_unknown
             )
         else:
@@ -815,8 +821,7 @@ def items_for_scores(
             if units is None and item_ids is None and user.all() and item.all():
                 note_meaning(str(table.path), "row and column numbers, from 0; none is 0")
             rows, grades = _rows_and_grades(table, name, user, item, min_relevance)
-            pairs = user[rows], item[rows], grades
-        user, item, grades = pairs
+            user, item = user[rows], item[rows]
         is_known = (user >= 0) & (item >= 0)
         n_users = size[0] if units is None else len(units)
         n_items = size[1] if item_ids is None else len(item_ids)

@@ -141,9 +141,8 @@ def _has_users(value: object) -> bool:
 
 def _is_row_or_column(value: object) -> bool:
     """Return whether a value contains several entries in one dimension."""
-    return (isinstance(value, Mapping | Sequence) and not isinstance(value, str)) or _ndim(
-        value
-    ) == 1
+    is_collection = isinstance(value, Mapping | Sequence) and not isinstance(value, str)
+    return is_collection or _ndim(value) == 1
 
 
 def _are_columns(data: object) -> bool:

@@ -65,14 +65,8 @@ class LargeRankFile(NamedTuple):
         schema = opened[0].schema_arrow
         if n_rows < LARGE_FILE_ROWS or any(file.schema_arrow != schema for file in opened):
             return None
-        roles = find_roles(schema.names)
-        columns = {role: name for role, name in zip(roles, schema.names, strict=True) if role}
-        has_counts = columns.keys() >= {*COUNT_COLUMNS}
-        has_ranks = "rank" in columns and ITEM not in columns
-        other_kind = columns.keys() & {"relevance", "sampled_rank", "score", "label", VISIT}
-        has_grades = b"min_relevance" in (schema.metadata or {})
-        has_role_twice = len(columns) < len(roles) - roles.count(None)
-        if other_kind or has_grades or has_role_twice or not (has_counts or has_ranks):
+        columns = _columns_of_plain_ranks(schema)
+        if columns is None:
             return None
         file = cls(path, files, columns, (*schema.names,), n_rows, n_items)
         return None if file._needs_general_reader() else file
@@ -151,6 +145,23 @@ def _files_of(path: Path) -> tuple[Path, ...]:
     if is_folder(path):
         return tuple(parquet_files(path, "ranks"))
     return (path,) if path.suffix.lower() in PARQUET_SUFFIXES else ()
+
+
+def _columns_of_plain_ranks(schema: pa.Schema) -> dict[str, str] | None:
+    """Return the names of columns by role if they are counts, or ranks, of users without grades.
+
+    Otherwise return None.
+    """
+    roles = find_roles(schema.names)
+    columns = {role: name for role, name in zip(roles, schema.names, strict=True) if role}
+    has_counts = columns.keys() >= {*COUNT_COLUMNS}
+    has_ranks = "rank" in columns and ITEM not in columns
+    has_other_roles = columns.keys() & {"relevance", "sampled_rank", "score", "label", VISIT}
+    has_grades = b"min_relevance" in (schema.metadata or {})
+    has_role_twice = len(columns) < len(roles) - roles.count(None)
+    if has_other_roles or has_grades or has_role_twice or not (has_counts or has_ranks):
+        return None
+    return columns
 
 
 def _open_parquet(path: Path) -> Any:

@@ -60,12 +60,14 @@ def read_order(table: Table, user: Codes | Int) -> tuple[Floats | Int, bool]:
 
 def _check_order_of_rows(table: Table, user: Codes | Int) -> None:
     """Raise InputError, or warn, if a column may hold the order of lists, or if rows are mixed."""
-    are_grouped = np.count_nonzero(np.diff(user)) + 1 == user.max() + 1  # rows of a user adjoin
+    n_runs = np.count_nonzero(np.diff(user)) + 1  # of adjoining rows of one user
+    are_grouped = n_runs == user.max() + 1
     unordered_columns = []
     for name, column in table.unknown_columns.items():
         is_float = pa.types.is_floating(column.type)
         is_unordered = not is_float and _is_unordered(user, column)
-        if is_float or _is_rank_column(user, column) or (is_unordered and not are_grouped):
+        may_be_order = is_float or _is_rank_column(user, column)
+        if may_be_order or (is_unordered and not are_grouped):
             raise InputError(
                 f"column {name} may contain scores or ranks, but its name is not known; name it "
                 "score or rank, or drop it if rows are in order, best first",
@@ -92,9 +94,10 @@ def _require_consecutive_ranks(table: Table, user: Codes | Int, rank: Int) -> No
     """Raise InputError unless the ranks of each user are 1, 2, 3 and so on, in any order."""
     length = np.bincount(user)
     is_bad = rank > length[user]
-    if not is_bad.any():
-        is_taken = np.zeros(rank.size, bool)  # the ranks of all lists, one list after the other
-        is_taken[run_starts(length)[user] + rank - 1] = True
+    if not is_bad.any():  # then the ranks are consecutive unless one is repeated
+        place = run_starts(length)[user] + rank - 1  # of each rank among those of all lists
+        is_taken = np.zeros(rank.size, bool)
+        is_taken[place] = True
         if is_taken.all():
             return
         is_bad[first_duplicate(user, rank)] = True
@@ -144,10 +147,10 @@ def refuse_numbered_rows(table: Table, visits: Units) -> None:
 
 def refuse_several_lists(table: Table, user: Codes | Int) -> None:
     """Raise InputError if a column seems to distinguish several lists of a user."""
-    columns = {**table.unknown_columns}
+    checked_columns = {**table.unknown_columns}
     if "repetition" in table.columns:
-        columns["repetition"] = table.columns["repetition"]
-    for name, column in columns.items():
+        checked_columns["repetition"] = table.columns["repetition"]
+    for name, column in checked_columns.items():
         if not pa.types.is_floating(column.type) and _distinguishes_lists(user, column):
             raise InputError(
                 f"column {name} has several values per user, each in consecutive rows, as if users "
@@ -162,10 +165,12 @@ def _distinguishes_lists(user: Codes | Int, column: pa.ChunkedArray) -> bool:
     if pa.types.is_nested(column.type):
         return False
     value, distinct = pd.factorize(column.to_pandas(), use_na_sentinel=False)
-    group, groups = pd.factorize(pair_codes(user, value, len(distinct)))  # a user and a value
+    # A group is the rows of a user with the same value, which may be a list.
+    group, groups = pd.factorize(pair_codes(user, value, len(distinct)))
+    n_groups = len(groups)
     n_users = int(user.max()) + 1
-    has_one_value = len(groups) == n_users
-    has_short_groups = 2 * len(groups) > group.size  # of fewer than two rows on average
+    has_one_value = n_groups == n_users  # for each user
+    has_short_groups = 2 * n_groups > group.size  # of fewer than two rows on average
     if has_one_value or has_short_groups:
         return False
     sizes = np.bincount(group)
@@ -173,7 +178,7 @@ def _distinguishes_lists(user: Codes | Int, column: pa.ChunkedArray) -> bool:
         return True
     group_by_user = group[np.argsort(user, kind="stable")]
     n_runs = np.count_nonzero(np.diff(group_by_user)) + 1
-    return n_runs == len(groups)
+    return n_runs == n_groups
 
 
 def refuse_steps(table: Table, user: Codes | Int) -> None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from functools import partial
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -181,19 +180,21 @@ def lists_from_arrays(
 ) -> Lists:
     """Take ids of the best items, users x K, best first or by scores; see `_find_items`."""
     users = _users_of_rows(ids, scores, users)
-    items = _pad_lists(ids, None)
-    is_item = _find_items(items)
-    if scores is not None:
-        values = _scores_of_items(scores, is_item)
-        is_item &= values > _FILLER_SCORE
-    user, position = np.nonzero(is_item)
-    score: Array = -position
-    if scores is not None:
-        score = values[is_item]
+    id_matrix = _pad_lists(ids, None)  # shape (users, K)
+    is_item = _find_items(id_matrix)
+    n_users = len(id_matrix)
+    if scores is None:
+        user, position = np.nonzero(is_item)
+        score: Array = -position
+    else:
+        score_matrix = _scores_of_items(scores, is_item)
+        is_item &= score_matrix > _FILLER_SCORE
+        user, position = np.nonzero(is_item)
+        score = score_matrix[is_item]
         warn_all(signs_of_contradiction(user, position, score, distances_are_sound=False))
-    id_of_row = items[is_item]
+    id_of_row = id_matrix[is_item]
     item, item_ids = encode(id_of_row)
-    units = Units.of_rows(users, visits, len(items))
+    units = Units.of_rows(users, visits, n_users)
     if units is not None:
         units.require_unique()
     if sorted_unique(pair_codes(user, item, len(item_ids))).size < item.size:
@@ -207,10 +208,10 @@ def lists_from_arrays(
         user=user,
         item=item.astype(np.int64),
         score=score,
-        units=units or Units(np.arange(len(items))),
+        units=units or Units(np.arange(n_users)),
         item_ids=item_ids,
         has_scores=scores is not None,
-        n_rows=len(items) if units is None else 0,
+        n_rows=n_users if units is None else 0,
         by_row=True,
         columns=(USER,) if visits is None else (USER, VISIT),
     )
@@ -337,37 +338,16 @@ def ranks_from_lists(
     """Find relevant items in the users' lists; see `Ranks.from_lists`."""
     check_arguments(complete=complete, min_relevance=min_relevance, missing=missing)
     n_items = check_n_items(n_items)
-    ranks = _rank_in_lists(
-        read_lists(recommended),
-        relevant,
-        seen,
-        n_items=n_items,
-        complete=complete,
-        missing=missing,
-        min_relevance=min_relevance,
-    )
+    options = _ListOptions(n_items, complete, missing, min_relevance)
+    ranks = _rank_in_lists(read_lists(recommended), relevant, seen, options)
     return ranks.at_least(min_relevance)
 
 
-def _rank_in_lists(
-    lists: Lists,
-    relevant: ItemsByUser,
-    seen: ItemsByUser,
-    *,
-    n_items: int | None,
-    complete: bool,
-    missing: str,
-    min_relevance: float,
-) -> Ranks:
-    """Count better and tied items for the relevant items in the users' lists.
+class _ListOptions(NamedTuple):
+    """How lists are read as parts of rankings.
 
-    Users are in the order in which they first appear among the relevant items. Equal scores are
-    tied, but items below the end of a list are not tied with its last item.
-
-    Parameters
+    Attributes
     ----------
-    seen
-        Items to remove from the lists; None, "none" or an empty list if there are none.
     n_items
         Number of items of a full ranking, if it is known.
     complete
@@ -379,15 +359,31 @@ def _rank_in_lists(
     min_relevance
         Grades below it are not relevant for metrics other than NDCG.
     """
+
+    n_items: int | None
+    complete: bool
+    missing: str
+    min_relevance: float
+
+
+def _rank_in_lists(
+    lists: Lists, relevant: ItemsByUser, seen: ItemsByUser, options: _ListOptions
+) -> Ranks:
+    """Count better and tied items for the relevant items in the users' lists.
+
+    Users are in the order in which they first appear among the relevant items. Equal scores are
+    tied, but items below the end of a list are not tied with its last item. `seen` items are
+    removed from the lists; it is None, "none" or an empty list if there are none.
+    """
     if relevant is None:
         raise NoRelevantItemsError("lists need the relevant items; pass relevant (--relevant)")
-    if complete and n_items is not None:
+    if options.complete and options.n_items is not None:
         raise InputError(
             "complete (--complete) lists say how many items are ranked; drop n_items (--n-items)"
         )
     with place_of(relevant):
         units, relevant_items = relevant_by_unit(
-            relevant, lists.columns, lists.units, lists.by_row, min_relevance
+            relevant, lists.columns, lists.units, lists.by_row, options.min_relevance
         )
         lists = lists._replace(units=units)
     warn_all(signs_of_common_item(relevant_items))
@@ -406,14 +402,7 @@ def _rank_in_lists(
     elif seen is None and lists.has_scores and (lists.lengths() == n_listed).all():
         note_missing_seen(len(lists.units), n_listed)
     compare_ids(ITEM, RELEVANT, relevant_items.item_ids, "the lists", lists.item_ids)
-    return _count_relevant(
-        relevant_items,
-        lists,
-        n_items=n_items,
-        complete=complete,
-        missing=missing,
-        min_relevance=min_relevance,
-    )
+    return _count_relevant(relevant_items, lists, options)
 
 
 def _remove_seen(lists: Lists, relevant: Items, seen: Items) -> Lists:
@@ -440,74 +429,91 @@ def _remove_seen(lists: Lists, relevant: Items, seen: Items) -> Lists:
     )
 
 
-def _count_relevant(
-    relevant: Items,
-    lists: Lists,
-    *,
-    n_items: int | None,
-    complete: bool,
-    missing: str,
-    min_relevance: float,
-) -> Ranks:
+class _FoundItems(NamedTuple):
+    """Where relevant items are in lists.
+
+    Attributes
+    ----------
+    list_of_user
+        Position of the list of each user with relevant items, -1 without one; shape (users,).
+    listed_item
+        Code of each relevant item in `Lists.item_ids`, -1 if it is in no list.
+    row
+        Row of each relevant item in the list of its user, -1 where it is not found.
+    """
+
+    list_of_user: Int
+    listed_item: Int
+    row: Int
+
+
+def _find_relevant(relevant: Items, lists: Lists, missing: str) -> _FoundItems:
+    """Find the relevant items in the lists of their users."""
+    list_of_user = _find_lists(relevant, lists, missing)
+    listed_item = positions(relevant.item_ids, lists.item_ids)[relevant.item]
+    row = _find_rows(lists, list_of_user[relevant.user], listed_item)
+    return _FoundItems(list_of_user, listed_item, row)
+
+
+def _count_relevant(relevant: Items, lists: Lists, options: _ListOptions) -> Ranks:
     """Return the ranks of each user's relevant items, best first.
 
     Items that are not found are tied below the end of the list.
     """
-    list_of_user = _find_lists(relevant, lists, missing)
+    list_of_user, listed_item, row = _find_relevant(relevant, lists, options.missing)
     owner = relevant.user
-    listed_item = positions(relevant.item_ids, lists.item_ids)[relevant.item]  # -1 if in no list
-    row = _find_rows(lists, list_of_user[owner], listed_item)
     is_found = row >= 0
     n_relevant = relevant.sizes
     n_found = np.bincount(owner[is_found], minlength=n_relevant.size)
     n_lost = n_relevant - n_found
-    if complete and missing == "refuse" and n_lost.any():
+    if options.complete and options.missing == "refuse" and n_lost.any():
         user, item = relevant.pair(int(np.argmin(is_found)))
         raise InputError(
             f"relevant item {item} is not in the list of user {user}: drop complete (--complete), "
             "or pass missing='last' (--missing last)"
         )
-    length = _lengths_of_lists(lists, list_of_user, n_items)
-    if complete:  # all listed items are candidates of a user without a list
+    length = _lengths_of_lists(lists, list_of_user, options.n_items)
+    if options.complete:  # all listed items are candidates of a user without a list
         n_listed = np.bincount(owner[listed_item >= 0], minlength=length.size)
         length = np.where(list_of_user < 0, len(lists.item_ids) - n_listed, length)
     else:
-        n_unlisted = np.count_nonzero(positions(relevant.item_ids, lists.item_ids) < 0)
-        n_known = max(n_items or 0, len(lists.item_ids) + int(n_unlisted))
-        warn_all(signs_in_hits(length, *_count_hits(relevant, is_found, min_relevance), n_known))
-    n_better, n_tied = length[owner], n_lost[owner] - 1
+        hits = _count_hits(relevant, is_found, options.min_relevance)
+        warn_all(signs_in_hits(length, *hits, _count_known_items(relevant, lists, options.n_items)))
+    n_better, n_tied = length[owner], n_lost[owner] - 1  # of an item that is not found
     n_better[is_found], n_tied[is_found] = _count_in_lists(lists, row[is_found])
     best_first = np.lexsort((n_better, ~is_found, owner))
+    if options.complete:  # items that a list lacks are candidates
+        counted = best_first
+        n_found = n_relevant
+        n_candidates = depth = length + n_lost
+        is_missing = n_lost > 0
+    else:
+        counted = best_first[is_found[best_first]]
+        n_candidates = np.full_like(length, options.n_items or 0)
+        depth = length
+        if options.missing == "last":  # the items that are not found are the last candidates
+            last_found = MAX_ITEMS if options.n_items is None else options.n_items - n_lost
+            depth = np.maximum(last_found, length)
+        is_missing = list_of_user < 0
     users, visits = relevant.units.users_and_visits()
-    make_ranks = partial(
-        Ranks,
+    return Ranks(
+        n_candidates,
+        n_better[counted],
+        n_tied[counted],
+        n_found=n_found,
         n_relevant=n_relevant,
+        depth=depth,
         relevance=select_rows(relevant.relevance, best_first),
         users=users,
         visits=visits,
+        n_missing=int(np.count_nonzero(is_missing)),
     )
-    if complete:  # items that a list lacks are candidates
-        return make_ranks(
-            length + n_lost,
-            n_better[best_first],
-            n_tied[best_first],
-            n_found=n_relevant,
-            depth=length + n_lost,
-            n_missing=int(np.count_nonzero(n_lost)),
-        )
-    depth = length
-    if missing == "last":  # the items that are not found are the last candidates
-        last_found = MAX_ITEMS if n_items is None else n_items - n_lost
-        depth = np.maximum(last_found, length)
-    found_best_first = best_first[is_found[best_first]]
-    return make_ranks(
-        np.full_like(length, n_items or 0),
-        n_better[found_best_first],
-        n_tied[found_best_first],
-        n_found=n_found,
-        depth=depth,
-        n_missing=int(np.count_nonzero(list_of_user < 0)),
-    )
+
+
+def _count_known_items(relevant: Items, lists: Lists, n_items: int | None) -> int:
+    """Return the number of items that are listed or relevant, or `n_items` if that is more."""
+    n_unlisted = np.count_nonzero(positions(relevant.item_ids, lists.item_ids) < 0)
+    return max(n_items or 0, len(lists.item_ids) + int(n_unlisted))
 
 
 def _lengths_of_lists(lists: Lists, list_of_user: Int, n_items: int | None) -> Int:
@@ -566,21 +572,22 @@ def _find_rows(lists: Lists, list_of_pair: Int, item_of_pair: Int) -> Int:
     """Return the row of each pair of a list and an item, -1 where it is missing; pairs differ."""
     row_of_pair = np.full(list_of_pair.size, -1)
     possible = np.flatnonzero((list_of_pair >= 0) & (item_of_pair >= 0))
-    possible_list, possible_item = list_of_pair[possible], item_of_pair[possible]
+    pair_list, pair_item = list_of_pair[possible], item_of_pair[possible]
     n_lists = len(lists.units)
-    has_one_item = np.bincount(possible_list, minlength=n_lists).max(initial=0) <= 1
-    if has_one_item:  # at most one item of each list, found without sorting
+    if np.bincount(pair_list, minlength=n_lists).max(initial=0) <= 1:
+        # One item of each list at most is found faster, without a search.
         item_of_list = np.full(n_lists, -1, np.int32)
-        item_of_list[possible_list] = possible_item
-        pair_of_list = np.full(n_lists, -1, np.int32)
-        pair_of_list[possible_list] = possible
+        item_of_list[pair_list] = pair_item
+        position_of_list = np.full(n_lists, -1, np.int32)  # of its pair in `possible`
+        position_of_list[pair_list] = np.arange(possible.size)
         rows = np.flatnonzero(item_of_list[lists.user] == lists.item)
-        row_of_pair[pair_of_list[lists.user[rows]]] = rows
-        return row_of_pair
-    n_items = len(lists.item_ids)
-    codes_of_pairs = pair_codes(possible_list, possible_item, n_items)
-    codes_of_rows = pair_codes(lists.user, lists.item, n_items)
-    position = positions(codes_of_rows, codes_of_pairs)  # of each row among the pairs
-    rows = np.flatnonzero(position >= 0)
-    row_of_pair[possible[position[rows]]] = rows
+        position: Int | Codes = position_of_list[lists.user[rows]]
+    else:
+        n_items = len(lists.item_ids)
+        codes_of_pairs = pair_codes(pair_list, pair_item, n_items)
+        codes_of_rows = pair_codes(lists.user, lists.item, n_items)
+        position_of_row = positions(codes_of_rows, codes_of_pairs)
+        rows = np.flatnonzero(position_of_row >= 0)
+        position = position_of_row[rows]
+    row_of_pair[possible[position]] = rows
     return row_of_pair

@@ -44,6 +44,9 @@ from sampled_metrics.read.tables import Table, as_table, read_table
 _ROWS_CHECKED = 1000  # at the beginning of an array, to see whether it contains whole numbers
 # Options of full rankings that not all data accepts, and arguments of `Ranks.from_lists`.
 _FULL = ("n_items", "complete", "min_relevance", "missing", "relevant", "seen")
+# Options of sampled ranks, and of those that scores of negatives accept as well.
+_OF_NEGATIVES = ("n_items", "n_negatives", "sampling")
+_OF_SCORED_NEGATIVES = ("counts", "cluster", "ties", "seed", "missing")
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -79,14 +82,20 @@ class Reading:
     progress: bool | None = None
     early_stop: EarlyStop | None = None  # for rankings by vectors or by a function of pairs
 
-    def refuse_others(self, kind: str, *allowed: str, among: tuple[str, ...] = _FULL) -> None:
-        """Raise InputError for the first option that is given and not allowed with some data."""
-        for name in among:
-            value = getattr(self, name)
+    def _select(self, *names: str) -> dict[str, Any]:
+        """Return some of the options as keyword arguments."""
+        return {name: getattr(self, name) for name in names}
+
+    def refuse_others(self, noun: str, *allowed: str, among: tuple[str, ...] = _FULL) -> None:
+        """Raise InputError for the first option that was passed and is not allowed with a `noun`.
+
+        Only options in `among` are refused.
+        """
+        for name, value in self._select(*among).items():
             default = getattr(Reading, name)
             is_default = value is None or (default is not None and value == default)
             if not is_default and name not in allowed:
-                raise InputError(f"{name} ({cli_option(name)}) cannot be used with {kind}; drop it")
+                raise InputError(f"{name} ({cli_option(name)}) cannot be used with {noun}; drop it")
 
     def ranks(self, data: Data) -> Ranks:
         """Return the ranks of relevant items in full rankings, or in lists of the best items."""
@@ -127,7 +136,7 @@ class Reading:
         return Ranks.from_ranks(form, self.n_items)
 
     def _ranks_from_lists(self, lists: Table | Lists) -> Ranks:
-        return Ranks.from_lists(lists, **{name: getattr(self, name) for name in _FULL})
+        return Ranks.from_lists(lists, **self._select(*_FULL))
 
     def _ranks_from_table(self, table: Table) -> Ranks:
         """Distinguish tables of lists, of counts, of ranks and of labelled pairs."""
@@ -135,27 +144,11 @@ class Reading:
         if "sampled_rank" in columns:
             raise InputError("found sampled ranks; use `sampled-metrics correct`")
         if {"score", "label"} <= columns and self.relevant is None:
-            if not self.complete:
-                raise InputError(
-                    "found labelled pairs; if they are of all candidates, pass complete=True "
-                    "(--complete) or use Ranks.from_pairs; for pairs of held-out items and "
-                    "sampled negatives, use `correct`"
-                )
-            self.refuse_others("labelled pairs", "complete", "min_relevance")
-            return Ranks.from_pairs(table, min_relevance=self.min_relevance)
+            return self._ranks_from_labelled_pairs(table)
         has_order = not columns.isdisjoint(("rank", "score"))
         is_list = ITEM in columns and has_order and "n_candidates" not in columns
-        if is_list and "label" in columns and self.relevant is None:
-            raise InputError(
-                "found lists with labels; pass relevant (--relevant), which may be the same table: "
-                "its rows of label 0 are not relevant"
-            )
-        if is_list and self.relevant is None and self.complete:
-            column = "rating" if "rating" in table.unknown_columns else "NAME"
-            raise NoRelevantItemsError(
-                "found pairs without labels; pass relevant (--relevant), or name the column of "
-                f"labels or grades, columns={{'label': '{column}'}} (--column label={column})"
-            )
+        if is_list and self.relevant is None:
+            self._refuse_lists_with_labels_or_complete(table)
         if is_list or columns - {USER, VISIT} == {ITEM}:
             return self._ranks_from_lists(table)
         if has_order and self.relevant is not None and table.unknown_columns:
@@ -166,6 +159,30 @@ class Reading:
         if not columns.isdisjoint(("rank", *COUNT_COLUMNS)):
             self.refuse_others("ranks", "n_items", "min_relevance")
         return Ranks.from_table(table, self.n_items)
+
+    def _ranks_from_labelled_pairs(self, table: Table) -> Ranks:
+        if not self.complete:
+            raise InputError(
+                "found labelled pairs; if they are of all candidates, pass complete=True "
+                "(--complete) or use Ranks.from_pairs; for pairs of held-out items and "
+                "sampled negatives, use `correct`"
+            )
+        self.refuse_others("labelled pairs", "complete", "min_relevance")
+        return Ranks.from_pairs(table, min_relevance=self.min_relevance)
+
+    def _refuse_lists_with_labels_or_complete(self, table: Table) -> None:
+        """Raise InputError for lists without `relevant` that were meant as labelled pairs."""
+        if "label" in table.columns:
+            raise InputError(
+                "found lists with labels; pass relevant (--relevant), which may be the same table: "
+                "its rows of label 0 are not relevant"
+            )
+        if self.complete:
+            column = "rating" if "rating" in table.unknown_columns else "NAME"
+            raise NoRelevantItemsError(
+                "found pairs without labels; pass relevant (--relevant), or name the column of "
+                f"labels or grades, columns={{'label': '{column}'}} (--column label={column})"
+            )
 
     def _ranks_from_scores(self, scores: ScoreSource) -> Ranks:
         self.refuse_others("scores", "relevant", "seen", "n_items", "min_relevance", "missing")
@@ -202,41 +219,46 @@ class Reading:
 
     def _construct_sampled(self, data: Any) -> SampledRanks:
         """Call the constructor for the kind of data, with the options that it accepts."""
-        draw = {name: getattr(self, name) for name in ("n_items", "n_negatives", "sampling")}
-        order = {name: getattr(self, name) for name in ("ties", "seed", "missing")}
-        by_count = {name: getattr(self, name) for name in ("counts", "cluster")}
         self._refuse_without_counts()
         if isinstance(data, Ranks):
             raise InputError("found full rankings, which need no correction; use `evaluate`")
         if isinstance(data, SampledRanks):
             self._refuse_counts()
             self.refuse_others("sampled ranks", among=("positive", "relevant"))
-            for name, value in draw.items():
+            for name, value in self._select(*_OF_NEGATIVES).items():
                 require_same(name, value, name, getattr(data, name))
             return data
         form = _read_sampled(data, self.relevant)
         if isinstance(form, ScoreSource):
-            if self.relevant is not None:
-                raise InputError(
-                    "relevant (--relevant) cannot be used with a matrix of scores; drop it, and "
-                    "pass the columns of held-out items by positive (--positive)"
-                )
-            ids = {"items": self.items, "users": self.users}
-            return SampledRanks.from_scores(data, self.positive, **ids, **by_count, **order, **draw)
-        if not isinstance(form, Table):
-            if self.positive is not None:
-                raise InputError(
-                    "positive (--positive) cannot be used with ranks, one number for each row; "
-                    "pass scores of a held-out item and its negatives as rows, "
-                    "scores.reshape(-1, 1 + n_negatives)"
-                )
-            form = read_table({"sampled_rank": form}, "sampled ranks")
+            return self._sampled_from_scores(data)
+        if isinstance(form, Table):
+            return self._sampled_from_table(form)
+        if self.positive is not None:
+            raise InputError(
+                "positive (--positive) cannot be used with ranks, one number for each row; "
+                "pass scores of a held-out item and its negatives as rows, "
+                "scores.reshape(-1, 1 + n_negatives)"
+            )
+        return self._sampled_from_table(read_table({"sampled_rank": form}, "sampled ranks"))
+
+    def _sampled_from_scores(self, scores: Any) -> SampledRanks:
+        if self.relevant is not None:
+            raise InputError(
+                "relevant (--relevant) cannot be used with a matrix of scores; drop it, and "
+                "pass the columns of held-out items by positive (--positive)"
+            )
+        options = self._select(*_OF_NEGATIVES, *_OF_SCORED_NEGATIVES, "items", "users")
+        return SampledRanks.from_scores(scores, self.positive, **options)
+
+    def _sampled_from_table(self, table: Table) -> SampledRanks:
+        """Distinguish tables of sampled ranks from those of held-out items and negatives."""
         self.refuse_others("a table or ranks", among=("positive", "items", "users"))
-        if "sampled_rank" in form.columns:
+        if "sampled_rank" in table.columns:
             self._refuse_counts()
             self.refuse_others("sampled ranks", among=("relevant",))
-            return SampledRanks.from_table(form, seed=self.seed, **draw)
-        return SampledRanks.from_pairs(form, self.relevant, **by_count, **order, **draw)
+            return SampledRanks.from_table(table, **self._select(*_OF_NEGATIVES, "seed"))
+        options = self._select(*_OF_NEGATIVES, *_OF_SCORED_NEGATIVES)
+        return SampledRanks.from_pairs(table, self.relevant, **options)
 
     def _refuse_without_counts(self) -> None:
         """Raise InputError for an option that has a meaning only with counts of items."""

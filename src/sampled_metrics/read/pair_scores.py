@@ -44,15 +44,15 @@ class PairScores:
         pair_score = self._call(rows[row], item)
         better = np.zeros(row.size, np.int64)
         tied = np.full(row.size, -1)  # the item itself is not tied with itself
-        open_pairs = np.arange(row.size)
-        first = 0
-        while open_pairs.size and first < self.order.size:
+        open_pairs = np.arange(row.size)  # whose counts are not settled
+        n_scored = 0  # items of `order`
+        while open_pairs.size and n_scored < self.order.size:
             open_rows = sorted_unique(row[open_pairs])
-            most = max(1, PAIRS_PER_CALL // open_rows.size)
-            last = first + min(max(first, FIRST_ITEMS), most)
+            n_next = max(n_scored, FIRST_ITEMS)
+            n_next = min(n_next, max(1, PAIRS_PER_CALL // open_rows.size))
             scores = self._score_items(
                 rows,
-                self.order[first:last],
+                self.order[n_scored : n_scored + n_next],
                 open_rows=open_rows,
                 pairs=pairs,
                 pair_score=pair_score,
@@ -63,7 +63,7 @@ class PairScores:
             better[open_pairs] += count_true(scores_of_pair > own_score)
             tied[open_pairs] += count_true(scores_of_pair == own_score)
             open_pairs = open_pairs[better[open_pairs] < max_better[open_pairs]]
-            first = last
+            n_scored += n_next
         tied[better >= max_better] = 0
         return np.minimum(better, max_better), tied
 

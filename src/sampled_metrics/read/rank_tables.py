@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, SupportsIndex, cast
 
 import numpy as np
 import pyarrow as pa
@@ -56,9 +56,9 @@ def ranks_from_column(
             raise InputError(
                 "users and visits cannot be used with a table; add columns user_id and visit_id"
             )
-        number: Any = n_items
-        size = None if number is None else whole_number("n_items", number)
-        return ranks_from_table(ranks, size, columns=columns)
+        if n_items is not None:
+            n_items = whole_number("n_items", cast(SupportsIndex, n_items))
+        return ranks_from_table(ranks, n_items, columns=columns)
     ranks = arrow_column_to_array(ranks)
     if users is None:
         users = users_of_ranks(ranks)
@@ -68,10 +68,10 @@ def ranks_from_column(
     if visits is not None:
         check_ids(users, visits, as_array(ranks, "ranks").size)  # visits need users
         table[VISIT] = visits
-    if n_items is not None and as_array(n_items, "n_items").ndim:
+    is_by_row = n_items is not None and as_array(n_items, "n_items").ndim > 0
+    if is_by_row:
         table["n_candidates"] = n_items
-        n_items = None
-    return ranks_from_table(table, n_items)
+    return ranks_from_table(table, None if is_by_row else n_items)
 
 
 @public(columns=check_roles)
@@ -156,17 +156,8 @@ def describe_other_forms(table: Table) -> str:
     The text ends with a semicolon and a blank; it is empty for other tables.
     """
     for name, column in table.unknown_columns.items():
-        if not pa.types.is_nested(column.type):
-            continue
-        rows = f"data.explode({name!r}, ignore_index=True)"
-        if pa.types.is_struct(getattr(column.type, "value_type", None) or column.type):
-            rows = (
-                f"rows = {rows}, and each part a column, rows.join(pandas.json_normalize(rows.pop("
-                f"{name!r})))"
-            )
-        else:
-            rows += f".rename(columns={{{name!r}: {ITEM!r}}})"
-        return f"column {name} contains lists: give each element a row, in pandas {rows}; "
+        if pa.types.is_nested(column.type):
+            return _describe_lists_in_cells(name, column.type)
     types = [value_type(column.type) for column in table.unknown_columns.values()]
     if table.columns.keys() != {USER} or len(types) < _MIN_COLUMNS_OF_ROWS:
         return ""
@@ -180,6 +171,20 @@ def describe_other_forms(table: Table) -> str:
         "if these are items, best first, use Ranks.from_top_k("
         f"data.drop(columns={user!r}).to_numpy(), relevant, users=data[{user!r}]); "
     )
+
+
+def _describe_lists_in_cells(name: str, dtype: pa.DataType) -> str:
+    """Say how to give each element of the lists, or of the structs, of a column a row."""
+    rows = f"data.explode({name!r}, ignore_index=True)"
+    element_type = getattr(dtype, "value_type", None) or dtype
+    if pa.types.is_struct(element_type):
+        rows = (
+            f"rows = {rows}, and each part a column, rows.join(pandas.json_normalize(rows.pop("
+            f"{name!r})))"
+        )
+    else:
+        rows += f".rename(columns={{{name!r}: {ITEM!r}}})"
+    return f"column {name} contains lists: give each element a row, in pandas {rows}; "
 
 
 def _require_different_ranks(table: Table, user: Codes | Int, rank: Int) -> None:
@@ -218,36 +223,36 @@ def group_by_user(
     """
     n_candidates, n_better, n_tied = counts
     user, units = table.units()
-    order = np.argsort(user, kind="stable")
-    first_row = order[run_starts(np.bincount(user))]
+    n_units = len(units)
+    rows_by_user = np.argsort(user, kind="stable")
+    first_row = rows_by_user[run_starts(np.bincount(user))]  # of each user
     n_candidates_of_user = n_candidates[first_row]
 
     def expected(row: int) -> str:
-        number = user[row]
-        return f"{n_candidates_of_user[number]}, as in row {first_row[number] + 1} of the same user"
+        first = first_row[user[row]]
+        return f"{n_candidates[first]}, as in row {first + 1} of the same user"
 
     is_different = n_candidates_of_user[user] != n_candidates
     table.refuse("n_candidates", is_different, n_candidates, expected)
-    n_units = n_candidates_of_user.size
-    n_relevant = np.bincount(user[rows], minlength=n_units)
-    has_items = n_relevant > 0
     depth, is_found = _read_depth(table, n_candidates, n_better)
     depth_of_user = depth[first_row]
     table.refuse(
         "depth", depth_of_user[user] != depth, depth, "the same depth in all rows of a user"
     )
-    order = np.lexsort((~is_found[rows], user[rows]))
-    found = np.arange(n_better.size)[rows][order]
-    found = found[is_found[found]]
+    n_relevant = np.bincount(user[rows], minlength=n_units)
+    has_items = n_relevant > 0
+    found_first = np.lexsort((~is_found[rows], user[rows]))  # for each user, as in `Ranks`
+    relevant_row = np.arange(n_better.size)[rows][found_first]
+    found_row = relevant_row[is_found[relevant_row]]
     users, visits = units.take(has_items).users_and_visits()
     return {
         "n_candidates": n_candidates_of_user[has_items],
-        "n_better": n_better[found],
-        "n_tied": n_tied[found],
-        "n_found": np.bincount(user[found], minlength=n_units)[has_items],
+        "n_better": n_better[found_row],
+        "n_tied": n_tied[found_row],
+        "n_found": np.bincount(user[found_row], minlength=n_units)[has_items],
         "n_relevant": n_relevant[has_items],
         "depth": depth_of_user[has_items],
-        "relevance": select_rows(grades, order),
+        "relevance": select_rows(grades, found_first),
         "users": users,
         "visits": visits,
     }

@@ -89,28 +89,47 @@ def find_roles(names: Sequence[str], roles: Sequence[str] = KNOWN_COLUMNS) -> li
     ['user_id', 'item_id', 'rank', None]
     """
     normalised = [normalise_name(name) for name in names]
-    role_by_name = {normalise_name(role): role for role in roles}
-    result = [role_by_name.get(name) for name in normalised]
-    assigned = _assigned_roles(names, roles)
-    if assigned:
-        result = [None if role in assigned.values() else role for role in result]
-        result = [assigned.get(name, role) for name, role in zip(names, result, strict=True)]
-    positions_of: dict[str, list[int]] = {}
-    for position, name in enumerate(normalised):
-        positions_of.setdefault(name, []).append(position)
+    found = _own_roles(names, normalised, roles)
     has_order = not _ORDER_COLUMNS.isdisjoint(normalised)
-    for role, description in ROLES.items():
-        if role in result or role not in roles or (role == "score" and has_order):
+    for role in ROLES:
+        is_superfluous = role == "score" and has_order
+        if role in found or role not in roles or is_superfluous:
             continue
-        positions = [
-            position for alias in description.aliases for position in positions_of.get(alias, ())
-        ]
+        positions = _positions_of_aliases(role, normalised)
         if role not in (USER, ITEM):  # several columns of ids are an error of their own
             positions = positions[:1]
         for position in positions:
-            if result[position] is None and not is_no_id(names[position], names):
-                result[position] = role
-    return result
+            if found[position] is None and not is_no_id(names[position], names):
+                found[position] = role
+    return found
+
+
+def _own_roles(
+    names: Sequence[str], normalised: Sequence[str], roles: Sequence[str]
+) -> list[str | None]:
+    """Return the role of each column that the caller assigned, or that is the name of a role.
+
+    A column is not read by its name if the caller assigned its role to another one.
+    """
+    role_by_name = {normalise_name(role): role for role in roles}
+    assigned = _assigned_roles(names, roles)
+    own_roles = []
+    for name, normalised_name in zip(names, normalised, strict=True):
+        role = role_by_name.get(normalised_name)
+        if role in assigned.values():
+            role = None
+        own_roles.append(assigned.get(name, role))
+    return own_roles
+
+
+def _positions_of_aliases(role: str, normalised: Sequence[str]) -> list[int]:
+    """Return the positions of the columns whose names are aliases of a role, in their order."""
+    return [
+        position
+        for alias in ROLES[role].aliases
+        for position, name in enumerate(normalised)
+        if name == alias
+    ]
 
 
 def is_no_id(name: str, names: Sequence[str]) -> bool:

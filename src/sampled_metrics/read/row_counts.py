@@ -29,7 +29,7 @@ from sampled_metrics._base.conversion import (
 from sampled_metrics._base.errors import InputError
 from sampled_metrics._base.sparse import check_sparse
 from sampled_metrics.checks.scores import signs_of_batches, signs_of_padding
-from sampled_metrics.read.comparisons import count_above, take_rows
+from sampled_metrics.read.comparisons import BlockCounts, count_above, take_rows
 from sampled_metrics.read.items import require_positions
 
 
@@ -119,11 +119,13 @@ def count_in_rows(
     n_padded = np.zeros(n_rows, np.int64)
     if not (is_full or is_lost.any()):
         n_padded = _count_padding(scores, counts.n_missing, row, column)
-    n_refused = counts.n_invalid
-    if missing == "refuse":
-        n_refused = counts.n_invalid + (lost if is_full else counts.n_missing - n_padded)
-    else:
+    if missing != "refuse":
+        n_refused = counts.n_invalid
         warn_all(signs_of_padding(n_padded, counts.n_missing))
+    elif is_full:
+        n_refused = counts.n_invalid + lost
+    else:
+        n_refused = counts.n_invalid + counts.n_missing - n_padded
     is_refused = (n_refused > 0) & (n_found > 0)
     if is_refused.any():
         lost_are_refused = is_full and missing == "refuse"
@@ -132,16 +134,32 @@ def count_in_rows(
         candidates = width - counts.n_missing + lost
         tied = np.where(is_lost, lost[row] - 1, counts.tied)
         return RowCounts(candidates, counts.better, tied, n_found, lost)
-    for argument, problem in () if has_ids else signs_of_batches(row, column, width):
-        raise InputError(f"{argument}: {problem}")
-    # Each held-out item is ranked among the negatives alone.
-    candidates = width - n_found + 1
+    if not has_ids:
+        _refuse_batches(row, column, width)
+    n_negatives = width - n_found
     if missing == "refuse":
-        candidates -= n_padded
+        n_negatives -= n_padded
+    better, tied = _count_negatives(row, counts, n_negatives)
+    return RowCounts(n_negatives + 1, better, tied, n_found, lost)
+
+
+def _refuse_batches(row: Int, column: Int, width: int) -> None:
+    """Raise InputError for rows whose negatives are held-out items of other rows of a batch."""
+    for argument, problem in signs_of_batches(row, column, width):
+        raise InputError(f"{argument}: {problem}")
+
+
+def _count_negatives(row: Int, counts: BlockCounts, n_negatives: Int) -> tuple[Int, Int]:
+    """Count the negatives above each held-out item, and level with it.
+
+    These are the scores of its row less the held-out items of the row. An item without a score is
+    below all negatives.
+    """
+    is_lost = np.isneginf(counts.score)
     held_out_better, held_out_tied = count_by_score(row, counts.score)
-    better = np.where(is_lost, candidates[row] - 1, counts.better - held_out_better)
+    better = np.where(is_lost, n_negatives[row], counts.better - held_out_better)
     tied = np.where(is_lost, 0, counts.tied - held_out_tied)
-    return RowCounts(candidates, better, tied, n_found, lost)
+    return better, tied
 
 
 def _wrong_shape(scores: Any) -> InputError:
@@ -160,22 +178,19 @@ def _count_padding(scores: Any, n_missing: Int, row: Int, column: Int) -> Int:
 
     Rows without any negative have no padding.
     """
-    n_padded = np.zeros_like(n_missing)
-    n_held_out = np.bincount(row, minlength=n_missing.size)
-    width = scores.shape[1]
-    rows_to_check = np.flatnonzero(n_missing)
-    for block in blocks(rows_to_check.size, width, CACHE_ENTRIES):
-        rows = rows_to_check[block]
-        first = np.full(n_missing.size, width)  # column of the first -inf of each row
-        first[rows] = np.isneginf(to_numpy(take_rows(scores, rows))).argmax(axis=1)
-        is_behind = column > first[row]  # held-out items may be after the padding
-        n_behind = np.bincount(row[is_behind], minlength=n_missing.size)
-        n_after_first = width - first - n_behind
-        is_padding = n_after_first[rows] == n_missing[rows]
-        is_padding &= n_missing[rows] < width - n_held_out[rows]
-        padded = rows[is_padding]
-        n_padded[padded] = n_missing[padded]
-    return n_padded
+    n_rows, width = scores.shape
+    first_missing = np.full(n_rows, width)  # column of the first -inf of each row
+    with_missing = np.flatnonzero(n_missing)
+    for block in blocks(with_missing.size, width, CACHE_ENTRIES):
+        rows = with_missing[block]
+        is_missing = np.isneginf(to_numpy(take_rows(scores, rows)))
+        first_missing[rows] = is_missing.argmax(axis=1)
+    is_after = column > first_missing[row]  # held-out items may follow the padding
+    n_held_out_after = np.bincount(row[is_after], minlength=n_rows)
+    n_negatives_from_first = width - first_missing - n_held_out_after
+    n_negatives = width - np.bincount(row, minlength=n_rows)
+    is_padding = (n_missing == n_negatives_from_first) & (n_missing < n_negatives)
+    return np.where(is_padding, n_missing, 0)
 
 
 def note_rows_without_target(n_dropped: int) -> None:
@@ -209,12 +224,12 @@ def _score_error(
 ) -> InputError:
     """Make the error for the first score of a row that is not a number, or not of a candidate."""
     values = to_numpy(scores[bad_row : bad_row + 1, :])[0]
-    is_bad = ~(values < np.inf)
+    is_missing = values == -np.inf
+    is_bad = ~(values < np.inf) | is_missing
     if lost_are_refused:  # -inf is an error for held-out items only
-        held_out = column[row == bad_row]
-        is_bad[held_out] |= values[held_out] == -np.inf
-    else:
-        is_bad |= values == -np.inf
+        is_held_out = np.zeros(values.size, bool)
+        is_held_out[column[row == bad_row]] = True
+        is_bad &= is_held_out | ~is_missing
     first = int(np.argmax(is_bad))
     remedy = ""
     if values[first] == -np.inf:
@@ -258,7 +273,8 @@ def held_out_positions(
         check_sparse(positive, "positive")
     array = as_array(arrow_column_to_array(positive), "positive")
     n_rows, width = shape
-    if array.shape == (n_rows, 1) and array.dtype.kind in "iu":
+    are_whole = array.dtype.kind in "iu"
+    if array.shape == (n_rows, 1) and are_whole:
         array = array[:, 0]
     if array.shape == shape and ((array == 0) | (array == 1)).all():
         without = np.flatnonzero(~array.any(axis=1))
@@ -267,11 +283,12 @@ def held_out_positions(
         row, column = np.nonzero(array)
         return row, column
     require_positions("positive", column_ids, "pass the scores as an array")
-    if array.dtype.kind in "iu" and array.ndim == 0 and -width <= array < width:
+    if are_whole and array.ndim == 0 and -width <= array < width:  # one column for all rows
         return np.arange(n_rows), np.full(n_rows, array % width)
-    is_column = array.dtype.kind in "iu" and array.shape == (n_rows,)
+    if not are_whole or array.shape != (n_rows,):
+        raise _wrong_positive(array, tuple(shape))
     is_none = is_no_item(array)
-    if not (is_column and (is_none | ((array >= 0) & (array < width))).all()):
+    if not (is_none | ((array >= 0) & (array < width))).all():
         raise _wrong_positive(array, tuple(shape))
     row = np.flatnonzero(~is_none)
     return row, array[row].astype(np.int64)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from sampled_metrics._base.arguments import require_same, whole_number
 from sampled_metrics._base.array_types import RowSelection
@@ -26,38 +27,41 @@ def sampled_from_table(table: Any, draw: Draw, *, columns: NamesByRole = None) -
     """Return sampled ranks from a column `sampled_rank`; see `SampledRanks.from_table`."""
     table = read_table(table, "sampled ranks")
     names = table.columns.keys()
-    m = _read_n_negatives(table, draw.n_negatives)
-    sizes: Any = draw.n_items
+    n_negatives = _read_n_negatives(table, draw.n_negatives)
     if "sampling" in names:
         draw = draw._replace(sampling=_read_sampling(table, draw.sampling))
-    largest_rank = None if m is None else m + 1
-    smallest_size = 2 if m is None else int(np.max(m)) + 1
+    largest_rank = None if n_negatives is None else n_negatives + 1
     ranks = table.whole_numbers("sampled_rank", 1, largest_rank)
+    n_items: Any = draw.n_items
     if "n_candidates" in names:
-        sizes = table.whole_numbers("n_candidates", smallest_size, MAX_ITEMS)
-        require_same("n_items", draw.n_items, "n_candidates", sizes)
+        fewest = 2 if n_negatives is None else int(np.max(n_negatives)) + 1
+        n_items = table.whole_numbers("n_candidates", fewest, MAX_ITEMS)
+        require_same("n_items", draw.n_items, "n_candidates", n_items)
     if "repetition" in names:
         _require_different_repetitions(table)
     rows, _ = relevant_rows(table)
     units = _read_units(table, rows)
-    if m is None:
+    if n_negatives is None:
         raise InputError("the number of negatives is not known; pass n_negatives (--n-negatives)")
-    if sizes is None:
+    if n_items is None:
         raise InputError(
             "no column n_candidates; pass n_items (--n-items), the number of candidates of a "
             "full ranking"
         )
-    if isinstance(rows, np.ndarray):
-        sizes = np.asarray(sizes)
-        sizes = sizes[rows] if sizes.shape == ranks.shape else sizes
-        m = m[rows] if np.ndim(m) else m
     return with_equal_negatives(
         ranks[rows],
-        m,
-        draw._replace(n_items=sizes),
+        _of_rows(n_negatives, rows, ranks.size),
+        draw._replace(n_items=_of_rows(n_items, rows, ranks.size)),
         units=units,
         several_items={USER, ITEM} <= names,
     )
+
+
+def _of_rows(values: ArrayLike, rows: RowSelection, n_rows: int) -> ArrayLike:
+    """Select the values of some rows; one number for all rows is returned unchanged."""
+    if isinstance(rows, slice) or np.shape(values) != (n_rows,):
+        return values
+    return np.asarray(values)[rows]
 
 
 def _read_units(table: Table, rows: RowSelection) -> Units | None:

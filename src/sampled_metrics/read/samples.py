@@ -351,32 +351,34 @@ def sampled_from_scores(
     missing: str = "refuse",
 ) -> SampledRanks:
     """Rank a held-out item among its negatives in the same row; see `SampledRanks.from_scores`."""
-    rows = pad_rows(scores)
-    if rows is not scores and missing == "last":
+    padded_scores = pad_rows(scores)
+    is_padded = padded_scores is not scores
+    if is_padded and missing == "last":
         raise InputError("rows differ in length; drop missing (--missing)")
-    table = read_scores(rows)
+    source = read_scores(padded_scores)
     if isinstance(users, str | Path):
         users = _read_ids(users, "users")
     if positive is None:
         raise InputError("found scores; pass positive (--positive), the column of held-out items")
-    column_ids = table.item_ids
-    if isinstance(positive, str) and column_ids is not None:
-        names = list(column_ids)
-        if positive in names:
-            positive = names.index(positive)
-            column_ids = None
-    row_ids = table.user_ids if users is None else users
-    positive = positive_by_row(positive, row_ids)
-    has_ids = draw.items is not None
+    column_ids = source.item_ids
+    if isinstance(positive, str) and column_ids is not None and positive in list(column_ids):
+        positive = list(column_ids).index(positive)
+        column_ids = None
+    positive = positive_by_row(positive, source.user_ids if users is None else users)
+    matrix = source.matrix()
     counts = count_in_rows(
-        table.matrix(), positive, column_ids=column_ids, missing=missing, has_ids=has_ids
+        matrix,
+        positive,
+        column_ids=column_ids,
+        missing=missing,
+        has_ids=draw.items is not None,
     )
     # Rows of a file are named by ids; the index of a DataFrame may be arbitrary.
     if users is None and isinstance(scores, str | Path):
-        users = table.user_ids
+        users = source.user_ids
     units = Units.of_rows(users, visits, counts.n_found.size)
     if draw.counts is not None:
-        return _rank_rows_by_strata(table.matrix(), positive, units, draw, missing)
+        return _rank_rows_by_strata(matrix, positive, units, draw, missing)
     is_kept = counts.has_target
     if not is_kept.any():
         raise InputError(f"positive is {NO_ITEM_NAMES} in all rows; expected at least one column")
@@ -408,37 +410,49 @@ def _rank_rows_by_strata(
         )
     if missing != "refuse":
         raise InputError("missing (--missing) cannot be used with counts; score all held-out items")
-    n_rows, width = scores.shape
-    ids = _read_ids(draw.items, "items")
-    if ids.shape not in {(width,), (n_rows, width)}:
-        raise InputError(
-            f"items have shape {ids.shape}; expected ids with the shape of the scores, "
-            f"({n_rows}, {width}), or ({width},) if all rows have the same items"
-        )
     score = to_numpy(scores)
+    ids = _ids_of_cells(draw.items, score.shape)
     held_out_row, held_out_column = held_out_positions(positive, score.shape)
     is_held_out = np.zeros(score.shape, bool)
     is_held_out[held_out_row, held_out_column] = True
-    pairs, is_pair = _pairs_of_rows(score, np.broadcast_to(ids, score.shape), is_held_out)
+    pairs, is_pair = _pairs_of_rows(score, ids, is_held_out)
     without_id = np.flatnonzero(~is_pair[held_out_row, held_out_column])
     if without_id.size:
         raise InputError("the held-out item has no id", row=int(held_out_row[without_id[0]]) + 1)
+    n_rows = len(score)
     ranked_row = pairs.user[pairs.held_out]
     cluster = None if draw.cluster is None else as_array(draw.cluster, "cluster")
     if cluster is not None and cluster.shape != (n_rows,):
         raise InputError(
             f"cluster has shape {cluster.shape}; expected a value for each row, ({n_rows},)"
         )
+    units_of_rows = units
     has_several_items = np.bincount(held_out_row).max() > 1
-    ranked_units = Units(np.arange(n_rows)) if units is None and has_several_items else units
+    if units is None and has_several_items:  # whose ranks are averaged by row
+        units_of_rows = Units(np.arange(n_rows))
     return _rank_by_strata(
         pairs,
         score[is_pair],
         units,
         draw,
-        ranked_units=None if ranked_units is None else ranked_units.take(ranked_row),
+        ranked_units=None if units_of_rows is None else units_of_rows.take(ranked_row),
         cluster=None if cluster is None else cluster[ranked_row],
     )
+
+
+def _ids_of_cells(items: Any, shape: tuple[int, ...]) -> Array:
+    """Return the ids of the items of rows of scores, one for each score.
+
+    `items` has them in this shape, or for one row if all rows have the same items.
+    """
+    n_rows, width = shape
+    ids = _read_ids(items, "items")
+    if ids.shape not in {(width,), (n_rows, width)}:
+        raise InputError(
+            f"items have shape {ids.shape}; expected ids with the shape of the scores, "
+            f"({n_rows}, {width}), or ({width},) if all rows have the same items"
+        )
+    return np.broadcast_to(ids, shape)
 
 
 def _pairs_of_rows(score: Array, ids: Array, is_held_out: Bool) -> tuple[ScoredPairs, Bool]:
@@ -488,24 +502,24 @@ def rank_among_negatives(
         sampling=draw.sampling,
         n_negatives=draw.n_negatives,
     )
-    above = better
+    n_ties_lost: Int | int = 0  # tied negatives that rank above the held-out item
     if draw.ties == "random":
-        above = better + generator(draw.seed, "ties").integers(0, tied + 1)
+        n_ties_lost = generator(draw.seed, "ties").integers(0, tied + 1)
     elif draw.ties == "pessimistic":
-        above = better + tied
-    m: Any = n_negatives
+        n_ties_lost = tied
+    n_drawn: Int | int = n_negatives
     # Fewer negatives than draws remain if duplicates are dropped.
-    if draw.sampling == Sampling.DISTINCT and m.max() <= (draw.n_negatives or 0):
-        m = draw.n_negatives
-    require_same("n_negatives", draw.n_negatives, "n_negatives", m)
+    if draw.sampling == Sampling.DISTINCT and n_negatives.max() <= (draw.n_negatives or 0):
+        n_drawn = draw.n_negatives or 0
+    require_same("n_negatives", draw.n_negatives, "n_negatives", n_drawn)
     if draw.n_items is None:
         raise InputError(
             "n_items is not known; pass n_items (--n-items), the number of candidates of a "
             "full ranking"
         )
     sampled = with_equal_negatives(
-        above + 1,
-        m,
+        1 + better + n_ties_lost,
+        n_drawn,
         draw,
         units=units,
         several_items=units is not None and units.first_duplicate() is not None,

@@ -70,7 +70,7 @@ from sampled_metrics.read.roles import (
     check_roles,
     find_roles,
 )
-from sampled_metrics.read.tables import ColumnNames
+from sampled_metrics.read.tables import ColumnNames, Table
 
 _CHECKED_ROWS = 1000  # rows, evenly spaced, in which the first columns are checked
 _COMPARED_ROWS = 16  # rows, evenly spaced, in which all columns are compared
@@ -222,8 +222,7 @@ def scores_from_vectors(users: ArrayLike, items: ArrayLike) -> ScoreSource:
     user_dtype = _require_vectors("users", user_vectors, d)
     item_dtype = _require_vectors("items", item_vectors, d)
     xp = compat.array_namespace(user_vectors, item_vectors)
-    is_short = np.result_type(user_dtype, item_dtype, np.float16).itemsize <= 4
-    dtype = xp.float32 if is_short else xp.float64
+    dtype = xp.float32 if _fit_in_float32(user_dtype, item_dtype) else xp.float64
     products = InnerProducts(
         xp.astype(user_vectors, dtype, copy=False), xp.astype(item_vectors, dtype, copy=False)
     )
@@ -250,9 +249,15 @@ def _scores_from_parts(users: ArrayLike, paths: Sequence[Any], user_ids: Any) ->
             )
         parts.append(part)
         dtypes.append(part.dtype)
-    is_short = np.result_type(*dtypes, np.float16).itemsize <= 4
-    products = ProductsByPart(user_vectors, parts, np.float32 if is_short else np.float64)
+    dtype = np.float32 if _fit_in_float32(*dtypes) else np.float64
+    products = ProductsByPart(user_vectors, parts, dtype)
     return ScoreSource(products, (len(user_vectors), int(products.sizes.sum())), user_ids)
+
+
+def _fit_in_float32(*dtypes: np.dtype[Any]) -> bool:
+    """Return whether float32 holds all numbers of some types, as those of 16 bits or of float32."""
+    common_dtype = np.result_type(*dtypes, np.float16)  # a floating type, also for whole numbers
+    return common_dtype.itemsize <= 4
 
 
 def _require_vectors(name: str, vectors: Any, d: int) -> np.dtype[Any]:
@@ -508,24 +513,27 @@ def _append_missing_ids(
         table = read_item_table(relevant, RELEVANT)
         if table is None:
             return relevant, units, item_ids
-        ids_by_column = {USER: units, ITEM: None if item_ids is None else Units(item_ids)}
-        for column, ids in ids_by_column.items():
-            if ids is None:
-                continue
-            columns: ColumnNames = (column,) if ids.visits is None else (USER, VISIT)
-            table.require(*columns)
-            found = table.units(columns)[1]
-            is_missing = found.positions_in(ids) < 0
-            if is_missing.all():
-                raise InputError(
-                    f"found {found.name(0)}; expected ids of the scores, such as {ids.name(0)}",
-                    path=table.path,
-                    column=column,
-                )
-            compare_ids(column, RELEVANT, found.names(), "the scores", ids.names())
-            ids_by_column[column] = ids.union(found)
-    items = ids_by_column[ITEM]
-    return table, ids_by_column[USER], None if items is None else items.users_and_visits()[0]
+        if units is not None:
+            units = _union_with_column(table, USER, units)
+        if item_ids is not None:
+            item_ids, _ = _union_with_column(table, ITEM, Units(item_ids)).users_and_visits()
+    return table, units, item_ids
+
+
+def _union_with_column(table: Table, column: str, ids: Units) -> Units:
+    """Return the ids of rows or columns of scores, and those of a table that are not among them."""
+    columns: ColumnNames = (column,) if ids.visits is None else (USER, VISIT)
+    table.require(*columns)
+    _, ids_of_table = table.units(columns)
+    is_missing = ids_of_table.positions_in(ids) < 0
+    if is_missing.all():
+        raise InputError(
+            f"found {ids_of_table.name(0)}; expected ids of the scores, such as {ids.name(0)}",
+            path=table.path,
+            column=column,
+        )
+    compare_ids(column, RELEVANT, ids_of_table.names(), "the scores", ids.names())
+    return ids.union(ids_of_table)
 
 
 def _require_other_scores(matrix: sparse.csr_array, relevant: Items) -> None:

@@ -94,18 +94,17 @@ def count_by_stratum(
     stratum = strata_of_items(counts.counts)
 
     def count(is_counted: Bool) -> Int:
+        """Count some of the compared negatives by held-out item and stratum."""
         return sums_by_stratum(row[is_counted], compared_item[is_counted], stratum, held_out.size)
 
     unavailable = unavailable_items(
         held_out_codes, _seen_items(counts, units), pair_code[negatives], n_items
     )
-    unavailable_unit, unavailable_item = np.divmod(unavailable, n_items)
-    n_unavailable = sums_by_stratum(unavailable_unit, unavailable_item, stratum, n_units)
-    n_candidates = np.bincount(stratum) - n_unavailable  # shape (units, strata)
+    n_candidates_of_unit = _count_candidates(unavailable, stratum, n_units)
     strata = StratumCounts(
         better=count(is_better),
         drawn=count(np.ones(row.size, bool)),
-        candidates=n_candidates[pairs.user[held_out]],
+        candidates=n_candidates_of_unit[pairs.user[held_out]],
         log_popularity=mean_log_popularity(counts.counts, stratum),
     )
     part = _parts_of_items(counts.counts, sorted_unique(item[negatives]), n_parts)[compared_item]
@@ -116,6 +115,15 @@ def count_by_stratum(
     return CountedPairs(counts, strata, without_part)
 
 
+def _count_candidates(unavailable: Int, stratum: Int, n_units: int) -> Int:
+    """Count the items that each unit could draw, shape (units, strata).
+
+    `unavailable` are the others as unit * items + item.
+    """
+    unit, item = np.divmod(unavailable, stratum.size)
+    return np.bincount(stratum) - sums_by_stratum(unit, item, stratum, n_units)
+
+
 def _compare_units(held_out_unit: Int, negative_unit: Int, n_units: int) -> tuple[Int, Int]:
     """Pair each held-out item with all negatives of its unit; return the positions of both.
 
@@ -123,10 +131,9 @@ def _compare_units(held_out_unit: Int, negative_unit: Int, n_units: int) -> tupl
     """
     n_negatives = np.bincount(negative_unit, minlength=n_units)
     n_compared = n_negatives[held_out_unit]
-    first = run_starts(n_negatives)[held_out_unit]
-    return np.repeat(np.arange(held_out_unit.size), n_compared), concatenate_ranges(
-        first, n_compared
-    )
+    first_negative = run_starts(n_negatives)[held_out_unit]
+    held_out = np.repeat(np.arange(held_out_unit.size), n_compared)
+    return held_out, concatenate_ranges(first_negative, n_compared)
 
 
 def _parts_of_items(popularity: Float, drawn: Int, n_parts: int) -> Int:

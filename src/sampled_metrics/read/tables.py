@@ -23,7 +23,7 @@ from pyarrow import csv as pyarrow_csv
 from pyarrow import parquet
 
 from sampled_metrics._base.array_types import Bool, Codes, Float, Floats, Ids, Int
-from sampled_metrics._base.arrays import order_preserving_floats
+from sampled_metrics._base.arrays import order_preserving_floats, pair_codes
 from sampled_metrics._base.arrow import (
     Values,
     arrow_to_numpy,
@@ -269,8 +269,9 @@ class Table:
         if len(columns) == 1:
             return codes, Units(ids)
         user, user_ids = self.codes(USER)
-        unit, pairs = pd.factorize(codes.astype(np.int64) * len(user_ids) + user)
-        visit_of_unit, user_of_unit = np.divmod(pairs, len(user_ids))
+        visit_and_user = pair_codes(codes, user, len(user_ids))
+        unit, different_pairs = pd.factorize(visit_and_user)
+        visit_of_unit, user_of_unit = np.divmod(different_pairs, len(user_ids))
         units = Units(user_ids.take(user_of_unit), ids.take(visit_of_unit))
         return unit.astype(np.int32), units
 
@@ -289,14 +290,17 @@ class Table:
     ) -> Int:
         """Return a column of whole numbers; the maximum may differ between rows."""
         values = self._numbers(name, expected)
-        dtype: Any = values.dtype
-        is_float = dtype.kind == "f"
-        is_bad = np.floor(values) != values if is_float else np.zeros(values.shape, bool)
-        if is_float and not is_bad.any():
-            exact_below = 2.0 / np.finfo(dtype).eps  # the type represents all whole numbers below
-            is_bad = np.abs(values) >= exact_below
-            if is_bad.any():
-                expected += f"; {dtype} represents them exactly only below {exact_below:,.0f}"
+        is_bad = np.zeros(values.shape, bool)
+        if values.dtype.kind == "f":
+            is_bad = np.floor(values) != values
+            if not is_bad.any():
+                # The type represents all whole numbers below.
+                dtype: Any = values.dtype
+                exact_below = 2.0 / np.finfo(dtype).eps
+                is_bad = np.abs(values) >= exact_below
+                if is_bad.any():
+                    limit = f"{exact_below:,.0f}"
+                    expected += f"; {dtype} represents them exactly only below {limit}"
         if minimum is not None:
             is_bad |= values < minimum
         if maximum is not None:
@@ -347,6 +351,7 @@ class Table:
         return self.encoded[name]
 
     def _encode(self, name: str) -> tuple[Codes, pa.Array]:
+        """Encode a column as `codes` does: whole numbers, also where they are written as text."""
         column = self.complete_column(name, _ID_TYPES)
         if is_bytes(column.type) and can_cast(column, pa.string()):
             column = column.cast(pa.string())
@@ -365,14 +370,17 @@ class Table:
         is_bad = np.asarray(pc.match_substring_regex(ids, _INVALID_ID))
         if is_bad.any():
             row = int(np.argmax(is_bad[codes]))
-            text = ids[codes[row]].as_py()
-            expected = "ids of 1 to 200 characters, without control characters or blanks at an end"
-            if "\n" in text:
-                expected += "; is a quotation mark of the file unclosed?"
-            elif not text:
-                expected += "; drop rows without an id"
-            raise self.error(name, row, text and repr(text), expected)
+            raise self._invalid_id_error(name, row, ids[codes[row]].as_py())
         return codes, ids.cast(pa.string())
+
+    def _invalid_id_error(self, name: str, row: int, text: str) -> InputError:
+        """Make the error for a text that is no id."""
+        expected = "ids of 1 to 200 characters, without control characters or blanks at an end"
+        if "\n" in text:
+            expected += "; is a quotation mark of the file unclosed?"
+        elif not text:
+            expected += "; drop rows without an id"
+        return self.error(name, row, repr(text) if text else "", expected)
 
     def positions(self, name: str, among: Ids, expected: str) -> Int:
         """Return the position of each id of a column in `among`, where all must be found."""
@@ -422,8 +430,8 @@ class Table:
             raise self._wrong_type(name, column, expected)
         values = pd.to_numeric(column.to_pandas(), errors="coerce").to_numpy()
         if is_text(dtype):
-            is_bad = np.isnan(values)
-            is_bad |= pc.match_substring(column, "x", ignore_case=True)  # pandas reads 0x10 as 16
+            is_hexadecimal = pc.match_substring(column, "x", ignore_case=True)  # as pandas reads
+            is_bad = np.isnan(values) | np.asarray(is_hexadecimal)
             if name == "label" and is_bad.all():
                 yes = next(filter(_YES.fullmatch, column.unique().to_pylist()), "yes")
                 column_name = self.name_of.get(name, name)
@@ -616,9 +624,7 @@ def read_table(
     is_file = isinstance(data, str | Path)
     path = Path(str(data) if is_file else name)
     if is_file:
-        arrow_table = _read_file(
-            path, noun, columns, trec=trec, ids=ids, separator=separator, header=header
-        )
+        arrow_table = _read_file(path, noun, columns, _TextFormat(trec, ids, separator, header))
     else:
         refuse_unconverted(data, name)
         arrow_table = to_arrow_table(data, path, noun)
@@ -651,18 +657,24 @@ def to_arrow_table(data: Any, path: Path, noun: str) -> pa.Table:
             raise InputError(f"{name} is of type {type(column).__name__}; expected one column")
     try:
         if isinstance(data, pd.DataFrame):
-            named = [name for name in data.index.names if name is not None]
-            if named and not set(named) & set(data.columns):
-                data = data.reset_index(named)
-            frame = data.rename(columns=str)
+            frame = _index_to_columns(data).rename(columns=str)
             return _views_to_text(pa.Table.from_pandas(frame, preserve_index=False))
         if isinstance(data, Mapping):
-            data = {name: to_numpy(column) for name, column in data.items()}
+            arrays = {name: to_numpy(column) for name, column in data.items()}
+            return _views_to_text(pa.table(arrays))
         return _views_to_text(pa.table(data))
     except MemoryError:
         raise
     except Exception as error:  # objects of other libraries raise errors of their own
         raise _conversion_error(error, path, _describe_pairs_in_cells(data)) from error
+
+
+def _index_to_columns(frame: pd.DataFrame) -> pd.DataFrame:
+    """Return a table with the named levels of its index as columns, unless a column has a name."""
+    names = [name for name in frame.index.names if name is not None]
+    if not names or set(names) & set(frame.columns):
+        return frame
+    return frame.reset_index(names)
 
 
 def _describe_pairs_in_cells(data: Any) -> str:
@@ -693,7 +705,8 @@ def _views_to_text(table: pa.Table) -> pa.Table:
             return pa.array(views.to_pylist(), pa.string())
 
     for position, column in enumerate(table.columns):
-        if value_type(column.type) == pa.string_view():
+        has_views = value_type(column.type) == pa.string_view()
+        if has_views:
             text = pa.chunked_array(map(as_text, column.chunks), pa.string())
             table = table.set_column(position, table.column_names[position], text)
     return table
@@ -714,29 +727,27 @@ def _conversion_error(error: Exception, path: Path, remedy: str) -> InputError:
     )
 
 
-def _read_file(
-    path: Path,
-    noun: str,
-    columns: Sequence[str],
-    *,
-    trec: TrecFormat | None,
-    ids: Sequence[str],
-    separator: str | None,
-    header: Sequence[str],
-) -> pa.Table:
-    """Read a parquet file or a text file."""
+class _TextFormat(NamedTuple):
+    """How a text file is read; see the parameters of `read_table`."""
+
+    trec: TrecFormat | None
+    ids: Sequence[str]
+    separator: str | None
+    header: Sequence[str]
+
+
+def _read_file(path: Path, noun: str, columns: Sequence[str], text: _TextFormat) -> pa.Table:
+    """Read a parquet file, a folder of parquet files, or a text file."""
     with reading_as(path, noun):
         if path.exists() and not (path.is_file() or path.is_dir()):
             raise InputError(f"is a pipe or a device; expected {noun} in a file", path=path)
         if path.is_dir() or path.suffix.lower() in PARQUET_SUFFIXES:
-            if header:
+            if text.header:
                 raise InputError("header is for text files; parquet files have names", path=path)
             files = parquet_files(path, noun) if path.is_dir() else [path]
             return _views_to_text(pa.concat_tables(map(_read_parquet, files)))
         try:
-            return _read_text(
-                path, noun, columns, trec=trec, ids=ids, separator=separator, header=header
-            )
+            return _read_text(path, noun, columns, text)
         except (UnicodeDecodeError, pa.ArrowInvalid) as error:
             if "utf" not in str(error).lower():
                 raise
@@ -751,16 +762,7 @@ def _read_parquet(path: Path) -> pa.Table:
     return parquet.ParquetFile(path).read()
 
 
-def _read_text(
-    path: Path,
-    noun: str,
-    columns: Sequence[str],
-    *,
-    trec: TrecFormat | None,
-    ids: Sequence[str],
-    separator: str | None,
-    header: Sequence[str],
-) -> pa.Table:
+def _read_text(path: Path, noun: str, columns: Sequence[str], text: _TextFormat) -> pa.Table:
     """Read a text file; its first lines may be comments, which begin with # and a blank."""
     with pa.input_stream(str(path)) as stream:
         start = stream.read(_HEADER_BYTES).removeprefix(b"\xef\xbb\xbf")  # byte order mark
@@ -768,33 +770,39 @@ def _read_text(
     lines = start.splitlines()
     n_comments = len([*takewhile(re.compile(rb"#(\s|$)").match, lines)])
     first = next(filter(bytes.strip, lines[n_comments:]), b"").decode()
-    if trec is not None and _is_trec(first, trec):
-        frame = pd.read_csv(
-            path,
-            sep=r"\s+",
-            names=list(trec.columns),
-            dtype=str,
-            skiprows=n_comments,
-            quoting=csv.QUOTE_NONE,
-            keep_default_na=False,
-        )
-        _refuse_other_files(frame, trec, path)
-        return pa.Table.from_pandas(frame, preserve_index=False)
+    if text.trec is not None and _is_trec(first, text.trec):
+        return _read_trec(path, text.trec, n_comments)
+    separator = text.separator
     if separator is None:
         separator = next((sign for sign in "\t,;" if sign in first), ",")
     names = next(csv.reader([first], delimiter=separator))
-    if header:
+    if text.header:
         if any(find_roles(names, columns)) and not _has_numbers(names):
             raise InputError(
-                f"header is {format_names(header)}, but the first line is {format_names(names)}; "
-                "remove one of them",
+                f"header is {format_names(text.header)}, but the first line is "
+                f"{format_names(names)}; remove one of them",
                 path=path,
             )
-        names = list(header)
+        names = list(text.header)
     roles = find_roles(names, columns)
-    text = pa.dictionary(pa.int32(), pa.string())
-    types = {name: text for name, role in zip(names, roles, strict=True) if role in ids}
-    return _read_separated(path, separator, n_comments, types, header)
+    categories = pa.dictionary(pa.int32(), pa.string())
+    types = {name: categories for name, role in zip(names, roles, strict=True) if role in text.ids}
+    return _read_separated(path, separator, n_comments, types, text.header)
+
+
+def _read_trec(path: Path, trec: TrecFormat, n_comments: int) -> pa.Table:
+    """Read a file in a format of trec_eval after its comments; all columns are text."""
+    frame = pd.read_csv(
+        path,
+        sep=r"\s+",
+        names=list(trec.columns),
+        dtype=str,
+        skiprows=n_comments,
+        quoting=csv.QUOTE_NONE,
+        keep_default_na=False,
+    )
+    _refuse_other_files(frame, trec, path)
+    return pa.Table.from_pandas(frame, preserve_index=False)
 
 
 def _refuse_other_files(frame: pd.DataFrame, trec: TrecFormat, path: Path) -> None:
