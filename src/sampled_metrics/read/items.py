@@ -864,15 +864,20 @@ def _axis_positions(
     table: Table, name: str, column: str, ids: Values | None, size: int, skip_unknown: bool
 ) -> Int:
     """Return the row or the column of the scores for each row of a table, -1 for unknown ids."""
-    if ids is not None:
-        ids_of_rows = table.ids(column)
-        position = positions(ids_of_rows, ids)
-        is_unknown = position < 0
-        if not skip_unknown:
-            noun = column.removesuffix("_id")
-            remedy = _describe_unknown(name, noun, is_unknown, table.units()[0])
-            table.refuse(column, is_unknown, ids_of_rows, f"an id of the scores{remedy}")
-        return position
+    if ids is None:
+        return _axis_numbers(table, column, size)
+    ids_of_rows = table.ids(column)
+    position = positions(ids_of_rows, ids)
+    is_unknown = position < 0
+    if not skip_unknown:
+        noun = column.removesuffix("_id")
+        remedy = _describe_unknown(name, noun, is_unknown, table.units()[0])
+        table.refuse(column, is_unknown, ids_of_rows, f"an id of the scores{remedy}")
+    return position
+
+
+def _axis_numbers(table: Table, column: str, size: int) -> Int:
+    """Return the row or column numbers that a table has in place of ids."""
     expected = "row or column numbers of the scores, from 0"
     if column == USER and table.is_by_user:
         expected += " (of a Series in the order of rows pass its to_numpy())"

@@ -158,8 +158,9 @@ def _rank_in_table(
     rows = _label_candidates(table) if relevant is None else _match_held_out(table, relevant)
     if candidates is not None and rows.held_out_items is not None:
         rows = _restrict_to_shown(rows, table, candidates)
-    is_refused = missing == "refuse" or rows.held_out_items is None
-    if is_refused:
+    # Labels mark held-out items among the rows, so that none of these is known to be missing.
+    ranks_missing_last = missing == "last" and rows.held_out_items is not None
+    if not ranks_missing_last:
         _require_held_out_and_negatives(rows)
     if draw.counts is not None:
         _require_ids(table, candidates, missing)
@@ -172,7 +173,7 @@ def _rank_in_table(
             ranked_units=rows.ranked_units,
             cluster=None if cluster is None else cluster[rows.is_held_out],
         )
-    if not is_refused:
+    if ranks_missing_last:
         return _rank_with_missing_last(rows, draw)
     if VISIT not in table.unit_columns():
         warn_all(signs_of_joined_rows(rows.n_held_out, rows.n_negatives))

@@ -417,7 +417,7 @@ def _rank_by_scores(
             "found scores; pass relevant (--relevant) or, if these are scores of a held-out item "
             "and its negatives, use `correct` with positive (--positive)"
         )
-    ids_of_scores = {"users": (units, n_users), "items": (item_ids, n_items)}
+    ids_of_axes = {"users": (units, n_users), "items": (item_ids, n_items)}
     is_optional = missing == "last"
     if is_optional:
         relevant, units, item_ids = _append_missing_ids(relevant, units, item_ids)
@@ -439,7 +439,7 @@ def _rank_by_scores(
         _require_other_scores(scores.sparse_matrix, relevant_items)
     seen_items = read_items(seen, SEEN) if has_seen_items(seen) else None
     _warn_about_columns(scores, relevant_items, seen_items)
-    for name, (ids, size) in ids_of_scores.items():
+    for name, (ids, size) in ids_of_axes.items():
         if ids is not None and len(ids) != size:
             raise InputError(f"{name} has shape {(len(ids),)}; expected {(size,)}")
     ranks = rank_items(

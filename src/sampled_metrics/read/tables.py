@@ -190,7 +190,7 @@ class Table:
         warn_all(signs_of_other_ids(str(path), _find_other_ids(names, columns, unknown)))
         is_rating = normalise_name(name_of.get("score", "")) == "rating"
         unread: set[str] = set()
-        if names not in (RUN.columns, QRELS.columns):
+        if names not in (RUN.columns, QRELS.columns):  # columns of these are ignored by design
             unread = {*filter(None, names)}
             watch_columns(str(path), names, unread)
         return cls(
