@@ -88,19 +88,18 @@ def read_census(
     excluded = sparse.csr_array((np.ones(n_users), (rows, held_out_item)), shape=source.shape)
     if has_seen_items(seen):
         seen_items = read_items(seen, SEEN)
-        seen_items = seen_items.append_users(n_users - seen_items.n_users)
-        excluded = sparse.csr_array(excluded + seen_items.matrix().astype(np.float64))
+        n_without = n_users - seen_items.n_users  # the last users, without seen items
+        seen_matrix = seen_items.append_users(n_without).matrix()
+        excluded = sparse.csr_array(excluded + seen_matrix.astype(np.float64))
     excluded_row, excluded_item = excluded.nonzero()
     n_excluded = sums_by_stratum(excluded_row, excluded_item, stratum, n_users)
     candidates = np.bincount(stratum) - n_excluded  # shape (users, strata)
-    better = np.concatenate(
-        [
-            _count_better(source.rows(block), held_out_item[block], excluded[block], stratum)
-            for block in np.split(rows, np.arange(BLOCK_SIZE, n_users, BLOCK_SIZE))
-        ]
-    )
+    better = [
+        _count_better(source.rows(block), held_out_item[block], excluded[block], stratum)
+        for block in np.split(rows, np.arange(BLOCK_SIZE, n_users, BLOCK_SIZE))
+    ]
     all_counts = StratumCounts(
-        better=better,
+        better=np.concatenate(better),
         drawn=candidates,
         candidates=candidates,
         log_popularity=mean_log_popularity(popularity, stratum),

@@ -85,6 +85,16 @@ class _OpenPairs(NamedTuple):
         """Return the rows of all pairs, each once."""
         return self.row[np.diff(self.row, prepend=-1) > 0]
 
+    def number_vectors(self, n_rows: int) -> tuple[_OpenPairs, Int]:
+        """Return the pairs with `vector_row` for the vectors of their users only.
+
+        Also return `vector_row` of each of the `n_rows` rows of the call, -1 without a pair.
+        """
+        rows = self.distinct_rows()
+        vector_row = np.full(n_rows, -1)
+        vector_row[rows] = np.arange(rows.size)
+        return self._replace(vector_row=vector_row[self.row]), vector_row
+
 
 class _Limits(NamedTuple):
     """Products below `low` or above `high` are decided; those between need float64.
@@ -304,15 +314,9 @@ class InnerProducts:
             if not is_open.any():
                 break
             if not is_open.all():
-                centre = centre[is_open]
-                margin = margin[is_open]
-                open_pairs = open_pairs.take(is_open)
-                open_rows = open_pairs.distinct_rows()
-                open_vectors = take_rows(vectors, open_rows)
-                vector_row = np.full(rows.size, -1)
-                vector_row[open_rows] = np.arange(open_rows.size)
-                open_pairs = open_pairs._replace(vector_row=vector_row[open_pairs.row])
-
+                centre, margin = centre[is_open], margin[is_open]
+                open_pairs, vector_row = open_pairs.take(is_open).number_vectors(rows.size)
+                open_vectors = take_rows(vectors, open_pairs.distinct_rows())
             # Relevant items are counted already, and excluded ones not at all.
             not_in_tile = [by_tile[tile_number] for by_tile in not_counted_by_tile]
             n_left -= _count_candidates(tile.items.size, not_in_tile, rows.size)

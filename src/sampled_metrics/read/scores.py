@@ -417,7 +417,7 @@ def _rank_by_scores(
             "found scores; pass relevant (--relevant) or, if these are scores of a held-out item "
             "and its negatives, use `correct` with positive (--positive)"
         )
-    ids_of_axes = {"users": (units, n_users), "items": (item_ids, n_items)}
+    ids_of_rows, ids_of_columns = units, item_ids  # to which missing ones may be appended
     is_optional = missing == "last"
     if is_optional:
         relevant, units, item_ids = _append_missing_ids(relevant, units, item_ids)
@@ -430,18 +430,11 @@ def _rank_by_scores(
         skip_unknown=is_optional,
     )
     relevant_items = read_items(relevant, RELEVANT)
-    if relevant_items.n_users and not relevant_items.item.size:
-        raise InputError("no user has a relevant item; expected at least one")
-    if relevant_items.item.max(initial=0) < scores.pair_width:
-        raise pair_error()
-    warn_all(signs_of_common_item(relevant_items))
-    if scores.sparse_matrix is not None:
-        _require_other_scores(scores.sparse_matrix, relevant_items)
+    _check_relevant(scores, relevant_items)
     seen_items = read_items(seen, SEEN) if has_seen_items(seen) else None
     _warn_about_columns(scores, relevant_items, seen_items)
-    for name, (ids, size) in ids_of_axes.items():
-        if ids is not None and len(ids) != size:
-            raise InputError(f"{name} has shape {(len(ids),)}; expected {(size,)}")
+    _require_length("users", ids_of_rows, n_users)
+    _require_length("items", ids_of_columns, n_items)
     ranks = rank_items(
         scores.rows,
         relevant_items,
@@ -454,6 +447,23 @@ def _rank_by_scores(
     )
     _warn_about_sample(scores, ranks, relevant_items, has_ids=item_ids is not None)
     return ranks
+
+
+def _check_relevant(scores: ScoreSource, relevant: Items) -> None:
+    """Raise InputError, or warn, if relevant items do not fit scores of all items."""
+    if relevant.n_users and not relevant.item.size:
+        raise InputError("no user has a relevant item; expected at least one")
+    if relevant.item.max(initial=0) < scores.pair_width:
+        raise pair_error()
+    warn_all(signs_of_common_item(relevant))
+    if scores.sparse_matrix is not None:
+        _require_other_scores(scores.sparse_matrix, relevant)
+
+
+def _require_length(name: str, ids: Units | Ids | None, size: int) -> None:
+    """Raise InputError unless there are as many ids as rows or columns, or none."""
+    if ids is not None and len(ids) != size:
+        raise InputError(f"{name} has shape {(len(ids),)}; expected {(size,)}")
 
 
 def _warn_about_columns(scores: ScoreSource, relevant: Items, seen: Items | None) -> None:
