@@ -43,7 +43,7 @@ def rank(users: dd.DataFrame, items: ItemVectors, *, up_to: int | None = None) -
 
     See Also
     --------
-    sampled_metrics.evaluate : Metrics of these ranks, of which it reads the folder.
+    evaluate : Metrics of these ranks, of which it reads the folder.
 
     Examples
     --------

@@ -41,7 +41,7 @@ def rank(users: Dataset, items: ItemVectors, *, up_to: int | None = None) -> Dat
 
     See Also
     --------
-    sampled_metrics.evaluate : Metrics of these ranks, of which it reads the folder.
+    evaluate : Metrics of these ranks, of which it reads the folder.
 
     Examples
     --------

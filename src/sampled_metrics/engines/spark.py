@@ -42,7 +42,7 @@ def rank(users: DataFrame, items: ItemVectors, *, up_to: int | None = None) -> D
 
     See Also
     --------
-    sampled_metrics.evaluate : Metrics of these ranks, of which it reads the folder.
+    evaluate : Metrics of these ranks, of which it reads the folder.
 
     Examples
     --------
