@@ -2,6 +2,7 @@
 
 from functools import reduce
 from itertools import product
+from statistics import NormalDist
 
 import numpy as np
 import pytest
@@ -71,15 +72,13 @@ def test_published_means_agree_with_closed_form(experiments):
 
 
 def test_cell_is_independent_of_others(ranks, experiments):
+    metric, estimator = SETTINGS.metrics.index("ap"), SETTINGS.estimators.index("bv:0.1")
+    among_others = experiments["Y"].repeated[metric, estimator]
     one = SETTINGS.replaced(estimators=("bv:0.1",), metrics=("ap",))
     for count in (100, 7):
-        alone_estimates = run_experiment("Y", ranks["Y"], one.replaced(repetitions=count)).repeated[
-            0, 0
-        ]
+        alone = run_experiment("Y", ranks["Y"], one.replaced(repetitions=count)).repeated[0, 0]
         # draws are equal, but linear algebra may round differently with other right-hand sides
-        np.testing.assert_allclose(
-            alone_estimates, experiments["Y"].repeated[2, 4, :count], rtol=1e-12
-        )
+        np.testing.assert_allclose(alone, among_others[:count], rtol=1e-12)
 
 
 def test_streams_depend_on_seed_name_estimator(ranks):
@@ -111,23 +110,26 @@ def test_shared_samples_and_ties_correlate(ranks):
 
 def test_too_many_negatives_are_refused():
     # the second user has 6 candidates besides the held-out item
-    few, one = (Ranks([9, 7, 8], [0, 0, 0], [0, 0, 0]), SETTINGS.replaced(estimators=("sampled",)))
+    few = Ranks(n_candidates=[9, 7, 8], n_better=[0, 0, 0], n_tied=[0, 0, 0])
+    one = SETTINGS.replaced(estimators=("sampled",))
     run_experiment("E", few, one.replaced(n_negatives=6))
     with pytest.raises(InputError, match=r"n_negatives must be at most 6, not 7.* 7 candidates"):
         run_experiment("E", few, one.replaced(n_negatives=7))
 
 
-def by_hand(exact, repeated, mean, sd):
-    """An experiment of one measure and one estimator."""
+def by_hand(exact, repeated, expected, uniform=None):
+    """An experiment of one measure and one estimator; `expected` and `uniform` are mean and sd."""
     one = SETTINGS.replaced(metrics=("ap",), estimators=("sampled",))
-    expected = MeanAndSd(np.array([[mean]]), np.array([[sd]]))
-    return Experiment(
-        one, np.array([exact]), np.array([[repeated]]), expected, expected, None, "by hand"
-    )
+    moments = [
+        MeanAndSd(np.array([[mean]]), np.array([[sd]]))
+        for mean, sd in (expected, uniform or expected)
+    ]
+    return Experiment(one, np.array([exact]), np.array([[repeated]]), *moments, None, "by hand")
 
 
 def test_table_3_by_hand():
-    exact, sampled = table3({"A": by_hand(0.25, [0.1, 0.2, 0.3, 0.6], 0.31, 0.02)}).itertuples()
+    a = by_hand(0.25, [0.1, 0.2, 0.3, 0.6], expected=(0.31, 0.02))
+    exact, sampled = table3({"A": a}).itertuples()
     assert (exact.column, exact.value, exact.expected, exact.repetitions) == ("Exact", 25, 25, 0)
     assert np.isnan(exact.std)
     assert sampled.value == pytest.approx(100 * (0.1 + 0.2 + 0.3 + 0.6) / 4)
@@ -137,16 +139,28 @@ def test_table_3_by_hand():
     assert (sampled.repetitions, sampled.ranks) == (4, "by hand")
 
 
-def test_table_4_by_hand():
-    a = by_hand(0.2, [0.1, 0.5, 0.3, 0.3], 0.30, 0.03)
-    b = by_hand(0.4, [0.2, 0.4, 0.3, 0.6], 0.35, 0.04)
-    # B is better; right in repetitions 1 and 4, equal in 3, wrong in 2
-    for pair in ({"A": a, "B": b}, {"B": b, "A": a}):
-        (cell,) = table4(pair).itertuples()
-        assert (cell.row, cell.value) == (" vs ".join(pair), 2)
-        # (0.35 - 0.30) / sqrt(0.03^2 + 0.04^2) = 1 standard deviation: 84.13 %
-        assert cell.expected == pytest.approx(4 * 0.8413447460685429)
-        assert cell.expected_std == pytest.approx(np.sqrt(4 * 0.8413447 * 0.1586553))
+@pytest.mark.parametrize("names", ["AB", "BA"])
+def test_table_4_by_hand(names):
+    """B is better; right in repetitions 1 and 4 of 4, equal in 3, wrong in 2."""
+    both = {
+        "A": by_hand(0.2, [0.1, 0.5, 0.3, 0.3], expected=(0.30, 0.03)),
+        "B": by_hand(0.4, [0.2, 0.4, 0.3, 0.6], expected=(0.35, 0.04)),
+    }
+    (cell,) = table4({name: both[name] for name in names}).itertuples()
+    assert (cell.row, cell.value) == (f"{names[0]} vs {names[1]}", 2)
+    # the difference is (0.35 - 0.30) / sqrt(0.03² + 0.04²) = 1 standard deviation
+    chance = NormalDist().cdf(1)
+    assert cell.expected == pytest.approx(4 * chance)
+    assert cell.expected_std == pytest.approx(np.sqrt(4 * chance * (1 - chance)))
+
+
+def test_table_4_also_expects_counts_for_ties_in_any_order():
+    """B is better; the difference is 0, or 0.5 if tied samples have all orders; its sd is 0.5."""
+    a = by_hand(0.2, [0.2, 0.3], expected=(0.2, 0.3), uniform=(0.2, 0.3))
+    b = by_hand(0.5, [0.4, 0.1], expected=(0.2, 0.4), uniform=(0.7, 0.4))
+    (cell,) = table4({"A": a, "B": b}).itertuples()
+    assert cell.expected == pytest.approx(2 * 0.5)
+    assert cell.uniform == pytest.approx(2 * NormalDist().cdf(0.5 / np.hypot(0.3, 0.4)))
 
 
 # Tables 1 and 2.
@@ -201,12 +215,16 @@ def test_constant_recommender_auc_is_half(m):
     outcome = run_experiment("constant", everyone_tied, settings)
     assert outcome.exact[0] == pytest.approx(0.5)
     np.testing.assert_allclose(outcome.expected.mean[0], 0.5, atol=1e-9)
-    # the paper's order of ties, m = 10: positions 0 to 9 of 10, so 0.55
-    if m == 10:
-        quirks = settings.replaced(ties="paper")
-        assert run_experiment("constant", everyone_tied, quirks).expected.mean[0, 0] == (
-            pytest.approx(0.55)
-        )
+
+
+def test_constant_recommender_auc_with_the_papers_order_of_ties():
+    """Of m = 10 tied negatives 0 to 9 are above, so 10 to 1 of 10 are below: 0.55 on average."""
+    everyone_tied = Ranks(np.full(40, 142), np.zeros(40, int), np.full(40, 141))
+    settings = ExperimentSettings(
+        metrics=("auc",), estimators=("sampled",), n_negatives=10, repetitions=2, ties="paper"
+    )
+    outcome = run_experiment("constant", everyone_tied, settings)
+    assert outcome.expected.mean[0, 0] == pytest.approx(sum(range(1, 11)) / 10 / 10)
 
 
 @pytest.mark.parametrize("sampling", [Sampling.WITHOUT_REPLACEMENT, Sampling.WITH_REPLACEMENT])
@@ -272,15 +290,26 @@ def test_estimates_by_hand():
 
 def test_probability_less_by_hand():
     # difference 3 with deviation sqrt(3^2 + 4^2) = 5: Phi(3/5) = 0.7257
-    a, b = (MeanAndSd(np.array(1.0), np.array(3.0)), MeanAndSd(np.array(4.0), np.array(4.0)))
+    a, b = MeanAndSd(np.array(1.0), np.array(3.0)), MeanAndSd(np.array(4.0), np.array(4.0))
     assert probability_less(a, b) == pytest.approx(0.725747, abs=1e-6)
     assert probability_less(a, b) + probability_less(b, a) == pytest.approx(1)
-    a = MeanAndSd(np.array([1.0, 1.0, 1.0, 0.1 + 0.2]), np.zeros(4))
-    b = MeanAndSd(np.array([0.9, 1.1, 1.0, 0.3]), np.zeros(4))
-    assert probability_less(a, b).tolist() == [0.0, 1.0, 0.5, 0.5]
-    # (1, -1, 0) / 0, then 0 / 2 and 4 / 2
-    actual = divide_by_sd([1.0, -1.0, 0.0, 0.0, 4.0], [0.0, 0.0, 0.0, 2.0, 2.0])
-    assert actual.tolist() == [np.inf, -np.inf, 0.0, 0.0, 2.0]
+
+
+@pytest.mark.parametrize(
+    ("a", "b", "probability"),
+    [(1.0, 0.9, 0.0), (1.0, 1.1, 1.0), (1.0, 1.0, 0.5), (0.1 + 0.2, 0.3, 0.5)],
+)
+def test_probability_less_of_certain_values(a, b, probability):
+    certain = [MeanAndSd(np.array([mean]), np.zeros(1)) for mean in (a, b)]
+    assert probability_less(*certain).tolist() == [probability]
+
+
+@pytest.mark.parametrize(
+    ("difference", "sd", "quotient"),
+    [(1.0, 0.0, np.inf), (-1.0, 0.0, -np.inf), (0.0, 0.0, 0.0), (0.0, 2.0, 0.0), (4.0, 2.0, 2.0)],
+)
+def test_divide_by_sd_of_0(difference, sd, quotient):
+    assert divide_by_sd([difference], [sd]).tolist() == [quotient]
 
 
 @pytest.mark.parametrize(("users", "tolerance"), [(100, 0.01), (2000, 1e-3)])

@@ -76,35 +76,53 @@ def test_last_event_by_hand(tie_break, of_user_1):
     }  # fmt: skip
 
 
-@given(st.integers(0, 10_000), st.sampled_from([*RULES, None]))
-def test_tie_break_is_independent_of_user_order(seed, tie_break):
+def with_users_moved(data, seed):
+    """The same events in a file with users in another order."""
+    place = np.random.default_rng(seed).random(data.user.max() + 1)
+    order = np.argsort(place[data.user], kind="stable")
+    return Interactions(data.user[order], data.item[order], data.timestamp[order])
+
+
+@given(
+    st.integers(0, 10_000),
+    st.sampled_from([{"method": "random"}, *({"tie_break": rule} for rule in RULES)]),
+)
+def test_held_out_items_are_independent_of_user_order(seed, options):
     data = synthetic_interactions(users=9, items=20, seed=seed)
-    order = np.argsort(np.random.default_rng(seed).random(10)[data.user], kind="stable")
-    moved = Interactions(data.user[order], data.item[order], data.timestamp[order])
-    options = {"tie_break": tie_break} if tie_break else {"method": "random"}
-    split, again = (split_by(one, **options) for one in (data, moved))
-    assert held_out(split) == held_out(again)
+    moved = with_users_moved(data, seed)
+    assert held_out(split_by(data, **options)) == held_out(split_by(moved, **options))
+
+
+@given(st.integers(0, 10_000), st.sampled_from(RULES))
+def test_one_of_the_last_events_is_held_out(seed, tie_break):
+    data = synthetic_interactions(users=9, items=20, seed=seed)
+    split = split_by(data, tie_break=tie_break)
     assert split.user_ids.tolist() == sorted(set(data.user.tolist()))
     for user, chosen in held_out(split).items():
-        is_user = data.user == user
-        items, stamps = data.item[is_user], data.timestamp[is_user]
-        if tie_break:
-            assert stamps[items == chosen] == stamps.max()
-        if tie_break == "ncf":
-            assert chosen == items[last_after_std_sort(stamps.tolist())]
+        items, times = data.item[data.user == user], data.timestamp[data.user == user]
+        assert times[items == chosen] == times.max()
         assert sorted([*training(split)[user], chosen]) == sorted(items)
+
+
+@given(st.integers(0, 10_000))
+def test_ncf_holds_out_the_last_event_of_std_sort(seed):
+    data = synthetic_interactions(users=9, items=20, seed=seed)
+    for user, chosen in held_out(split_by(data, tie_break="ncf")).items():
+        items, times = data.item[data.user == user], data.timestamp[data.user == user]
+        assert chosen == items[last_after_std_sort(times.tolist())]
 
 
 @pytest.mark.parametrize("options", [{"tie_break": "random"}, {"method": "random"}])
 def test_random_is_uniform_and_repeatable(options):
-    users = np.repeat(np.arange(9000), 3)
-    data = Interactions(users, np.tile([1, 2, 3], 9000), np.zeros(27_000, int))
+    n_users = 9000  # with three events each, all at the same time
+    users, items = np.repeat(np.arange(n_users), 3), np.tile([1, 2, 3], n_users)
+    data = Interactions(users, items, np.zeros(users.size, int))
     split, again = (split_by(data, 2, **options) for _ in range(2))
-    counts = np.bincount(split.held_out, minlength=3)
-    # each of three events with probability 1/3; four standard deviations
-    assert (abs(counts - 3000) < 4 * np.sqrt(9000 * (1 / 3) * (2 / 3))).all()
+    times_held_out = np.bincount(split.held_out, minlength=3)
+    four_sd = 4 * np.sqrt(n_users * (1 / 3) * (2 / 3))
+    assert (abs(times_held_out - n_users / 3) < four_sd).all()
     np.testing.assert_array_equal(split.held_out, again.held_out)
-    assert split.tied_users == (0 if "method" in options else 9000)
+    assert split.tied_users == (0 if "method" in options else n_users)
 
 
 def test_only_random_needs_no_times():
@@ -241,17 +259,23 @@ def test_user_without_candidates_is_refused():
 TRAIN = events((7, 10, 1), (8, 20, 2), (7, 30, 3))
 
 
-def test_given_takes_first_by_time_or_file():
+def test_given_holds_out_the_first_test_event():
+    # user 9 has no training events
     test = events((7, 40, 9), (7, 20, 8), (9, 10, 5))
     split = given_split(TRAIN, test)
     assert held_out(split) == {7: 20}
     assert training(split) == {7: [10, 30], 8: [20]}
     assert split.item_ids.tolist() == [10, 20, 30, 40]
+    # 40 of user 7 and 10 of user 9
     assert (split.left_out_users, split.left_out_events) == (1, 2)
-    assert held_out(given_split(replace(TRAIN, timestamp=None), test)) == {7: 20}
-    untimed = given_split(TRAIN, replace(test, timestamp=None))
-    assert held_out(untimed) == {7: 40}
-    assert untimed.tied_users == 0
+
+
+def test_given_without_times_holds_out_the_first_in_the_file():
+    test = events((7, 40, 9), (7, 20, 8))
+    without_times_of_training = given_split(replace(TRAIN, timestamp=None), test)
+    assert held_out(without_times_of_training) == {7: 20}
+    split = given_split(TRAIN, replace(test, timestamp=None))
+    assert (held_out(split), split.tied_users) == ({7: 40}, 0)
 
 
 def test_given_mixed_text_and_number_ids():
@@ -275,27 +299,43 @@ def test_given_files_that_disagree_are_refused(test, problem):
     assert caught.value.problem.startswith(problem)
 
 
-def test_sample_users_keeps_training():
+def test_sampled_users_are_some_of_all_with_the_same_training():
     split = leave_last_out(synthetic_interactions(users=30))
-    some = sample_users(replace(split, left_out_events=5), 0.3, np.random.default_rng(1))
+    some = sample_users(split, 0.3, np.random.default_rng(1))
     assert held_out(split).items() > held_out(some).items()
     assert training(some) == training(split)
     assert some.evaluated_ids.tolist() == sorted(some.evaluated_ids)
-    more = {"evaluated_users": 9, "left_out_events": 5 + 21, "interactions": 5}
-    more["interactions"] += split.counts()["interactions"]
-    assert some.counts() == split.counts() | more
-    for share, users in ((0.001, 1), (0.049, 1), (0.051, 2), (0.99, 30), (1, 1), (30, 30)):
-        few = sample_users(split, share, np.random.default_rng(1))
-        assert few.held_out.size == users
+
+
+def test_events_of_users_who_are_not_sampled_are_left_out():
+    """9 of 30 users are sampled, so 21 held-out events are added to 5 that were left out."""
+    split = replace(leave_last_out(synthetic_interactions(users=30)), left_out_events=5)
+    some = sample_users(split, 9, np.random.default_rng(1))
+    assert some.counts() == split.counts() | {"evaluated_users": 9, "left_out_events": 5 + 21}
+
+
+@pytest.mark.parametrize(
+    ("users", "n_sampled"),
+    [(0.001, 1), (0.049, 1), (0.051, 2), (0.3, 9), (0.99, 30), (1, 1), (30, 30)],
+)
+def test_share_of_30_users_is_rounded_to_at_least_one(users, n_sampled):
+    split = leave_last_out(synthetic_interactions(users=30))
+    assert sample_users(split, users, np.random.default_rng(1)).held_out.size == n_sampled
+
+
+def test_more_users_than_there_are_cannot_be_sampled():
+    split = leave_last_out(synthetic_interactions(users=30))
     with pytest.raises(InputError, match="30 users"):
         sample_users(split, 31, np.random.default_rng(0))
 
 
 def test_sample_users_is_uniform():
-    split, rng = (leave_last_out(synthetic_interactions(users=10)), np.random.default_rng(2))
-    sampled_ids = np.concatenate([sample_users(split, 4, rng).evaluated_ids for _ in range(2000)])
-    # each of ten users in 4 of 10 draws; four standard deviations
-    assert (abs(np.bincount(sampled_ids)[1:] - 800) < 4 * np.sqrt(2000 * 0.4 * 0.6)).all()
+    split, rng = leave_last_out(synthetic_interactions(users=10)), np.random.default_rng(2)
+    draws, share = 2000, 4 / 10  # four of ten users
+    sampled_ids = np.concatenate([sample_users(split, 4, rng).evaluated_ids for _ in range(draws)])
+    times_sampled = np.bincount(sampled_ids)[1:]  # of users 1 to 10
+    four_sd = 4 * np.sqrt(draws * share * (1 - share))
+    assert (abs(times_sampled - draws * share) < four_sd).all()
 
 
 HERE = Path(__file__).parent
@@ -330,5 +370,9 @@ def test_last_after_std_sort_matches_libstdcxx(tmp_path):
 def test_last_after_std_sort_stored_vectors():
     for vector in VECTORS[1:]:  # the first is empty
         assert last_after_std_sort(vector["keys"]) == vector["order"][-1]
-    with pytest.raises(InputError, match="heap sort"):  # constructed to exceed the depth limit
+
+
+def test_keys_that_std_sort_would_sort_as_a_heap_are_refused():
+    """They are constructed to exceed the depth up to which it partitions them."""
+    with pytest.raises(InputError, match="heap sort"):
         last_after_std_sort(KILLER["keys"])
