@@ -47,12 +47,11 @@ def judge(row, spread=None):
     return line
 
 
-X_EXACT, Y_AP = (3, "X", "Recall@10", "Exact"), (3, "Y", "AP", "Sampled")
-B_AP, COUNT, AUC = (
-    (2, "B", "AP", "Sampled"),
-    (4, "X vs Y", "AP", "Rank Estimate"),
-    (4, "X vs Y", "AUC", "CLS"),
-)
+X_EXACT = (3, "X", "Recall@10", "Exact")
+Y_AP = (3, "Y", "AP", "Sampled")
+B_AP = (2, "B", "AP", "Sampled")
+COUNT = (4, "X vs Y", "AP", "Rank Estimate")
+AUC = (4, "X vs Y", "AUC", "CLS")
 
 
 @pytest.mark.parametrize(
@@ -117,7 +116,8 @@ def binomial(share):
 @pytest.mark.parametrize("share", [0.0, 0.01, 0.36, 0.5, 0.993, 1.0])
 def test_count_tolerance_matches_binomial(share):
     expected, found = 100 * share, count_tolerance(100 * share)
-    chances, tail = binomial(share), stats.norm.sf(3)
+    chances = binomial(share)
+    tail = stats.norm.sf(3)  # the probability beyond 3 standard deviations
     low = next(k for k in range(101) if chances[: k + 1].sum() >= tail)
     high = next(k for k in range(100, -1, -1) if chances[k:].sum() >= tail)
     assert (expected - found.below, expected + found.above) == pytest.approx((low, high))
@@ -125,14 +125,23 @@ def test_count_tolerance_matches_binomial(share):
     assert found.error == pytest.approx(100 * np.sqrt(share * (1 - share) / 100))
 
 
-def test_tolerances_of_means_and_spread():
-    found = count_tolerance(50.0, 5.0)
-    assert found[1:] == pytest.approx([np.hypot(5, 5), *[3 * np.hypot(5, 5)] * 2])
-    found = mean_tolerance(3, 30.0, 0.2)
-    assert found.above == found.below == pytest.approx(3 * 0.2 / 10 + 0.005)
-    assert found.error == pytest.approx(np.hypot(0.02, 0.01 / np.sqrt(12)))
-    assert mean_tolerance(3, 30.0, 0.2, 0.05).error > found.error
-    assert (found.kind, mean_tolerance(3, 30.0, 0.0).kind) == ("random", "near-certain")
+def test_tolerance_of_count_with_spread_over_starts():
+    """Half of 100 counts vary by sqrt(100 / 4) = 5, and starts by as much."""
+    kind, error, below, above = count_tolerance(50.0, 5.0)
+    assert kind == "random"
+    assert error == pytest.approx(np.sqrt(5**2 + 5**2))
+    assert below == above == pytest.approx(3 * error)
+
+
+def test_tolerance_of_mean_of_100_repetitions():
+    """Three standard errors and half a unit of 0.01; the error of rounding is uniform."""
+    standard_error, unit = 0.2 / np.sqrt(100), 0.01
+    kind, error, below, above = mean_tolerance(3, 30.0, 0.2)
+    assert kind == "random"
+    assert above == below == pytest.approx(3 * standard_error + unit / 2)
+    assert error == pytest.approx(np.sqrt(standard_error**2 + unit**2 / 12))
+    assert mean_tolerance(3, 30.0, 0.2, 0.05).error > error
+    assert mean_tolerance(3, 30.0, 0.0).kind == "near-certain"
 
 
 @pytest.mark.parametrize(
@@ -197,27 +206,38 @@ def test_reference_verdicts_partition_cells():
     assert (within | (card["verdict"] == "exact")).all()
 
 
-def test_write_scorecard_files(tmp_path):
+@pytest.fixture
+def card():
+    """The scorecard of five of our cells: two of X depend on its start, three are certain."""
     rows = [
-        *(cell(*X_EXACT[:2], metric, "Exact", value)
-          for metric, value in (("Recall@10", 7.7), ("AP", 3.8), ("AUC", 89.13))),
-        cell(1, "A", "AUC", "Exact", 0.99),
-        cell(4, "X vs Y", "AP", "Sampled", 0, None, 100),
-    ]  # fmt: skip
-    card = card_of(*rows, spread=0.1)
+        cell(3, "X", "Recall@10", "Exact", 7.7),  # 7.60 published
+        cell(3, "X", "AP", "Exact", 3.8),  # 3.75 published
+        cell(3, "X", "AUC", "Exact", 89.13),  # as published
+        cell(1, "A", "AUC", "Exact", 0.99),  # as published
+        cell(4, "X vs Y", "AP", "Sampled", 0, None, 100),  # as published
+    ]
+    return card_of(*rows, spread=0.1)
+
+
+def test_cells_that_were_not_computed_are_not_comparable(card):
+    uncomputed = card[card["note"] == "not computed in this run"]
+    assert len(uncomputed) == len(PUBLISHED) - 5
+    assert set(uncomputed["verdict"]) == {"not comparable"}
+
+
+def test_written_scorecard_counts_verdicts(tmp_path, card):
     write_scorecard(card, "from a test", tmp_path / "s.csv", tmp_path / "s.md")
     assert tuple(pd.read_csv(tmp_path / "s.csv").columns) == SCORECARD
     markdown = (tmp_path / "s.md").read_text()
-    assert "Ranks: from a test." in markdown
-    assert all(verdict in markdown for verdict in VERDICTS)
-    assert "2 values that are `explained` are 1 event," in markdown
-    assert "initialisation of X, 2" in markdown
+    assert "from a test" in markdown
     (line,) = [line for line in markdown.splitlines() if line.startswith("| all")]
-    # the AUC of X and of A is an identity, a count of 0 is nearly certain; others were not computed
-    counts = [c.strip() for c in line.split("|")[3:-1]]
-    assert counts == ["3", "0", "2", "0", "295", "300"]
-    uncomputed = card[card["note"] == "not computed in this run"]
-    assert (len(uncomputed), *set(uncomputed["verdict"])) == (199, "not comparable")
+    counts = [int(each) for each in line.split("|")[3:-1]]
+    uncompared = 300 - 5
+    assert dict(zip([*VERDICTS, "all"], counts, strict=True)) == {
+        "exact": 3, "within noise": 0, "explained": 2, "differs": 0, "not comparable": uncompared,
+        "all": 300,
+    }  # fmt: skip
+    assert "initialisation of X, 2" in markdown  # explained cells by cause
 
 
 # Studies with other settings.
