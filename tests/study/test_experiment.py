@@ -156,8 +156,8 @@ def test_table_4_by_hand(names):
 
 def test_table_4_also_expects_counts_for_ties_in_any_order():
     """B is better; the difference is 0, or 0.5 if tied samples have all orders; its sd is 0.5."""
-    a = by_hand(0.2, [0.2, 0.3], expected=(0.2, 0.3), uniform=(0.2, 0.3))
-    b = by_hand(0.5, [0.4, 0.1], expected=(0.2, 0.4), uniform=(0.7, 0.4))
+    a = by_hand(0.2, [0.2, 0.3], expected=(0.2, 0.3), uniform=(0.1, 0.3))
+    b = by_hand(0.5, [0.4, 0.1], expected=(0.2, 0.4), uniform=(0.6, 0.4))
     (cell,) = table4({"A": a, "B": b}).itertuples()
     assert cell.expected == pytest.approx(2 * 0.5)
     assert cell.uniform == pytest.approx(2 * NormalDist().cdf(0.5 / np.hypot(0.3, 0.4)))

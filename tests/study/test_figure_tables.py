@@ -15,7 +15,6 @@ from sampled_metrics.estimators import estimator_matrix, parse_estimators
 from sampled_metrics.metrics import parse_measure
 from sampled_metrics.ranks import Ranks, Sampling
 from sampled_metrics.read.options import as_ranks
-from sampled_metrics.sampling import sampled_rank_distribution
 from sampled_metrics_study.claims.run import Run
 from sampled_metrics_study.claims.starts import band_over_starts
 from sampled_metrics_study.config import PAPERS_CHOICES
@@ -24,7 +23,6 @@ from sampled_metrics_study.figures import figure1_to_4, figure5
 from sampled_metrics_study.figures.errors import errors_against_samples
 from sampled_metrics_study.figures.figure1_to_4 import expected_values
 from sampled_metrics_study.figures.figure6 import (
-    _average_over_samples,
     expected_recall,
     recall_against_samples,
     sample_sizes,
@@ -58,24 +56,37 @@ def test_figure_3_auc_is_unbiased():
     np.testing.assert_allclose(table.loc["Recall@10", "m = 1"], 1.0)  # section 4.4.4
 
 
-def test_figure_5_counts_by_hand():
+@pytest.fixture
+def distribution():
+    """Of 50 users, A has ranks 1, 6, 11 ... 246 of 251; B is tied for ranks 1 to 20 of 249."""
     none = np.zeros(50, int)
-    records = {"A": Ranks(none + 251, np.arange(50) * 5, none),
-               "B": Ranks(none + 249, none, none + 19)}  # fmt: skip
-    table = figure5.rank_distribution(records)
-    users = pick(table, panel="all").groupby(["recommender", "ties"])["users"].sum().to_dict()
-    assert users == {("A", "random"): 50, ("B", "random"): 50, ("B", "pessimistic"): 50}
-    # all of B are tied for ranks 1 to 20
-    for ties, counts in (("random", [25, 25]), ("pessimistic", [0, 50])):
-        actual = pick(table, panel="top", recommender="B", ties=ties)["users"]
-        assert actual.tolist() == [*counts, *[0] * 8]
-    # ranks 1, 6, 11 ... 246 of A: two in each range of ten
-    top = pick(table, panel="top", recommender="A")
-    assert top["users"].tolist() == [2] * 10
+    a = Ranks(n_candidates=none + 251, n_better=np.arange(50) * 5, n_tied=none)
+    b = Ranks(n_candidates=none + 249, n_better=none, n_tied=none + 19)
+    return figure5.rank_distribution({"A": a, "B": b})
+
+
+def test_figure_5_counts_all_users(distribution):
+    users = pick(distribution, panel="all").groupby(["recommender", "ties"])["users"].sum()
+    assert users.to_dict() == {("A", "random"): 50, ("B", "random"): 50, ("B", "pessimistic"): 50}
+
+
+@pytest.mark.parametrize(("ties", "first_two"), [("random", [25, 25]), ("pessimistic", [0, 50])])
+def test_figure_5_counts_ties_at_random_or_last(distribution, ties, first_two):
+    """Ranges of ten ranks: ties for ranks 1 to 20 are half in the first, or all in the second."""
+    top = pick(distribution, panel="top", recommender="B", ties=ties)
+    assert top["users"].tolist() == [*first_two, *[0] * 8]
+
+
+def test_figure_5_counts_ranks_to_100_in_tens(distribution):
+    top = pick(distribution, panel="top", recommender="A")
+    assert top["users"].tolist() == [2] * 10  # such as 1 and 6
     assert (top["first_rank"].iloc[0], top["last_rank"].iloc[-1]) == (1, 100)
-    # as numpy counts them in 26 equal bins from rank 1 to rank 251
-    counts = np.histogram(np.arange(50) * 5 + 1, bins=26, range=(1, 251))[0]
-    assert pick(table, panel="all", recommender="A")["users"].tolist() == counts.tolist()
+
+
+def test_figure_5_counts_all_ranks_as_numpy_does(distribution):
+    ranks_of_a = np.arange(50) * 5 + 1
+    counts = np.histogram(ranks_of_a, bins=26, range=(1, 251))[0]
+    assert pick(distribution, panel="all", recommender="A")["users"].tolist() == counts.tolist()
 
 
 def test_figure_5_matches_paper():
@@ -109,20 +120,40 @@ def test_figure_5_bins_of_few_candidates(n, width, top):
     assert (first["last_rank"].max(), len(first)) == (top, 10)
 
 
-def test_worst_bucket_agrees_everywhere():
+@pytest.fixture(scope="module")
+def users_of_z_in_the_last_100():
+    """Users of Z among the last 100 ranks in Figure 5, by the order of ties."""
     ranks = {"Z": as_ranks(REFERENCE / "ranks/Z.parquet")}
-    figure = pick(figure5.rank_distribution(ranks), panel="all").groupby("ties")["users"].last()
-    words = Run(pd.DataFrame(columns=KEY), ranks).users_in_the_worst_bucket()[1]
-    counts = [int(number.replace(",", "")) for number in re.findall(r"[\d,]*\d", words)]
-    assert counts == [round(figure["random"]), figure["pessimistic"]]
+    return pick(figure5.rank_distribution(ranks), panel="all").groupby("ties")["users"].last()
+
+
+def test_users_in_the_last_100_ranks_by_enumeration(users_of_z_in_the_last_100):
+    """Each user counts by the share of its tied ranks, or by the worst one."""
+    z = as_ranks(REFERENCE / "ranks/Z.parquet")
+    first_of_last_100 = z.n_candidates.max() - 100 + 1
+    shares = [
+        np.mean(np.arange(best, worst + 1) >= first_of_last_100)
+        for best, worst in zip(z.best_rank, z.worst_rank, strict=True)
+    ]
+    assert users_of_z_in_the_last_100["random"] == pytest.approx(sum(shares))
+    assert users_of_z_in_the_last_100["pessimistic"] == np.sum(z.worst_rank >= first_of_last_100)
+
+
+def test_claim_counts_users_in_the_last_100_ranks_as_figure_5_does(users_of_z_in_the_last_100):
+    run = Run(pd.DataFrame(columns=KEY), {"Z": as_ranks(REFERENCE / "ranks/Z.parquet")})
+    _, measured = run.users_in_the_worst_bucket()
+    counts = [int(number.replace(",", "")) for number in re.findall(r"[\d,]*\d", measured)]
+    expected = [round(users_of_z_in_the_last_100[ties]) for ties in ("random", "pessimistic")]
+    assert counts == expected
+
+
+@pytest.mark.parametrize(("ties", "reading"), [("random", "at random"), ("pessimistic",) * 2])
+def test_audit_counts_users_in_the_last_100_ranks_as_figure_5_does(
+    users_of_z_in_the_last_100, ties, reading
+):
     audit = pd.read_csv(REFERENCE / "audit.csv").set_index("reading")["value"]
-    for ties, words in (("random", "at random"), ("pessimistic", "pessimistic")):
-        assert audit[f"ties {words}, buckets of 100 ranks"] == round(figure[ties])
-    # computed differently: positions of a user's ties among the last 100 ranks
-    low, high, last = (ranks["Z"].best_rank, ranks["Z"].worst_rank, ranks["Z"].n_candidates.max())
-    shares = [np.mean(np.arange(a, b + 1) > last - 100) for a, b in zip(low, high, strict=True)]
-    assert figure["random"] == pytest.approx(sum(shares))
-    assert figure["pessimistic"] == np.sum(high > last - 100)
+    users = audit[f"ties {reading}, buckets of 100 ranks"]
+    assert users == round(users_of_z_in_the_last_100[ties])
 
 
 def small_ranks(rank_sets):
@@ -144,19 +175,32 @@ def test_figure_6_ordered_after_last_change():
     assert exact.to_numpy().tolist() == [[59, 0.0], [59, 25.0]]
 
 
-def test_figure_6_sure_has_95_percent_chance():
+@pytest.mark.parametrize(("e", "label"), [(0, "Sampled"), (1, "BV 0.1")])
+def test_figure_6_sure_has_95_percent_chance(e, label):
     rng = np.random.default_rng(3)
     records = small_ranks({"A": rng.integers(8, 40, 80), "B": rng.integers(1, 50, 80)})
-    table, at = (f(records, SETTINGS) for f in (recall_against_samples, expected_recall))
-    for e, (label, name) in enumerate((("Sampled", "sampled"), ("BV 0.1", "bv:0.1"))):
-        actual, chance = (pick(table, kind="sure", estimator=label)["n_negatives"].item(), {})
-        for m in (actual - 1, actual):
-            one = SETTINGS.replaced(metrics=("recall@10",), n_negatives=m, ties="random")
-            one = one.replaced(estimators=(name,))
-            a, b = (expected_estimates(records[name], one) for name in "AB")
-            assert 100 * np.ravel(b) == pytest.approx(at("B", e, m), rel=1e-11)
-            chance[m] = NormalDist().cdf(((b.mean - a.mean) / np.hypot(a.sd, b.sd)).item())
-        assert chance[actual - 1] < 0.95 <= chance[actual]
+    table = recall_against_samples(records, SETTINGS)
+    sure = pick(table, kind="sure", estimator=label)["n_negatives"].item()
+    moments_at, chance = expected_recall(records, SETTINGS), {}
+    for m in (sure - 1, sure):
+        a, b = moments_at("A", e, m), moments_at("B", e, m)
+        chance[m] = NormalDist().cdf((b.mean - a.mean) / np.hypot(a.sd, b.sd))
+    assert chance[sure - 1] < 0.95 <= chance[sure]
+
+
+@pytest.mark.parametrize(("e", "name"), [(0, "sampled"), (1, "bv:0.1")])
+@pytest.mark.parametrize(("n", "m"), [(60, 59), (60, 30), (400, 100), (400, 390)])
+def test_figure_6_moments_are_those_of_experiments(n, m, e, name):
+    """Figure 6 leaves out the sampled ranks below those with credit; experiments average all."""
+    rng = np.random.default_rng(1)
+    better = rng.integers(0, n, 500)
+    tied = np.minimum(rng.integers(0, n, 500) * (rng.random(500) < 0.5), n - 1 - better)
+    ranks = Ranks(np.full(500, n), better, tied)
+    one = SETTINGS.replaced(
+        metrics=("recall@10",), estimators=(name,), n_negatives=m, ties="random"
+    )
+    whole = 100 * np.ravel(expected_estimates(ranks, one))  # in percent
+    assert expected_recall({"A": ranks}, SETTINGS)("A", e, m) == pytest.approx(whole, rel=1e-10)
 
 
 def test_figure_6_needs_12_candidates():
@@ -198,19 +242,6 @@ def test_smallest_size_matches_linear_search(wrong, height):
     after = max(wrong, default=1)  # the last wrong size
     actual = smallest_size_with_lead(lambda m: -height if m <= after else 1.0, [1, 7, 61])
     assert actual == (after + 1 if after < 61 else None)
-
-
-@pytest.mark.parametrize(("n", "m"), [(60, 59), (60, 30), (400, 100), (400, 390)])
-def test_average_of_head_equals_full_average(n, m):
-    rng = np.random.default_rng(1)
-    better = rng.integers(0, n, 500)
-    tied = np.minimum(rng.integers(0, n, 500) * (rng.random(500) < 0.5), n - 1 - better)
-    ranks = Ranks(np.full(500, n), better, tied)
-    vectors = np.stack([np.arange(m + 1) < 10, np.exp(-np.arange(m + 1) / 2)])
-    whole = vectors @ sampled_rank_distribution(ranks, m).T
-    np.testing.assert_allclose(
-        _average_over_samples(vectors, ranks, "without-replacement"), whole, atol=1e-12
-    )
 
 
 # Errors of estimators.

@@ -17,7 +17,7 @@ from sampled_metrics.evaluation.rank import rank
 from sampled_metrics_study.data.split import Split
 from sampled_metrics_study.recommenders import create
 from sampled_metrics_study.recommenders.factors import ALS, ALSSettings
-from sampled_metrics_study.recommenders.neighbours import ItemKNN, ItemKNNSettings, Tiles, _nearest
+from sampled_metrics_study.recommenders.neighbours import ItemKNN, ItemKNNSettings, Tiles
 from sampled_metrics_study.recommenders.ranking import rank_piece
 from tests.conftest import ROOT
 
@@ -148,7 +148,9 @@ def test_bpr_matches_implicit():
     ours = create("bpr", {"d": 3, "seed": 5, **BPR}).fit(csr_array(EVENTS), threads=2)
     expected = plain.user_factors.astype(float) @ plain.item_factors.astype(float).T
     np.testing.assert_allclose(ours.score(np.arange(30)), expected, rtol=1e-12, atol=1e-14)
-    # likewise
+
+
+def test_bm25_and_bpr_have_the_defaults_of_implicit():
     assert create("bm25", {}).settings.model_dump() == {"k": 20, "k1": 1.2, "b": 0.75}
     ours, plain = create("bpr", {}).settings, BayesianPersonalizedRanking()
     assert (ours.d, ours.learning_rate) == (plain.factors, plain.learning_rate)
@@ -203,7 +205,9 @@ def random_train(seed):
 
 @pytest.mark.parametrize("self_similarity", [True, False])
 @pytest.mark.parametrize("neighbour_axis", ["row", "column"])
-@pytest.mark.parametrize(("q", "k", "k_prime"), [(3, None, None), (1, None, 3), (0.5, 4, 2)])
+@pytest.mark.parametrize(
+    ("q", "k", "k_prime"), [(3, None, None), (1, None, 3), (0.5, 4, 2), (1, 99, 1)]
+)
 def test_itemknn_matches_loops(q, k, k_prime, neighbour_axis, self_similarity):
     for seed, normalise_scores in itertools.product(range(3), [True, False]):
         settings = ItemKNNSettings(
@@ -238,35 +242,65 @@ def all_weights(model):
     return np.hstack([columns for _, columns in model.tiles.columns()])
 
 
-@pytest.mark.parametrize("neighbours", [{}, {"k": 2}, {"k_prime": 2}, {"k": 3, "k_prime": 2}])
+NEIGHBOURS = [{}, {"k": 2}, {"k_prime": 2}, {"k": 3, "k_prime": 2}]
+# Items of a slab, gain that makes a product sparse, and most items of which all weights and
+# counts are stored. Slabs of 5 or 10 of 11 items would leave one item for the last slab.
+LIMITS = [(3, 1e9, 99), (3, 0, 99), (256, 0, 2), (5, 1e9, 2), (10, 0, 2)]
+
+
+def set_limits(monkeypatch, slab, gain, most_items):
+    module = "sampled_metrics_study.recommenders.neighbours"
+    monkeypatch.setattr(f"{module}._SLAB_ROWS", slab)
+    monkeypatch.setattr(f"{module}._SPARSE_COST", gain)
+    monkeypatch.setattr(f"{module}.MOST_DENSE_ITEMS", most_items)
+    monkeypatch.setattr(f"{module}._MOST_COUNTED_ITEMS", most_items)
+
+
+@pytest.mark.parametrize("limits", LIMITS)
+@pytest.mark.parametrize("neighbours", NEIGHBOURS)
 @pytest.mark.parametrize("self_similarity", [True, False])
-def test_slabs_and_limits_do_not_change_results(monkeypatch, neighbours, self_similarity):
-    train, module = (csr_array(random_train(1)), "sampled_metrics_study.recommenders.neighbours")
+def test_weights_and_scores_do_not_depend_on_slabs(
+    monkeypatch, limits, neighbours, self_similarity
+):
+    train, users = csr_array(random_train(1)), np.arange(14)
     settings = ItemKNNSettings(q=1.5, **neighbours, self_similarity=self_similarity)
-    held_out = np.full(14, 4)
-    held_out[:9] = [np.flatnonzero(row == 0)[-1] for row in train.toarray()[:9]]
-    split = split_of(train, held_out)
     whole = ItemKNN(settings).fit(train)
-    ranks = rank(whole.score, split.seen, split.held_out)
-    assert ranks.n_tied.any()
-    # 11 items in slabs of 5 or 10 would leave one item for the last slab
-    for slab, gain, most_items in ((3, 1e9, 99), (3, 0, 99), (256, 0, 2), (5, 1e9, 2), (10, 0, 2)):
-        monkeypatch.setattr(f"{module}._SLAB_ROWS", slab)
-        monkeypatch.setattr(f"{module}._SPARSE_COST", gain)
-        monkeypatch.setattr(f"{module}.MOST_DENSE_ITEMS", most_items)
-        monkeypatch.setattr(f"{module}._MOST_COUNTED_ITEMS", most_items)
-        again = ItemKNN(settings).fit(train)
-        assert isinstance(again.scorer, Tiles) == (not neighbours)
-        np.testing.assert_array_equal(all_weights(again), all_weights(whole))
-        np.testing.assert_array_equal(again.score(np.arange(14)), whole.score(np.arange(14)))
-        if not neighbours:
-            ends = np.cumsum([columns.shape[1] for _, columns in again.tiles.columns()])
-            assert [first for first, _ in again.tiles.columns()] == [0, *ends[:-1]]
-        pieces = [rank_piece(again.scorer, split, f"{n}-of-2") for n in (1, 2)]
-        for name in ("n_candidates", "n_better", "n_tied", "users"):
-            actual = np.concatenate([getattr(piece, name) for piece in pieces])
-            expected = np.arange(13) if name == "users" else getattr(ranks, name)
-            assert actual.tolist() == expected.tolist()
+    set_limits(monkeypatch, *limits)
+    again = ItemKNN(settings).fit(train)
+    np.testing.assert_array_equal(all_weights(again), all_weights(whole))
+    np.testing.assert_array_equal(again.score(users), whole.score(users))
+
+
+@pytest.mark.parametrize("limits", LIMITS)
+@pytest.mark.parametrize("neighbours", NEIGHBOURS)
+@pytest.mark.parametrize("self_similarity", [True, False])
+def test_ranks_do_not_depend_on_slabs_and_pieces(monkeypatch, limits, neighbours, self_similarity):
+    """Item 4 has no events, and so ties with others; it is held out for the last users."""
+    train = random_train(1)
+    held_out = np.full(14, 4)
+    held_out[:9] = [np.flatnonzero(row == 0)[-1] for row in train[:9]]
+    split = split_of(csr_array(train), held_out)
+    settings = ItemKNNSettings(q=1.5, **neighbours, self_similarity=self_similarity)
+    whole = rank(ItemKNN(settings).fit(split.train).score, split.seen, split.held_out)
+    assert whole.n_tied.any()
+    set_limits(monkeypatch, *limits)
+    model = ItemKNN(settings).fit(split.train)
+    pieces = [rank_piece(model.scorer, split, piece) for piece in ("1-of-2", "2-of-2")]
+    assert np.concatenate([piece.users for piece in pieces]).tolist() == list(range(13))
+    for name in ("n_candidates", "n_better", "n_tied"):
+        of_pieces = np.concatenate([getattr(piece, name) for piece in pieces])
+        assert of_pieces.tolist() == getattr(whole, name).tolist()
+
+
+@pytest.mark.parametrize("limits", LIMITS)
+def test_tiles_of_all_neighbours_follow_each_other(monkeypatch, limits):
+    set_limits(monkeypatch, *limits)
+    model = ItemKNN(ItemKNNSettings()).fit(csr_array(random_train(1)))
+    assert isinstance(model.scorer, Tiles)
+    tiles = [(first, columns.shape[1]) for first, columns in model.tiles.columns()]
+    ends = np.cumsum([size for _, size in tiles]).tolist()
+    assert [first for first, _ in tiles] == [0, *ends[:-1]]
+    assert ends[-1] == 11  # items
 
 
 @pytest.mark.parametrize("scale", [1.0, 1e-30, 1e-42, 1e-200])
@@ -288,17 +322,11 @@ def test_tiles_rank_in_double_precision(scale):
     assert 0 < ranks.n_tied.sum() < ranks.n_better.sum()
 
 
-@pytest.mark.parametrize("k", [1, 3, 400, 1999])
-def test_nearest_matches_sorting(k):
-    """Equal similarities are taken from left to right."""
-    similarity = np.random.default_rng(k).integers(0, 50, (5, 2000)) / 50.0
-    marked = _nearest(similarity, k)
-    assert [set(np.flatnonzero(row)) for row in marked] == [nearest(row, k) for row in similarity]
-
-
 def test_common_users_beyond_int16():
-    model = ItemKNN(ItemKNNSettings(normalise_scores=False)).fit(csr_array(np.ones((40_000, 2))))
-    np.testing.assert_allclose(all_weights(model), np.full((2, 2), np.sqrt(0.5)))
+    """The similarities of two items are 1, and a column of two is divided by its norm."""
+    all_events = csr_array(np.ones((40_000, 2)))  # int16 ends at 32,767
+    model = ItemKNN(ItemKNNSettings(normalise_scores=False)).fit(all_events)
+    np.testing.assert_allclose(all_weights(model), np.full((2, 2), 1 / np.sqrt(1 + 1)))
 
 
 MEMORY = """
