@@ -281,8 +281,10 @@ def test_committed_atlas_counts_rows_and_sources_by_kind(sources):
 
 @pytest.fixture(scope="module")
 def two_kinds():
-    """A row of a paper with HR@10 and NDCG@10, and a row of a log with HR@5 as well."""
-    table = [{**ROW, "kind": "paper"}, {**ROW, "source_id": "t", "kind": "log", "HR@5": "0.7"}]
+    """Two rows of a paper with HR@10 and NDCG@10, and a row of a log with HR@5 as well."""
+    of_paper = {**ROW, "kind": "paper"}
+    of_log = {**ROW, "source_id": "t", "kind": "log", "HR@5": "0.7"}
+    table = [of_paper, {**of_paper, "model": "N"}, of_log]
     return atlas(read_printed(table), check(table))
 
 
@@ -293,15 +295,15 @@ def test_further_metrics_of_rows_have_ranges(two_kinds):
         for values in numbers["further"]
     ]
     places = [(entry["row"], entry["metric"]) for entry in further]
-    assert places == [(0, "NDCG@10"), (1, "NDCG@10"), (1, "HR@5")]
+    assert places == [(0, "NDCG@10"), (1, "NDCG@10"), (2, "NDCG@10"), (2, "HR@5")]
     (expected,) = reported({"HR@10": "0.8245", "NDCG@10": "0.5905"}, "NDCG@10", **SIZES)
     assert of_row["high"] == pytest.approx(expected.range_high, abs=1e-5)
 
 
 def test_atlas_counts_rows_by_kind_of_source(two_kinds):
-    assert [row["kind"] for row in rows_of(two_kinds)] == ["paper", "log"]
+    assert [row["kind"] for row in rows_of(two_kinds)] == ["paper", "paper", "log"]
     head = " ".join(two_kinds.partition('<section id="atlas"')[0].split())
-    for count in ("2 rows", "1 of 1 paper", "5 values"):  # 2 of the paper and 3 of the log
+    for count in ("3 rows", "2 of 1 paper", "7 values"):  # 2 * 2 of the paper and 3 of the log
         assert count in head
     assert 'id="kind"' in two_kinds
 
