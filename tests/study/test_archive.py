@@ -155,40 +155,56 @@ def test_download_retries_after_bad_answers(tmp_path, server, pauses, answers):
     assert server.requests == len(answers) + 1 == len(pauses) + 1
 
 
-@pytest.mark.parametrize(
-    ("answer", "options", "error", "problem"),
-    [
-        ("503", {}, UnreachableError, "503 Server Error"),
-        ("stalled", {"timeout": 0.2}, UnreachableError, "timed out"),
-        ("404", {}, InputError, "404 Client Error: Not Found"),
-        ("truncated", {}, InputError, "IncompleteRead"),
-        ("page", {}, InputError, "does not match the known hash"),
-        ("https", {}, InputError, "SSL"),
-        ("closed", {}, UnreachableError, "Connection refused"),
-        ("unresolved", {}, UnreachableError, "resolve"),
-    ],
-)
-def test_failed_download_names_address_and_remedy(
-    tmp_path, server, pauses, answer, options, error, problem
-):
-    """The message names the address and a remedy, and the cache stays empty."""
-    url = {
-        "https": server.url.replace("http:", "https:"),
+@pytest.fixture
+def addresses(server):
+    """Addresses of the server, and some at which there is none."""
+    return {
+        "server": server.url,
+        "server by https": server.url.replace("http:", "https:"),
         "closed": CLOSED,
         "unresolved": "http://no-such-host.invalid/ml-1m.zip",
-    }.get(answer, server.url)
+    }
+
+
+FAILURES = [
+    ("server", "503", {}, UnreachableError, "503 Server Error"),
+    ("server", "stalled", {"timeout": 0.2}, UnreachableError, "timed out"),
+    ("server", "404", {}, InputError, "404 Client Error: Not Found"),
+    ("server", "truncated", {}, InputError, "IncompleteRead"),
+    ("server", "page", {}, InputError, "does not match the known hash"),
+    ("server by https", "", {}, InputError, "SSL"),
+    ("closed", "", {}, UnreachableError, "Connection refused"),
+    ("unresolved", "", {}, UnreachableError, "resolve"),
+]
+
+
+@pytest.mark.parametrize(("address", "answer", "options", "error", "problem"), FAILURES)
+def test_failed_download_is_tried_again_and_leaves_nothing(
+    tmp_path, server, pauses, addresses, address, answer, options, error, problem
+):
     server.answers = [answer] * 2
-    with pytest.raises(InputError) as caught:
-        fetch_archive(tmp_path, url, retries=1, **options)
+    with pytest.raises(InputError, match=problem) as caught:
+        fetch_archive(tmp_path, addresses[address], retries=1, **options)
     assert type(caught.value) is error
-    message = str(caught.value)
-    assert all(word in message for word in (problem, url, "MOVIELENS_ARCHIVE"))
-    # only an unreachable server offers the ranks of the reference run instead
-    assert ("ranks: reference" in message) == (error is UnreachableError)
     assert len(pauses) == 1
-    assert server.requests == (2 if url == server.url else 0)
+    assert server.requests == (2 if address == "server" else 0)
     assert not (tmp_path / "out").exists()
     assert not list((tmp_path / "cache").glob("*"))
+
+
+@pytest.mark.parametrize(
+    ("address", "answer", "is_unreachable"), [("server", "404", False), ("closed", "", True)]
+)
+def test_failed_download_names_address_and_remedies(
+    tmp_path, server, addresses, address, answer, is_unreachable
+):
+    """Only if no server answers, the ranks of the reference run may serve instead."""
+    server.answers = [answer]
+    with pytest.raises(InputError) as caught:
+        fetch_archive(tmp_path, addresses[address], retries=0)
+    assert addresses[address] in str(caught.value)
+    assert "MOVIELENS_ARCHIVE" in str(caught.value)
+    assert ("ranks: reference" in str(caught.value)) == is_unreachable
 
 
 @pytest.mark.parametrize("answer", ["closed", "404"])
@@ -212,4 +228,5 @@ def test_table_source_has_checksums_and_citation(tmp_path):
     checksum = "5891b5b522d5df086d0ff0b110fbd9d21bb4fc7163af34d08286a2e846f6be03"
     assert (source.dataset, source.origin, source.archive) == ("mine", "table", "t.csv, t.csv")
     assert source.archive_sha256 == source.ratings_sha256 == f"{checksum}, {checksum}"
-    assert (source.bytes, source.licence, source.citation) == (12, None, "Me")
+    assert source.bytes == 2 * len("hello\n")
+    assert (source.licence, source.citation) == (None, "Me")

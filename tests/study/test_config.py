@@ -87,23 +87,28 @@ def test_documented_studies_are_valid(path):
         assert (other.tables, other.figures) == ((3, 4), ("figure5", "figure6", "errors"))
 
 
-def test_papers_study_values():
+def test_papers_study_has_all_tables_and_figures():
     paper = study()
     assert paper.is_papers_data
-    assert (paper.tables, paper.figures) == (
-        (1, 2, 3, 4),
-        (*(f"figure{n}" for n in range(1, 7)), "errors"),
-    )
-    assert paper.names == [*"XYZ"]
+    assert paper.tables == (1, 2, 3, 4)
+    assert paper.figures == (*(f"figure{n}" for n in range(1, 7)), "errors")
     assert paper.events == ["results/data/ml-1m.zip"]
+
+
+def test_papers_study_has_recommenders_as_configured():
+    paper = study()
+    assert paper.names == ["X", "Y", "Z"]
     for entry in paper.recommenders:
         create(entry.kind, entry.settings.model_dump(by_alias=True))
-    # the model uses the settings configured for X
-    x_settings = paper.recommender("X").settings.model_dump(by_alias=True)
-    assert x_settings == STUDY["recommenders"][0]["settings"]
-    identity = paper.identity()
-    assert identity["seeds"] == dict.fromkeys(("split", "exact", "toy", "experiment", "X"), 0)
-    assert (identity["ranks"], len(identity["config_sha256"])) == ("trained", 64)
+    of_x = paper.recommender("X").settings.model_dump(by_alias=True)
+    assert of_x == STUDY["recommenders"][0]["settings"]
+
+
+def test_identity_of_papers_study():
+    identity = study().identity()
+    assert identity["ranks"] == "trained"
+    assert identity["seeds"] == {"split": 0, "exact": 0, "toy": 0, "experiment": 0, "X": 0}
+    assert len(identity["config_sha256"]) == 64
 
 
 SETTINGS_OF_X = "recommenders.0.settings"
@@ -253,24 +258,33 @@ def test_metric_names_are_canonical():
     assert of_experiment.estimators == ("bv:0.1", "rank-estimate")
 
 
-def test_hash_ignores_settings_without_effect():
-    for place, value, same in (
-        ("results", "elsewhere", True),
-        ("dataset.timeout", 7, True),
-        ("dataset.archive", "a.zip", True),
-        ("ranking.pieces", 9, True),
-        ("experiment.seed", 1, False),
-        ("recommenders.0.settings.alpha", 0.3, False),
-    ):
-        assert (study_with(place, value).sha256() == study().sha256()) == same
+@pytest.mark.parametrize(
+    ("place", "value"),
+    [
+        ("results", "elsewhere"),
+        ("dataset.timeout", 7),
+        ("dataset.archive", "a.zip"),
+        ("ranking.pieces", 9),
+    ],
+)
+def test_hash_ignores_settings_without_effect(place, value):
+    assert study_with(place, value).sha256() == study().sha256()
 
 
-def test_assumed_sampling_defaults_to_sampling():
-    one, other = "without-replacement", "with-replacement"
-    for assumed, expected in ((None, one), (other, other)):
-        choices = {"sampling": one, "assumed_sampling": assumed}
-        settings = study({"experiment": choices}).experiment
-        assert settings.correction_sampling == expected
+@pytest.mark.parametrize(
+    ("place", "value"), [("experiment.seed", 1), ("recommenders.0.settings.alpha", 0.3)]
+)
+def test_hash_depends_on_settings_with_effect(place, value):
+    assert study_with(place, value).sha256() != study().sha256()
+
+
+@pytest.mark.parametrize(
+    ("assumed", "expected"),
+    [(None, "without-replacement"), ("with-replacement", "with-replacement")],
+)
+def test_assumed_sampling_defaults_to_sampling(assumed, expected):
+    choices = {"sampling": "without-replacement", "assumed_sampling": assumed}
+    assert study({"experiment": choices}).experiment.correction_sampling == expected
 
 
 def test_unknown_key_suggests_closest_key():
@@ -488,15 +502,21 @@ def test_departures_name_other_data_first(changes, expected):
     assert departures(study(changes), study())[0] == expected
 
 
-def test_other_studies_use_default_choices():
-    usual = ("random", "m", None)
-    for changes in (
-        {"dataset": {"name": "ml-100k"}},
-        {"split": {"users": 100}},
-        {"recommenders": [{"name": "Random", "kind": "random"}]},
-    ):
-        chosen = study(changes).experiment
-        assert (chosen.ties, chosen.divisor, chosen.assumed_sampling) == usual
-        assert chosen.correction_sampling == chosen.sampling
-        experiment = study(changes, {"experiment": {"ties": "paper", "divisor": "m+1"}}).experiment
-        assert (experiment.ties, experiment.divisor) == ("paper", "m+1")
+OTHER_STUDIES = [
+    {"dataset": {"name": "ml-100k"}},
+    {"split": {"users": 100}},
+    {"recommenders": [{"name": "Random", "kind": "random"}]},
+]
+
+
+@pytest.mark.parametrize("changes", OTHER_STUDIES)
+def test_other_studies_use_default_choices(changes):
+    chosen = study(changes).experiment
+    assert (chosen.ties, chosen.divisor, chosen.assumed_sampling) == ("random", "m", None)
+    assert chosen.correction_sampling == chosen.sampling
+
+
+@pytest.mark.parametrize("changes", OTHER_STUDIES)
+def test_other_studies_can_make_the_papers_choices(changes):
+    chosen = study(changes, {"experiment": {"ties": "paper", "divisor": "m+1"}}).experiment
+    assert (chosen.ties, chosen.divisor) == ("paper", "m+1")

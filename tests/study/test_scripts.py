@@ -69,69 +69,106 @@ def test_describe_records_tables(tmp_path, log):
     assert log.read_text() == "licence of mine: CC0\ncitation of mine: me\n"
 
 
+def run_split(tmp_path, events, **params):
+    """Split the events of a file; return the split and its counts."""
+    params = {"dataset": {}, "filters": {}, "split": {}} | params
+    outputs = {"split": str(tmp_path / "s.npz"), "counts": str(tmp_path / "c.json")}
+    run_script(
+        "split", tmp_path / "step.log", {"events": str(tmp_path / events)}, outputs, **params
+    )
+    return load_split(tmp_path / "s.npz"), json.loads((tmp_path / "c.json").read_text())
+
+
+@pytest.fixture
+def split_of_twelve(tmp_path, log, monkeypatch):
+    """Split an archive of 12 users; return its counts, those published, the record and the log.
+
+    The counts that are published differ by `changed` from those of the archive.
+    """
+
+    def run_split_of_twelve(name, changed, filters):
+        data, dataset = synthetic_interactions(users=12), CATALOGUE[name]
+        lines = as_ratings(data).replace(b"::", dataset.layout.separator.encode())
+        header = f"{dataset.layout.header}\n" if dataset.layout.header else ""
+        write_archive(tmp_path / "a.zip", header.encode() + lines, dataset.member)
+        counts = {"users": 12, "items": len(set(data.item)), "interactions": len(data.user)}
+        published = {kind: count + changed.get(kind, 0) for kind, count in counts.items()}
+        monkeypatch.setitem(CATALOGUE, name, replace(dataset, counts=published))
+        _, record = run_split(tmp_path, "a.zip", dataset={"name": name}, filters=filters)
+        return counts, published, record, log.read_text()
+
+    return run_split_of_twelve
+
+
 @pytest.mark.parametrize(
-    ("changed", "filters", "as_expected"),
+    ("changed", "filters"),
     [
-        ({}, {}, True),
-        ({"users": 1}, {}, False),
-        ({"items": -1}, {}, False),
-        ({"interactions": 1}, {}, False),
+        ({}, {}),
         # the counts of the publisher are before filtering
-        ({}, {"min_item_events": 3}, True),
-        ({"users": 1}, {"min_item_events": 3}, False),
+        ({}, {"min_item_events": 3}),
+        ({"users": 1}, {}),
+        ({"users": 1}, {"min_item_events": 3}),
+        ({"items": -1}, {}),
+        ({"interactions": 1}, {}),
     ],
 )
 @pytest.mark.parametrize("name", CATALOGUE)
-def test_split_compares_published_counts(
-    tmp_path, log, monkeypatch, name, changed, filters, as_expected
-):
-    data = synthetic_interactions(users=12)
-    dataset = CATALOGUE[name]
-    lines = as_ratings(data).replace(b"::", dataset.layout.separator.encode())
-    header = f"{dataset.layout.header}\n" if dataset.layout.header else ""
-    write_archive(tmp_path / "a.zip", header.encode() + lines, dataset.member)
-    counts = {"users": 12, "items": len(set(data.item)), "interactions": len(data.user)}
-    published = {kind: count + changed.get(kind, 0) for kind, count in counts.items()}
-    monkeypatch.setitem(CATALOGUE, name, replace(dataset, counts=published))
-    outputs = {"split": str(tmp_path / "s.npz"), "counts": str(tmp_path / "c.json")}
-    inputs = {"events": str(tmp_path / "a.zip")}
-    run_script("split", log, inputs, outputs, dataset={"name": name}, filters=filters, split={})
-    record = json.loads((tmp_path / "c.json").read_text())
-    assert (record["as_expected"], record["expected"]) == (as_expected, published)
-    assert record["read"] == counts
-    warned = [line for line in log.read_text().splitlines() if line.startswith("WARNING")]
-    assert len(warned) == (not as_expected)
-    for line in warned:
-        assert f"published {name}" in line
-        for kind in counts:
-            assert f"{counts[kind]:,} {kind} for {published[kind]:,}" in line
+def test_split_records_read_and_published_counts(split_of_twelve, name, changed, filters):
+    counts, published, record, _ = split_of_twelve(name, changed, filters)
+    assert (record["read"], record["expected"]) == (counts, published)
+    assert record["as_expected"] == (not changed)
 
 
-def test_rank_warns_once_about_senseless_scores(tmp_path, log, capsys):
+def test_split_warns_of_other_counts_than_published(split_of_twelve):
+    counts, published, _, text = split_of_twelve("ml-1m", {"users": 1}, {})
+    (warning,) = [line for line in text.splitlines() if line.startswith("WARNING")]
+    assert "ml-1m" in warning
+    for kind in ("users", "items", "interactions"):
+        assert f"{counts[kind]:,} {kind} for {published[kind]:,}" in warning
+
+
+def test_split_with_published_counts_warns_of_nothing(split_of_twelve):
+    *_, text = split_of_twelve("ml-1m", {}, {})
+    assert "WARNING" not in text
+
+
+@pytest.fixture
+def senseless(tmp_path):
+    """A split of 300 users, and a file of random scores of its users and items."""
     data = synthetic_interactions(users=300)
     write_archive(tmp_path / "a.zip", as_ratings(data))
-    split = str(tmp_path / "s.npz")
-    outputs = {"split": split, "counts": str(tmp_path / "c.json")}
-    inputs = {"events": str(tmp_path / "a.zip")}
-    run_script("split", log, inputs, outputs, dataset={}, filters={}, split={})
+    run_split(tmp_path, "a.zip")
     users, items = np.unique(data.user), np.unique(data.item)
     scores = np.random.default_rng(0).random((users.size, items.size))
-    path = str(tmp_path / "scores.npz")
-    np.savez(path, scores=scores, user_ids=users, item_ids=items)
-    external = {"kind": "external", "settings": {"path": path, "format": "scores"}}
-    ours = {"kind": "random", "settings": {"seed": 0}}
+    np.savez(tmp_path / "scores.npz", scores=scores, user_ids=users, item_ids=items)
+    return str(tmp_path / "s.npz"), str(tmp_path / "scores.npz")
+
+
+def run_rank(folder, log, split, source, recommender):
+    inputs, outputs = {"split": split, "source": source}, {"ranks": str(folder / "R.parquet")}
+    run_script("rank", log, inputs, outputs, recommender=recommender, block_size=50)
+
+
+def test_rank_warns_of_senseless_scores_of_a_file_once(tmp_path, log, capsys, senseless):
+    split, scores = senseless
+    external = {"kind": "external", "settings": {"path": scores, "format": "scores"}}
     capsys.readouterr()
-    for recommender, source, n_warnings in ((external, path, 1), (ours, [], 0)):
-        inputs = {"split": split, "source": source}
-        ranks = {"ranks": str(tmp_path / "R.parquet")}
-        run_script("rank", log, inputs, ranks, recommender=recommender, block_size=50)
-        shown = capsys.readouterr().err
-        assert shown.count("WARNING") == shown.count("higher scores are better") == n_warnings
-        assert ".py:" not in shown
-        exact = {name: str(tmp_path / f"exact.{name}") for name in ("csv", "md", "ranges")}
-        inputs = {"ranks": [ranks["ranks"]]}
-        run_script("exact", log, inputs, exact, exact={}, metrics=["recall@10"])
-        assert "WARNING" not in capsys.readouterr().err
+    run_rank(tmp_path, log, split, scores, external)
+    shown = capsys.readouterr().err
+    assert shown.count("WARNING") == shown.count("higher scores are better") == 1
+    assert ".py:" not in shown  # it is no warning of Python
+    # the next step does not repeat it
+    exact = {name: str(tmp_path / f"exact.{name}") for name in ("csv", "md", "ranges")}
+    inputs = {"ranks": [str(tmp_path / "R.parquet")]}
+    run_script("exact", log, inputs, exact, exact={}, metrics=["recall@10"])
+    assert "WARNING" not in capsys.readouterr().err
+
+
+def test_rank_does_not_warn_of_the_random_recommender(tmp_path, log, capsys, senseless):
+    split, _ = senseless
+    capsys.readouterr()
+    run_rank(tmp_path, log, split, [], {"kind": "random", "settings": {"seed": 0}})
+    assert "WARNING" not in capsys.readouterr().err
 
 
 def test_provenance_has_records_versions_machine(tmp_path):
@@ -149,16 +186,6 @@ def test_provenance_has_records_versions_machine(tmp_path):
 
 TABLE = "user,item,rating,when\nann,x,5,7\nann,y,2,8\nbob,x,4,5\nann,z,4,9\nbob,z,3,6\nbob,z,5,4\n"
 MINE = {"format": "table", "name": "mine", "columns": {"timestamp": "when"}}
-
-
-def run_split(tmp_path, events, **params):
-    """Split the events of a file; return the split and its counts."""
-    params = {"dataset": {}, "filters": {}, "split": {}} | params
-    outputs = {"split": str(tmp_path / "s.npz"), "counts": str(tmp_path / "c.json")}
-    run_script(
-        "split", tmp_path / "split.log", {"events": str(tmp_path / events)}, outputs, **params
-    )
-    return load_split(tmp_path / "s.npz"), json.loads((tmp_path / "c.json").read_text())
 
 
 def test_split_of_filtered_table(tmp_path):
