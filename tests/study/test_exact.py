@@ -39,32 +39,58 @@ N, METRICS, SIZES = 60, ("recall@10", "ap"), (5, 20)
 
 @pytest.fixture(scope="module")
 def population():
-    rng = [np.random.default_rng(seed).random(300) for seed in range(3)]
-    better = {name: np.floor(N * u**power).astype(int)
-              for name, u, power in zip("ABC", rng, (1.5, 3.0, 1.0), strict=True)}  # fmt: skip
+    """Ranks of three recommenders among 60 items for 300 users, better for higher powers."""
     users = np.arange(300)
-    return {name: Ranks(users * 0 + N, b, users * 0, users=users) for name, b in better.items()}
+    ranks = {}
+    for seed, (name, power) in enumerate({"A": 1.5, "B": 3.0, "C": 1.0}.items()):
+        better = np.floor(N * np.random.default_rng(seed).random(300) ** power).astype(int)
+        ranks[name] = Ranks(np.full(300, N), better, np.zeros(300, int), users=users)
+    return ranks
 
 
-def test_allowed_ranges_match_direct_computation(population):
+@pytest.fixture(scope="module")
+def ranges(population):
+    """Ranges by metric, number of negatives, and one or two recommenders."""
     table = allowed_ranges(population, METRICS, seed=3, sizes=(*SIZES, N, 1000))
-    assert set(table["n_negatives"]) == set(SIZES), "no sample is as large as the candidates"
-    measures = [parse_measure(name) for name in METRICS]
-    range_of = table.set_index(["metric", "n_negatives", "a", "b"])
-    exact = {name: np.array([np.mean(r.n_better < 10), np.mean(1 / (1 + r.n_better))])
-             for name, r in population.items()}  # fmt: skip
-    for m in SIZES:
-        samples = {}
-        for name, full in population.items():
-            rng = generator(3, "ranges", name, m)
-            sampled_ranks = draw_sampled_ranks(full, m, rng, "without-replacement", "random")
-            samples[name] = SampledRanks(sampled_ranks, full.n_candidates, m, users=full.users)
-        wanted = {(name, ""): metric_ranges(measures, one) for name, one in samples.items()}
-        pairs = ("AB", "AC", "BC")
-        wanted |= {(a, b): difference_ranges(measures, samples[a], samples[b]) for a, b in pairs}
-        for place, metric in enumerate(METRICS):
-            for (a, b), one in wanted.items():
-                low, high = range_of.loc[(metric, m, a, b)]
-                assert (low, high) == pytest.approx((one[place].low, one[place].high))
-                value = exact[b] - exact[a] if b else exact[a]
-                assert low <= value[place] <= high
+    return table.set_index(["metric", "n_negatives", "a", "b"])
+
+
+def sample_of(population, name, m):
+    """The sampled ranks of a recommender with the stream that its ranges have."""
+    full, rng = population[name], generator(3, "ranges", name, m)
+    sampled_ranks = draw_sampled_ranks(full, m, rng, "without-replacement", "random")
+    return SampledRanks(sampled_ranks, full.n_candidates, m, users=full.users)
+
+
+def test_no_sample_is_as_large_as_the_candidates(ranges):
+    assert set(ranges.index.unique("n_negatives")) == set(SIZES)
+
+
+@pytest.mark.parametrize("m", SIZES)
+@pytest.mark.parametrize("name", ["A", "B", "C"])
+def test_allowed_range_of_a_recommender_is_that_of_its_sample(population, ranges, name, m):
+    measures = [parse_measure(metric) for metric in METRICS]
+    expected = metric_ranges(measures, sample_of(population, name, m))
+    for metric, range_ in zip(METRICS, expected, strict=True):
+        ends = tuple(ranges.loc[metric, m, name, ""])
+        assert ends == pytest.approx((range_.low, range_.high))
+
+
+@pytest.mark.parametrize("m", SIZES)
+@pytest.mark.parametrize(("a", "b"), ["AB", "AC", "BC"])
+def test_allowed_range_of_a_difference_is_that_of_both_samples(population, ranges, a, b, m):
+    measures = [parse_measure(metric) for metric in METRICS]
+    samples = [sample_of(population, name, m) for name in (a, b)]
+    for metric, range_ in zip(METRICS, difference_ranges(measures, *samples), strict=True):
+        ends = tuple(ranges.loc[metric, m, a, b])
+        assert ends == pytest.approx((range_.low, range_.high))
+
+
+def test_allowed_ranges_contain_exact_values_and_differences(population, ranges):
+    exact = {
+        "recall@10": {name: np.mean(ranks.n_better < 10) for name, ranks in population.items()},
+        "ap": {name: np.mean(1 / (1 + ranks.n_better)) for name, ranks in population.items()},
+    }
+    for (metric, _, a, b), (low, high) in ranges.iterrows():
+        value = exact[metric][b] - exact[metric][a] if b else exact[metric][a]
+        assert low <= value <= high

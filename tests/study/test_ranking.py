@@ -29,19 +29,20 @@ from tests.helpers.interactions import synthetic_interactions
 
 RNG = np.random.default_rng(4)
 SHAPE = N_USERS, N_ITEMS = 9, 14
-HELD_OUT = RNG.integers(0, N_ITEMS, N_USERS)
+HELD_OUT = RNG.integers(0, N_ITEMS, N_USERS)  # an item of each user
 SEEN = (RNG.random(SHAPE) < 0.3) & (np.arange(N_ITEMS) != HELD_OUT[:, None])
 USERS, ITEMS = (RNG.permutation(100)[:n] + 5 for n in SHAPE)
 SCORES = RNG.integers(0, 6, SHAPE).astype(float)
-HELD_OUT_SCORES = SCORES[np.arange(N_USERS), HELD_OUT][:, None]
-COUNTED = np.stack(
-    [
-        (~SEEN).sum(1),
-        (~SEEN & (SCORES > HELD_OUT_SCORES)).sum(1),
-        (~SEEN & (SCORES == HELD_OUT_SCORES)).sum(1) - 1,
-    ],
-    1,
-).tolist()
+
+
+def counts(user):
+    """Candidates of a user, those with a higher score than the held-out item, and others tied."""
+    own = SCORES[user, HELD_OUT[user]]
+    unseen = SCORES[user, ~SEEN[user]]
+    return [unseen.size, (unseen > own).sum(), (unseen == own).sum() - 1]
+
+
+COUNTED = [counts(user) for user in range(N_USERS)]
 IDS = {
     "integers": lambda ids: ids.astype(np.int32),
     "wide": lambda ids: ids + 2**40,
