@@ -52,30 +52,44 @@ def test_atlas_opens_on_the_example_of_readme(browser):
         assert f"{name}={value}" in printed
 
 
-def test_search_chart_and_keys_select_results(opened):
+def test_search_finds_a_result_that_is_not_of_a_paper(opened):
     page = opened.page
     page.fill("#query", "clam-rec text")
     assert page.inner_text("#headline").startswith("Not from a paper")
-    page.click("#headline button")
+    page.click("#headline button")  # search all kinds
     assert page.inner_text("#count").startswith("1 of ")
-    assert "CLAM-Rec" in page.inner_text("#about") or "clam" in page.evaluate("location.hash")
-    page.fill("#query", "")
-    before = page.evaluate("location.hash")
-    page.focus("#map")
-    page.keyboard.press("ArrowRight")
-    after = page.evaluate("location.hash")
-    assert after != before
+    assert "clam" in page.evaluate("location.hash")
+
+
+def test_arrow_key_on_the_chart_chooses_another_result(opened):
+    before = opened.page.evaluate("location.hash")
+    opened.page.focus("#map")
+    opened.page.keyboard.press("ArrowRight")
+    assert opened.page.evaluate("location.hash") != before
+
+
+def centre_of_chart(page):
     box = page.locator("#map").bounding_box()
-    name = page.inner_text("#name")
-    page.mouse.move(box["x"] + box["width"] / 2, box["y"] + box["height"] / 2)
-    assert page.inner_text("#name") != name, "pointing shows another result"
-    assert page.evaluate("location.hash") == after, "and does not choose it"
-    page.hover("#copy")
+    return box["x"] + box["width"] / 2, box["y"] + box["height"] / 2
+
+
+def test_pointing_at_the_chart_shows_a_result_without_choosing_it(opened):
+    page = opened.page
+    name, address = page.inner_text("#name"), page.evaluate("location.hash")
+    page.mouse.move(*centre_of_chart(page))
+    assert page.inner_text("#name") != name
+    assert page.evaluate("location.hash") == address
+    page.hover("#copy")  # elsewhere
     assert page.inner_text("#name") == name
-    page.mouse.click(box["x"] + box["width"] / 2, box["y"] + box["height"] / 2)
-    assert page.evaluate("location.hash") != after
-    page.hover("#copy")
-    assert page.inner_text("#name") != name, "a click stays"
+
+
+def test_click_on_the_chart_chooses_a_result(opened):
+    page = opened.page
+    name, address = page.inner_text("#name"), page.evaluate("location.hash")
+    page.mouse.click(*centre_of_chart(page))
+    page.hover("#copy")  # elsewhere
+    assert page.inner_text("#name") != name
+    assert page.evaluate("location.hash") != address
 
 
 def test_search_without_result_shows_none(opened):
@@ -110,13 +124,18 @@ def test_data_set_of_selected_result_is_highlighted(opened):
     assert blue == [data]
 
 
-def test_one_metric_at_a_time_and_table_is_one_tab_stop(opened):
+def test_one_metric_is_shown_at_a_time(opened):
     page = opened.page
+    name = page.inner_text("#name")
     page.select_option("#metric", "NDCG@10")
-    assert page.inner_text("#name") == "BERT4Rec on Yelp (S3-Rec)"
+    assert page.inner_text("#name") == name
     assert "metric=NDCG" in page.evaluate("location.hash")
     shown = "entries.filter((e) => !e.marks[0].classList.contains('gone')).map((e) => e.metric)"
     assert set(page.evaluate(shown)) == {"NDCG@10"}
+
+
+def test_table_is_one_tab_stop_with_arrow_keys(opened):
+    page = opened.page
     page.focus("#rows button[tabindex='0']")
     assert page.locator("#rows button[tabindex='0']").count() == 1
     page.keyboard.press("ArrowDown")
@@ -124,28 +143,42 @@ def test_one_metric_at_a_time_and_table_is_one_tab_stop(opened):
     assert page.locator("#rows button[tabindex='0']").count() == 1
 
 
-def test_texts_are_copied_and_files_saved(opened, tmp_path):
-    page = opened.page
-    page.click("#tab-command")
-    page.click("#copy")
-    copied = page.evaluate("navigator.clipboard.readText()")
-    assert copied.startswith("sampled-metrics reported HR@1=0.2405 HR@5=0.5976")
-    page.click("#tab-bibtex")
-    page.click("#copy")
-    copied = page.evaluate("navigator.clipboard.readText()")
-    assert copied.startswith("@misc{s3rec,")
-    assert "url   = {https://github.com/RUCAIBox/CIKM2020-S3Rec}" in copied
-    page.click("#link")
-    assert page.evaluate("navigator.clipboard.readText()").endswith(ROW)
-    page.fill("#query", "s3rec yelp")
-    for suffix, beginning in (("svg", b"<svg"), ("png", b"\x89PNG"), ("csv", b"source,")):
-        with page.expect_download() as saved:
-            page.click(f"#save-{suffix}")
-        path = tmp_path / f"atlas.{suffix}"
-        saved.value.save_as(path)
-        assert path.read_bytes().startswith(beginning)
-    rows = list(csv.DictReader((tmp_path / "atlas.csv").read_text("utf-8").splitlines()))
-    assert {row["data"] for row in rows} == {"Yelp (S3-Rec)"}
+@pytest.mark.parametrize(
+    ("tab", "expected"),
+    [
+        ("command", "sampled-metrics reported HR@1=0.2405 HR@5=0.5976"),
+        ("bibtex", "@misc{s3rec,"),
+        ("bibtex", "url   = {https://github.com/RUCAIBox/CIKM2020-S3Rec}"),
+    ],
+)
+def test_text_of_a_tab_is_copied(opened, tab, expected):
+    opened.page.click(f"#tab-{tab}")
+    opened.page.click("#copy")
+    assert expected in opened.page.evaluate("navigator.clipboard.readText()")
+
+
+def test_link_to_the_row_is_copied(opened):
+    opened.page.click("#link")
+    assert opened.page.evaluate("navigator.clipboard.readText()").endswith(ROW)
+
+
+def saved_atlas(page, path):
+    with page.expect_download() as saved:
+        page.click(f"#save{path.suffix.replace('.', '-')}")
+    saved.value.save_as(path)
+    return path.read_bytes()
+
+
+@pytest.mark.parametrize(("suffix", "beginning"), [("svg", b"<svg"), ("png", b"\x89PNG")])
+def test_chart_is_saved_as_picture(opened, tmp_path, suffix, beginning):
+    assert saved_atlas(opened.page, tmp_path / f"atlas.{suffix}").startswith(beginning)
+
+
+def test_rows_that_are_found_are_saved_as_table(opened, tmp_path):
+    opened.page.fill("#query", "s3rec yelp")
+    text = saved_atlas(opened.page, tmp_path / "atlas.csv").decode()
+    assert text.startswith("source,")
+    assert {row["data"] for row in csv.DictReader(text.splitlines())} == {"Yelp (S3-Rec)"}
 
 
 @pytest.mark.parametrize(("hr", "ndcg"), [("0.8245", "0.5905"), ("82.45", "59.05 %")])
