@@ -399,39 +399,39 @@ def test_page_made_no_requests_or_errors(opened, report):
     }
 
 
-@pytest.mark.parametrize("width", [390, 768, 1280])
-def test_labels_of_first_picture_are_on_line_ends_to_scale(fresh, width):
-    fresh.show(width, 900)
-    page = fresh.page
-    box = page.locator(".slope svg").bounding_box()
-    starts = [
+def lines_of_first_picture(page):
+    """Recommenders, best sampled first, and the heights of the points of their lines."""
+    first_side = page.locator(".slope ol").first
+    names = [text[0] for text in first_side.locator("li").all_inner_texts()]
+    heights = [
         [float(y) for y in re.findall(r"[\d.]+ ([\d.]+)", path.get_attribute("d"))]
-        for path in page.locator(".slope path").all()  # best sampled first
+        for path in page.locator(".slope path").all()
     ]
-    lists = page.locator(".slope ol").all()
-    exact = lists[1].locator("li").all_inner_texts()
-    for place, item in enumerate(lists[0].locator("li").all()):
-        y = box["y"] + box["height"] * starts[place][0] / 100
-        label = item.bounding_box()
-        assert label["y"] + label["height"] / 2 == pytest.approx(y, abs=1.5)
-        name = item.inner_text()[0]
-        (end,) = [
-            each for each, text in zip(lists[1].locator("li").all(), exact, strict=True)
-            if text.startswith(name)
-        ]  # fmt: skip
-        label = end.bounding_box()
-        y = box["y"] + box["height"] * starts[place][3] / 100
-        assert label["y"] + label["height"] / 2 == pytest.approx(y, abs=1.5)
-    for side, column in zip(lists, (1, 2), strict=True):
+    return names, heights
+
+
+@pytest.mark.parametrize("width", [390, 768, 1280])
+def test_labels_of_first_picture_are_at_the_ends_of_lines(fresh, width):
+    fresh.show(width, 900)
+    box = fresh.page.locator(".slope svg").bounding_box()
+    names, heights = lines_of_first_picture(fresh.page)
+    for side, end in zip(fresh.page.locator(".slope ol").all(), (0, -1), strict=True):
+        labels = {item.inner_text()[0]: item.bounding_box() for item in side.locator("li").all()}
+        assert sorted(labels) == sorted(names)
+        for name, of_line in zip(names, heights, strict=True):
+            middle = labels[name]["y"] + labels[name]["height"] / 2
+            assert middle == pytest.approx(box["y"] + box["height"] * of_line[end] / 100, abs=1.5)
+
+
+def test_ends_of_lines_of_first_picture_are_to_scale(fresh):
+    """On each side, all of the height is for the values from the lowest to the highest."""
+    names, heights = lines_of_first_picture(fresh.page)
+    for side, end in zip(fresh.page.locator(".slope ol").all(), (1, 2), strict=True):
         texts = side.locator("li").all_inner_texts()
-        values = {text[0]: float(text.split()[1]) for text in texts}
-        names = [text[0] for text in lists[0].locator("li").all_inner_texts()]
-        slope, _ = np.polyfit(
-            [values[name] for name in names], [ends[column] for ends in starts], 1
-        )
-        low, high = min(values.values()), max(values.values())
-        tops = [ends[column] for ends in starts]
-        assert slope == pytest.approx(-(max(tops) - min(tops)) / (high - low), rel=0.02)
+        value_of = {text[0]: float(text.split()[1]) for text in texts}
+        values, tops = [value_of[name] for name in names], [of_line[end] for of_line in heights]
+        slope, _ = np.polyfit(values, tops, 1)
+        assert slope == pytest.approx(-np.ptp(tops) / np.ptp(values), rel=0.02)
 
 
 def test_squares_lead_to_their_cells(fresh):

@@ -167,23 +167,23 @@ def test_invalid_configuration_is_one_line():
     assert "Traceback" not in done.stdout
 
 
-def test_citation_is_text_and_self_containing_list_refused(tmp_path):
-    settings = {
-        "results": "results/mine",
-        "dataset": {
-            "format": "table",
-            "name": "Mine",
-            "path": "events.csv",
-            "citation": "@article{smith2020, title={Data}}",
-        },
-    }
-    plan = ("--snakefile", f"{ROOT}/Snakefile", "--directory", tmp_path, "--dry-run")
+def plan(folder, config):
+    """Plan the study of a configuration in a folder."""
+    (folder / "mine.yaml").write_text(config)
+    options = ("--snakefile", f"{ROOT}/Snakefile", "--directory", folder, "--dry-run")
+    return snakemake(ROOT, *options, "--configfile", folder / "mine.yaml")
+
+
+def test_citation_with_braces_is_text(tmp_path):
+    dataset = {"format": "table", "name": "Mine", "path": "events.csv"}
+    dataset["citation"] = "@article{smith2020, title={Data}}"
     (tmp_path / "events.csv").touch()
-    (tmp_path / "mine.yaml").write_text(yaml.safe_dump(settings))
-    done = snakemake(ROOT, *plan, "--configfile", tmp_path / "mine.yaml")
+    done = plan(tmp_path, yaml.safe_dump({"results": "results/mine", "dataset": dataset}))
     assert done.returncode == 0, done.stdout
-    (tmp_path / "within.yaml").write_text("recommenders: &a [*a]")
-    done = snakemake(ROOT, *plan, "--configfile", tmp_path / "within.yaml")
+
+
+def test_list_that_contains_itself_is_refused_in_one_line(tmp_path):
+    done = plan(tmp_path, "recommenders: &a [*a]")
     assert done.returncode != 0
     assert done.stdout.splitlines()[-1].startswith("config: recommenders")
     assert "Traceback" not in done.stdout
