@@ -30,7 +30,13 @@ _DATA = (
     "sampled_metrics_study/validation.py",
     "sampled_metrics_study/data",
 )
-_RANKING = (*_DATA, "sampled_metrics/ranks", "sampled_metrics_study/recommenders")
+_RANKING = (
+    *_DATA,
+    "sampled_metrics/ranks",
+    "sampled_metrics/evaluation/__init__.py",
+    "sampled_metrics/evaluation/rank.py",
+    "sampled_metrics_study/recommenders",
+)
 _EXPERIMENT = (
     *_DATA,
     "sampled_metrics/ranks",
