@@ -262,6 +262,16 @@ def test_exact_difference_is_beside_the_sampled_one(differences):
 
 
 @pytest.mark.usefixtures("closing")
+class Unconvertible:
+    def __array__(self, dtype=None, copy=None):
+        raise TypeError("no array")
+
+
+def test_axes_that_are_no_array_are_refused(corrected):
+    with pytest.raises(sm.InputError, match="axes"):
+        corrected.plot(axes=Unconvertible())
+
+
 def test_results_are_drawn_on_given_axes(differences):
     sampled, exact = differences
     axes = sampled.plot()

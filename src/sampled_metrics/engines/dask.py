@@ -47,9 +47,11 @@ def rank(users: dd.DataFrame, items: ItemVectors, *, up_to: int | None = None) -
 
     Examples
     --------
-    >>> ranks = rank(users, items, up_to=100)  # doctest: +SKIP
-    >>> ranks.to_parquet("ranks")  # doctest: +SKIP
-    >>> sampled_metrics.evaluate("ranks", "HR@10")  # doctest: +SKIP
+    In a session of the engine::
+
+        ranks = rank(users, items, up_to=100)
+        ranks.to_parquet("ranks")
+        sampled_metrics.evaluate("ranks", "HR@10")
     """
     from dask import delayed  # an optional package
 

@@ -45,9 +45,11 @@ def rank(users: Dataset, items: ItemVectors, *, up_to: int | None = None) -> Dat
 
     Examples
     --------
-    >>> ranks = rank(users, items, up_to=100)  # doctest: +SKIP
-    >>> ranks.write_parquet("ranks")  # doctest: +SKIP
-    >>> sampled_metrics.evaluate("ranks", "HR@10")  # doctest: +SKIP
+    In a session of the engine::
+
+        ranks = rank(users, items, up_to=100)
+        ranks.write_parquet("ranks")
+        sampled_metrics.evaluate("ranks", "HR@10")
     """
     import ray  # an optional package
 

@@ -46,9 +46,11 @@ def rank(users: DataFrame, items: ItemVectors, *, up_to: int | None = None) -> D
 
     Examples
     --------
-    >>> ranks = rank(users, items, up_to=100)  # doctest: +SKIP
-    >>> ranks.write.parquet("ranks")  # doctest: +SKIP
-    >>> sampled_metrics.evaluate("ranks", "HR@10")  # doctest: +SKIP
+    In a session of the engine::
+
+        ranks = rank(users, items, up_to=100)
+        ranks.write.parquet("ranks")
+        sampled_metrics.evaluate("ranks", "HR@10")
     """
     broadcast = users.sparkSession.sparkContext.broadcast(items)
 

@@ -57,7 +57,10 @@ def _axes_for(number: int, height: float, axes: Any) -> tuple[Any, list[Any]]:
         from matplotlib import pyplot
 
         _, axes = pyplot.subplots(number, figsize=(6, height), layout="constrained")
-    panels = list(np.array([axes], dtype=object).flat)
+    try:
+        panels = list(np.array([axes], dtype=object).flat)
+    except Exception:  # objects of other libraries raise errors of their own
+        panels = []
     are_axes = all(hasattr(panel, "set_ylim") for panel in panels)
     if len(panels) != number or not are_axes:
         raise InputError(f"axes must be {number} axes of Matplotlib, one for each metric")
