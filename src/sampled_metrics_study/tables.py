@@ -7,6 +7,7 @@ call their numbers as `NUMBERS` does.
 
 import re
 from collections.abc import Iterator, Mapping, Sequence
+from functools import partial
 from itertools import combinations
 from pathlib import Path
 from typing import NamedTuple
@@ -137,16 +138,31 @@ def _cells_of_experiment(
     """Yield for each metric its exact value, then a cell for each estimator, all times `unit`."""
     settings = experiment.settings
     for i, measure in enumerate(settings.measures):
-        cell = (table, name, measure.label)
+        make_cell = partial(
+            TableCell, table=table, row=name, metric=measure.label, ranks=experiment.source
+        )
         exact = unit * float(experiment.exact[i])
-        yield TableCell(*cell, EXACT, exact, None, exact, None, exact, 0, experiment.source)
+        yield make_cell(
+            column=EXACT,
+            value=exact,
+            std=None,
+            expected=exact,
+            expected_std=None,
+            uniform=exact,
+            repetitions=0,
+        )
         for j, estimator in enumerate(settings.corrections):
-            repeated = unit * experiment.repeated[i, j]
-            simulated = (float(repeated.mean()), float(repeated.std(ddof=1)))
-            mean, sd = (unit * float(moment[i, j]) for moment in experiment.expected)
-            expected = (mean, sd, unit * float(experiment.uniform.mean[i, j]))
-            label = estimator.label
-            yield TableCell(*cell, label, *simulated, *expected, repeated.size, experiment.source)
+            drawn = unit * experiment.repeated[i, j]
+            expected, expected_std = (unit * float(each[i, j]) for each in experiment.expected)
+            yield make_cell(
+                column=estimator.label,
+                value=float(drawn.mean()),
+                std=float(drawn.std(ddof=1)),
+                expected=expected,
+                expected_std=expected_std,
+                uniform=unit * float(experiment.uniform.mean[i, j]),
+                repetitions=drawn.size,
+            )
 
 
 def table4(experiments: Mapping[str, Experiment]) -> pd.DataFrame:
@@ -166,11 +182,20 @@ def table4(experiments: Mapping[str, Experiment]) -> pd.DataFrame:
         uniform = repetitions * _probability_of_right_order(sign, a.uniform, b.uniform)
         for i, measure in enumerate(a.settings.measures):
             for j, estimator in enumerate(a.settings.corrections):
-                cell = (4, f"{name_a} vs {name_b}", measure.label, estimator.label)
-                moments = (expected[i, j], spread[i, j], uniform[i, j])
-                rows.append(
-                    TableCell(*cell, float(counts[i, j]), None, *moments, repetitions, source)
+                cell = TableCell(
+                    table=4,
+                    row=f"{name_a} vs {name_b}",
+                    metric=measure.label,
+                    column=estimator.label,
+                    value=float(counts[i, j]),
+                    std=None,
+                    expected=expected[i, j],
+                    expected_std=spread[i, j],
+                    uniform=uniform[i, j],
+                    repetitions=repetitions,
+                    ranks=source,
                 )
+                rows.append(cell)
     return pd.DataFrame(rows, columns=TableCell._fields)
 
 

@@ -169,9 +169,10 @@ def _data_from_tables(tables: dict[str, Table], items: ItemsByUser | None) -> Ev
     Its users are those with held-out items, and its items those of all tables; both get running
     numbers.
     """
-    listed = [tables[CANDIDATES]] if CANDIDATES in tables else []
-    catalogue = read_catalogue(tables[RELEVANT], tables.get(SEEN), items, listed)
+    candidate_tables = [tables[CANDIDATES]] if CANDIDATES in tables else []
+    catalogue = read_catalogue(tables[RELEVANT], tables.get(SEEN), items, candidate_tables)
     seen = catalogue.seen.matrix()
+    # Users without held-out items are not evaluated, but make items popular.
     popularity = _count_users_of_items(seen) + _count_users_of_items(
         catalogue.seen_by_others.matrix()
     )
@@ -182,10 +183,11 @@ def _data_from_tables(tables: dict[str, Table], items: ItemsByUser | None) -> Ev
         user_ids=catalogue.user_ids,
         item_ids=catalogue.item_ids,
     )
-    for table in listed:
-        candidates = items_by_id(table, CANDIDATES).restrict_to(Units(data.user_ids), data.item_ids)
-        data = data.with_candidates(candidates.matrix())
-    return data
+    if CANDIDATES not in tables:
+        return data
+    candidates = items_by_id(tables[CANDIDATES], CANDIDATES)
+    numbered = candidates.restrict_to(Units(data.user_ids), data.item_ids)
+    return data.with_candidates(numbered.matrix())
 
 
 def _data_from_positions(
@@ -208,13 +210,13 @@ def _data_from_positions(
         If there is no held-out item, if one is seen, or if a user has no candidates.
     """
     size = _infer_size(arguments, items, scores)
-    n_items = size[1]
-    listed = {name: items_by_position(value, name, size) for name, value in arguments.items()}
-    warn_all(signs_of_unused_grades(listed[RELEVANT].relevance))
-    users = np.flatnonzero(listed[RELEVANT].sizes)
+    _, n_items = size
+    items_of = {name: items_by_position(value, name, size) for name, value in arguments.items()}
+    warn_all(signs_of_unused_grades(items_of[RELEVANT].relevance))
+    users = np.flatnonzero(items_of[RELEVANT].sizes)
     if not users.size:
         raise InputError("relevant has no items; expected at least one")
-    matrices = {name: each._replace(n_items=n_items).matrix() for name, each in listed.items()}
+    matrices = {name: each._replace(n_items=n_items).matrix() for name, each in items_of.items()}
     all_seen = matrices.get(SEEN, csr_array(size, dtype=bool))
     held_out = matrices[RELEVANT][users]
     seen = all_seen[users]

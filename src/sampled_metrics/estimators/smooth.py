@@ -274,12 +274,15 @@ def likely_vectors(
     cells = rank_cells(tuple(measures), n, m, sampling)
     likelihood = SampledRankLikelihood(cells.probabilities, shares, n_users)
     fit = maximise(cells, likelihood)
-    # D slopes are the derivatives of the gradient by the shares, so the maximum moves by
-    # curvature^-1 D slopes, and metrics by the products with their own gradients.
-    weights = np.linalg.solve(fit.curvature, fit.gradients(cells.values))
+    # At the maximum, gradient(g, shares) = 0. Its derivatives are -curvature by g, and
+    # n_users * slopes by the shares. So the derivative of g by the shares is
+    # curvature^-1 (n_users * slopes), and that of a metric is its own gradient times this.
+    metric_gradients = fit.gradients(cells.values)  # shape (cells, measures)
+    weights = np.linalg.solve(fit.curvature, metric_gradients)
     vectors = (n_users * likelihood.slopes(fit.share).T @ weights).T
     estimates = fit.share @ cells.values
-    vectors += (estimates - vectors @ shares)[:, None]  # so that shares @ vector is the estimate
+    # A constant changes no derivative, as the shares sum to 1: now shares @ vector is the estimate.
+    vectors += (estimates - vectors @ shares)[:, None]
     for i, measure in enumerate(measures):
         if measure.metric.needs_candidates:
             vectors[i] = measure.sampled_values(m)

@@ -85,7 +85,8 @@ def group_units(sample: SampledRanks) -> UserGroups:
 
     Examples
     --------
-    Four users; those with sampled rank 1 are of one cohort if they are in the same fold.
+    Four users and the sampled ranks 1 ... 5. Users with sampled rank s in fold f are of the cohort
+    5 f + s - 1: the second and the fourth are of the same.
 
     >>> groups = group_units(SampledRanks([1, 1, 3, 1], n_items=50, n_negatives=4))
     >>> groups.fold_of_row, groups.cohort_of_unit
@@ -101,7 +102,8 @@ def group_units(sample: SampledRanks) -> UserGroups:
     cell = (1 - fold_of_row, sample.sampled_ranks - 1)
     np.add.at(counts_of_other_fold, cell, 1.0 / n_rows_of_unit[unit_of_row])
     cohort_of_unit = np.arange(n_rows_of_unit.size)
-    if user_of_unit is None and n_rows_of_unit.size == unit_of_row.size:
+    has_one_row_per_user = user_of_unit is None and n_rows_of_unit.size == unit_of_row.size
+    if has_one_row_per_user:
         cohort_of_unit[unit_of_row] = np.ravel_multi_index(
             (group_of_row, fold_of_row, sample.sampled_ranks - 1),
             (len(n_of_group), N_FOLDS, sample.n_negatives + 1),

@@ -123,14 +123,16 @@ class ExtremePoints:
     def greatest_mean(self, means: Float) -> float:
         """Return the greatest mean of a function under any extreme point.
 
-        `means` are those under the listed points. The greatest mean is the number t at which the
-        greatest sum of (function - t), a decreasing and convex function of t, is 0: Newton's method
-        from below.
+        `means` are those under the listed points. For a number t, let s(t) be the greatest weighted
+        sum of (function - t) under any extreme point. s falls, is convex and has its zero at the
+        greatest mean, so that Newton's steps from below, t + s / (sum of the weights), do not pass
+        it. Such a quotient is a weighted mean of (function - t), under the weights that make the
+        sum greatest: the factor where (function - t) is positive.
         """
         greatest = float(means.max())
         for _ in range(MOST_MEAN_STEPS):
-            excess = means - greatest
-            step = float(self.weighted_means(excess, excess).max())
+            excess = means - greatest  # means of (function - t)
+            step = float(self.weighted_means(values=excess, gains=excess).max())
             if step <= MEANS_ROUNDING:
                 break
             greatest += step

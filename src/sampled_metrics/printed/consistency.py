@@ -224,17 +224,23 @@ def _rounded_or_cut_off(numbers: Mapping[str, str]) -> tuple[Float, Float]:
 
 
 def find_exact_above_sampled(row: PrintedRow) -> list[ExactAboveSampled]:
-    """Find metrics that are higher over all items than among a few, where no rank is worse."""
-    sampled = {parse_measure(name): (name, text) for name, text in row.printed.items()}
+    """Find metrics that are higher over all items than among a few.
+
+    Among a sample, no held-out item has a worse rank than among all items, so that no metric is
+    lower, but for those that depend on the number of candidates. Each number may be off by a unit
+    of its last digit, if it was cut off.
+    """
+    sampled_texts = {parse_measure(name): (name, text) for name, text in row.printed.items()}
     results = []
-    for name, text in row.exact.items():
+    for name, exact_text in row.exact.items():
         measure = parse_measure(name)
-        if measure not in sampled or measure.metric.needs_candidates:
+        if measure not in sampled_texts or measure.metric.needs_candidates:
             continue
-        value, decimals = parse_number(name, text)
-        printed, printed_decimals = parse_number(*sampled[measure])
-        if value - printed > 10.0**-decimals + 10.0**-printed_decimals:
-            results.append(ExactAboveSampled(name, text, sampled[measure][1]))
+        sampled_name, sampled_text = sampled_texts[measure]
+        exact, exact_decimals = parse_number(name, exact_text)
+        sampled, sampled_decimals = parse_number(sampled_name, sampled_text)
+        if exact - sampled > 10.0**-exact_decimals + 10.0**-sampled_decimals:
+            results.append(ExactAboveSampled(name, exact_text, sampled_text))
     return results
 
 

@@ -80,24 +80,36 @@ def ranks_from_table(table: Any, n_items: Any = None, *, columns: NamesByRole = 
     n_items = check_n_items(n_items)
     table = read_table(table, RANK_RECORDS)
     counts = read_counts(table, n_items)
-    rows, grades = relevant_rows(table)
-    if "relevance" in table.columns:
-        relevance = table.finite_numbers("relevance")
-        is_not_positive = np.zeros(relevance.size, bool)
-        is_not_positive[rows] = relevance[rows] <= 0.0
-        table.refuse("relevance", is_not_positive, relevance, "numbers above 0")
-        grades = nontrivial_grades(relevance[rows])
-    source = one_line(table.metadata.get(b"source", b"unknown").decode(errors="replace"))
-    if table.unit_columns()[0] in table.columns:
-        ranks = Ranks(**group_by_user(table, counts, rows, grades), source=source)
+    rows, label_grades = relevant_rows(table)
+    grades = _read_relevance(table, rows) if "relevance" in table.columns else label_grades
+    has_users = table.unit_columns()[0] in table.columns
+    if has_users:
+        fields = group_by_user(table, counts, rows, grades)
     elif _has_depth(table):
-        ranks = Ranks(**_truncated_rows(table, counts, rows), relevance=grades, source=source)
+        fields = {**_truncated_rows(table, counts, rows), "relevance": grades}
     else:
-        counts_of_rows = [count[rows] for count in counts]
-        ranks = Ranks(*counts_of_rows, relevance=grades, source=source)
+        n_candidates, n_better, n_tied = (count[rows] for count in counts)
+        fields = {
+            "n_candidates": n_candidates,
+            "n_better": n_better,
+            "n_tied": n_tied,
+            "relevance": grades,
+        }
+    # `Ranks.write` stores these in parquet files.
+    source = one_line(table.metadata.get(b"source", b"unknown").decode(errors="replace"))
+    min_relevance = float(table.metadata.get(b"min_relevance", b"0"))
+    ranks = Ranks(**fields, source=source)
     require_same("n_items", n_items, "n_candidates", ranks.n_candidates)
-    least = float(table.metadata.get(b"min_relevance", b"0"))
-    return ranks.at_least(least) if least > 0.0 else ranks
+    return ranks.at_least(min_relevance) if min_relevance > 0.0 else ranks
+
+
+def _read_relevance(table: Table, rows: RowSelection) -> Float | None:
+    """Return the grades of some rows, which must be above 0; None if all are 1."""
+    relevance = table.finite_numbers("relevance")
+    is_not_positive = np.zeros(relevance.size, bool)
+    is_not_positive[rows] = relevance[rows] <= 0.0
+    table.refuse("relevance", is_not_positive, relevance, "numbers above 0")
+    return nontrivial_grades(relevance[rows])
 
 
 def read_counts(table: Table, n_items: int | None = None) -> tuple[Int, Int, Int]:

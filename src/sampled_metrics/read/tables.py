@@ -170,7 +170,11 @@ class Table:
 
     @classmethod
     def from_arrow(cls, path: Path, table: pa.Table, known: Sequence[str] = KNOWN_COLUMNS) -> Table:
-        """Find the roles of the columns of a table."""
+        """Find the roles of the columns of a table.
+
+        The call in progress learns the names of all columns, and which of them are unread: it notes
+        those that are still unread in the end.
+        """
         names = tuple(table.column_names)
         record_names(names)
         roles = find_roles(names, known)
@@ -189,9 +193,10 @@ class Table:
             name_of[role] = name
         warn_all(signs_of_other_ids(str(path), _find_other_ids(names, columns, unknown)))
         is_rating = normalise_name(name_of.get("score", "")) == "rating"
-        unread: set[str] = set()
-        if names not in (RUN.columns, QRELS.columns):  # columns of these are ignored by design
-            unread = {*filter(None, names)}
+        # Formats of trec_eval have columns that it ignores as well.
+        is_trec = names in (RUN.columns, QRELS.columns)
+        unread = set() if is_trec else {*filter(None, names)}  # which readers of columns empty
+        if not is_trec:
             watch_columns(str(path), names, unread)
         return cls(
             path=path,
@@ -526,15 +531,14 @@ def as_table(
 
 
 def _frame_by_user(data: Any, name: str, value: str) -> pd.DataFrame:
-    """Convert a dictionary or a Series by user: one item, a list, or numbers by item."""
+    """Convert a dictionary or a Series by user: one item, a list, or numbers by item.
+
+    The columns are USER, ITEM, and `value`, the role of the numbers, or the rank in lists.
+    """
+    _refuse_vector_store(data, name)
     items_by_user = [_user_items(items, name) for _, items in data.items()]
-    ids = data.get("ids", ())
-    if isinstance(ids, list | tuple) and any(isinstance(row, list | tuple) for row in ids):
-        raise InputError(
-            f"{name}: found a dictionary of ids and more, as vector stores return; pass "
-            "Ranks.from_top_k(data['ids'], relevant)"
-        )
-    if value == "score" and any(isinstance(items, set | frozenset) for items in items_by_user):
+    are_lists_best_first = value == "score"
+    if are_lists_best_first and any(isinstance(each, set | frozenset) for each in items_by_user):
         raise InputError(f"{name}: a set has no order; expected lists, best first")
     if all(isinstance(items, Mapping) for items in items_by_user):
         rows = [(user, *pair) for user, items in data.items() for pair in items.items()]
@@ -542,14 +546,24 @@ def _frame_by_user(data: Any, name: str, value: str) -> pd.DataFrame:
     else:
         lists = pd.Series(items_by_user, dtype=object)
         frame = pd.DataFrame({USER: list(data.keys()), ITEM: lists}).explode(ITEM)
-        if value == "score":
+        if are_lists_best_first:
             frame["rank"] = frame.groupby(level=0).cumcount() + 1
             _refuse_gaps(frame, name)
         frame = frame.dropna(subset=[ITEM])
-        frame[ITEM] = frame[ITEM].to_list()
+        frame[ITEM] = frame[ITEM].to_list()  # of the type of the items, not objects
     if frame.empty:
         raise InputError(f"{name}: no items; expected items for each user")
     return frame
+
+
+def _refuse_vector_store(data: Any, name: str) -> None:
+    """Raise InputError for the answer of a vector store: a dictionary with ids of all users."""
+    ids = data.get("ids", ())
+    if isinstance(ids, list | tuple) and any(isinstance(row, list | tuple) for row in ids):
+        raise InputError(
+            f"{name}: found a dictionary of ids and more, as vector stores return; pass "
+            "Ranks.from_top_k(data['ids'], relevant)"
+        )
 
 
 def _refuse_gaps(frame: pd.DataFrame, name: str) -> None:

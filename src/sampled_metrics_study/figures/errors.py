@@ -87,22 +87,27 @@ def _relative_errors(name: str, ranks: Ranks, settings: ExperimentSettings) -> F
 
 
 def draw_errors_against_samples(figure: Figure, table: pd.DataFrame) -> None:
-    """Draw the relative errors of all estimators against m, with a thick line for `likely`."""
+    """Draw the relative errors of all estimators against m, with a thick line for the first.
+
+    The first estimator of the table is `likely`, that of this package.
+    """
     if not len(table):
         figure.text(0.02, 0.5, "No metric above 0 but AUC.")
         return
     names = table["estimator"].unique()
+    ours = names[0]
     styles = estimator_styles(names)
-    styles[names[0]]["linewidth"] = 1.8
+    styles[ours]["linewidth"] = 1.8
     ((axes,),) = panels(figure, 1, 1, 2, right=0.9, ylabel="Relative error (%)")
     table = table.assign(value=table["value"].clip(lower=LEAST_ERROR))
     draw_curves(axes, table, "estimator", "n_negatives", styles.values(), clip_on=False)
-    first = table["n_negatives"].min()
-    log_axis(axes.xaxis, first, max(table["n_negatives"].max(), 2 * first))
-    log_axis(axes.yaxis, 0.8 * table["value"].min(), 1.25 * table["value"].max())
+    fewest, most = table["n_negatives"].min(), table["n_negatives"].max()
+    log_axis(axes.xaxis, fewest, max(most, 2 * fewest))
+    least, greatest = table["value"].min(), table["value"].max()
+    log_axis(axes.yaxis, 0.8 * least, 1.25 * greatest)  # with a margin
     axes.set_xlabel("Negatives m")
     lines = axes.get_lines()
-    lines[0].set_label(f"{names[0]} (ours)")
+    lines[0].set_label(f"{ours} (ours)")
     label_line_ends(lines)
 
 

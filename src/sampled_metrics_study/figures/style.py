@@ -74,18 +74,21 @@ def linear_axis(axes: Axes, last: float) -> None:
 
 
 def log_axis(axis: XAxis | YAxis, low: float, high: float) -> None:
-    """Make an axis logarithmic, with up to four ticks at powers of ten.
+    """Make an axis logarithmic, with ticks at powers of ten from 1 on.
 
-    Axes of less than two powers also have ticks at 2 and 5 times a power.
+    Beyond four powers only every other one has a tick. Axes of less than two powers also have ticks
+    at 2 and 5 times a power.
     """
-    powers = 10 ** np.arange(max(np.ceil(np.log10(low)), 0), np.log10(high) + 1e-9)
-    factors = [1, 2, 5]
-    if high >= 100 * low:
-        factors = [1]
-    ticks = np.outer(powers[:: 1 + (len(powers) > 4)], factors).ravel()
-    x = axis.axis_name
-    limits = {f"{x}scale": "log", f"{x}lim": (low, high), f"{x}ticks": ticks[ticks <= high]}
-    axis.axes.set(**limits)
+    first_power = max(np.ceil(np.log10(low)), 0)
+    powers = 10 ** np.arange(first_power, np.log10(high) + 1e-9)  # with the last, if rounded
+    if len(powers) > 4:
+        powers = powers[::2]
+    factors = [1] if high >= 100 * low else [1, 2, 5]
+    ticks = np.outer(powers, factors).ravel()
+    name = axis.axis_name  # x or y
+    axis.axes.set(
+        **{f"{name}scale": "log", f"{name}lim": (low, high), f"{name}ticks": ticks[ticks <= high]}
+    )
     axis.set_major_formatter("{x:,.0f}")
     axis.minorticks_off()
 
