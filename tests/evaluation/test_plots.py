@@ -213,20 +213,11 @@ def corrected():
     return sm.correct(FEW_SCORES, "hr@10, ap", "sampled, cls", **ITEMS)
 
 
-@pytest.fixture
-def closing():
-    yield
-    from matplotlib import pyplot
-
-    pyplot.close("all")
-
-
 def points_of_label(axes, label):
     """Return the coordinates (x, y) of everything with a label."""
     return [line.get_xydata().tolist() for line in axes.lines if line.get_label() == label]
 
 
-@pytest.mark.usefixtures("closing")
 def test_plot_estimates(corrected):
     panels = corrected.plot(exact={"hit@10": 0.25})
     for axes, (sampled, cls) in zip(panels, (corrected[:2], corrected[2:]), strict=True):
@@ -252,7 +243,6 @@ def differences():
     return sampled, exact
 
 
-@pytest.mark.usefixtures("closing")
 def test_exact_difference_is_beside_the_sampled_one(differences):
     sampled, exact = differences
     axes = sampled.plot(exact=exact)
@@ -261,7 +251,6 @@ def test_exact_difference_is_beside_the_sampled_one(differences):
     assert [0.0, 0.0] in [list(line.get_xdata()) for line in axes.lines]  # no difference
 
 
-@pytest.mark.usefixtures("closing")
 class Unconvertible:
     def __array__(self, dtype=None, copy=None):
         raise TypeError("no array")
@@ -280,7 +269,6 @@ def test_results_are_drawn_on_given_axes(differences):
     assert points_of_label(axes, "interval with 0") == [[[result.ci_low, 0], [result.ci_high, 0]]]
 
 
-@pytest.mark.usefixtures("closing")
 def test_other_results_or_axes_are_refused(differences):
     sampled, _ = differences
     of_one = sm.evaluate([[0.9, 0.5, 0.1]], "auc", relevant=[0])
@@ -291,7 +279,6 @@ def test_other_results_or_axes_are_refused(differences):
         sampled.plot(axes=[axes, axes])
 
 
-@pytest.mark.usefixtures("closing")
 def test_metrics_share_axis_from_zero():
     ranks = sm.Ranks([100] * 39 + [101], [*range(40)], [0] * 40)
     panels = sm.evaluate(ranks, "hr@10, ndcg@10, auc").plot()
@@ -301,7 +288,6 @@ def test_metrics_share_axis_from_zero():
     assert [text.get_text() for text in panels[0].get_yticklabels()] == ["40 users"]
 
 
-@pytest.mark.usefixtures("closing")
 def test_negative_differences_fit_axis():
     places = np.arange(500) ** 2 // 2600  # mostly near the top
     better, worse = (sm.Ranks([100] * 500, places + more, [0] * 500) for more in (0, 3))
@@ -329,7 +315,6 @@ def row(**changed):
     return usual | {"range_high": 0.5} | changed
 
 
-@pytest.mark.usefixtures("closing")
 @pytest.mark.parametrize(
     ("rows", "title"),
     [
@@ -345,7 +330,6 @@ def test_title_of_comparison(rows, title):
     assert axes.get_title("left") == title
 
 
-@pytest.mark.usefixtures("closing")
 def test_title_of_range():
     columns = ["a", "b", "order", "difference"]
     ranges = pd.DataFrame([row(), row(estimator="cls")]).drop(columns=columns)
@@ -355,7 +339,6 @@ def test_title_of_range():
     assert plots.draw(two, {}, None).get_title("left") == "ap"
 
 
-@pytest.mark.usefixtures("closing")
 def test_rows_without_names_are_drawn_by_number():
     about = {"n_items": 500, "n_negatives": 50, "n_users": 200}
     table = pd.DataFrame([{"HR@10": "0.80", **about}, {"HR@10": "0.60", **about}])
@@ -373,7 +356,6 @@ SEVERAL = pd.DataFrame(
 )  # fmt: skip
 
 
-@pytest.mark.usefixtures("closing")
 def test_each_recommender_has_a_line_from_above():
     for axes in plots.draw(SEVERAL, {}, None):
         assert [label.get_text() for label in axes.get_yticklabels()] == ["A", "B"]
@@ -381,7 +363,6 @@ def test_each_recommender_has_a_line_from_above():
         assert points_of_label(axes, "range") == [[[0.2, 0], [0.4, 0]], [[0.2, 1], [0.4, 1]]]
 
 
-@pytest.mark.usefixtures("closing")
 def test_estimates_of_a_recommender_are_beside_each_other():
     """At 0.07 above and below its line."""
     for axes in plots.draw(SEVERAL, {}, None):
@@ -393,21 +374,18 @@ def test_estimates_of_a_recommender_are_beside_each_other():
         assert heights["cls"] == pytest.approx([0.07, 1.07])
 
 
-@pytest.mark.usefixtures("closing")
 def test_exact_values_are_on_the_lines_of_their_recommenders():
     of_ap, of_auc = plots.draw(SEVERAL, {("A", "ap"): 0.25, ("B", "auc"): 0.35}, None)
     assert points_of_label(of_ap, "exact") == [[[0.25, 0]]]
     assert points_of_label(of_auc, "exact") == [[[0.35, 1]]]
 
 
-@pytest.mark.usefixtures("closing")
 def test_ranges_are_behind_the_marks():
     for axes in plots.draw(SEVERAL, {("A", "ap"): 0.25, ("B", "auc"): 0.35}, None):
         order = {line.get_label(): line.get_zorder() for line in axes.lines}
         assert order["range"] < min(order["sampled"], order["cls"], order["exact"])
 
 
-@pytest.mark.usefixtures("closing")
 def test_figure_grows_with_metrics_and_recommenders():
     """In inches: a half, a half for each of two metrics, and 0.3 for each of four lines."""
     first, _ = plots.draw(SEVERAL, {}, None)

@@ -139,16 +139,24 @@ def test_board_sizes_end_at_most(most):
     assert all(b > a for a, b in combinations(sizes, 2))
 
 
+OF_55 = Ranks([50, 60], [1, 2], [0, 0])  # 55 candidates on average
+OF_55_TOO = Ranks([60, 50], [2, 1], [0, 0])
+OF_60 = Ranks([60, 60], [1, 2], [0, 0])
+
+
 @pytest.mark.filterwarnings("ignore:data.*numbers of candidates")  # of two users
-def test_board_needs_same_candidates():
-    few = Ranks([50, 60], [1, 2], [0, 0])
-    others = Ranks([60, 50], [2, 1], [0, 0])
-    many = Ranks([60, 60], [1, 2], [0, 0])
+def test_board_shows_the_first_two_metrics_with_a_small_cutoff():
+    """AP has none, and 200 is above MOST_CUTOFF."""
     measures = parse_measures("ap, hr@200, hr@10, hr@5, hr@1")
-    assert list(build_board({"A": few, "B": others}, measures)["metrics"]) == ["HR@10", "HR@5"]
-    assert build_board({"A": few, "B": many}, measures) is None
-    assert build_board({"A": few}, measures) is None
-    assert build_board({"A": few, "B": others}, parse_measures("ap, hr@200")) is None
+    board = build_board({"A": OF_55, "B": OF_55_TOO}, measures)
+    assert list(board["metrics"]) == ["HR@10", "HR@5"]
+    assert build_board({"A": OF_55, "B": OF_55_TOO}, parse_measures("ap, hr@200")) is None
+
+
+@pytest.mark.filterwarnings("ignore:data.*numbers of candidates")  # of two users
+@pytest.mark.parametrize("recommenders", [{"A": OF_55, "B": OF_60}, {"A": OF_55}])
+def test_board_needs_two_recommenders_with_as_many_candidates(recommenders):
+    assert build_board(recommenders, parse_measures("hr@10")) is None
 
 
 def test_brackets_join_undecided_runs():

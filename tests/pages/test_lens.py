@@ -93,9 +93,14 @@ def test_equal_lines_have_no_names():
 
 def test_axis_is_logarithmic(shown):
     assert shown["ticks"] == [("1", 0.0), ("10", 33.3), ("100", 66.7), ("1,000", 100.0)]
-    # All credit of recall@10 ends after rank 10, and most of that of ap after rank 1.
-    assert (shown["asked"]["recall@10"]["up"], shown["asked"]["recall@10"]["at"]) == ("", 33.3)
-    assert (shown["asked"]["ap"]["up"] != "", shown["asked"]["ap"]["at"]) == (True, 0.0)
+
+
+def test_cut_off_is_where_the_credit_ends(shown):
+    """All credit of recall@10 ends after rank 10, and most of that of ap after rank 1."""
+    at = {metric: asked["at"] for metric, asked in shown["asked"].items()}
+    assert (at["recall@10"], at["ap"]) == (33.3, 0.0)
+    assert shown["asked"]["recall@10"]["up"] == ""  # the rest of the credit, above the cut-off
+    assert shown["asked"]["ap"]["up"] != ""
 
 
 @pytest.mark.parametrize("metric", ["recall@10", "ndcg", "ap", "auc"])

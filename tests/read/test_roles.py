@@ -167,13 +167,18 @@ def test_unknown_role_or_name_is_refused(columns, named):
         sm.evaluate(LISTS, "rr", relevant=TEST)
 
 
-def test_missing_roles_are_named_together():
-    named = r"relevant.*user_id and item_id|relevant.*who, code"
-    for test in (TEST, TEST.assign(title="x")):
-        with pytest.raises(sm.InputError, match=named):
-            sm.evaluate({1: [7]}, "rr", relevant=test)
-    with pytest.raises(sm.InputError, match=r"columns=\{'item': NAME\}"):
-        sm.evaluate({1: [7]}, "rr", relevant=TEST.rename(columns={"who": "user_id"}))
+@pytest.mark.parametrize(
+    ("relevant", "named"),
+    [
+        (pd.DataFrame({"who": [1], "code": [7]}), "relevant.*who, code"),
+        (pd.DataFrame({"who": [1], "code": [7], "title": "x"}), "relevant.*who, code"),
+        (pd.DataFrame({"user_id": [1], "code": [7]}), r"columns=\{'item': NAME\}"),
+    ],
+    ids=["no role", "no role and a text", "no item"],
+)
+def test_missing_roles_are_named_together(relevant, named):
+    with pytest.raises(sm.InputError, match=named):
+        sm.evaluate({1: [7]}, "rr", relevant=relevant)
 
 
 def test_visit_column_can_be_named():
@@ -184,11 +189,11 @@ def test_visit_column_can_be_named():
     assert (result.value, result.n_users, result.n_visits) == (0.75, 1, 2)
 
 
-def test_every_role_can_be_named():
-    for role in ROLES.keys() - {"rank"}:
-        columns = {**RANK_COLUMNS, role: "absent"}
-        with pytest.raises(sm.InputError, match="'absent'"):
-            sm.evaluate(RANKS, "rr", n_items=9, columns=columns)
+@pytest.mark.parametrize("role", sorted(ROLES.keys() - {"rank"}))  # which RANK_COLUMNS name
+def test_every_role_can_be_named(role):
+    """A column that the table lacks is refused by its name, so the role is known."""
+    with pytest.raises(sm.InputError, match="'absent'"):
+        sm.evaluate(RANKS, "rr", n_items=9, columns={**RANK_COLUMNS, role: "absent"})
 
 
 # Known names

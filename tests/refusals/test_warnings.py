@@ -272,9 +272,11 @@ def test_several_warnings_are_counted_in_one():
     assert warning.filename == __file__
 
 
-def test_single_warning_is_shown_in_full():
+def test_single_warning_is_a_note_of_the_result():
+    """101 candidates, as of a held-out item among 100 negatives, are probably a sample."""
     ranks = sm.Ranks([101] * 60, np.arange(60), [0] * 60)
     result, (warning,) = result_and_warnings(lambda: sm.evaluate(ranks, "auc"))
+    assert "101 candidates" in str(warning.message)
     assert result.notes == [str(warning.message)]
 
 

@@ -306,29 +306,51 @@ def _state_programme(
     violations: list[_Unknowns],
     constant: float,
 ) -> _Programme:
-    """State a programme; see `least_mean` for the costs and `_Programme` for the constant."""
+    """State the programme of a least mean, or of a least violation of the printed numbers.
+
+    With the weights w of the extreme points and u of the last rank, and the rounding r of each
+    number in units of half a digit, the condition of the module is linear:
+
+        delta = sum_k w_k deviations_k + u last_deviations + r half_units, and T alike,
+
+    without a part of r. If the number of users is not known, delta is 0, an equation for each
+    number; else the matrix of T and delta is positive semidefinite.
+
+    Parameters
+    ----------
+    constraints
+        The printed means.
+    cost, cost_of_last
+        What w and u cost, see `least_mean`.
+    violations
+        More unknowns, which the condition may be violated by.
+    constant
+        See `_Programme`.
+    """
     n_means = constraints.values.size
     of_points = _printed_condition(constraints, constraints.deviations, constraints.second_moments)
-    of_last = _printed_condition(
-        constraints,
-        constraints.last_deviations[:, None],
-        constraints.last_second_moments[..., None],
-    )
+    no_second_moments = np.zeros((n_means, n_means, n_means))
     of_rounding = _printed_condition(
-        constraints, np.diag(constraints.half_units), np.zeros((n_means, n_means, n_means))
+        constraints, np.diag(constraints.half_units), no_second_moments
     )
-    others = [_Unknowns.with_bounds(_columns(of_rounding), -1.0, 1.0), *violations]
+    others = [_Unknowns.with_bounds(_columns(of_rounding), lowest=-1.0, highest=1.0), *violations]
     if constraints.max_unscored > 0.0:
-        last = _columns(of_last, 1.0, cost_of_last)
-        others.insert(0, _Unknowns.with_bounds(last, 0.0, constraints.max_unscored))
-    cone = clarabel.ZeroConeT(n_means)
-    if constraints.max_distance > 0.0:
-        cone = clarabel.PSDTriangleConeT(n_means + 1)
+        of_last = _printed_condition(
+            constraints,
+            constraints.last_deviations[:, None],
+            constraints.last_second_moments[..., None],
+        )
+        columns = _columns(of_last, share=1.0, cost=cost_of_last)
+        weight_of_last = _Unknowns.with_bounds(
+            columns, lowest=0.0, highest=constraints.max_unscored
+        )
+        others = [weight_of_last, *others]
+    has_users = constraints.max_distance > 0.0
     return _Programme(
         extreme_points=constraints.extreme_points,
-        columns_of_points=_columns(of_points, 1.0, cost),
+        columns_of_points=_columns(of_points, share=1.0, cost=cost),
         others=others,
-        cone=cone,
+        cone=clarabel.PSDTriangleConeT(n_means + 1) if has_users else clarabel.ZeroConeT(n_means),
         constant=constant,
     )
 
