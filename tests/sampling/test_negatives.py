@@ -175,48 +175,51 @@ def checks_by_loops(drawn, seen, held_out):
     return checks, expected_seen / n_items
 
 
-@pytest.mark.parametrize("kind", ["sound", "repeated", "seen too", "held out too"])
-@pytest.mark.parametrize("seed", range(4))
-def test_checks_match_loops(seed, kind):
-    rng = np.random.default_rng(seed)
-    users, n_items = 14, 24
-    seen = rng.random((users, n_items)) < np.linspace(0.5, 0.1, n_items)
+N_USERS, N_ITEMS = 14, 24
+WITHOUT_CANDIDATES = 3  # a user who has seen all items but the held-out one
+
+
+def seen_and_held_out(rng):
+    """Items that users have seen, the first ones more often, and one held-out item of each."""
+    seen = rng.random((N_USERS, N_ITEMS)) < np.linspace(0.5, 0.1, N_ITEMS)
     held_out = np.zeros(seen.shape, dtype=bool)
-    held_out[np.arange(users), rng.integers(n_items, size=users)] = True
-    seen &= ~held_out
-    seen[3] = ~held_out[3]  # no candidates
-    excluded = held_out | (seen & (kind != "seen too"))
-    if kind == "held out too":
-        excluded = seen
+    held_out[np.arange(N_USERS), rng.integers(N_ITEMS, size=N_USERS)] = True
+    seen[WITHOUT_CANDIDATES] = True
+    return seen & ~held_out, held_out
+
+
+def draw_up_to_6(allowed, rng, repeated=False):
+    """Three to six negatives of each user, as far as there are so many."""
     drawn = []
-    for row in excluded:
-        items = np.flatnonzero(~row)
-        number = min(items.size, rng.integers(3, 7))
-        negatives = items
-        if items.size:
-            negatives = rng.choice(items, number, replace=kind == "repeated")
+    for items in map(np.flatnonzero, allowed):
+        n_negatives = min(items.size, rng.integers(3, 7))
+        negatives = rng.choice(items, n_negatives, replace=repeated) if items.size else items
         drawn.append(negatives.tolist())
-    if kind != "seen too":
-        drawn[3] = []
-    user = np.repeat(np.arange(users), [len(negatives) for negatives in drawn])
-    order = rng.permutation(user.size)
+    return drawn
+
+
+@pytest.mark.parametrize("case", ["sound", "repeated", "seen too", "held out too"])
+@pytest.mark.parametrize("seed", range(4))
+def test_checks_match_loops(seed, case):
+    rng = np.random.default_rng(seed)
+    seen, held_out = seen_and_held_out(rng)
+    allowed = {"seen too": ~held_out, "held out too": ~seen}.get(case, ~seen & ~held_out)
+    drawn = draw_up_to_6(allowed, rng, repeated=case == "repeated")
+    if case == "held out too":  # the held-out item alone is no sample
+        drawn[WITHOUT_CANDIDATES] = []
+    user = np.repeat(np.arange(N_USERS), [len(negatives) for negatives in drawn])
     item = np.concatenate(drawn).astype(np.int64)
-    args = user[order], item[order], csr_array(seen), csr_array(held_out)
-    checks = {check.name: check for check in check_drawn_negatives(*args)}
+    order = rng.permutation(user.size)
+    checks = check_drawn_negatives(user[order], item[order], csr_array(seen), csr_array(held_out))
     expected, expected_seen = checks_by_loops(drawn, seen, held_out)
-    for name, values in expected.items():
-        check = checks[name]
-        if name == "uniformity":
-            numbers = (check.found, check.expected, check.p_value)
-            assert check.passed == (check.p_value >= 0.001)
-        else:
-            numbers = (check.found, check.expected)
-            assert check.passed == (check.found == 0)
-        assert numbers == pytest.approx(values)
-        assert bool(check.remark) != check.passed
-    if not checks["seen items"].passed:
-        remark = checks["seen items"].remark
-        assert f"training, {expected_seen:,.0f} expected" in remark
+    for check in checks:
+        numbers = (check.found, check.expected, check.p_value)
+        assert numbers[: len(expected[check.name])] == pytest.approx(expected[check.name])
+        is_passed = check.p_value >= 0.001 if check.name == "uniformity" else check.found == 0
+        assert check.passed == is_passed
+        assert (check.remark == "") == check.passed
+    remark = {check.name: check.remark for check in checks}["seen items"]
+    assert (f"training, {expected_seen:,.0f} expected" in remark) == (case == "seen too")
 
 
 @pytest.mark.parametrize("repeated", [0, 2, 16])

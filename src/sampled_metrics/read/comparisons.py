@@ -124,11 +124,12 @@ def count_around_limits(scores: AnyArray, row: Int, low: AnyArray, high: AnyArra
     Rows ascend, and each has at least one pair. If each has exactly one pair, `low` and `high` may
     also be two numbers.
     """
-    if row.size == len(scores):
+    has_one_pair_per_row = row.size == len(scores)
+    if has_one_pair_per_row:
         return _count_by_comparison(scores, low, high)
     above = np.empty(row.size, np.int64)
     between = np.empty(row.size, np.int64)
-    if keeps_own_library(scores):
+    if keeps_own_library(scores):  # devices compare a row faster than they sort it
         entries = _DEVICE_ENTRIES
         is_searched = np.zeros(row.size, bool)
     else:

@@ -22,6 +22,8 @@ from sampled_metrics_study.figures.style import (
     DOTTED,
     GREY,
     INK,
+    Panels,
+    Style,
     annotate,
     draw_curves,
     estimator_styles,
@@ -135,7 +137,7 @@ def expected_values(
 def draw_sampled_against_rank(figure: Figure, table: pd.DataFrame) -> None:
     """Draw Figure 3: expected sampled metrics at each true rank, and the exact metric."""
     dashes_of_sizes = [DASHES[3], DASHES[2], DASHES[1], (0, (5, 1, 1, 1, 1, 1))]
-    styles: list[dict[str, Any]] = [
+    styles: list[Style] = [
         {"color": color, "linestyle": dashes}
         for color, dashes in zip(SHADES, dashes_of_sizes, strict=True)
     ]
@@ -180,31 +182,16 @@ def draw_corrected_ap(figure: Figure, table: pd.DataFrame) -> None:
     leave the panel there.
     """
     names = [name for name in table["curve"].unique() if name not in (SAMPLED, EXACT)]
-    uncorrected: dict[str, Any] = {
+    uncorrected: Style = {
         **estimator_styles([SAMPLED])[SAMPLED],
         "linewidth": 0.8,
         "label": "uncorrected",
     }
-    exact: dict[str, Any] = {"color": INK, "linestyle": DASHES[2], "label": "exact", "zorder": 3}
+    exact: Style = {"color": INK, "linestyle": DASHES[2], "label": "exact", "zorder": 3}
     styles_by_name = estimator_styles(names)
-    height = 0.44
-    grid = panels(
-        figure,
-        len(names) + 1,
-        2,
-        height,
-        first_height=2.2 * height,
-        left=0.46,
-        top=0.36,
-        row_gap=0.14,
-        column_gap=0.3,
-        ylabel="Average precision",
-        sharex="col",
-        sharey="row",
-    )
+    grid = _panels_of_corrections(figure, len(names))
     for column, (panel, rows) in zip(grid.T, rows_by_value(table, "panel"), strict=True):
-        styles = {SAMPLED: uncorrected, EXACT: exact, **styles_by_name}
-        _draw_corrections(column[0], rows, styles)
+        _draw_corrections(column[0], rows, {SAMPLED: uncorrected, EXACT: exact, **styles_by_name})
         for axes, name in zip(column[1:], names, strict=True):
             _draw_corrections(axes, rows, {name: styles_by_name[name], EXACT: exact})
         if panel == "sampled rank":  # an integer
@@ -217,15 +204,39 @@ def draw_corrected_ap(figure: Figure, table: pd.DataFrame) -> None:
     for axes, name in zip(grid[1:, 0], names, strict=True):
         annotate(axes, 1, 1, name, color=styles_by_name[name]["color"], ha="right")
         _set_scale(axes, table.loc[table["curve"] == name, "value"])
-    grid[0, 0].set(ylim=(-0.55, 1.05), yticks=[-0.5, 0, 0.5, 1])
-    annotate(grid[0, 0], 1, 0.22, "all corrections,\nlines as below", ha="right")
-    grid[0, 0].set_title("Estimate")
-    grid[0, 1].set_title("Expected estimate")
+    _label_first_row(*grid[0])
     handles = [Line2D([], [], **style) for style in (uncorrected, exact)]
     figure.legend(handles=handles, loc="upper right", ncols=2, columnspacing=1)
 
 
-def _draw_corrections(axes: Axes, rows: pd.DataFrame, styles: dict[str, dict[str, Any]]) -> None:
+def _panels_of_corrections(figure: Figure, n_corrections: int) -> Panels:
+    """Lay out two columns of panels: a high first row, and a row for each correction."""
+    height = 0.44  # in inches
+    return panels(
+        figure,
+        n_corrections + 1,
+        2,
+        height,
+        first_height=2.2 * height,
+        left=0.46,
+        top=0.36,
+        row_gap=0.14,
+        column_gap=0.3,
+        ylabel="Average precision",
+        sharex="col",
+        sharey="row",
+    )
+
+
+def _label_first_row(estimate: Axes, expected_estimate: Axes) -> None:
+    """Give the panels of all corrections their titles and the scale of the paper's figure."""
+    estimate.set(ylim=(-0.55, 1.05), yticks=[-0.5, 0, 0.5, 1])
+    annotate(estimate, 1, 0.22, "all corrections,\nlines as below", ha="right")
+    estimate.set_title("Estimate")
+    expected_estimate.set_title("Expected estimate")
+
+
+def _draw_corrections(axes: Axes, rows: pd.DataFrame, styles: dict[str, Style]) -> None:
     """Draw the curves that `styles` names, in its order."""
     present = [name for name in styles if (rows["curve"] == name).any()]
     for name in present:
@@ -237,9 +248,9 @@ def _draw_by_metric(
     table: pd.DataFrame,
     name: str,
     x: str,
-    styles: Sequence[dict[str, Any]],
+    styles: Sequence[Style],
     **space: Any,
-) -> Any:
+) -> Panels:
     """Draw the curves of each metric in a panel of its own; return the panels."""
     ylabel = "Expected sampled metric"
     grid = panels(

@@ -18,6 +18,7 @@ from sampled_metrics_study.figures.style import (
     GREY,
     LIGHT,
     ON_WHITE,
+    Style,
     annotate,
     linear_axis,
     panels,
@@ -29,9 +30,9 @@ from sampled_metrics_study.tables import rows_by_value
 BUCKET = 100  # ranks in a bin; the paper counts the users in the last 100
 # With more tied candidates on average over users, Figure 5 shows two orders of the ties.
 LEAST_MEAN_TIES = 1
-BACKGROUND_STYLE: dict[str, Any] = {"color": LIGHT, "linewidth": 0.5}
-FRONT_STYLE: dict[str, Any] = {"linewidth": 1.2, "zorder": 3}
-RANDOM_ORDER_STYLE: dict[str, Any] = {"linewidth": 0.7, "linestyle": DASHES[2], "zorder": 2}
+BACKGROUND_STYLE: Style = {"color": LIGHT, "linewidth": 0.5}
+FRONT_STYLE: Style = {"linewidth": 1.2, "zorder": 3}
+RANDOM_ORDER_STYLE: Style = {"linewidth": 0.7, "linestyle": DASHES[2], "zorder": 2}
 
 
 def rank_distribution(records: Mapping[str, Ranks]) -> pd.DataFrame:
@@ -174,7 +175,7 @@ def _label_rows(grid: Any, table: pd.DataFrame) -> None:
         )  # left of the last ranks
 
 
-def _draw_outline(axes: Axes, points: pd.DataFrame, style: dict[str, Any]) -> None:
+def _draw_outline(axes: Axes, points: pd.DataFrame, style: Style) -> None:
     """Draw bins as steps."""
     edges = np.append(points["first_rank"], points["last_rank"].max() + 1) - 0.5
     axes.stairs(points["height"], edges, baseline=None, **style)

@@ -32,6 +32,7 @@ from sampled_metrics_study.figures.style import (
     GREY,
     INK,
     ON_WHITE,
+    Style,
     annotate,
     draw_curves,
     keep_apart,
@@ -53,7 +54,7 @@ SURE_PROBABILITY = 0.95
 CURVES = ["kind", "recommender", "estimator", "n_negatives", "value"]
 MomentsAt: TypeAlias = Callable[[str, int, int], MeanAndSd]  # of recommender, estimator, m
 LETTER_WIDTH = 0.062  # inches; room for a letter of the 7 point font
-RING_STYLE: dict[str, Any] = {
+RING_STYLE: Style = {
     "color": INK,
     "linestyle": "",
     "marker": "o",
@@ -274,7 +275,7 @@ def _draw_expected_recall(
         _label_curves(axes, expected, styles)
 
 
-def _label_curves(axes: Axes, expected: pd.DataFrame, styles: Sequence[dict[str, Any]]) -> None:
+def _label_curves(axes: Axes, expected: pd.DataFrame, styles: Sequence[Style]) -> None:
     """Write the name of each curve on it, at the m at which the curves are farthest apart."""
     by_name = expected.pivot(index="n_negatives", columns="recommender", values="value")
     by_name = by_name[expected["recommender"].unique()]

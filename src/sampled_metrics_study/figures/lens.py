@@ -22,6 +22,7 @@ from sampled_metrics.ranks import Ranks
 from sampled_metrics_study.figures import STYLE
 from sampled_metrics_study.figures.figure6 import RECALL
 from sampled_metrics_study.figures.slope import THEMES, Theme
+from sampled_metrics_study.figures.style import Style
 from sampled_metrics_study.settings import ExperimentSettings
 
 WINDOW = {"light": "#d98880", "dark": "#a5483f"}  # areas of weights
@@ -88,7 +89,7 @@ def draw_lens(figure: Figure, lens: LensPicture, theme: Theme, shape: Shape) -> 
     asked, against, measured = lens.headline
     text = f"You asked for {asked}.{shape.break_after_asked}Against {against}"
     text += f"{shape.break_after_against}you measured {measured}."
-    head: dict[str, Any] = {"weight": "bold", "va": "top", "linespacing": 1.4}
+    head: Style = {"weight": "bold", "va": "top", "linespacing": 1.4}
     figure.text(0.02, 0.97, text, color=theme.ink, fontsize=shape.size + 1, **head)
     for axes in (upper, lower):
         axes.set_facecolor(theme.page)

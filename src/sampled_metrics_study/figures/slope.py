@@ -22,6 +22,7 @@ from sampled_metrics.metrics import values
 from sampled_metrics.ranks import Ranks
 from sampled_metrics_study.figures import STYLE
 from sampled_metrics_study.figures.figure6 import ESTIMATORS, RECALL, expected_recall
+from sampled_metrics_study.figures.style import Style
 from sampled_metrics_study.settings import ExperimentSettings
 from sampled_metrics_study.tables import SAMPLED
 
@@ -160,9 +161,9 @@ def draw_slope(
         for column in ("sampled", "exact")
     )
     sentence = fill(headline(by_sampled, by_exact, m), layout.title_width)
-    bold: dict[str, Any] = {"color": theme.ink, "fontsize": layout.title, "weight": "bold"}
+    bold: Style = {"color": theme.ink, "fontsize": layout.title, "weight": "bold"}
     figure.text(0.5, layout.title_top, sentence, ha="center", va="top", **bold)
-    small: dict[str, Any] = {"color": theme.grey, "fontsize": layout.note, "linespacing": 1.5}
+    small: Style = {"color": theme.grey, "fontsize": layout.note, "linespacing": 1.5}
     lines = "\n".join(fill(line, layout.note_width) for line in note.splitlines())
     figure.text(0.5, 0.01, lines, ha="center", va="bottom", **small)
 

@@ -1,7 +1,7 @@
 """What figures share: panels, axes, curves and labels at the ends of curves."""
 
 from collections.abc import Iterable, Mapping, Sequence
-from typing import Any
+from typing import Any, TypeAlias
 
 import numpy as np
 import pandas as pd
@@ -16,13 +16,16 @@ from sampled_metrics._base.array_types import Float
 from sampled_metrics._base.palette import Look, estimator_looks, recommender_looks
 from sampled_metrics_study.tables import rows_by_value
 
+Style: TypeAlias = dict[str, Any]  # properties of a line or of a text of matplotlib
+Panels: TypeAlias = Any  # an array of Axes, rows x columns
+
 INK = "#1a1a1a"  # for exact values
 GREY = "#555555"  # for text
 LIGHT = "#767676"  # background curves
 FOOT = 0.34  # inches below the lowest panel, for ticks and label of the x axis
 DASHES = tuple((0, lengths) if lengths else "-" for lengths in palette.DASHES)
-ON_WHITE: dict[str, Any] = {"bbox": {"facecolor": "white", "linewidth": 0, "pad": 0.6}}
-DOTTED: dict[str, Any] = {"linewidth": 0.7, "linestyle": (0, (1, 1.5)), "zorder": 1}
+ON_WHITE: Style = {"bbox": {"facecolor": "white", "linewidth": 0, "pad": 0.6}}
+DOTTED: Style = {"linewidth": 0.7, "linestyle": (0, (1, 1.5)), "zorder": 1}
 
 
 def panels(
@@ -39,7 +42,7 @@ def panels(
     column_gap: float = 0.22,
     ylabel: str = "",
     **options: Any,
-) -> Any:
+) -> Panels:
     """Lay out a grid of panels, with one label for all y axes.
 
     All lengths are in inches: heights of panels, margins of the figure, and the gaps between
@@ -93,17 +96,17 @@ def log_axis(axis: XAxis | YAxis, low: float, high: float) -> None:
     axis.minorticks_off()
 
 
-def recommender_styles(names: Iterable[str]) -> dict[str, dict[str, Any]]:
+def recommender_styles(names: Iterable[str]) -> dict[str, Style]:
     """Return the colour and dashes of each recommender, which are the same in all pictures."""
     return _line_styles(recommender_looks(names))
 
 
-def estimator_styles(names: Iterable[str]) -> dict[str, dict[str, Any]]:
+def estimator_styles(names: Iterable[str]) -> dict[str, Style]:
     """Return the colour and dashes of each estimator, which are the same in all pictures."""
     return _line_styles(estimator_looks(names))
 
 
-def _line_styles(looks: Mapping[str, Look]) -> dict[str, dict[str, Any]]:
+def _line_styles(looks: Mapping[str, Look]) -> dict[str, Style]:
     """Return looks on white as Matplotlib takes them."""
     return {
         name: {"color": look.light, "linestyle": look.linestyle} for name, look in looks.items()
