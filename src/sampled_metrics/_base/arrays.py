@@ -104,32 +104,39 @@ def count_copies(rows: NDArray[Any], least_distinct: int) -> int:
     >>> count_copies(np.array([[1, 2], [3, 4], [1, 2], [0, 0], [0, 0]]), least_distinct=2)
     1
     """
-    # Rows are compared as a whole only where they share a key with another row.
-    keys = _row_keys(rows)
-    ascending_keys = np.sort(keys)
-    is_repeated = ascending_keys[1:] == ascending_keys[:-1]
-    if not is_repeated.any():
-        return 0
-    candidates = rows[np.isin(keys, np.unique(ascending_keys[1:][is_repeated]))]
+    # Equal rows have equal keys, and few others have: only these are compared as a whole.
+    candidates = rows[_is_repeated(_row_keys(rows))]
     ascending = np.sort(candidates, axis=1)
     n_distinct = 1 + np.count_nonzero(ascending[:, 1:] != ascending[:, :-1], axis=1)
     candidates = np.ascontiguousarray(candidates[n_distinct >= least_distinct])
     if not candidates.size:
         return 0
+    # Read as one value of many bytes, a row is compared at once.
     bytes_of_row = np.dtype((np.void, candidates.itemsize * candidates.shape[1]))
-    return len(candidates) - np.unique(candidates.view(bytes_of_row)).size
+    n_distinct_rows = np.unique(candidates.view(bytes_of_row)).size
+    return len(candidates) - n_distinct_rows
+
+
+def _is_repeated(keys: NDArray[np.uint64]) -> Bool:
+    """Return whether each key occurs more than once."""
+    ascending = np.sort(keys)
+    repeated = ascending[1:][ascending[1:] == ascending[:-1]]
+    return np.isin(keys, np.unique(repeated))
 
 
 def _row_keys(rows: NDArray[Any]) -> NDArray[np.uint64]:
-    """Return a number for each row that is equal for equal rows, and different for most others.
+    """Return a hash of each row: equal for equal rows, and different for most others.
 
-    It is computed from the two columns that have the most different values.
+    Of the two columns with the most different values, the bits of a row's values are read as whole
+    numbers a and b; its hash is a * _KEY_FACTOR + b, modulo 2^64.
     """
     n_distinct = [np.unique(column).size for column in rows[:_ROWS_TO_CHOOSE].T]
+    most_distinct = np.argsort(n_distinct)[-2:]
     keys = np.zeros(len(rows), np.uint64)
-    for position in np.argsort(n_distinct)[-2:]:
+    for position in most_distinct:
         column = np.ascontiguousarray(rows[:, position])
-        keys = keys * _KEY_FACTOR + column.view(f"u{column.itemsize}")
+        bits = column.view(f"u{column.itemsize}")
+        keys = keys * _KEY_FACTOR + bits
     return keys
 
 
@@ -156,20 +163,29 @@ def best_first_order(
     Rows that are sorted already are not sorted again: the order is then a slice of all rows.
     If the order of equal scores does not matter, `is_stable=False` takes a fraction of the time.
     """
-    is_in_order = score[1:] <= score[:-1]  # of each row and the one before it
-    is_in_order &= users[1:] == users[:-1]
-    is_in_order |= users[1:] > users[:-1]
-    if is_in_order.all():
+    if _are_best_first(users, score):
         return slice(None)
     if is_stable:
         return np.lexsort((-score, users))
-    order = np.argsort(-score)
+    by_score = np.argsort(-score)
     smallest_type = np.min_scalar_type(users.max(initial=0))  # sorts faster than int64
-    return order[np.argsort(users[order].astype(smallest_type), kind="stable")]
+    users_by_score = users[by_score].astype(smallest_type)
+    by_user = np.argsort(users_by_score, kind="stable")  # keeps the scores of a user descending
+    return by_score[by_user]
+
+
+def _are_best_first(users: Int | Codes, score: Floats | Int) -> bool:
+    """Return whether users ascend, and the scores of each user never rise."""
+    is_in_order = score[1:] <= score[:-1]  # whether each row may follow the one before it
+    is_in_order &= users[1:] == users[:-1]
+    is_in_order |= users[1:] > users[:-1]
+    return bool(is_in_order.all())
 
 
 def count_by_score(users: Int | Codes, score: Floats | Int) -> tuple[Int, Int]:
     """Count, for each row, the rows of the same user with a higher and with an equal score.
+
+    The row itself is not counted. Arguments and results have one entry for each row.
 
     Examples
     --------
@@ -179,15 +195,17 @@ def count_by_score(users: Int | Codes, score: Floats | Int) -> tuple[Int, Int]:
     best_first = best_first_order(users, score, is_stable=False)
     user = users[best_first]
     descending = score[best_first]
-    # A level is a run of rows of one user with the same score.
+    # A level is a run of rows of one user with the same score. All rows of its user that come
+    # before its first row are better.
     is_new_level = (user[1:] != user[:-1]) | (descending[1:] != descending[:-1])
     has_rows = score.size > 0
     level_starts = np.flatnonzero(np.append(has_rows, is_new_level))
     level_sizes = np.diff(level_starts, append=score.size)
-    position_in_user = concatenate_ranges(0, np.bincount(users))
+    position_in_user = concatenate_ranges(0, np.bincount(users))  # of each row, best first
+    better_than_level = position_in_user[level_starts]
     n_better = np.empty(score.size, np.int64)
     n_tied = np.empty(score.size, np.int64)
-    n_better[best_first] = np.repeat(position_in_user[level_starts], level_sizes)
+    n_better[best_first] = np.repeat(better_than_level, level_sizes)
     n_tied[best_first] = np.repeat(level_sizes - 1, level_sizes)
     return n_better, n_tied
 
@@ -217,15 +235,17 @@ def order_preserving_floats(values: NDArray[Any]) -> NDArray[np.floating[Any]]:
 def adjust_p_values(p_values: Sequence[float], correction: str) -> list[float]:
     """Adjust p-values for the number of tests by Holm's method, or not at all (`none`).
 
-    Holm's method bounds the probability of one or more wrong rejections. (Holm, A simple
+    If p_1 <= ... <= p_n are the p-values in ascending order, the adjusted one of p_i is the
+    maximum of (n - j + 1) p_j over j = 1 ... i, and at most 1. Holm's method bounds the
+    probability of one or more wrong rejections. (Holm, A simple
     sequentially rejective multiple test procedure, Scandinavian Journal of Statistics 6, 1979.)
     """
     require_known("correction", correction, CORRECTIONS)
     adjusted = np.array(p_values, dtype=np.float64)
     if correction == "holm":
-        order = np.argsort(adjusted)
-        n_remaining = np.arange(adjusted.size, 0, -1)
-        adjusted[order] = np.maximum.accumulate(adjusted[order] * n_remaining)
+        ascending = np.argsort(adjusted)
+        n_remaining = np.arange(adjusted.size, 0, -1)  # n - j + 1: this test and those after it
+        adjusted[ascending] = np.maximum.accumulate(adjusted[ascending] * n_remaining)
     return np.minimum(adjusted, 1.0).tolist()
 
 

@@ -95,22 +95,33 @@ def positions(ids: Values, among: Values) -> Int:
 
 
 def encode(column: Values) -> tuple[Codes, pa.Array]:
-    """Encode ids as int32 codes; also return the distinct ids in the order of first appearance."""
+    """Encode ids as positions among the distinct ids.
+
+    Returns
+    -------
+    codes, distinct_ids
+        The position of each id in `distinct_ids`, int32, shape (rows,); and the distinct ids, in
+        the order of first appearance or, for categories, in that of the categories.
+    """
     column = to_arrow(column)
-    if pa.types.is_integer(column.type):  # pandas is three times as fast
-        numbers = np.asarray(column)
-        if (numbers[1:] > numbers[:-1]).all():
-            return np.arange(numbers.size, dtype=np.int32), pa.array(numbers)
-        codes, numbers = pd.factorize(numbers)
-        return codes.astype(np.int32), pa.array(numbers)
+    if pa.types.is_integer(column.type):
+        return _encode_integers(np.asarray(column))
     column = column.dictionary_encode()
     if isinstance(column, pa.ChunkedArray):
         column = column.combine_chunks()
     codes = np.asarray(column.indices)
-    ids = decode_categories(column.dictionary)
-    is_used = np.bincount(codes, minlength=len(ids)) > 0
+    categories = decode_categories(column.dictionary)
+    is_used = np.bincount(codes, minlength=len(categories)) > 0
     if not is_used.all():  # there are categories that no row has
-        new_code = np.cumsum(is_used) - 1  # by old code
-        codes = new_code[codes]
-        ids = ids.filter(pa.array(is_used))
-    return codes.astype(np.int32, copy=False), ids
+        code_among_used = np.cumsum(is_used) - 1
+        codes = code_among_used[codes]
+        categories = categories.filter(pa.array(is_used))
+    return codes.astype(np.int32, copy=False), categories
+
+
+def _encode_integers(numbers: Array) -> tuple[Codes, pa.Array]:
+    """Encode whole numbers as `encode` does, by pandas, which is three times as fast."""
+    if (numbers[1:] > numbers[:-1]).all():  # so they differ
+        return np.arange(numbers.size, dtype=np.int32), pa.array(numbers)
+    codes, distinct_numbers = pd.factorize(numbers)
+    return codes.astype(np.int32), pa.array(distinct_numbers)

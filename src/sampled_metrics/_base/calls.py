@@ -212,7 +212,7 @@ def public(
     """
 
     def decorate(function: Callable[Parameters, Result]) -> Callable[Parameters, Result]:
-        first_parameter = next(iter(inspect.signature(function).parameters), "")
+        takes_data = next(iter(inspect.signature(function).parameters), "") == "data"
 
         @wraps(function)
         def with_call(*args: Parameters.args, **kwargs: Parameters.kwargs) -> Result:
@@ -220,10 +220,8 @@ def public(
             if columns is None or names_by_role is None:
                 with open_call(see=see):
                     return function(*args, **kwargs)
-            data = None  # whose file is named in errors about `columns`
-            if first_parameter == "data":
-                data = next(iter(args), kwargs.get("data"))
-            with place_of(data):
+            data = next(iter(args), kwargs.get("data")) if takes_data else None
+            with place_of(data):  # errors about `columns` name its file
                 role_by_name = columns(names_by_role)
             with open_call(see=see, columns=AssignedColumns(role_by_name, {})) as call:
                 result = function(*args, **kwargs)
@@ -263,16 +261,19 @@ def open_call(*, see: str = "", columns: AssignedColumns | None = None) -> Itera
         raise
     finally:
         _call.reset(token)
-    messages = warnings_among(call.all_notes())
-    if call.outer is not None or not messages:
-        return
-    if see:
-        summary = messages[0]
-        if len(messages) > 1:
-            summary = f"{len(messages)} warnings about this input: {see}"
-        _warn(InputWarning(summary, messages))
-    else:
+    notes = call.all_notes()
+    if call.outer is None:
+        _warn_in_the_end(warnings_among(notes), see)
+
+
+def _warn_in_the_end(messages: Sequence[str], see: str) -> None:
+    """Warn of each message or, if `see` says where a result stores them, at most once."""
+    if not see:
         _warn_of_each(messages)
+    elif messages:
+        n_messages = len(messages)
+        summary = f"{n_messages} warnings about this input: {see}"
+        _warn(InputWarning(messages[0] if n_messages == 1 else summary, messages))
 
 
 @contextmanager
@@ -358,7 +359,7 @@ def _describe_unread_columns(tables: list[WatchedTable]) -> list[Note]:
     A table that was read several times has the columns unread that no time has taken.
     """
     unread_by_table: dict[tuple[str, tuple[str, ...]], set[str]] = {}
-    for table in tables:
+    for table in tables:  # several entries if one table was read several times
         place_and_names = table.place, table.names
         unread_before = unread_by_table.get(place_and_names, table.unread)
         unread_by_table[place_and_names] = unread_before & table.unread

@@ -98,13 +98,15 @@ def _ids_of_axis(axis: Any) -> Any:
 def refuse_numbered_series(name: str, data: object, row_ids: Any) -> None:
     """Raise InputError for a Series numbered from 0 if rows have these numbers as ids, shuffled.
 
-    It may be in the order of the rows, or by id.
+    Its index may number the rows, or contain their ids: each entry could belong to two rows.
     """
-    if not isinstance(data, pd.Series) or index_ids(data) is not None or row_ids is None:
+    if row_ids is None or not isinstance(data, pd.Series) or index_ids(data) is not None:
         return
     ids = np.asarray(row_ids)
     numbers = np.arange(len(data))
-    if np.array_equal(np.sort(ids), numbers) and not np.array_equal(ids, numbers):
+    are_numbers = np.array_equal(np.sort(ids), numbers)
+    is_same_order = np.array_equal(ids, numbers)
+    if are_numbers and not is_same_order:
         raise InputError(
             f"{name} is numbered from 0, and users have these ids in another order; pass "
             f"{name}.rename_axis('user_id') by user, or {name}.to_numpy() in the order of rows"

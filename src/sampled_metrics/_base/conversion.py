@@ -138,11 +138,14 @@ def _remedy(data: object, array: Array) -> str:
     is_model = any(hasattr(data, method) for method in ("predict", "recommend", "forward"))
     if is_model:
         remedy = "pass the scores of a model, users x items, or a function of rows of users"
-    if array.ndim > 2 and array.size:
-        has_short_axis = array.shape[-1] == 1
-        matrix = "scores[..., 0]" if has_short_axis else "scores.reshape(-1, scores.shape[-1])"
-        remedy += f"; rows: {matrix}"
-    return remedy
+    has_more_axes = array.ndim > 2 and array.size > 0
+    return f"{remedy}; rows: {_matrix_of(array)}" if has_more_axes else remedy
+
+
+def _matrix_of(array: Array) -> str:
+    """Write the expression that makes a matrix of scores with more than two axes."""
+    has_one_column = array.shape[-1] == 1
+    return "scores[..., 0]" if has_one_column else "scores.reshape(-1, scores.shape[-1])"
 
 
 def is_records(data: object) -> bool:
@@ -212,9 +215,10 @@ def to_numpy(values: Any, name: str = "data") -> Any:
     if "bfloat16" in str(getattr(values, "dtype", "")):  # float32 holds all its values
         xp = compat.array_namespace(values)
         values = xp.astype(values, xp.float32)
-    if compat.is_cupy_array(values):
+    if compat.is_cupy_array(values):  # numpy refuses to copy from the device
         return values.get()
-    if hasattr(values, "__dlpack__") and not hasattr(values, "__array__"):
+    has_dlpack_only = hasattr(values, "__dlpack__") and not hasattr(values, "__array__")
+    if has_dlpack_only:
         return np.from_dlpack(values)
     if keeps_own_library(values) or compat.is_torch_array(values):
         return np.asarray(values)

@@ -37,12 +37,19 @@ def replace_file(path: Path) -> Iterator[Path]:
         with write(target) as temporary:
             yield temporary
     except OSError as error:
-        # Errors of copying and renaming name two files; the second is the one that is written.
-        named = Path(error.filename2 or error.filename or path)
-        is_about_target = named == path or named.parent == target.parent or named in target.parents
-        if not is_about_target:
+        if not _is_about_writing(error, path, target):
             raise
         raise InputError(f"cannot be written ({error.strerror})", path=path) from error
+
+
+def _is_about_writing(error: OSError, path: Path, target: Path) -> bool:
+    """Return whether an error is about a file to write, and not about another file.
+
+    It then names `path`, a file in the folder of its `target`, or a folder above; or no file.
+    """
+    # Errors of copying and renaming name two files; the second is the one that is written.
+    named = Path(error.filename2 or error.filename or path)
+    return named == path or named.parent == target.parent or named in target.parents
 
 
 @contextmanager

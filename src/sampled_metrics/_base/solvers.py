@@ -13,10 +13,17 @@ _BVLS_STEPS = 200  # per unknown; generous, as this solver runs only where NNLS 
 
 
 def nonnegative_least_squares(matrix: Float, target: Float, max_steps: int) -> Float:
-    """Minimise |A x - b| over x >= 0.
+    """Return the weights >= 0 that minimise |matrix @ weights - target|, the Euclidean norm.
 
     The active-set method of `scipy.optimize.nnls` does not converge for some matrices within
     `max_steps`. Bounded-variable least squares does, and also returns exact zeros at the bound.
+
+    Parameters
+    ----------
+    matrix, target
+        Shapes (equations, weights) and (equations,).
+    max_steps
+        Maximum number of steps of the active-set method.
 
     Examples
     --------
@@ -27,10 +34,11 @@ def nonnegative_least_squares(matrix: Float, target: Float, max_steps: int) -> F
         weights, _ = optimize.nnls(matrix, target, maxiter=max_steps)
         return weights
     except RuntimeError:
+        bounds = (0.0, np.inf)
         solution = optimize.lsq_linear(
-            matrix, target, (0.0, np.inf), method="bvls", max_iter=_BVLS_STEPS * target.size
+            matrix, target, bounds, method="bvls", max_iter=_BVLS_STEPS * target.size
         )
-        return np.maximum(solution.x, 0.0)
+        return np.maximum(solution.x, 0.0)  # rounding may put a weight below its bound
 
 
 def solve_cone_programme(

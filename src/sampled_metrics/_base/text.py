@@ -136,18 +136,20 @@ def _format_html_cell(key: str, value: object) -> str:
 
 def format_table(rows: TableRows, layout: str = "simple", bold: bool = False) -> str:
     """Lay out rows with the same keys as a table; `layout` is one of tabulate's formats."""
+
+    def format_cell(key: str, value: object) -> str:
+        if layout == "html":
+            return _format_html_cell(key, value)
+        return _format_cell(key, value, bold)
+
     keys = list(rows[0]) if rows else []
     without_nan = nan_to_none(rows)
-    values_by_key = {key: [row[key] for row in without_nan] for key in keys}
-    texts_by_key = {}
-    for key, values in values_by_key.items():
-        if layout == "html":
-            texts_by_key[key] = [_format_html_cell(key, value) for value in values]
-        else:
-            texts_by_key[key] = [_format_cell(key, value, bold) for value in values]
-    alignments = [_alignment(values) for values in values_by_key.values()]
-    table = tabulate(texts_by_key, "keys", layout, disable_numparse=True, colalign=alignments)
-    return table.replace(_BOLD_MARKS[0], "<b>").replace(_BOLD_MARKS[1], "</b>") + "\n"
+    columns = {key: [row[key] for row in without_nan] for key in keys}
+    texts = {key: [format_cell(key, value) for value in values] for key, values in columns.items()}
+    alignments = [_alignment(values) for values in columns.values()]
+    table = tabulate(texts, "keys", layout, disable_numparse=True, colalign=alignments)
+    start, end = _BOLD_MARKS  # only in HTML, where tabulate would have escaped tags
+    return table.replace(start, "<b>").replace(end, "</b>") + "\n"
 
 
 def nan_to_none(rows: TableRows) -> list[dict[str, Any]]:

@@ -95,11 +95,12 @@ class Units:
         """
         if (self.visits is None) != (others.visits is None):
             return np.full(len(self), -1)
-        has_same_visits = self.visits is None or self.visits.equals(others.visits)
-        if has_same_visits and self.users.equals(others.users):
+        are_visits_equal = self.visits is None or self.visits.equals(others.visits)
+        if are_visits_equal and self.users.equals(others.users):
             return np.arange(len(self))
         if self.visits is None or others.visits is None:
             return positions(self.users, others.users)
+        # Visits are compared by one number for each pair of ids.
         user_ids, visit_ids = others.users.unique(), others.visits.unique()
         code = _encode_visits(self, user_ids, visit_ids)
         other_code = _encode_visits(others, user_ids, visit_ids)
@@ -121,13 +122,12 @@ class Units:
         user_ids = arrow_to_numpy(self.users)
         if self.visits is None and (user_ids[1:] > user_ids[:-1]).all():
             return self, np.arange(len(self))
-        sortable = user_ids
+        sort_key = user_ids
         if self.visits is not None:
-            user = np.unique(user_ids.astype(np.str_), return_inverse=True)[1]
-            visit_texts = arrow_to_numpy(self.visits).astype(np.str_)
-            different_visits, visit = np.unique(visit_texts, return_inverse=True)
-            sortable = pair_codes(user, visit, different_visits.size)
-        _, first, position = np.unique(sortable, return_index=True, return_inverse=True)
+            user, _ = _positions_in_order(self.users)
+            visit, n_different_visits = _positions_in_order(self.visits)
+            sort_key = pair_codes(user, visit, n_different_visits)
+        _, first, position = np.unique(sort_key, return_index=True, return_inverse=True)
         return self.take(first), position
 
     def names(self) -> pa.Array:
@@ -188,6 +188,13 @@ def _concatenate(columns: Sequence[pa.Array]) -> pa.Array:
     if len({column.type for column in columns}) > 1:
         columns = [column.cast(pa.string()) for column in columns]
     return pa.concat_arrays(columns)
+
+
+def _positions_in_order(ids: pa.Array) -> tuple[Int, int]:
+    """Return the position of each id among the different ids as sorted texts; and their number."""
+    texts = arrow_to_numpy(ids).astype(np.str_)
+    different_texts, position = np.unique(texts, return_inverse=True)
+    return position, different_texts.size
 
 
 def _encode_visits(visits: Units, user_ids: pa.Array, visit_ids: pa.Array) -> Int:
