@@ -93,7 +93,10 @@ def signs_of_different_ids(columns: TwoColumns, n_common: int, n_ids: int) -> Si
 
 
 def _signs_in_forms_of_ids(name: str, ids: pa.Array, other_ids: pa.Array) -> Signs:
-    """Look for texts that contain several other ids, or another id in another form of a number."""
+    """Look for texts among `ids` that are not among `other_ids`, but contain some of them.
+
+    Such a text contains several ids, as in "7, 9", or writes a number in another form, as "07".
+    """
     if not pa.types.is_string(ids.type):
         return
     unknown = ids.filter(pa.array(positions(ids, other_ids) < 0))[:_CHECKED_IDS]
@@ -102,14 +105,14 @@ def _signs_in_forms_of_ids(name: str, ids: pa.Array, other_ids: pa.Array) -> Sig
         text = unknown[int(np.argmax(has_several_ids))].as_py()
         yield name, f"found {text!r}; if it contains several ids, give each a row of its own"
         return
-    numbers = pd.to_numeric(unknown.to_pandas(), errors="coerce")
-    rewritten = pa.array([f"{number:.15g}" for number in numbers], pa.string())
-    is_other_form = (positions(rewritten, other_ids) >= 0) & (positions(rewritten, ids) < 0)
-    if is_other_form.any():
-        first = int(np.argmax(is_other_form))
+    numbers = pd.to_numeric(unknown.to_pandas(), errors="coerce")  # NaN for other texts
+    plain = pa.array([f"{number:.15g}" for number in numbers], pa.string())
+    is_only_other_id = (positions(plain, other_ids) >= 0) & (positions(plain, ids) < 0)
+    if is_only_other_id.any():
+        first = int(np.argmax(is_only_other_id))
         yield (
             name,
-            f"found {unknown[first].as_py()!r} and {rewritten[first]}; are these the same id?",
+            f"found {unknown[first].as_py()!r} and {plain[first]}; are these the same id?",
         )
 
 
@@ -122,15 +125,19 @@ def _count_ids_in_texts(texts: pa.Array, ids: pa.Array) -> Int:
 
 
 def signs_of_common_item(relevant: Items) -> Signs:
-    """Look for one of several relevant items that nearly all users share, as padding is."""
-    n_items = relevant.sizes[relevant.sizes > 0]  # of each user with relevant items
-    n_users = n_items.size
-    if n_users < _MIN_USERS or np.count_nonzero(n_items > 1) < _NEARLY_ALL * n_users:
+    """Look for an item that is relevant for nearly all users beside others, as padding is.
+
+    No other item may be relevant for half as many users.
+    """
+    sizes = relevant.sizes
+    n_users = np.count_nonzero(sizes)  # with relevant items
+    nearly_all = _NEARLY_ALL * n_users
+    if n_users < _MIN_USERS or np.count_nonzero(sizes > 1) < nearly_all:
         return
-    users_of_item = np.bincount(relevant.item, minlength=2)
-    second, most = np.sort(users_of_item)[-2:]
-    if most >= _NEARLY_ALL * n_users and 2 * second <= most:
-        item = int(users_of_item.argmax())
+    n_users_of_item = np.bincount(relevant.item, minlength=2)
+    second_most, most = np.sort(n_users_of_item)[-2:]
+    if most >= nearly_all and 2 * second_most <= most:
+        item = int(n_users_of_item.argmax())
         item_id = item if relevant.item_ids is None else relevant.item_ids[item]
         yield (
             "relevant",
@@ -168,16 +175,19 @@ def _could_be_label(values: pa.ChunkedArray) -> bool:
     if is_text(values.type):
         texts = {str(text).lower() for text in values[:_LABEL_ROWS].unique().to_pylist()}
         return texts in _YES_NO_WORDS
-    distinct = values.unique()
+    distinct = values.unique()  # with null if values are missing
+    if not is_numeric(values.type):
+        return False
     # Missing values stand for 0 beside a single other value; beside several they are unknown.
-    has_missing = values.null_count > 0
-    if not is_numeric(values.type) or (has_missing and len(distinct) > 2):
+    has_unknown_values = values.null_count > 0 and len(distinct) > 2
+    if has_unknown_values:
         return False
     ascending = np.unique(pc.fill_null(distinct.cast(pa.float64()), 0.0))
     are_repeated = ascending.size < len(values)
     if not are_repeated or ascending.size > MAX_GRADES:
         return False
-    return ascending[0] in (-1.0, 0.0) and bool(ascending[-1] > 0.0)
+    lowest, highest = ascending[0], ascending[-1]
+    return lowest in (-1.0, 0.0) and bool(highest > 0.0)
 
 
 def signs_of_unseen_rows(n_rows: int) -> Signs:

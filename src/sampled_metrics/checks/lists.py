@@ -80,14 +80,16 @@ def signs_of_unread_scores(names: Iterable[str]) -> Signs:
 def signs_of_mixed_rows(user: Codes | Int) -> Signs:
     """Look for rows that are ordered neither by user nor by position in the lists.
 
-    Call it only if the rows are not grouped by user: rows grouped by user are in order, but would
-    be a sign. The position of a row is its place among the rows of its user, from 0; if all first
-    rows come first, then all second rows and so on, it never falls from a row to the next.
+    Call it only if the rows are not grouped by user, as those would be a sign, but are in order.
+    Rows are ordered by position if all first rows of users come first, then all second rows, and
+    so on.
     """
+    n_lists = user.max() + 1
     rows_by_user = np.argsort(user, kind="stable")
-    position = np.empty(user.size, np.int64)
+    position = np.empty(user.size, np.int64)  # of each row among those of its user, from 0
     position[rows_by_user] = concatenate_ranges(0, np.bincount(user))
-    if user.max() + 1 >= MIN_LISTS and (np.diff(position) < 0).any():
+    are_by_position = (np.diff(position) >= 0).all()
+    if n_lists >= MIN_LISTS and not are_by_position:
         yield (
             "data",
             "rows of users are mixed, although the order of rows counts, best first; if they were "
@@ -175,10 +177,14 @@ def signs_of_sorted_ids(lists: Lists) -> Signs:
 def signs_in_hits(depth: Int, n_relevant: Int, n_found: Int, n_items: int) -> Signs:
     """Look for lists of all relevant items, of no other items, or of no more than by chance.
 
+    If lists were independent of the relevant items, an item of a list would be relevant with the
+    probability n_relevant / n_items.
+
     Parameters
     ----------
     depth, n_relevant, n_found
-        Length of each list, relevant items of its user, and those of them in the list.
+        Length of each list, relevant items of its user, and those of them in the list; shape
+        (users,).
     n_items
         Number of all items.
     """
@@ -187,17 +193,17 @@ def signs_in_hits(depth: Int, n_relevant: Int, n_found: Int, n_items: int) -> Si
     if lengths.size < _MIN_LISTS_OF_CHANCE or 2 * lengths.max() >= n_items:
         return
     n_hits = int(n_found.sum())
-    expected = float((depth * n_relevant).sum()) / n_items
+    expected = float((depth * n_relevant).sum()) / n_items  # hits by chance
     most_by_chance = expected + 2.0 * np.sqrt(expected)  # and two standard errors of a count
+    n_with_items = np.count_nonzero(lengths)
+    has_hits_only = (n_found[has_relevant] == lengths).all()
     if (n_found == n_relevant).all():
         yield (
             "data",
             f"lists of at most {lengths.max()} of {n_items:,} items contain every relevant item; "
             "were users without a hit dropped? For sampled candidates, use `correct`",
         )
-    elif (n_found[has_relevant] == lengths).all() and (
-        np.count_nonzero(lengths) >= _MIN_LISTS_OF_CHANCE
-    ):
+    elif has_hits_only and n_with_items >= _MIN_LISTS_OF_CHANCE:
         yield (
             "data",
             f"all {n_hits:,} listed items are relevant; were lists joined with the relevant items? "

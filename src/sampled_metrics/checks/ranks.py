@@ -54,10 +54,13 @@ def signs_in_ranks(ranks: Ranks) -> Signs:
 def irrelevant_counts(ranks: Ranks) -> tuple[Int, Int, Int]:
     """Count irrelevant candidates for each relevant item of users who have some.
 
+    They are the candidates that `n_better` and `n_tied` count, less the relevant items among them.
+
     Returns
     -------
     above, tied, n_irrelevant
-        The irrelevant candidates above the item, those tied with it, and all of the user.
+        The irrelevant candidates above the item, those tied with it, and all of the user; shape
+        (relevant items of users with irrelevant candidates,).
     """
     user = np.repeat(np.arange(len(ranks)), ranks.n_found)  # of each item, best first
     # A level is a run of relevant items of one user that are tied with each other.
@@ -65,9 +68,10 @@ def irrelevant_counts(ranks: Ranks) -> tuple[Int, Int, Int]:
     is_new_level[1:] = (np.diff(user) > 0) | (np.diff(ranks.n_better) > 0)
     level_starts = np.flatnonzero(is_new_level)
     level_sizes = np.diff(level_starts, append=user.size)
-    level_start = np.repeat(level_starts, level_sizes)  # of each item
-    level_size = np.repeat(level_sizes, level_sizes)
-    n_relevant_above = level_start - run_starts(ranks.n_found)[user]
+    level_start = np.repeat(level_starts, level_sizes)  # of each item: position of the first one
+    level_size = np.repeat(level_sizes, level_sizes)  # of each item
+    first_of_user = run_starts(ranks.n_found)[user]
+    n_relevant_above = level_start - first_of_user
     n_relevant_tied = level_size - 1
     above = ranks.n_better - n_relevant_above
     tied = ranks.n_tied - n_relevant_tied
@@ -187,23 +191,26 @@ def _signs_of_scored_items(above: Int, tied: Int, n_irrelevant: Int) -> Signs:
 def signs_in_last_rank(ranks: Int, n: int, argument: str) -> Signs:
     """Look for ranks, of 1 to n, that end where more would be expected.
 
-    The ranks in the last tenth up to the largest, and in the tenth before, are counted. Beyond the
-    largest rank, the number is expected to change by the same factor once more. If full rankings
-    (`argument` is "data") are far from their end, fewer expected ranks are a sign, and so is a
-    short tail.
+    If full rankings (`argument` is "data") are far from their end, fewer expected ranks are a sign,
+    and so is a short tail.
     """
     largest = int(ranks.max())
     tenth = ceil_divide(largest, 10)
     if ranks.size < _ROWS_OF_PATTERN or largest < _LEAST_LAST_RANK or largest + tenth > n:
         return
+    # The number of rows changes by some factor from the tenth of the ranks before the last one to
+    # the last; in the tenth beyond the largest rank it is expected to change by this factor again.
     n_last = int(np.count_nonzero(ranks > largest - tenth))
     n_before = int(np.count_nonzero(ranks > largest - 2 * tenth)) - n_last
     factor = min(1.0, n_last / max(n_before, 1))
     n_expected = n_last * factor
-    is_sign = n_expected >= _MANY_BEYOND_LAST
-    if argument == "data" and ranks.size >= ROWS_OF_MEAN and _FAR_FROM_END * largest <= n:
-        is_sign = n_expected >= _SOME_BEYOND_LAST or _has_short_tail(ranks)
-    if is_sign:
+    is_full_ranking = argument == "data" and ranks.size >= ROWS_OF_MEAN
+    is_far_from_end = _FAR_FROM_END * largest <= n
+    if is_full_ranking and is_far_from_end:
+        ends_early = n_expected >= _SOME_BEYOND_LAST or _has_short_tail(ranks)
+    else:
+        ends_early = n_expected >= _MANY_BEYOND_LAST
+    if ends_early:
         yield (
             argument,
             f"the largest rank is {largest} of {n:,}, and {n_last:,} of {ranks.size:,} rows are "
@@ -215,15 +222,15 @@ def _has_short_tail(ranks: Int) -> bool:
     """Return whether the largest rank is too small beside the other ranks of the tail.
 
     Exact ranks have heavy tails, about those of a Pareto distribution, for which log(rank / start)
-    is exponential. All of k such logarithms are below t times their mean with probability
-    (1 - exp(-t))^k.
+    is exponential. The largest of n such logarithms is at most so many times their mean with
+    probability (1 - exp(-largest / mean))^n.
     """
     start = _TAIL_START + 0.5  # between the last rank before the tail and its first
     log_ranks = np.log(ranks[ranks > _TAIL_START] / start)
     if not log_ranks.size:
         return False
-    largest = log_ranks.max() / log_ranks.mean()
-    probability = (1.0 - np.exp(-largest)) ** log_ranks.size
+    largest_by_mean = log_ranks.max() / log_ranks.mean()
+    probability = (1.0 - np.exp(-largest_by_mean)) ** log_ranks.size
     return bool(probability <= _SHORT_TAIL)
 
 

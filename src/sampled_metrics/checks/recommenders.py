@@ -73,24 +73,37 @@ def _signs_in_candidates(
     The means alone do not show seen items that differ by one item per user, which can decide an
     order.
     """
-    if common is not None and a.n_candidates is not None and b.n_candidates is not None:
-        in_a, in_b = common
-        n_a, n_b = a.n_candidates[in_a], b.n_candidates[in_b]
-        differs = (n_a != n_b) & (n_a > 0) & (n_b > 0)  # 0 where not known
-        n_different = int(np.count_nonzero(differs))
-        if n_different and _SHARE_OF_USERS * n_different >= differs.size:
-            first = int(np.argmax(differs))
-            user = a.units.name(in_a[first])
-            yield (
-                "data",
-                f"{n_different:,} of {differs.size:,} users have different numbers of candidates "
-                f"in {a.name} and {b.name}, for example user {user} with {n_a[first]:,} and "
-                f"{n_b[first]:,}: rank both with the same seen items (seen=) and catalogue",
-            )
+    if common is not None:
+        signs_of_users = [*_signs_in_candidates_of_users(a, b, common)]
+        if signs_of_users:
+            yield from signs_of_users
             return
-    means = a.mean_candidates, b.mean_candidates
-    if all(means) and max(means) - min(means) > _MEANS_DIFFER * max(means):
+    mean_a, mean_b = a.mean_candidates, b.mean_candidates
+    larger, smaller = max(mean_a, mean_b), min(mean_a, mean_b)
+    are_known = smaller > 0
+    if are_known and larger - smaller > _MEANS_DIFFER * larger:
         yield (
             "data",
-            f"{a.name} has {means[0]:,} candidates and {b.name} has {means[1]:,}{_SAME_DATA}",
+            f"{a.name} has {mean_a:,} candidates and {b.name} has {mean_b:,}{_SAME_DATA}",
+        )
+
+
+def _signs_in_candidates_of_users(
+    a: EvaluatedData, b: EvaluatedData, common: tuple[Int, Int]
+) -> Signs:
+    """Look whether a tenth of the common users differ in the number of candidates."""
+    if a.n_candidates is None or b.n_candidates is None:
+        return
+    in_a, in_b = common
+    n_a, n_b = a.n_candidates[in_a], b.n_candidates[in_b]  # of each common user, 0 if not known
+    differs = (n_a != n_b) & (n_a > 0) & (n_b > 0)
+    n_different = int(np.count_nonzero(differs))
+    if n_different and _SHARE_OF_USERS * n_different >= differs.size:
+        first = int(np.argmax(differs))
+        user = a.units.name(in_a[first])
+        yield (
+            "data",
+            f"{n_different:,} of {differs.size:,} users have different numbers of candidates "
+            f"in {a.name} and {b.name}, for example user {user} with {n_a[first]:,} and "
+            f"{n_b[first]:,}: rank both with the same seen items (seen=) and catalogue",
         )

@@ -58,7 +58,17 @@ def signs_of_sample_columns(column: Int, n_columns: int, is_catalogue: bool) -> 
 def signs_of_first_column(
     first_columns: Array | None, item_ids: Any, *, relevant: Items, seen: Items | None
 ) -> Signs:
-    """Look for a first column that contains no scores: padding, or the numbers of the rows."""
+    """Look for a first column that contains no scores: padding, or the numbers of the rows.
+
+    Parameters
+    ----------
+    first_columns
+        First two columns of the scores in some rows, evenly spaced; None if they are not known.
+    item_ids
+        Ids of columns; None if they are numbered.
+    relevant, seen
+        Relevant and seen items of all users, by column.
+    """
     if first_columns is None or first_columns.shape[1] < 2:
         return
     if len(first_columns) < _MIN_ROWS_OF_COLUMN:
@@ -70,13 +80,16 @@ def signs_of_first_column(
         return
     item_id = 0 if item_ids is None else item_ids[0]
     steps = np.diff(first)
-    if (steps == 0).all() and np.ptp(second) > 0:
+    is_constant = (steps == 0).all()
+    numbers_rows = steps[0] > 0 and (steps == steps[0]).all()
+    second_varies = np.ptp(second) > 0
+    if is_constant and second_varies:
         yield (
             "data",
             f"item {item_id} has the score {first[0]:g} for all users, and no user has seen it or "
             "has it as relevant; if its column is padding, set its scores to -inf",
         )
-    elif steps[0] > 0 and (steps == steps[0]).all():
+    elif numbers_rows:
         yield (
             "data",
             f"scores of item {item_id} count {first[0]:g}, {first[1]:g}, ..., and no user has seen "

@@ -185,7 +185,8 @@ class Ranks:
     def _check(self, is_plain: bool) -> None:
         """Convert the fields to arrays and put items best first; raise InputError if impossible.
 
-        `is_plain` ranks have one item per user, among at least two candidates.
+        `is_plain` ranks were constructed with one item per user, and none of `n_found`,
+        `n_relevant` and `depth`; they need at least two candidates.
         """
         check_arguments(source=self.source)
         for name in (*COUNT_COLUMNS, *USER_FIELDS[1:]):
@@ -199,12 +200,7 @@ class Ranks:
         check_levels(self)
         if self.relevance is not None:
             set_fields(self, relevance=ordered_grades(self, self.relevance, order))
-        users, visits = check_ids(self.users, self.visits, len(self))
-        if users is not None:
-            units = Units(users, visits)
-            units.require_unique()
-            if not units.has_several_visits:
-                visits = None
+        users, visits = _check_units(self.users, self.visits, len(self))
         set_fields(self, users=users, visits=visits)
 
     @classmethod
@@ -608,17 +604,20 @@ class Ranks:
 
     @property
     def binary(self) -> Self:
-        """The same ranks without grades; items of at least `min_relevance` are relevant."""
+        """The same ranks without grades; items of at least `min_relevance` are relevant.
+
+        Items of lower grades stay candidates: they count in `n_better` and `n_tied` of others.
+        """
         if self.relevance is None:
             return self
-        is_relevant = self.relevance >= self.min_relevance
+        is_relevant = self.relevance >= self.min_relevance  # of each item, found or not
         user = self._user_of_relevant()
         found = self._positions_of_found()
-        is_found_relevant = is_relevant[found]
+        is_kept = is_relevant[found]  # of each item found
         return self._copy_with(
-            n_better=self.n_better[is_found_relevant],
-            n_tied=self.n_tied[is_found_relevant],
-            n_found=np.bincount(user[found][is_found_relevant], minlength=len(self)),
+            n_better=self.n_better[is_kept],
+            n_tied=self.n_tied[is_kept],
+            n_found=np.bincount(user[found][is_kept], minlength=len(self)),
             n_relevant=np.bincount(user[is_relevant], minlength=len(self)),
             relevance=None,
             min_relevance=0.0,
@@ -668,10 +667,13 @@ class Ranks:
     def take(self, rows: RowSelection) -> Self:
         """Return the ranks of some users, selected like elements of an array."""
         users = np.arange(len(self))[rows]
-        found_items = concatenate_ranges(run_starts(self.n_found)[users], self.n_found[users])
-        relevant_items = concatenate_ranges(
-            run_starts(self.n_relevant)[users], self.n_relevant[users]
-        )
+
+        def positions_of_items(n_items: Int) -> Int:
+            """Return where the items of these users are, if all users have so many each."""
+            return concatenate_ranges(run_starts(n_items)[users], n_items[users])
+
+        found_items = positions_of_items(self.n_found)
+        relevant_items = positions_of_items(self.n_relevant)
         return self._copy_with(
             n_better=self.n_better[found_items],
             n_tied=self.n_tied[found_items],
@@ -707,14 +709,17 @@ class Ranks:
         return pd.DataFrame(self._columns())
 
     def _columns(self, items: Ids | None = None) -> dict[str, Any]:
-        """Return the columns of `to_frame`, and `item_id` for ids of the relevant items."""
+        """Return the columns of `to_frame`, a row for each relevant item; None are omitted.
+
+        `items` are the ids of the relevant items, for a column `item_id`.
+        """
         if not self.n_candidates.all():
             raise InputError(
                 "the number of candidates is not known; pass n_items, the items of the catalogue"
             )
         user = self._user_of_relevant()
         found = self._positions_of_found()
-        n_better = self.depth[user]
+        n_better = self.depth[user]  # of an item that is not found
         n_better[found] = self.n_better
         n_tied = np.zeros_like(n_better)
         n_tied[found] = self.n_tied
@@ -739,16 +744,31 @@ class Ranks:
         file = to_path(path)
         if self.min_relevance > 0.0 and file.suffix.lower() in SEPARATORS:
             raise InputError("only parquet can store min_relevance; pass a path with .parquet")
-        columns = self._columns(items)
-        for name, values in columns.items():
-            if values.dtype.kind in "iu":
-                narrow = values.astype(np.int32)
-                if (narrow == values).all():
-                    columns[name] = narrow
+        columns = {name: _narrow(values) for name, values in self._columns(items).items()}
         metadata = {b"source": self.source.encode()}
         if self.min_relevance > 0.0:
             metadata[b"min_relevance"] = repr(self.min_relevance).encode()
         write_columns(file, columns, metadata)
+
+
+def _check_units(
+    users: ArrayLike | None, visits: ArrayLike | None, n_rows: int
+) -> tuple[Ids | None, Ids | None]:
+    """Convert ids of users and of visits, which must differ; drop visits if no user has several."""
+    user_ids, visit_ids = check_ids(users, visits, n_rows)
+    if user_ids is None:
+        return None, None
+    units = Units(user_ids, visit_ids)
+    units.require_unique()
+    return user_ids, visit_ids if units.has_several_visits else None
+
+
+def _narrow(values: Any) -> Any:
+    """Convert whole numbers to int32 if all of them fit; return other values unchanged."""
+    if values.dtype.kind not in "iu":
+        return values
+    narrow = values.astype(np.int32)
+    return narrow if (narrow == values).all() else values
 
 
 def _concatenate_users(parts: Sequence[Ranks]) -> Ids | None:

@@ -86,20 +86,34 @@ def strata_of_items(popularity: Float) -> Int:
     array([1, 0, 0, 0, 1, 1, 1])
     """
     group = group_items(popularity)
-    size = np.bincount(group)
-    stratum_of_group = np.arange(size.size)
-    for h in range(size.size - 1, 0, -1):  # from the most popular group on
-        if size[h] < MIN_ITEMS:  # joins the next less popular one, with all that joined it
-            size[h - 1] += size[h]
-            stratum_of_group[stratum_of_group == h] = h - 1
-    stratum = stratum_of_group[group]
-    return np.unique(stratum, return_inverse=True)[1].astype(np.int64)  # without gaps
+    size = np.bincount(group)  # of each group, with all groups that joined it
+    joined_group = np.arange(size.size)  # of each group, the one that it is a part of
+    for small in range(size.size - 1, 0, -1):  # from the most popular group on
+        if size[small] < MIN_ITEMS:
+            less_popular = small - 1
+            size[less_popular] += size[small]
+            joined_group[joined_group == small] = less_popular
+    _, stratum = np.unique(joined_group[group], return_inverse=True)  # numbered without gaps
+    return stratum.astype(np.int64)
 
 
 def sums_by_stratum(row: Int, item: Int, stratum: Int, n_rows: int) -> Int:
-    """Count pairs of rows and items by row and by the stratum of the item, (rows, strata)."""
+    """Count pairs of rows and items by row and by the stratum of the item.
+
+    Parameters
+    ----------
+    row, item
+        The two of each pair; shape (pairs,).
+    stratum
+        Stratum of each item; shape (items,).
+
+    Returns
+    -------
+    ndarray
+        Number of pairs, shape (rows, strata).
+    """
     n_strata = int(stratum.max(initial=-1)) + 1
-    cell = row * n_strata + stratum[item]
+    cell = row * n_strata + stratum[item]  # of a table with a row of strata for each row
     return np.bincount(cell, minlength=n_rows * n_strata).reshape(n_rows, n_strata)
 
 
@@ -117,9 +131,14 @@ def unavailable_items(held_out: Int, seen: Int, drawn: Int, n_items: int) -> Int
     Parameters
     ----------
     held_out, seen, drawn
-        Items of rows as row * items + item, each in ascending order.
+        Items of rows as row * n_items + item, each in ascending order.
     n_items
         Number of items of the catalogue.
+
+    Returns
+    -------
+    ndarray
+        Items of rows, in the same form.
 
     Examples
     --------
@@ -130,11 +149,14 @@ def unavailable_items(held_out: Int, seen: Int, drawn: Int, n_items: int) -> Int
     >>> unavailable_items(np.array([0]), np.array([1]), np.array([1, 4, 5]), 9)
     array([0])
     """
-    is_drawn = is_among(seen, drawn)
-    seen_row, drawn_row = seen // n_items, drawn // n_items
-    n_drawn = np.bincount(drawn_row, minlength=int(seen_row.max(initial=0)) + 1)
-    expected = n_drawn[seen_row].sum() / n_items  # seen items drawn, if all items were candidates
-    if is_drawn.sum() >= SEEN_SHARE * expected:
+    is_drawn = is_among(seen, drawn)  # whether each seen item was drawn by its row
+    row_of_seen = seen // n_items
+    row_of_drawn = drawn // n_items
+    n_drawn_of_row = np.bincount(row_of_drawn, minlength=int(row_of_seen.max(initial=0)) + 1)
+    # A candidate would be drawn with the probability n_drawn_of_row / n_items.
+    n_drawn_by_chance = n_drawn_of_row[row_of_seen].sum() / n_items
+    are_seen_candidates = is_drawn.sum() >= SEEN_SHARE * n_drawn_by_chance
+    if are_seen_candidates:
         return held_out
     return sorted_unique(np.concatenate([held_out, seen[~is_drawn]]))
 
@@ -142,7 +164,8 @@ def unavailable_items(held_out: Int, seen: Int, drawn: Int, n_items: int) -> Int
 def deal_in_groups(sizes: Float, groups: int = JACKKNIFE_GROUPS) -> Int:
     """Return a group of each cluster or item, 0 ... groups - 1, of about the same sum of sizes.
 
-    The largest ones are dealt first, to and fro. To divide negatives into groups, the sizes are the
+    They are dealt from the largest on, to and fro: to the groups 0, 1, ..., groups - 1, then to
+    groups - 1, ..., 1, 0, and so on. To divide negatives into groups, the sizes are the
     popularities of the items.
 
     Examples
@@ -151,7 +174,9 @@ def deal_in_groups(sizes: Float, groups: int = JACKKNIFE_GROUPS) -> Int:
     array([0, 0, 0, 1, 1])
     """
     largest_first = np.argsort(-np.asarray(sizes), kind="stable")
-    turn, position = np.divmod(np.arange(largest_first.size), groups)
+    turn, position_in_turn = np.divmod(np.arange(largest_first.size), groups)
+    is_ascending_turn = turn % 2 == 0
+    dealt_group = np.where(is_ascending_turn, position_in_turn, groups - 1 - position_in_turn)
     group = np.empty(largest_first.size, np.int64)
-    group[largest_first] = np.where(turn % 2 == 0, position, groups - 1 - position)
+    group[largest_first] = dealt_group
     return group
