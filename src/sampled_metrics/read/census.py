@@ -23,7 +23,14 @@ from sampled_metrics.ranks.strata import (
     sums_by_stratum,
 )
 from sampled_metrics.read.item_counts import NEW_ITEM, ItemCounts
-from sampled_metrics.read.items import RELEVANT, SEEN, has_seen_items, items_for_scores
+from sampled_metrics.read.items import (
+    RELEVANT,
+    SEEN,
+    Items,
+    Size,
+    has_seen_items,
+    items_for_scores,
+)
 from sampled_metrics.read.scores import read_scores
 
 
@@ -70,8 +77,8 @@ def read_census(
     """
     source = read_scores(scores)
     n_users, n_items = source.shape
-    user_ids = _ids(source.user_ids, "user_ids", n_users)
-    item_ids = _ids(source.item_ids, "item_ids", n_items)
+    user_ids = _checked_ids(source.user_ids, "user_ids", n_users)
+    item_ids = _checked_ids(source.item_ids, "item_ids", n_items)
     read_items = partial(
         items_for_scores,
         size=source.shape,
@@ -81,22 +88,17 @@ def read_census(
     held_out = read_items(relevant, RELEVANT)
     if (held_out.sizes != 1).any():
         raise InputError("counts (--counts) need one relevant item of each user of the scores")
-    held_out_item = held_out.item
     popularity = _popularity_of(np.arange(n_items) if item_ids is None else item_ids, counts)
     stratum = strata_of_items(popularity)
-    rows = np.arange(n_users)
-    excluded = sparse.csr_array((np.ones(n_users), (rows, held_out_item)), shape=source.shape)
-    if has_seen_items(seen):
-        seen_items = read_items(seen, SEEN)
-        n_without = n_users - seen_items.n_users  # the last users, without seen items
-        seen_matrix = seen_items.append_users(n_without).matrix()
-        excluded = sparse.csr_array(excluded + seen_matrix.astype(np.float64))
+    seen_items = read_items(seen, SEEN) if has_seen_items(seen) else None
+    excluded = _excluded_items(held_out.item, seen_items, source.shape)
     excluded_row, excluded_item = excluded.nonzero()
     n_excluded = sums_by_stratum(excluded_row, excluded_item, stratum, n_users)
     candidates = np.bincount(stratum) - n_excluded  # shape (users, strata)
+    starts_of_blocks = np.arange(BLOCK_SIZE, n_users, BLOCK_SIZE)
     better = [
-        _count_better(source.rows(block), held_out_item[block], excluded[block], stratum)
-        for block in np.split(rows, np.arange(BLOCK_SIZE, n_users, BLOCK_SIZE))
+        _count_better(source.rows(rows), held_out.item[rows], excluded[rows], stratum)
+        for rows in np.split(np.arange(n_users), starts_of_blocks)
     ]
     all_counts = StratumCounts(
         better=np.concatenate(better),
@@ -107,7 +109,21 @@ def read_census(
     return Census(all_counts, excluded, popularity, stratum)
 
 
-def _ids(ids: Any, name: str, size: int) -> Ids | None:
+def _excluded_items(held_out: Int, seen: Items | None, shape: Size) -> sparse.csr_array:
+    """Return a matrix of the held-out item and the seen items of each user, nonzero there.
+
+    Users at the end of the scores may have no seen items, and are then missing from `seen`.
+    """
+    n_users, _ = shape
+    cells = np.arange(n_users), held_out
+    excluded = sparse.csr_array((np.ones(n_users), cells), shape=shape)
+    if seen is None:
+        return excluded
+    seen_matrix = seen.append_users(n_users - seen.n_users).matrix()
+    return sparse.csr_array(excluded + seen_matrix.astype(np.float64))
+
+
+def _checked_ids(ids: Any, name: str, size: int) -> Ids | None:
     """Return ids that differ, checked; None stays None."""
     return None if ids is None else unique_ids(ids, name, size)
 
@@ -125,17 +141,32 @@ def _popularity_of(item_ids: Ids, counts: ItemCounts) -> Float:
 
 
 def _count_better(scores: Any, held_out: Int, excluded: sparse.csr_array, stratum: Int) -> Int:
-    """Count the candidates above the held-out items of a block by stratum.
+    """Count the candidates above the held-out item of each user of a block by stratum.
 
-    Candidates with the same score are above it if their random number is.
+    All candidates have a random key, which breaks ties: the lowest is first.
+
+    Parameters
+    ----------
+    scores, excluded
+        Scores, and items that are no candidates; shape (users, items).
+    held_out, stratum
+        Held-out item of each user, and stratum of each item.
+
+    Returns
+    -------
+    ndarray
+        Shape (users, strata).
     """
     array = to_numpy(scores)
     cells = np.arange(held_out.size), held_out  # of the held-out items, one in each row
     own_score = array[cells][:, np.newaxis]
     is_better = array > own_score
     is_tied = array == own_score
-    if is_tied.sum() > held_out.size:  # each held-out item is tied with itself
+    has_ties = is_tied.sum() > held_out.size  # each held-out item is tied with itself
+    if has_ties:
         key = generator(0, "ties").random(array.shape)
-        is_better |= is_tied & (key < key[cells][:, np.newaxis])
-    row, item = np.nonzero(is_better & (excluded.toarray() == 0))
+        own_key = key[cells][:, np.newaxis]
+        is_better |= is_tied & (key < own_key)
+    is_candidate = excluded.toarray() == 0
+    row, item = np.nonzero(is_better & is_candidate)
     return sums_by_stratum(row, item, stratum, held_out.size)

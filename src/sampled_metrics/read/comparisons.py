@@ -12,7 +12,7 @@ from typing import NamedTuple, TypeAlias
 import array_api_compat as compat
 import numpy as np
 
-from sampled_metrics._base.array_types import AnyArray, Array, Floats, Int
+from sampled_metrics._base.array_types import AnyArray, Array, Bool, Floats, Int
 from sampled_metrics._base.arrays import CACHE_ENTRIES, blocks, ceil_divide, concatenate_ranges
 from sampled_metrics._base.conversion import keeps_own_library, to_numpy
 from sampled_metrics._base.threads import map_in_threads
@@ -57,35 +57,52 @@ def slice_of_rows(row: Int, block: slice) -> slice:
 
 
 def count_above(scores: AnyArray, pairs: Positions, threads: int = 1) -> BlockCounts:
-    """Count the scores of its row above each pair of a row and a column; rows ascend."""
+    """Count, for each pair of a row and a column, the scores of its row above its own.
+
+    Rows of pairs ascend. Scores on a device are counted by one thread.
+    """
     keeps_library = keeps_own_library(scores)
     row, column = pairs
     pair_score = take_scores(scores, row, column)
     n_rows, width = scores.shape
-    n_missing = np.zeros(n_rows, np.int64)
-    n_invalid = np.zeros(n_rows, np.int64)
-    better = np.empty(row.size, np.int64)
-    level = np.empty(row.size, np.int64)
 
-    def count_block(block: slice) -> None:
-        """Fill in the counts of a block of rows."""
-        some_rows = scores[block, :]
-        if not _are_finite(some_rows):
-            n_missing[block] = count_true(some_rows == -np.inf)
-            n_invalid[block] = width - count_true(some_rows < np.inf)
+    def count_block(block: slice) -> BlockCounts:
         in_block = slice_of_rows(row, block)
-        row_in_block = row[in_block] - block.start
-        count = _count_by_comparing_rows
-        if row_in_block.size > _PAIRS_TO_SORT_ROW * some_rows.shape[0] and not keeps_library:
-            count = _count_in_sorted_rows
-        better[in_block], level[in_block] = count(some_rows, row_in_block, pair_score[in_block])
+        return _count_in_block(scores[block, :], row[in_block] - block.start, pair_score[in_block])
 
     entries = _DEVICE_ENTRIES if keeps_library else CACHE_ENTRIES
     pairs_per_row = ceil_divide(row.size, max(1, n_rows))
     row_blocks = blocks(n_rows, width * pairs_per_row, entries)
-    for _ in map_in_threads(count_block, row_blocks, 1 if keeps_library else threads):
-        pass
-    return BlockCounts(n_missing, n_invalid, to_numpy(pair_score), better, level - 1)
+    parts = [*map_in_threads(count_block, row_blocks, 1 if keeps_library else threads)]
+
+    def join(field: str) -> Int:
+        no_counts = np.zeros(0, np.int64)  # of scores without a row
+        return np.concatenate([no_counts, *(getattr(part, field) for part in parts)])
+
+    return BlockCounts(
+        n_missing=join("n_missing"),
+        n_invalid=join("n_invalid"),
+        score=to_numpy(pair_score),
+        better=join("better"),
+        tied=join("tied"),
+    )
+
+
+def _count_in_block(scores: AnyArray, row: Int, pair_score: AnyArray) -> BlockCounts:
+    """Count as `count_above` does in a few rows, by the method that is faster."""
+    n_rows, width = scores.shape
+    n_missing = np.zeros(n_rows, np.int64)
+    n_invalid = np.zeros(n_rows, np.int64)
+    if not _are_finite(scores):
+        n_missing = count_true(scores == -np.inf)
+        n_invalid = width - count_true(scores < np.inf)
+    has_many_pairs = row.size > _PAIRS_TO_SORT_ROW * n_rows
+    count = _count_by_comparing_rows
+    if has_many_pairs and not keeps_own_library(scores):
+        count = _count_in_sorted_rows
+    better, level = count(scores, row, pair_score)
+    tied = level - 1  # without the score of the pair itself
+    return BlockCounts(n_missing, n_invalid, pair_score, better, tied)
 
 
 def _are_finite(scores: AnyArray) -> bool:
@@ -121,40 +138,48 @@ def _count_in_sorted_rows(scores: Array, row: Int, pair_score: Array) -> CountPa
 def count_around_limits(scores: AnyArray, row: Int, low: AnyArray, high: AnyArray) -> CountPair:
     """Count, for each pair of a row and two limits, the scores above both and those between.
 
-    Rows ascend, and each has at least one pair. If each has exactly one pair, `low` and `high` may
-    also be two numbers.
+    A score is above if score > high, and between if low <= score <= high. Rows ascend, and each has
+    at least one pair. If each has exactly one pair, `low` and `high` may also be two numbers.
     """
     has_one_pair_per_row = row.size == len(scores)
     if has_one_pair_per_row:
         return _count_by_comparison(scores, low, high)
+    is_searched = _is_search_faster(scores, row)
+    searched, compared = np.flatnonzero(is_searched), np.flatnonzero(~is_searched)
     above = np.empty(row.size, np.int64)
     between = np.empty(row.size, np.int64)
-    if keeps_own_library(scores):  # devices compare a row faster than they sort it
-        entries = _DEVICE_ENTRIES
-        is_searched = np.zeros(row.size, bool)
-    else:
-        entries = CACHE_ENTRIES
-        n_pairs_of_row = np.bincount(row)
-        is_searched = n_pairs_of_row[row] >= _PAIRS_TO_SEARCH_ROW
-    compared = np.flatnonzero(~is_searched)
+    entries = _DEVICE_ENTRIES if keeps_own_library(scores) else CACHE_ENTRIES
     for block in blocks(compared.size, scores.shape[1], entries):
         pair = compared[block]
         some_rows = take_rows(scores, row[pair])
         above[pair], between[pair] = _count_by_comparison(some_rows, low[pair], high[pair])
-    pair = np.flatnonzero(is_searched)
-    if pair.size:
-        above[pair], between[pair] = _count_by_search(scores, row[pair], low[pair], high[pair])
+    if searched.size:
+        above[searched], between[searched] = _count_by_search(
+            scores, row[searched], low[searched], high[searched]
+        )
     return above, between
 
 
+def _is_search_faster(scores: AnyArray, row: Int) -> Bool:
+    """Return whether to count a pair in its sorted row; devices compare a row faster than sort."""
+    if keeps_own_library(scores):
+        return np.zeros(row.size, bool)
+    n_pairs_of_row = np.bincount(row)
+    return n_pairs_of_row[row] >= _PAIRS_TO_SEARCH_ROW
+
+
 def _count_by_comparison(scores: AnyArray, low: AnyArray, high: AnyArray) -> CountPair:
-    """Compare each row with its own limits."""
+    """Count the scores of each row above and between its own limits by comparing all of them."""
     above = count_true(scores > as_column(high, scores))
     return above, count_true(scores >= as_column(low, scores)) - above
 
 
 def _count_by_search(scores: Floats, row: Int, low: Floats, high: Floats) -> CountPair:
-    """Search for the limits in rows that are sorted once, some columns at a time."""
+    """Count as `count_around_limits` does by searching for the limits in sorted rows.
+
+    Each row is sorted once for all its pairs, `_COLUMNS_TO_SORT` columns at a time, and the counts
+    of these columns are added up: above = columns - not above, and between = not above - below.
+    """
     is_first_of_row = np.diff(row, prepend=-1) > 0
     rows = row[is_first_of_row]  # each once
     sorted_row = is_first_of_row.cumsum() - 1  # of each pair, its position in `rows`
@@ -165,9 +190,10 @@ def _count_by_search(scores: Floats, row: Int, low: Floats, high: Floats) -> Cou
         ascending = _sort_padded(columns[rows])
         n_not_above = _count_below(ascending, sorted_row, high, np.less_equal)
         above += columns.shape[1] - n_not_above
-        # Only pairs with a score between their limits are searched for the lower one.
+        # Few pairs have a score between their limits; only these are searched for the lower one.
         highest_not_above = ascending[sorted_row, np.maximum(n_not_above - 1, 0)]
-        pair = np.flatnonzero((highest_not_above >= low) & (n_not_above > 0))
+        has_between = (n_not_above > 0) & (highest_not_above >= low)
+        pair = np.flatnonzero(has_between)
         n_below = _count_below(ascending, sorted_row[pair], low[pair], np.less)
         between[pair] += n_not_above[pair] - n_below
     return above, between
@@ -186,18 +212,28 @@ def _sort_padded(scores: Floats) -> Floats:
 def _count_below(ascending: Floats, row: Int, limit: Floats, is_below: np.ufunc) -> Int:
     """Count, for each pair of a row and a limit, the scores of the row below the limit.
 
-    All pairs are searched at once by bisection. The width of `ascending` is a power of two.
-    `is_below` is `numpy.less`, or `numpy.less_equal` to count scores equal to the limit as well.
+    All pairs are searched at once by bisection: `last_below` advances by half of the width if the
+    score there is below the limit, then by a quarter, and so on down to 1, and once more by 1.
+
+    Parameters
+    ----------
+    ascending
+        Scores in ascending order in each row; the width is a power of two.
+    row, limit
+        Row and limit of each pair.
+    is_below
+        `numpy.less`, or `numpy.less_equal` to count scores equal to the limit as well.
     """
+    width = ascending.shape[1]
     scores = ascending.reshape(-1)
-    first = row * ascending.shape[1]
-    last = first - 1  # position of the last score that is known to be below the limit
-    step = ascending.shape[1] // 2
+    first = row * width  # position of the first score of the row
+    last_below = first - 1  # of the last score that is known to be below the limit; none so far
+    step = width // 2
     while step:
-        last += step * is_below(scores.take(last + step), limit)
+        last_below += step * is_below(scores.take(last_below + step), limit)
         step //= 2
-    last += is_below(scores.take(last + 1), limit)
-    return last + 1 - first
+    last_below += is_below(scores.take(last_below + 1), limit)
+    return last_below + 1 - first
 
 
 def subtract_excluded(
@@ -205,9 +241,21 @@ def subtract_excluded(
 ) -> CountPair:
     """Subtract from the counts of pairs the scores of items that are not candidates.
 
-    In this way no score of the block is overwritten. Rows of pairs and of excluded items ascend.
+    In this way no score of the block is overwritten.
+
+    Parameters
+    ----------
+    counts, row
+        Counts of all scores, and the row of each pair; rows ascend.
+    excluded_row, excluded_score
+        Rows of excluded items, which ascend, and their scores.
+
+    Returns
+    -------
+    better, tied
+        Candidates above the score of each pair, and others equal to it.
     """
-    first = excluded_row.searchsorted(row)
+    first = excluded_row.searchsorted(row)  # excluded item of the row of each pair
     n_excluded = excluded_row.searchsorted(row, "right") - first
     # Each pair is compared with all excluded items of its row.
     pair = np.repeat(np.arange(row.size), n_excluded)
@@ -257,15 +305,19 @@ def input_rounding(vectors: AnyArray) -> float:
 
 
 def count_true(mask: AnyArray) -> Int:
-    """Count the true values in each row, several times as fast as `numpy.count_nonzero`."""
+    """Count the true values in each row, several times as fast as `numpy.count_nonzero`.
+
+    The mask has the shape (rows, columns), in the memory of any device.
+    """
     if keeps_own_library(mask):
         xp = compat.array_namespace(mask)
         ones = xp.astype(mask, xp.int32)  # half the memory of the int64 in count_nonzero
         counts = xp.sum(ones, axis=1, dtype=xp.int32)
         return to_numpy(counts).astype(np.int64)
     width = mask.shape[1]
-    summands = np.ascontiguousarray(mask).view(np.uint8)
-    if width % 8 == 0 and width <= 8 * 255:
+    summands = np.ascontiguousarray(mask).view(np.uint8)  # one byte, 0 or 1, for each value
+    fits_in_bytes = width % 8 == 0 and width <= 8 * 255
+    if fits_in_bytes:
         # Eight bytes are added at a time, as one number of 64 bits: no sum of a byte exceeds 255.
         sums = summands.view(np.uint64).sum(axis=1)
         summands = sums.view(np.uint8).reshape(len(mask), 8)

@@ -20,6 +20,7 @@ from sampled_metrics._base.arrays import (
     concatenate_ranges,
     is_among,
     pair_codes,
+    select_rows,
     sorted_unique,
 )
 from sampled_metrics._base.columns import require_all
@@ -140,21 +141,45 @@ def rank_items(
 
 
 def _count_with_early_stop(counter: _Counter, users: Int, early_stop: EarlyStop) -> None:
-    """Count some users in full, then the others down to the depth if that is enough."""
+    """Count some users in full, then the others down to the depth if that is enough.
+
+    If the full rankings forbid an end at the depth, the others are counted in full. If the ranks of
+    all users do, those of them are counted again who have items below the depth.
+    """
     is_full = early_stop.full_users(users)
     full_users, others = users[is_full], users[~is_full]
-    n_items = counter.relevant.n_items
+    full_depth = counter.relevant.n_items
     try:
-        counter.count(full_users, depth=n_items)
+        counter.count(full_users, full_depth)
     except InputError:
-        counter.count(users, depth=n_items)  # so that the error names the first user
+        counter.count(users, full_depth)  # so that the error names the first user
         raise
     if others.size and early_stop.may_end(counter.ranks(full_users)):
-        counter.count(others, depth=early_stop.depth)
+        counter.count(others, early_stop.depth)
         if early_stop.keeps_results(counter.ranks(users)):
             return
         others = counter.users_with_items_below_depth(others)
-    counter.count(others, depth=n_items)
+    counter.count(others, full_depth)
+
+
+class _RankedItems(NamedTuple):
+    """Counts of some users and of their relevant items, all of which are candidates.
+
+    Attributes
+    ----------
+    n_candidates, n_missing
+        Candidates of each user, and relevant items without a score among them; shape (users,).
+    owner
+        Position of the user of each relevant item; shape (items,).
+    n_better, n_tied
+        Better and tied candidates of each relevant item; shape (items,).
+    """
+
+    n_candidates: Int
+    n_missing: Int
+    owner: Int
+    n_better: Int
+    n_tied: Int
 
 
 class _Counter:
@@ -190,13 +215,9 @@ class _Counter:
         self.n_tied = np.zeros(relevant.item.size, np.int64)
 
     def count(self, users: Int, depth: int) -> None:
-        """Rank the relevant items of some users down to a depth."""
+        """Rank the relevant items of some users down to a depth, and store their counts."""
         self.depth[users] = depth
-        has_scores = users < self.n_rows
-        computes_pairs = isinstance(self.score, InnerProducts | ProductsByPart | PairScores)
-        if computes_pairs:  # of which each user needs at least one
-            has_scores &= self._have_columns(users)
-        scored = users[has_scores]
+        scored = users[self._have_scores(users)]
         for counted in self._count_blocks(scored):
             self._store(counted)
             self.update(counted.users.size)
@@ -206,6 +227,12 @@ class _Counter:
         items = self._positions_of_items(users)
         n_candidates = np.repeat(self.n_candidates[users], self.sizes[users])
         self.n_better[items] = np.minimum(self.n_better[items], n_candidates)
+
+    def _have_scores(self, users: Int) -> Bool:
+        """Return whether each of some users has a row and, to compute pairs of it, one at least."""
+        has_row = users < self.n_rows
+        computes_pairs = isinstance(self.score, InnerProducts | ProductsByPart | PairScores)
+        return has_row & self._have_columns(users) if computes_pairs else has_row
 
     def _store(self, counted: _CountedUsers) -> None:
         """Store the counts of some users."""
@@ -237,7 +264,7 @@ class _Counter:
         if not is_missing.any():
             return
         first = int(np.argmax(is_missing))
-        users = self.relevant.user[is_missing]
+        users = self.relevant.user[is_missing]  # one for each such item
         user_id, item_id = self._ids(users[0], self.relevant.item[first])
         raise InputError(
             f"{self.relevant.name} item {item_id} of user {user_id} has score -inf, so it is not a "
@@ -256,67 +283,69 @@ class _Counter:
         return np.unique(owner[n_better >= self.depth[owner]])
 
     def ranks(self, users: Int) -> Ranks:
-        """Return the ranks of some users, each user's items best first.
-
-        Items below the depth of their user are dropped from `n_better` and `n_tied`. They still
-        count in `n_relevant`, and their grades come last in `relevance`, because the ideal list of
-        NDCG has them too.
-
-        Returns
-        -------
-        Ranks
-            Its `depth` is the depth of the user if an item is below it, and else `n_candidates`,
-            because the ranking is then known as a whole.
-        """
-        relevant = self.relevant
-        n_relevant = self.sizes[users]
-        items = self._positions_of_items(users)
-        depth = self.depth[users]
-        owner = np.repeat(np.arange(users.size), n_relevant)  # of each item, position in `users`
-        n_better = self.n_better[items]
-        n_tied = self.n_tied[items]
-        # Items without a score are candidates as well, tied below all others.
-        is_missing = n_better == self.n_candidates[users][owner]
-        n_missing = np.bincount(owner[is_missing], minlength=users.size)
-        n_tied[is_missing] = n_missing[owner[is_missing]] - 1
-        n_candidates = self.n_candidates[users] + n_missing
+        """Return the ranks of some users, each user's items best first."""
+        ranked = self._rank_missing_last(users)
         user_ids, visit_ids = self.units.take(users).users_and_visits()
-        make_ranks = partial(
-            Ranks,
-            n_candidates,
+        is_full = (self.depth[users] == self.relevant.n_items).all()
+        # Held-out items are one per user, so there is nothing to sort; and in full rankings all
+        # are found.
+        if self.relevant.name == HELD_OUT and is_full:
+            counts: dict[str, Any] = {"n_better": ranked.n_better, "n_tied": ranked.n_tied}
+        else:
+            counts = self._sort_and_truncate(users, ranked)
+        return Ranks(
+            ranked.n_candidates,
+            **counts,
             users=user_ids,
             visits=visit_ids,
             n_rows=self.n_unnamed,
             n_columns=self.n_columns,
-            n_missing=int(np.count_nonzero(n_missing)),
+            n_missing=int(np.count_nonzero(ranked.n_missing)),
         )
-        # Items of this name are one per user, so there is nothing to sort; and in full rankings
-        # all are found.
-        if relevant.name == HELD_OUT and (depth == relevant.n_items).all():
-            return make_ranks(n_better, n_tied)
+
+    def _rank_missing_last(self, users: Int) -> _RankedItems:
+        """Return the counts of some users; items without a score are tied below all others."""
+        items = self._positions_of_items(users)
+        owner = np.repeat(np.arange(users.size), self.sizes[users])
+        n_scored = self.n_candidates[users]
+        n_better = self.n_better[items]
+        n_tied = self.n_tied[items]
+        is_missing = n_better == n_scored[owner]
+        n_missing = np.bincount(owner[is_missing], minlength=users.size)
+        n_tied[is_missing] = n_missing[owner[is_missing]] - 1
+        return _RankedItems(n_scored + n_missing, n_missing, owner, n_better, n_tied)
+
+    def _sort_and_truncate(self, users: Int, ranked: _RankedItems) -> dict[str, Any]:
+        """Return arguments of `Ranks`: items best first, and without ranks below the depth.
+
+        Items below the depth of their user are not found. They still count in `n_relevant`, and
+        their grades come last in `relevance`, because the ideal list of NDCG has them too. The
+        `depth` of a user without such items is `n_candidates`: the ranking is known as a whole.
+        """
+        n_candidates, _, owner, n_better, n_tied = ranked
+        n_relevant = self.sizes[users]
+        depth = self.depth[users]
         # Some scores are counted only down to the depth. Items below it therefore count as equal:
         # they come last among the items of their user, in the order of `relevant`.
         n_better = np.minimum(n_better, depth[owner])
         is_found = n_better < depth[owner]
-        owner_and_rank = pair_codes(owner, n_better, relevant.n_items + 1)
+        owner_and_rank = pair_codes(owner, n_better, self.relevant.n_items + 1)
         best_first = np.argsort(owner_and_rank, kind="stable")
         found_best_first = best_first[is_found[best_first]]
         n_found = np.bincount(owner[is_found], minlength=users.size)
         is_truncated = (depth < n_candidates) & (n_found < n_relevant)
-        relevance = None
-        if relevant.relevance is not None:
-            relevance = relevant.relevance[items][best_first]
-        return make_ranks(
-            n_better[found_best_first],
-            n_tied[found_best_first],
-            n_found=n_found,
-            n_relevant=n_relevant,
-            depth=np.where(is_truncated, depth, n_candidates),
-            relevance=relevance,
-        )
+        grades = select_rows(self.relevant.relevance, self._positions_of_items(users))
+        return {
+            "n_better": n_better[found_best_first],
+            "n_tied": n_tied[found_best_first],
+            "n_found": n_found,
+            "n_relevant": n_relevant,
+            "depth": np.where(is_truncated, depth, n_candidates),
+            "relevance": select_rows(grades, best_first),
+        }
 
     def _count_blocks(self, users: Int) -> Iterator[_CountedUsers]:
-        """Yield the counts of some users, block by block, in the way of the scores."""
+        """Yield the counts of some users, block by block, by the method for the kind of scores."""
         blocks_of_users = (users[block] for block in blocks(users.size, 1, self.block_size))
         if isinstance(self.score, ProductsByPart):
             count_users = partial(self.score.counts, threads=self.threads)
@@ -324,9 +353,9 @@ class _Counter:
         elif isinstance(self.score, PairScores):
             seen_item = self.seen.item[self.seen.item < self.n_columns]
             n_seen = np.bincount(seen_item, minlength=self.n_columns)
-            self.score.order = np.argsort(-n_seen, kind="stable")  # popular items first
+            pair_scores = self.score.popular_first(n_seen)
             for block in blocks_of_users:
-                yield self._count_by_pairs(self.score.counts, block)
+                yield self._count_by_pairs(pair_scores.counts, block)
         elif isinstance(self.score, InnerProducts) and self.score.is_finite:
             yield from self._count_by_products(self.score, users)
         else:
@@ -336,10 +365,13 @@ class _Counter:
                 yield from map_in_threads(self._count_by_scores, scored, self.threads)
 
     def _count_by_products(self, products: InnerProducts, users: Int) -> Iterator[_CountedUsers]:
-        """Yield the counts of about equally many users at a time, several at once in threads."""
-        n_threads = min(self.threads, max(2, users.size // _MIN_USERS_PER_THREAD))
-        n_turns = max(1, ceil_divide(users.size, n_threads * USERS_AT_A_TIME))  # of each thread
-        size = max(1, ceil_divide(users.size, n_threads * n_turns))
+        """Yield the counts of blocks of about equally many users, several at once in threads.
+
+        Each thread has the same number of blocks, of at most `USERS_AT_A_TIME` users.
+        """
+        threads = min(self.threads, max(2, users.size // _MIN_USERS_PER_THREAD))
+        blocks_per_thread = max(1, ceil_divide(users.size, threads * USERS_AT_A_TIME))
+        size = max(1, ceil_divide(users.size, threads * blocks_per_thread))
         blocks_of_users = (users[first : first + size] for first in range(0, users.size, size))
         with one_thread():  # in each of the threads that multiply
             count = partial(self._count_by_pairs, products.counts)
@@ -364,7 +396,10 @@ class _Counter:
             yield scores[rows], users[rows]
 
     def _count_by_pairs(self, counts: Callable[..., CountPair], users: Int) -> _CountedUsers:
-        """Count by a method `counts` of scores, which computes no more pairs than needed."""
+        """Count by a method `counts` of scores, which computes no more pairs than needed.
+
+        All columns are candidates, except those of seen items.
+        """
         pairs, seen = self._select_pairs(users)
         row, _ = pairs
         seen_row, _ = seen
@@ -374,7 +409,7 @@ class _Counter:
         return _CountedUsers(users, self.n_columns - n_seen, n_better, n_tied)
 
     def _count_by_scores(self, scored: tuple[Any, Int]) -> _CountedUsers:
-        """Count by the scores of all items for some users."""
+        """Count by the scores of all items for some users; those of -inf are no candidates."""
         scores, users = scored
         pairs, seen = self._select_pairs(users)
         row, _ = pairs
@@ -384,8 +419,9 @@ class _Counter:
             first = int(np.argmax(counts.n_invalid > 0))
             raise self._invalid_score_error(users[first], to_numpy(scores[first : first + 1, :])[0])
         seen_score = to_numpy(take_scores(scores, *seen))
-        n_removed = np.bincount(seen_row[seen_score > -np.inf], minlength=users.size)
-        n_candidates = scores.shape[1] - counts.n_missing - n_removed
+        is_not_missing = seen_score > -np.inf  # the others are in `n_missing` already
+        n_seen = np.bincount(seen_row[is_not_missing], minlength=users.size)
+        n_candidates = scores.shape[1] - counts.n_missing - n_seen
         n_better, n_tied = subtract_excluded(counts, row, seen_row, seen_score)
         return _CountedUsers(users, n_candidates, n_better, n_tied)
 
@@ -405,22 +441,25 @@ class _Counter:
         """
         row, item = self.relevant.select(users)
         seen_row, seen_item = self.seen.select(users)
+        # A pair of a row and an item is one number, by which pairs are sorted and compared.
         width = 1 + max(item.max(initial=0), seen_item.max(initial=0))
         relevant_codes = pair_codes(row, item, width)
         seen_codes = sorted_unique(pair_codes(seen_row, seen_item, width))
         is_seen = is_among(relevant_codes, seen_codes)
         if is_seen.any():
-            raise self._seen_error(users, row, item, is_seen)
-        has_column = item < self.n_columns
-        seen_row, seen_item = np.divmod(seen_codes, width)
-        seen_has_column = seen_item < self.n_columns
-        pairs = row[has_column], item[has_column]
-        return pairs, (seen_row[seen_has_column], seen_item[seen_has_column])
+            first = int(np.argmax(is_seen))
+            raise self._seen_error(users[row[first]], item[first])
+        distinct_seen = np.divmod(seen_codes, width)  # rows and items again
+        return self._with_column(row, item), self._with_column(*distinct_seen)
 
-    def _seen_error(self, users: Int, row: Int, item: Int, is_seen: Bool) -> InputError:
+    def _with_column(self, row: Int, item: Int) -> Positions:
+        """Return the pairs whose item is a column of the scores."""
+        has_column = item < self.n_columns
+        return row[has_column], item[has_column]
+
+    def _seen_error(self, user: int, item: int) -> InputError:
         """Make the error for the first relevant item that is seen, and say how many are."""
-        first = int(np.argmax(is_seen))
-        user_id, item_id = self._ids(users[row[first]], item[first])
+        user_id, item_id = self._ids(user, item)
         is_seen = self.seen.has(self.relevant.user, self.relevant.item)
         count = describe_seen_relevant(self.relevant.user[is_seen])
         return InputError(

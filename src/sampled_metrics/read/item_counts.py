@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
+from dataclasses import replace
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -76,10 +77,12 @@ def read_item_counts(data: Any) -> ItemCounts:
 def _read_counts_table(data: Any, kind: Kind) -> Table:
     """Read a table with a column, or an index, of items, and of users or counts."""
     source = data
-    if kind is Kind.SERIES or (kind is Kind.BY_USER and _are_numbers(data.values())):
+    is_dictionary = kind is Kind.BY_USER
+    are_counts_by_item = kind is Kind.SERIES or (is_dictionary and _are_numbers(data.values()))
+    if are_counts_by_item:
         count_of_item = pd.Series(data)
         source = {ITEM: count_of_item.index, COUNTS: count_of_item.to_numpy()}
-    elif kind is Kind.BY_USER and ITEM not in find_roles([str(name) for name in data]):
+    elif is_dictionary and ITEM not in find_roles([str(name) for name in data]):
         source = _events_of_users(data)
     if not isinstance(source, str | Path) and kind_of(source) is Kind.WIDE:
         source = to_arrow_table(source, Path(COUNTS), COUNTS)
@@ -126,13 +129,16 @@ def _counts_of_matrix(matrix: Any) -> ItemCounts:
 
 
 def _counts_of_table(table: Table) -> ItemCounts:
-    """Return the counts in a column of a table, or the numbers of its rows for each item."""
+    """Return the counts in a column of a table or, if rows are events of users, count them."""
     table.require(ITEM)
     table = table.take(table.has_item())
-    name = next((each for each in table.unknown_columns if each.lower() in _COUNT_NAMES), None)
-    if name is not None and USER not in table.columns:
-        return _given_counts(table, name)
-    if table.columns.keys().isdisjoint((USER, VISIT)):
+    count_name = next(
+        (name for name in table.unknown_columns if name.lower() in _COUNT_NAMES), None
+    )
+    if count_name is not None and USER not in table.columns:
+        return _given_counts(table, count_name)
+    have_users = bool(table.columns.keys() & {USER, VISIT})
+    if not have_users:
         raise InputError(
             f"found columns {', '.join(table.names)}; expected users of events, user_id, or a "
             "column count",
@@ -147,11 +153,14 @@ def _counts_of_table(table: Table) -> ItemCounts:
 def _count_events(
     user: Int | Codes, item: Int | Codes, *, users: Units, item_ids: pa.Array
 ) -> ItemCounts:
-    """Count the events of each item; `user` and `item` are positions in `users` and `item_ids`."""
+    """Count the events of each item; `user` and `item` are positions in `users` and `item_ids`.
+
+    All events of a user and an item are counted; in `ItemCounts.events` the pair occurs once.
+    """
     n_items = len(item_ids)
     counts = np.bincount(item, minlength=n_items).astype(np.float64)
-    distinct_pairs = sorted_unique(pair_codes(user, item, n_items))
-    distinct_user, distinct_item = np.divmod(distinct_pairs, n_items)
+    distinct_codes = sorted_unique(pair_codes(user, item, n_items))
+    distinct_user, distinct_item = np.divmod(distinct_codes, n_items)
     events = Items.from_pairs(
         distinct_user, distinct_item, len(users), n_items, ids=users, item_ids=item_ids
     )
@@ -159,9 +168,12 @@ def _count_events(
 
 
 def _given_counts(table: Table, name: str) -> ItemCounts:
-    """Return the counts of a column, each of another item."""
-    table.columns[COUNTS] = table.unknown_columns[name]
-    table.name_of[COUNTS] = name
+    """Return the counts in the column of a name, each of another item."""
+    table = replace(
+        table,
+        columns={**table.columns, COUNTS: table.unknown_columns[name]},
+        name_of={**table.name_of, COUNTS: name},
+    )
     count = table.finite_numbers(COUNTS)
     item, item_ids = table.codes(ITEM)
     table.refuse(

@@ -192,7 +192,10 @@ class Items(NamedTuple):
         return (user >= 0) & (item >= 0) & np.isin(pair_codes(user, item, width), codes)
 
     def restrict_to(self, units: Units, item_ids: Values) -> Items:
-        """Return the pairs of given users, or visits, and items, numbered by their positions."""
+        """Return the pairs of given users, or visits, and items, numbered by their positions.
+
+        Pairs of other users or items are dropped.
+        """
         user = self.units.positions_in(units)[self.user]
         item = positions(self.item_ids, item_ids)[self.item]
         is_known = (user >= 0) & (item >= 0)
@@ -208,15 +211,17 @@ class Items(NamedTuple):
         )
 
     def for_visits(self, visits: Units, by_visit: bool = False) -> Items:
-        """Return the items for visits of users.
+        """Return the items of each of some visits: those of its user.
 
-        The items of a user are those of all visits. With `by_visit`, `units` are ids of visits.
+        With `by_visit`, `units` are ids of visits without their users, and a visit has its own.
         """
-        owner = positions(visits.visits if by_visit else visits.users, self.user_ids)
-        has_items = np.flatnonzero(owner >= 0)
-        row, item = self.select(owner[has_items])
+        ids_of_visits = visits.visits if by_visit else visits.users
+        owner = positions(ids_of_visits, self.user_ids)  # -1 for a visit without items
+        visits_with_items = np.flatnonzero(owner >= 0)
+        position, item = self.select(owner[visits_with_items])
         ids = {"ids": visits, "item_ids": self.item_ids, "name": self.name}
-        return Items.from_pairs(has_items[row], item, len(visits), self.n_items, **ids)
+        visit = visits_with_items[position]
+        return Items.from_pairs(visit, item, len(visits), self.n_items, **ids)
 
     def matrix(self) -> sparse.csr_array:
         """Return the pairs as true entries of a matrix, users x items."""
@@ -338,15 +343,15 @@ def items_from_table(
 ) -> Items:
     """Return the items of a table with their ids; `columns` contain the ids of units.
 
-    Rows of label 0 do not count as relevant.
+    Rows of label 0 do not count as relevant, and users without any other row are dropped.
     """
     user, units = table.units(columns or table.unit_columns()[:1])
     item, item_ids = table.codes(ITEM)
     rows, grades = _rows_and_grades(table, name, user, item, min_relevance)
     user = user[rows]
-    if rows.size < item.size:  # some users may have no rows left
-        row_user, left = pd.factorize(user)
-        user, units = row_user.astype(np.int32), units.take(left)
+    if rows.size < item.size:
+        renumbered, users_left = pd.factorize(user)
+        user, units = renumbered.astype(np.int32), units.take(users_left)
     ids = {"ids": units, "item_ids": item_ids, "name": name}
     return Items.from_pairs(user, item[rows], len(units), len(item_ids), grades, **ids)
 
@@ -354,12 +359,15 @@ def items_from_table(
 def _rows_and_grades(
     table: Table, name: str, user: Codes | Int, item: Codes | Int, min_relevance: float
 ) -> tuple[Int, Float | None]:
-    """Return the rows with a grade above 0, and the grades of relevant items if any is not 1."""
+    """Return the rows with a grade above 0, and the grades of relevant items if any is not 1.
+
+    Without grades these are all rows. Relevant items of a user must differ.
+    """
     relevance = _read_grades(table, name, min_relevance)
     if name == RELEVANT:
-        ids = [table.name_of[column] for column in (*table.unit_columns(), ITEM)]
         remedy = "; keep each once"
         if relevance is None and not table.is_by_user:
+            ids = [table.name_of[column] for column in (*table.unit_columns(), ITEM)]
             remedy += f", such as by drop_duplicates({ids})"
         require_distinct_pairs(table, user, item, remedy)
     if relevance is None:
@@ -391,7 +399,8 @@ def relevant_rows(table: Table) -> tuple[RowSelection, Float | None]:
         raise InputError("no label above 0; expected relevant items", path=table.path)
     if USER in table.columns:
         user, units = table.units()
-        n_without = len(units) - sorted_unique(user[rows].astype(np.int64)).size
+        n_with_item = sorted_unique(user[rows].astype(np.int64)).size
+        n_without = len(units) - n_with_item
         warn_all(signs_of_users_without_label(n_without, len(units)))
     return rows, nontrivial_grades(label[rows])
 
@@ -410,24 +419,33 @@ def _read_grades(table: Table, name: str, min_relevance: float) -> Float | None:
     Grades are in a column `relevance` or `label`. The scores of relevant items are grades as well,
     but a column called rating only if `min_relevance` is above 0.
     """
-    candidates = ["relevance", "label"]
-    if name == RELEVANT and (min_relevance > 0.0 or not table.is_rating):
-        candidates.append("score")
-    column = next((each for each in candidates if each in table.columns), None)
-    grades = None if column is None else table.finite_numbers(column)
-    if grades is None and name == RELEVANT and table.is_rating:
-        warn_all(signs_of_unread_rating(name))
-    if grades is not None:
-        is_ignored = grades == NO_LABEL
-        table.refuse(
-            str(column),
-            is_ignored,
-            grades,
-            f"grades; {NO_LABEL} marks no candidate ({np.count_nonzero(is_ignored):,} rows): drop "
-            "these rows, and pass their users and items as seen beside scores of all items",
-        )
-    if grades is None or (grades > 0.0).all():
+    is_relevant = name == RELEVANT
+    possible_columns = ["relevance", "label"]
+    if is_relevant and (min_relevance > 0.0 or not table.is_rating):
+        possible_columns.append("score")
+    column = next((each for each in possible_columns if each in table.columns), None)
+    if column is None:
+        if is_relevant and table.is_rating:
+            warn_all(signs_of_unread_rating(name))
+        grades = None
+    else:
+        grades = _column_of_grades(table, column)
+    if grades is None or (grades > 0.0).all():  # another column may mark rows that do not count
         warn_all(signs_of_unread_labels(name, table.unknown_columns))
+    return grades
+
+
+def _column_of_grades(table: Table, column: str) -> Float:
+    """Return the grades in a column; refuse -100, which marks no candidate."""
+    grades = table.finite_numbers(column)
+    is_ignored = grades == NO_LABEL
+    table.refuse(
+        column,
+        is_ignored,
+        grades,
+        f"grades; {NO_LABEL} marks no candidate ({np.count_nonzero(is_ignored):,} rows): drop "
+        "these rows, and pass their users and items as seen beside scores of all items",
+    )
     return grades
 
 
@@ -470,37 +488,51 @@ def _open_rows(data: Any, name: str) -> Any:
 
 
 def require_positions(name: str, column_ids: Any, remedy: str) -> None:
-    """Raise InputError for numbers that may be ids as well as column numbers.
+    """Raise InputError for items as numbers that may be ids as well as column numbers.
 
     They are column numbers if no column has such a number, 0 to n - 1, as its id, or if each
-    column has its own.
+    column has its own. `remedy` ends the message.
     """
     if column_ids is None:
         return
     ids = np.asarray(column_ids)
-    numbers = ids
-    if ids.dtype.kind not in "iu":
-        texts = ids.astype(np.str_)
-        is_number = np.char.isdecimal(texts) & (np.char.str_len(texts) < len(str(_MAX_COLUMN)))
-        numbers = np.where(is_number, texts, "-1").astype(np.int64)
-    is_position = (numbers >= 0) & (numbers < ids.size)
-    if is_position.any() and not np.array_equal(numbers, np.arange(ids.size)):
+    numbers = _ids_as_numbers(ids)
+    may_be_position = (numbers >= 0) & (numbers < ids.size)
+    is_own_position = np.array_equal(numbers, np.arange(ids.size))
+    if may_be_position.any() and not is_own_position:
         raise InputError(
             f"{name} has numbers without users beside scores whose columns have ids, such as "
-            f"{ids[np.argmax(is_position)]}; {remedy}"
+            f"{ids[np.argmax(may_be_position)]}; {remedy}"
         )
+
+
+def _ids_as_numbers(ids: Array) -> Int:
+    """Return ids as whole numbers, -1 for texts that are none that a column may have."""
+    if ids.dtype.kind in "iu":
+        return ids
+    texts = ids.astype(np.str_)
+    is_number = np.char.isdecimal(texts) & (np.char.str_len(texts) < len(str(_MAX_COLUMN)))
+    return np.where(is_number, texts, "-1").astype(np.int64)
 
 
 def items_by_position(
     data: Any, name: str, size: Size | None = None, item_ids: Any = None
 ) -> Items:
-    """Return items by the rows and columns of a matrix, whose size may be known.
+    """Return items by the rows and columns of a matrix.
 
-    Data may be a matrix, users x items, whose nonzeros are the items; a list of columns for each
-    user; or, for relevant items, one column for each user, with -1, -100 or None for none. A
-    matrix may be in a file. An array with one column for each user may have a second axis of
-    length 1. Lists as long as there are items are rows of a matrix, not columns. `item_ids` are
-    those of columns, see `require_positions`.
+    Parameters
+    ----------
+    data
+        A matrix, users x items, whose nonzeros are the items, maybe in a file; a list of columns
+        for each user; or, for relevant items, one column for each user, with -1, -100 or None for
+        none. An array with one column for each user may have a second axis of length 1. Lists as
+        long as there are items are rows of a matrix, not columns.
+    name
+        What errors call the items.
+    size
+        Numbers of users and items; None if they are not known.
+    item_ids
+        Ids of columns, see `require_positions`.
     """
     rows = _open_rows(data, name)
     if isinstance(rows, list | tuple):
@@ -515,7 +547,8 @@ def items_by_position(
     array = rows if sparse.issparse(rows) else _array_of_rows(rows, name, size)
     if array.ndim == 2:
         return _items_of_matrix(array, name, size)
-    if name in UNGRADED or (size is not None and array.size != size[0]):
+    has_other_size = size is not None and array.size != size[0]
+    if name in UNGRADED or has_other_size:
         raise _wrong_array(array, name, size)
     return _items_of_column(array, name, size, item_ids)
 
@@ -527,14 +560,13 @@ def _array_of_rows(rows: ArrayLike, name: str, size: Size | None) -> Array:
     if is_empty:
         return np.zeros(0, np.int64)
     array = numeric_array(rows, name)
-    is_one_column = size is not None and size[1] > 1 and array.shape == (size[0], 1)
-    if is_one_column and array.dtype.kind in "iu" and name not in UNGRADED:
-        return array[:, 0]
-    return array
+    has_one_column = size is not None and size[1] > 1 and array.shape == (size[0], 1)
+    may_be_one_item = array.dtype.kind in "iu" and name not in UNGRADED
+    return array[:, 0] if has_one_column and may_be_one_item else array
 
 
 def _items_of_column(column: Array, name: str, size: Size | None, item_ids: Any) -> Items:
-    """Take one item for each user; -1 and -100 mark none."""
+    """Return one item for each user, given by its column; -1 and -100 mark none."""
     if column.dtype.kind == "f":
         raise InputError(f"{name} has dtype {column.dtype}; expected integers; {INTEGER_REMEDY}")
     require_positions(name, item_ids, _POSITIONS_REMEDY)
@@ -554,7 +586,10 @@ def _refuse_text_ids(values: Any, name: str) -> None:
 
 
 def _items_of_matrix(matrix: Any, name: str, size: Size | None) -> Items:
-    """Read the nonzeros of a matrix; stored zeros of seen items count as seen."""
+    """Return the nonzeros of a matrix, users x items, as items and, of relevant ones, as grades.
+
+    Entries of seen items that a sparse matrix stores count as seen, also if they are 0.
+    """
     if matrix.dtype.kind not in "biuf" or (size is not None and matrix.shape != size):
         raise _wrong_array(matrix, name, size)
     is_sparse = sparse.issparse(matrix)
@@ -570,15 +605,15 @@ def _items_of_matrix(matrix: Any, name: str, size: Size | None) -> Items:
                 f"{name} has grades of {NO_LABEL}, which mark no candidates; pass "
                 "np.maximum(grades, 0), and grades == -100 as seen, or among other seen items"
             )
-        table.data = np.maximum(table.data, 0)
+        table.data = np.maximum(table.data, 0)  # items below 0 are not relevant
         table.eliminate_zeros()
         grades = nontrivial_grades(table.data.astype(np.float64))
-    start = table.indptr.astype(np.int64)
-    return Items(start, table.indices, table.shape[1], relevance=grades, name=name)
+    start, item = table.indptr.astype(np.int64), table.indices
+    return Items(start, item, table.shape[1], relevance=grades, name=name)
 
 
 def _items_of_lists(lists: Sequence[Any], name: str, size: Size | None) -> Items:
-    """Read a list of columns for each user; -1 and -100 are padding."""
+    """Return the items of each user, given by a list of their columns; -1 and -100 are padding."""
     if size is not None and len(lists) != size[0]:
         raise InputError(f"{name}: found lists of {len(lists)} users; expected {size[0]}")
     user_of_value, values = _explode(lists)
@@ -587,13 +622,15 @@ def _items_of_lists(lists: Sequence[Any], name: str, size: Size | None) -> Items
     is_item = ~is_no_item(columns)
     user, item = user_of_value[is_item], columns[is_item]
     if name == RELEVANT:
-        _note_users_without_item(np.unique(user_of_value).size - np.unique(user).size)
+        n_with_padding_only = np.unique(user_of_value).size - np.unique(user).size
+        _note_users_without_item(n_with_padding_only)
     if size is None and _have_equal_lengths(lists):
         first_items = item[np.diff(user, prepend=-1) > 0]  # of each user
         _refuse_ascending_pairs(lists, first_items, item, name)
     size = size or (len(lists), int(item.max(initial=-1)) + 1)
     items = _items_at(user, item, name, size)
-    if name == RELEVANT and items.item.size < item.size:
+    has_duplicates = items.item.size < item.size  # which `_items_at` drops
+    if name == RELEVANT and has_duplicates:
         duplicate = first_duplicate(user, item) or 0
         raise InputError(
             f"{name} item {item[duplicate]} occurs twice; keep it once, and pass rows of different "
@@ -604,7 +641,7 @@ def _items_of_lists(lists: Sequence[Any], name: str, size: Size | None) -> Items
 
 
 def _items_at(user: Int, item: Int, name: str, size: Size) -> Items:
-    """Read rows and columns, each pair once."""
+    """Return items from the row and the column of each, each pair once."""
     n_users, n_items = size
     is_bad = (item < 0) | (item >= n_items)
     if is_bad.any():
@@ -615,14 +652,27 @@ def _items_at(user: Int, item: Int, name: str, size: Size) -> Items:
             column=name,
         )
     width = int(item.max(initial=0)) + 1
-    user, item = np.divmod(sorted_unique(pair_codes(user, item, width)), width)
-    return Items.from_pairs(user, item, n_users, n_items, name=name)
+    distinct_codes = sorted_unique(pair_codes(user, item, width))
+    distinct_user, distinct_item = np.divmod(distinct_codes, width)
+    return Items.from_pairs(distinct_user, distinct_item, n_users, n_items, name=name)
 
 
 def _ids_by_row(data: Any, name: str) -> tuple[Int, Ids, int]:
-    """Read ids of items for each row; return the row of each id, the ids and the number of rows.
+    """Read the ids of the items of each row.
 
-    Data may be one id for each row, or users x G with -1, -100 or None where a user has fewer.
+    Parameters
+    ----------
+    data
+        One id for each row, or rows of ids with -1, -100 or None where a user has fewer.
+    name
+        What errors call the items.
+
+    Returns
+    -------
+    row, ids
+        Row and id of each item; shape (items,).
+    n_rows
+        Number of rows.
     """
     rows = _open_rows(data, name)
     if isinstance(rows, list | tuple):
@@ -630,22 +680,26 @@ def _ids_by_row(data: Any, name: str) -> tuple[Int, Ids, int]:
     else:
         matrix = _matrix_of_ids(rows, name)
         values = matrix.reshape(-1)
-        row = np.repeat(np.arange(len(matrix)), values.size // max(len(matrix), 1))
+        n_values_per_row = values.size // max(len(matrix), 1)
+        row = np.repeat(np.arange(len(matrix)), n_values_per_row)
     if matrix is not None and matrix.ndim == 2 and matrix.dtype.kind in "iu":
-        _refuse_ascending_pairs(matrix, matrix[:, 0], matrix, name)
+        _refuse_ascending_pairs(matrix, first_numbers=matrix[:, 0], numbers=matrix, name=name)
     is_item, ids = _item_ids(row, values, name)
+    row_of_item = row[is_item]
     if name == RELEVANT:
-        _note_users_without_item(np.unique(row).size - np.unique(row[is_item]).size)
-    return row[is_item], ids[is_item], len(rows)
+        _note_users_without_item(np.unique(row).size - np.unique(row_of_item).size)
+    return row_of_item, ids[is_item], len(rows)
 
 
 def _values_of_lists(rows: Sequence[Any], name: str) -> tuple[Int, Array, Array | None]:
     """Return the row of each value of lists, the values, and the matrix that they are, or None."""
     lists = [list(row) if isinstance(row, Iterator) else row for row in rows]
-    if name in UNGRADED and not any(isinstance(row, _COLLECTIONS) for row in lists):
+    has_lists = any(isinstance(row, _COLLECTIONS) for row in lists)
+    if name in UNGRADED and not has_lists:
         raise InputError(f"{name}: found one id for each user; expected lists of ids")
     row, flat_values = _explode(lists)
     values = as_array(flat_values, name)
+    # If None was dropped from lists of one length, the values may be too few for a matrix.
     is_matrix = _have_equal_lengths(lists) and values.size % len(lists) == 0
     return row, values, values.reshape(len(lists), -1) if is_matrix else None
 
@@ -699,16 +753,22 @@ def _have_equal_lengths(rows: Sequence[Any]) -> bool:
 
 
 def _refuse_columns_or_grades(rows: Sequence[Any], name: str) -> None:
-    """Refuse lists as long as there are items that may be columns as well as grades."""
+    """Raise InputError for lists as long as there are items, of columns or of grades.
+
+    They may be columns, padded with -1, if the numbers of each list differ and are possible
+    columns; they are grades if none is above 1.
+    """
     values = as_array(rows, name)
     if values.dtype.kind not in "iu" or values.shape[1] < _MIN_COLUMNS:
         return
+    n_items = values.shape[1]
     ascending = np.sort(values, axis=1)
-    is_column = (ascending >= -1) & (ascending < values.shape[1])
+    is_possible = (ascending >= -1) & (ascending < n_items)
     is_repeated = (np.diff(ascending, axis=1) == 0) & (ascending[:, 1:] != -1)
-    if is_column.all() and not is_repeated.any() and values.max() > 1:
+    may_be_columns = is_possible.all() and not is_repeated.any()
+    if may_be_columns and values.max() > 1:
         raise InputError(
-            f"{name}: lists of {values.shape[1]} numbers, as many as items, may be columns or "
+            f"{name}: lists of {n_items} numbers, as many as items, may be columns or "
             "grades; as columns drop -1 from the lists, or pass a dictionary of lists by row; "
             "as grades pass an array"
         )
@@ -736,8 +796,8 @@ def _refuse_pairs(rows: Any, name: str) -> None:
 def _wrong_array(array: Any, name: str, size: Size | None) -> InputError:
     """Make the error for an array that is neither columns nor a matrix of the right size."""
     remedy = ""
-    is_short = array.ndim == 2 and array.dtype.kind in "iu" and not sparse.issparse(array)
-    if is_short and size is not None and len(array) == size[0]:
+    may_be_columns = array.ndim == 2 and array.dtype.kind in "iu" and not sparse.issparse(array)
+    if may_be_columns and size is not None and len(array) == size[0]:
         remedy = ", or lists of columns, [row[row >= 0].tolist() for row in ...]"
     return InputError(
         f"{name} items are {array.dtype} of shape {array.shape}; expected columns of each user, or "
@@ -782,6 +842,36 @@ def _items_by_column(data: object, name: str) -> Items:
     )
 
 
+class _Axes(NamedTuple):
+    """Rows and columns of scores, with which the ids of users and items are matched.
+
+    Attributes
+    ----------
+    size
+        Numbers of rows and columns of the scores.
+    units, item_ids
+        Ids of rows and columns, which more ids may follow: of users and items without scores. None
+        if tables contain the numbers of rows or columns.
+    skip_unknown
+        Whether to skip pairs of other users and items, which are an error otherwise.
+    """
+
+    size: Size
+    units: Units | None
+    item_ids: Ids | None
+    skip_unknown: bool
+
+    @property
+    def n_users(self) -> int:
+        """Number of users, also of those without scores."""
+        return self.size[0] if self.units is None else len(self.units)
+
+    @property
+    def n_items(self) -> int:
+        """Number of items, also of those without scores."""
+        return self.size[1] if self.item_ids is None else len(self.item_ids)
+
+
 def items_for_scores(
     data: Any,
     name: str,
@@ -805,67 +895,86 @@ def items_for_scores(
     skip_unknown
         Whether to skip pairs of other users and items, which are an error by default.
     """
+    axes = _Axes(size, units, item_ids, skip_unknown)
     with place_of(data):
         table = read_item_table(data, name)
         if table is None:
             refuse_numbered_series(name, data, None if units is None else units.users)
             return items_by_position(data, name, size, item_ids)
         if units is not None and units.visits is not None:
-            user, item, grades = _pairs_of_visits(
-                table, name, size, units, item_ids, min_relevance, skip_unknown
-            )
+            row, column, grades = _cells_of_visits(table, name, axes, units, min_relevance)
         else:
-            user_ids = None if units is None else units.users
-            user = _axis_positions(table, name, USER, user_ids, size[0], skip_unknown)
-            item = _axis_positions(table, name, ITEM, item_ids, size[1], skip_unknown)
-            if units is None and item_ids is None and user.all() and item.all():
-                note_meaning(str(table.path), "row and column numbers, from 0; none is 0")
-            rows, grades = _rows_and_grades(table, name, user, item, min_relevance)
-            user, item = user[rows], item[rows]
-        is_known = (user >= 0) & (item >= 0)
-        n_users = size[0] if units is None else len(units)
-        n_items = size[1] if item_ids is None else len(item_ids)
-        grades = select_rows(grades, is_known)
-        return Items.from_pairs(user[is_known], item[is_known], n_users, n_items, grades, name=name)
+            row, column, grades = _cells_of_users(table, name, axes, min_relevance)
+        is_known = (row >= 0) & (column >= 0)
+        return Items.from_pairs(
+            row[is_known],
+            column[is_known],
+            axes.n_users,
+            axes.n_items,
+            select_rows(grades, is_known),
+            name=name,
+        )
 
 
-def _pairs_of_visits(
-    table: Table,
-    name: str,
-    size: Size,
-    visits: Units,
-    item_ids: Ids | None,
-    min_relevance: float,
-    skip_unknown: bool,
+def _cells_of_users(
+    table: Table, name: str, axes: _Axes, min_relevance: float
 ) -> tuple[Int, Int, Float | None]:
-    """Return rows that are visits, columns, and grades; items of a user are seen in all visits."""
+    """Return the row and the column of the scores of each item of a user, and its grade.
+
+    Unknown ids have the row or the column -1. Grades are None if all are 1.
+    """
+    user = _row_positions(table, name, axes)
+    item = _column_positions(table, name, axes)
+    have_no_ids = axes.units is None and axes.item_ids is None
+    if have_no_ids and user.all() and item.all():
+        note_meaning(str(table.path), "row and column numbers, from 0; none is 0")
+    rows, grades = _rows_and_grades(table, name, user, item, min_relevance)
+    return user[rows], item[rows], grades
+
+
+def _cells_of_visits(
+    table: Table, name: str, axes: _Axes, visits: Units, min_relevance: float
+) -> tuple[Int, Int, Float | None]:
+    """Return what `_cells_of_users` does if the rows of the scores are visits.
+
+    Items of a user, without visits, are seen in all visits of the user.
+    """
     columns = table.unit_columns()
     if name == RELEVANT:
         table.require(USER, VISIT)
     items = items_from_table(table, name, min_relevance, columns)
     if len(columns) == 1:
-        items = items.for_visits(visits, columns == (VISIT,))
-    units = items.units
-    row = units.positions_in(visits)
-    if (row < 0).any() and not skip_unknown:
-        visit = units.name(int(np.argmax(row < 0)))
-        remedy = _describe_unknown(name, "visit", row[items.user] < 0, items.user)
+        items = items.for_visits(visits, by_visit=columns == (VISIT,))
+    row_of_unit = items.units.positions_in(visits)
+    is_unknown = row_of_unit < 0
+    if is_unknown.any() and not axes.skip_unknown:
+        visit = items.units.name(int(np.argmax(is_unknown)))
+        remedy = _describe_unknown(name, "visit", is_unknown[items.user], items.user)
         raise InputError(
             f"{name}: found user {visit}; expected users and visits of the scores{remedy}"
         )
-    column = np.zeros(items.n_items, np.int64)  # of each item
-    column[table.codes(ITEM)[0]] = _axis_positions(
-        table, name, ITEM, item_ids, size[1], skip_unknown
-    )
-    return row[items.user], column[items.item], items.relevance
+    item_of_table_row, _ = table.codes(ITEM)
+    column_of_item = np.zeros(items.n_items, np.int64)
+    column_of_item[item_of_table_row] = _column_positions(table, name, axes)
+    return row_of_unit[items.user], column_of_item[items.item], items.relevance
 
 
-def _axis_positions(
-    table: Table, name: str, column: str, ids: Values | None, size: int, skip_unknown: bool
-) -> Int:
-    """Return the row or the column of the scores for each row of a table, -1 for unknown ids."""
-    if ids is None:
-        return _axis_numbers(table, column, size)
+def _row_positions(table: Table, name: str, axes: _Axes) -> Int:
+    """Return the row of the scores for each row of a table, -1 for unknown users."""
+    if axes.units is None:
+        return _axis_numbers(table, USER, axes.size[0])
+    return _positions_of_ids(table, name, USER, axes.units.users, axes.skip_unknown)
+
+
+def _column_positions(table: Table, name: str, axes: _Axes) -> Int:
+    """Return the column of the scores for each row of a table, -1 for unknown items."""
+    if axes.item_ids is None:
+        return _axis_numbers(table, ITEM, axes.size[1])
+    return _positions_of_ids(table, name, ITEM, axes.item_ids, axes.skip_unknown)
+
+
+def _positions_of_ids(table: Table, name: str, column: str, ids: Values, skip_unknown: bool) -> Int:
+    """Return the position among `ids` of each id in a column of a table, -1 for unknown ids."""
     ids_of_rows = table.ids(column)
     position = positions(ids_of_rows, ids)
     is_unknown = position < 0
@@ -910,7 +1019,8 @@ def relevant_by_unit(
     """Return the units of lists, and relevant items of units of the same kind.
 
     Lists of visits have relevant items by visit. If the lists do not contain the users of their
-    visits, they come from the relevant items.
+    visits, they come from the relevant items. Lists of users with one visit each may have relevant
+    items by user; their units are then the users.
 
     Parameters
     ----------
@@ -931,8 +1041,8 @@ def relevant_by_unit(
                 f"{USER}, {VISIT} and {ITEM}"
             )
         return Units(units.users), items_from_table(table, RELEVANT, min_relevance, (USER,))
-    are_users = columns == (USER, VISIT) and not units.has_several_visits
-    if are_users and not _has_common_visit(table, units):
+    have_one_list = columns == (USER, VISIT) and not units.has_several_visits  # each user
+    if have_one_list and not _has_common_visit(table, units):
         columns = (USER,)
         units = Units(units.users)
     if VISIT in columns and VISIT not in table.columns:
@@ -965,12 +1075,14 @@ def items_by_unit(
     if table is None:
         return _items_by_row(data, name, units, by_row)
     if units.visits is None:
-        columns = (VISIT,) if columns == (VISIT,) and not is_by_user(data) else (USER,)
+        are_visits_without_users = columns == (VISIT,) and not is_by_user(data)
+        columns = (VISIT,) if are_visits_without_users else (USER,)
         table.require(*columns)
         return items_from_table(table, name, columns=columns)
     columns = table.unit_columns()
     items = items_from_table(table, name, columns=(USER,) if is_by_user(data) else columns)
-    if items.units.visits is not None:
+    has_items_by_visit = items.units.visits is not None
+    if has_items_by_visit:
         if (items.units.positions_in(units) < 0).all():
             raise InputError(
                 f"{name} has a column {table.name_of[VISIT]}, and no visit of the lists; drop it "
@@ -979,19 +1091,21 @@ def items_by_unit(
         return items
     if others is not None:
         units = units.union(others)
-    return items.for_visits(units, columns == (VISIT,))
+    return items.for_visits(units, by_visit=columns == (VISIT,))
 
 
 def _items_by_row(data: Any, name: str, units: Units, by_row: bool) -> Items:
-    """Return items by position, which contain the ids of items, with the units of lists.
+    """Return items of rows without ids of users, with the units of lists.
 
-    A sparse matrix, a matrix of true and false, or one in a file marks items by their columns. With
-    `by_row`, row i belongs to unit i. Otherwise the ids of units must be row numbers.
+    Rows contain the ids of items. A sparse matrix, a matrix of true and false, or one in a file
+    marks items by their columns instead. With `by_row`, row i belongs to unit i. Otherwise the ids
+    of units must be row numbers.
     """
     if isinstance(data, str | Path) and Path(data).suffix == ".npy":
         data = read_npy(Path(data), f"{name} items in an array")
-    is_marked = sparse.issparse(data) or np.dtype(bool) == getattr(data, "dtype", None)
-    if is_marked or isinstance(data, str | Path):
+    is_matrix_file = isinstance(data, str | Path)
+    has_marks = sparse.issparse(data) or np.dtype(bool) == getattr(data, "dtype", None)
+    if is_matrix_file or has_marks:
         items = _items_by_column(data, name)
     else:
         items = _items_by_row_and_id(data, name)
@@ -1053,8 +1167,12 @@ def _has_common_visit(table: Table, units: Units) -> bool:
 
 
 def _add_users(visits: Units, relevant: Items, table: Table) -> tuple[Units, Items]:
-    """Add to the ids of visits those of their users in a table of relevant items."""
-    units = table.units()[1]
+    """Add to the ids of visits those of their users in a table of relevant items.
+
+    Both `visits` and the units of `relevant` are ids of visits only. A visit that the table lacks
+    gets a null as its user.
+    """
+    _, units = table.units()
     known_visits: pa.Array = units.visits
     duplicate = Units(known_visits).first_duplicate()
     if duplicate is not None:
@@ -1063,9 +1181,9 @@ def _add_users(visits: Units, relevant: Items, table: Table) -> tuple[Units, Ite
             f"users; add {USER} to the lists"
         )
 
-    def add_users(visit_ids: pa.Array) -> Units:
+    def with_users(visit_ids: pa.Array) -> Units:
         position = positions(visit_ids, known_visits)
-        user_ids = units.users.take(pa.array(position, mask=position < 0))  # null for others
-        return Units(user_ids, visit_ids)
+        known_position = pa.array(position, mask=position < 0)  # null for others
+        return Units(units.users.take(known_position), visit_ids)
 
-    return add_users(visits.users), relevant._replace(ids=add_users(relevant.user_ids))
+    return with_users(visits.users), relevant._replace(ids=with_users(relevant.user_ids))

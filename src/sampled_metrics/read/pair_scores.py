@@ -25,9 +25,16 @@ class PairScores:
     score of a pair must not depend on the other pairs of the call.
     """
 
-    def __init__(self, score: Callable[[Int, Int], Any], n_items: int) -> None:
+    def __init__(
+        self, score: Callable[[Int, Int], Any], n_items: int, order: Int | None = None
+    ) -> None:
         self.score = score
-        self.order = np.arange(n_items)  # in which items are scored
+        self.order = np.arange(n_items) if order is None else order  # in which items are scored
+
+    def popular_first(self, n_events: Int) -> PairScores:
+        """Return the same scores, of which those of items with many events are computed first."""
+        order = np.argsort(-n_events, kind="stable")
+        return PairScores(self.score, self.order.size, order)
 
     def __call__(self, rows: Int) -> Float:
         """Return the scores of all items for some users."""
@@ -39,7 +46,17 @@ class PairScores:
     def counts(
         self, rows: Int, pairs: Positions, excluded: Positions, max_better: Int
     ) -> CountPair:
-        """Count better and tied items for each pair, as `InnerProducts.counts` does."""
+        """Count better and tied items for each pair, as `InnerProducts.counts` does.
+
+        Parameters
+        ----------
+        rows
+            Users.
+        pairs, excluded
+            Relevant items, and items that are no candidates: positions in `rows`, and items.
+        max_better
+            Number of better items, for each pair, from which on its counts are settled.
+        """
         row, item = pairs
         pair_score = self._call(rows[row], item)
         better = np.zeros(row.size, np.int64)
@@ -48,11 +65,10 @@ class PairScores:
         n_scored = 0  # items of `order`
         while open_pairs.size and n_scored < self.order.size:
             open_rows = sorted_unique(row[open_pairs])
-            n_next = max(n_scored, FIRST_ITEMS)
-            n_next = min(n_next, max(1, PAIRS_PER_CALL // open_rows.size))
+            items = self._next_items(n_scored, open_rows.size)
             scores = self._score_items(
                 rows,
-                self.order[n_scored : n_scored + n_next],
+                items,
                 open_rows=open_rows,
                 pairs=pairs,
                 pair_score=pair_score,
@@ -62,10 +78,18 @@ class PairScores:
             own_score = pair_score[open_pairs, None]
             better[open_pairs] += count_true(scores_of_pair > own_score)
             tied[open_pairs] += count_true(scores_of_pair == own_score)
-            open_pairs = open_pairs[better[open_pairs] < max_better[open_pairs]]
-            n_scored += n_next
-        tied[better >= max_better] = 0
+            is_open = better[open_pairs] < max_better[open_pairs]
+            open_pairs = open_pairs[is_open]
+            n_scored += items.size
+        is_settled_early = better >= max_better
+        tied[is_settled_early] = 0
         return np.minimum(better, max_better), tied
+
+    def _next_items(self, n_scored: int, n_rows: int) -> Int:
+        """Return the items to score next: as many as before, within the limit of a call."""
+        n_next = max(n_scored, FIRST_ITEMS)
+        most = max(1, PAIRS_PER_CALL // n_rows)
+        return self.order[n_scored : n_scored + min(n_next, most)]
 
     def _score_items(
         self,
@@ -77,29 +101,30 @@ class PairScores:
         pair_score: Float,
         excluded: Positions,
     ) -> Float:
-        """Return scores of some items, shape (rows, items); the function scores open rows only.
+        """Return a matrix of the scores of some items, shape (rows, items).
 
-        Scores of rows that are not open, and of excluded pairs, are NaN, which is neither above nor
-        level with a score. Those of `pairs` are known.
+        The function scores `open_rows` only, without excluded pairs, and without `pairs`, whose
+        scores are known. Scores of other rows, and of excluded pairs, are NaN, which is neither
+        above nor level with a score.
         """
         column_of_item = np.full(self.order.size, -1)
         column_of_item[items] = np.arange(items.size)
 
         def cells(positions: Positions) -> tuple[Bool, Positions]:
-            """Return which pairs have one of the items, and their cells."""
+            """Return which pairs have one of the items, and the cells of these in the matrix."""
             row, item = positions
             has_column = column_of_item[item] >= 0
             return has_column, (row[has_column], column_of_item[item[has_column]])
 
-        is_unknown = np.zeros((rows.size, items.size), bool)
-        is_unknown[open_rows] = True
-        scores = np.full(is_unknown.shape, np.nan)
         _, excluded_cells = cells(excluded)
-        is_unknown[excluded_cells] = False
-        is_scored, pair_cells = cells(pairs)
-        is_unknown[pair_cells] = False
-        scores[pair_cells] = pair_score[is_scored]
-        new_row, new_column = np.nonzero(is_unknown)
+        is_known, known_cells = cells(pairs)
+        is_scored_now = np.zeros((rows.size, items.size), bool)
+        is_scored_now[open_rows] = True
+        is_scored_now[excluded_cells] = False
+        is_scored_now[known_cells] = False
+        new_row, new_column = np.nonzero(is_scored_now)
+        scores = np.full((rows.size, items.size), np.nan)
+        scores[known_cells] = pair_score[is_known]
         scores[new_row, new_column] = self._call(rows[new_row], items[new_column])
         return scores
 
