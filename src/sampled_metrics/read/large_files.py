@@ -53,7 +53,10 @@ class LargeRankFile(NamedTuple):
 
     @classmethod
     def open_if_large(cls, data: object, n_items: int | None = None) -> LargeRankFile | None:
-        """Return the file if data is large and has one row for each user, otherwise None."""
+        """Return the file if data is large and has one row for each user, otherwise None.
+
+        All of its parquet files must have the same columns.
+        """
         if not isinstance(data, str | Path):
             return None
         path = Path(data)
@@ -63,25 +66,32 @@ class LargeRankFile(NamedTuple):
             return None
         n_rows = sum(file.metadata.num_rows for file in opened)
         schema = opened[0].schema_arrow
-        if n_rows < LARGE_FILE_ROWS or any(file.schema_arrow != schema for file in opened):
+        have_one_schema = all(file.schema_arrow == schema for file in opened)
+        if n_rows < LARGE_FILE_ROWS or not have_one_schema:
             return None
         columns = _columns_of_plain_ranks(schema)
         if columns is None:
             return None
-        file = cls(path, files, columns, (*schema.names,), n_rows, n_items)
-        return None if file._needs_general_reader() else file
+        large_file = cls(
+            path=path,
+            files=files,
+            columns=columns,
+            names=(*schema.names,),
+            n_rows=n_rows,
+            n_items=n_items,
+        )
+        return None if large_file._needs_general_reader() else large_file
 
     def blocks(self) -> Iterator[Ranks]:
         """Yield the ranks of one block of rows after the other, without ids of users.
 
         Results note the columns that are not read.
         """
-        roles: tuple[str, ...] = ("n_candidates", "rank")
-        if self.columns.keys() >= {*COUNT_COLUMNS}:
-            roles = (*COUNT_COLUMNS, "depth")
+        has_counts = self.columns.keys() >= {*COUNT_COLUMNS}
+        roles = (*COUNT_COLUMNS, "depth") if has_counts else ("n_candidates", "rank")
         used = {self.columns[role] for role in (USER, ITEM, *roles) if role in self.columns}
-        watch_columns(str(self.path), self.names, {*filter(None, self.names)} - used)
-        first_row = 0
+        watch_columns(str(self.path), self.names, unread={*filter(None, self.names)} - used)
+        first_row = 0  # of the block, in the file
         for columns in self._read_blocks(*roles):
             table = Table.from_arrow(self.path, pa.table(columns))
             try:
@@ -115,14 +125,15 @@ class LargeRankFile(NamedTuple):
 
     def _are_ids_ascending(self) -> bool:
         """Return whether each id can be read here and is higher than the one before it."""
-        last = None
+        last_id = None  # of the block before, as an array
         for ids in self._id_blocks():
             if ids is None:
                 return False
-            with_last = ids if last is None else np.append(last, ids)
-            if (with_last[1:] <= with_last[:-1]).any():
+            with_last = ids if last_id is None else np.append(last_id, ids)
+            is_higher = with_last[1:] > with_last[:-1]
+            if not is_higher.all():
                 return False
-            last = ids[-1:]
+            last_id = ids[-1:]
         return True
 
     def _is_group_unusable(self, group: int, n_groups: int) -> bool:
@@ -155,7 +166,7 @@ def _columns_of_plain_ranks(schema: pa.Schema) -> dict[str, str] | None:
     roles = find_roles(schema.names)
     columns = {role: name for role, name in zip(roles, schema.names, strict=True) if role}
     has_counts = columns.keys() >= {*COUNT_COLUMNS}
-    has_ranks = "rank" in columns and ITEM not in columns
+    has_ranks = "rank" in columns and ITEM not in columns  # with items they are lists
     has_other_roles = columns.keys() & {"relevance", "sampled_rank", "score", "label", VISIT}
     has_grades = b"min_relevance" in (schema.metadata or {})
     has_role_twice = len(columns) < len(roles) - roles.count(None)

@@ -59,9 +59,14 @@ def read_order(table: Table, user: Codes | Int) -> tuple[Floats | Int, bool]:
 
 
 def _check_order_of_rows(table: Table, user: Codes | Int) -> None:
-    """Raise InputError, or warn, if a column may hold the order of lists, or if rows are mixed."""
+    """Raise InputError, or warn, if a column may contain the order of lists, or rows are mixed.
+
+    Any column of floats may contain it, and one of ranks in another order than the rows. Other
+    numbers in no order are an error if rows of users are mixed, and else a warning.
+    """
+    n_users = user.max() + 1
     n_runs = np.count_nonzero(np.diff(user)) + 1  # of adjoining rows of one user
-    are_grouped = n_runs == user.max() + 1
+    are_grouped = n_runs == n_users
     unordered_columns = []
     for name, column in table.unknown_columns.items():
         is_float = pa.types.is_floating(column.type)
@@ -83,21 +88,26 @@ def _check_order_of_rows(table: Table, user: Codes | Int) -> None:
 def _one_based_ranks(table: Table, user: Codes | Int) -> Int:
     """Return ranks from 1; those of PyTerrier begin with 0 in every list."""
     rank = table.whole_numbers("rank")
-    begins_with_0 = np.zeros(int(user.max()) + 1, bool)
-    begins_with_0[user[rank == 0]] = True
-    if begins_with_0.all() and rank.min() == 0:
-        return rank + 1
-    return table.whole_numbers("rank", 1)
+    n_users = int(user.max()) + 1
+    has_rank_0 = np.zeros(n_users, bool)
+    has_rank_0[user[rank == 0]] = True
+    begin_with_0 = has_rank_0.all() and rank.min() == 0
+    return rank + 1 if begin_with_0 else table.whole_numbers("rank", 1)
 
 
 def _require_consecutive_ranks(table: Table, user: Codes | Int, rank: Int) -> None:
-    """Raise InputError unless the ranks of each user are 1, 2, 3 and so on, in any order."""
+    """Raise InputError unless the ranks of each user are 1, 2, 3 and so on, in any order.
+
+    All ranks are at least 1. A list of k items has the ranks 1 to k if none is above k, and none is
+    repeated.
+    """
     length = np.bincount(user)
     is_bad = rank > length[user]
-    if not is_bad.any():  # then the ranks are consecutive unless one is repeated
-        place = run_starts(length)[user] + rank - 1  # of each rank among those of all lists
+    if not is_bad.any():
+        # Ranks of one user after those of another: each cell is taken unless a rank is repeated.
+        cell = run_starts(length)[user] + rank - 1
         is_taken = np.zeros(rank.size, bool)
-        is_taken[place] = True
+        is_taken[cell] = True
         if is_taken.all():
             return
         is_bad[first_duplicate(user, rank)] = True
@@ -114,15 +124,20 @@ def _require_consecutive_ranks(table: Table, user: Codes | Int, rank: Int) -> No
 def _is_unordered(user: Codes | Int, column: pa.ChunkedArray) -> bool:
     """Return whether a column contains numbers that neither fall nor rise in all lists."""
     column = decode_categories(column)
-    if is_text(column.type):
-        texts = column[:_CHECKED_TEXTS].to_pandas()
-        if pd.to_numeric(texts, errors="coerce").isna().any():
-            return False
-    elif not is_numeric(column.type) or pa.types.is_boolean(column.type):
+    if not _may_be_numbers(column):
         return False
     values = pd.to_numeric(column.to_pandas(), errors="coerce").to_numpy(np.float64)
     steps = steps_to_next_row(user, values)
-    return not ((steps <= 0).all() or (steps >= 0).all())
+    never_rise, never_fall = (steps <= 0).all(), (steps >= 0).all()
+    return not (never_rise or never_fall)
+
+
+def _may_be_numbers(column: pa.ChunkedArray) -> bool:
+    """Return whether a column has numbers, but not booleans, or text that begins with numbers."""
+    if is_text(column.type):
+        texts = column[:_CHECKED_TEXTS].to_pandas()
+        return bool(pd.to_numeric(texts, errors="coerce").notna().all())
+    return is_numeric(column.type) and not pa.types.is_boolean(column.type)
 
 
 def _is_rank_column(user: Codes | Int, column: pa.ChunkedArray) -> bool:
@@ -161,11 +176,14 @@ def refuse_several_lists(table: Table, user: Codes | Int) -> None:
 
 
 def _distinguishes_lists(user: Codes | Int, column: pa.ChunkedArray) -> bool:
-    """Return whether rows of a user with equal values follow each other, or are equally many."""
+    """Return whether a column may number several lists of a user.
+
+    The rows of a user with the same value, a group, are then a list: all groups have the same
+    size, or the rows of each follow each other among those of the user.
+    """
     if pa.types.is_nested(column.type):
         return False
     value, distinct = pd.factorize(column.to_pandas(), use_na_sentinel=False)
-    # A group is the rows of a user with the same value, which may be a list.
     group, groups = pd.factorize(pair_codes(user, value, len(distinct)))
     n_groups = len(groups)
     n_users = int(user.max()) + 1
@@ -174,10 +192,11 @@ def _distinguishes_lists(user: Codes | Int, column: pa.ChunkedArray) -> bool:
     if has_one_value or has_short_groups:
         return False
     sizes = np.bincount(group)
-    if n_users >= MIN_LISTS and sizes.min() == sizes.max():
+    have_one_size = sizes.min() == sizes.max()
+    if n_users >= MIN_LISTS and have_one_size:
         return True
     group_by_user = group[np.argsort(user, kind="stable")]
-    n_runs = np.count_nonzero(np.diff(group_by_user)) + 1
+    n_runs = np.count_nonzero(np.diff(group_by_user)) + 1  # of adjoining rows of one group
     return n_runs == n_groups
 
 
@@ -186,7 +205,8 @@ def refuse_steps(table: Table, user: Codes | Int) -> None:
 
     Each step may have a ranking of its own.
     """
-    if user.max() + 1 == user.size:
+    has_one_row = user.max() + 1 == user.size  # each user
+    if has_one_row:
         return
     for name, column in table.unknown_columns.items():
         if not pa.types.is_integer(column.type) or column.null_count:
@@ -218,13 +238,15 @@ def refuse_lists(table: Table, user: Codes | Int, rank: Int) -> None:
 
     Without a column that may contain the items of the lists, warn.
     """
-    if rank.size == user.max() + 1 or not are_ranks(user, rank):
+    has_one_row = rank.size == user.max() + 1  # each user
+    if has_one_row or not are_ranks(user, rank):
         return
     for name, column in table.unknown_columns.items():
         if pa.types.is_floating(column.type) or pa.types.is_nested(column.type):
             continue
         value, distinct = pd.factorize(column.to_pandas(), use_na_sentinel=False)
-        if first_duplicate(pair_codes(user, value, len(distinct))) is None:
+        differ_within_user = first_duplicate(pair_codes(user, value, len(distinct))) is None
+        if differ_within_user:
             raise InputError(
                 f"ranks are 1, 2, 3 and so on for each user, as in lists; if column {name} "
                 f"contains the items, name it {ITEM} and pass relevant (--relevant)",

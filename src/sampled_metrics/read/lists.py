@@ -109,7 +109,10 @@ class Lists(NamedTuple):
 
 
 def read_lists(data: Any) -> Lists:
-    """Read a table, a TREC run, or a dictionary of lists or of scores by item."""
+    """Read a table, a TREC run, or a dictionary of lists or of scores by item.
+
+    Rows without an item (-1 or -100) are padding at the end of a list, and are dropped.
+    """
     if isinstance(data, Lists):
         return data
     table = as_table(data)
@@ -122,16 +125,16 @@ def read_lists(data: Any) -> Lists:
     refuse_several_lists(table, user)
     items = table.take(is_item)
     item, item_ids = items.codes(ITEM)
-    require_distinct_pairs(items, user[is_item], item, _keep_best_places(table))
+    user_of_item = user[is_item]
+    require_distinct_pairs(items, user_of_item, item, _keep_best_places(table))
     score, has_scores = read_order(table, user)
     _require_padding_last(table, user, score, is_item)
-    user, score = user[is_item], score[is_item]
-    if not user.size:
+    if not item.size:
         raise InputError(f"all items are {NO_ITEM_NAMES}, which mark none", path=table.path)
     lists = Lists(
-        user=user,
+        user=user_of_item,
         item=item,
-        score=score,
+        score=score[is_item],
         units=units,
         item_ids=item_ids,
         has_scores=has_scores,
@@ -178,9 +181,19 @@ def lists_from_arrays(
     users: ArrayLike | None = None,
     visits: ArrayLike | None = None,
 ) -> Lists:
-    """Take ids of the best items, users x K, best first or by scores; see `_find_items`."""
+    """Read arrays of the best items of users.
+
+    Parameters
+    ----------
+    ids
+        Ids of items, shape (users, K), best first unless there are scores; see `_find_items`.
+    scores
+        Scores of the same shape. Items with -inf, or with the score of a filler, are dropped.
+    users, visits
+        Ids of the rows; see `Ranks.from_top_k`.
+    """
     users = _users_of_rows(ids, scores, users)
-    id_matrix = _pad_lists(ids, None)  # shape (users, K)
+    id_matrix = _pad_lists(ids, None)
     is_item = _find_items(id_matrix)
     n_users = len(id_matrix)
     if scores is None:
@@ -192,15 +205,16 @@ def lists_from_arrays(
         user, position = np.nonzero(is_item)
         score = score_matrix[is_item]
         warn_all(signs_of_contradiction(user, position, score, distances_are_sound=False))
-    id_of_row = id_matrix[is_item]
-    item, item_ids = encode(id_of_row)
+    listed_ids = id_matrix[is_item]
+    item, item_ids = encode(listed_ids)
     units = Units.of_rows(users, visits, n_users)
     if units is not None:
         units.require_unique()
-    if sorted_unique(pair_codes(user, item, len(item_ids))).size < item.size:
+    n_distinct_pairs = sorted_unique(pair_codes(user, item, len(item_ids))).size
+    if n_distinct_pairs < item.size:
         duplicate = first_duplicate(user, item) or 0
         raise InputError(
-            f"item {id_of_row[duplicate]} occurs twice in a list of ids; keep only the first "
+            f"item {listed_ids[duplicate]} occurs twice in a list of ids; keep only the first "
             "occurrence",
             row=int(user[duplicate]) + 1,
         )
@@ -256,7 +270,10 @@ def _pad_lists(rows: Any, filler: Any) -> Array:
 
 
 def _find_items(items: Array) -> Bool:
-    """Return which places of lists contain an id, before the -1, -100 or None that ends a list."""
+    """Return which cells of lists contain an id, shape (users, K).
+
+    The others contain -1, -100 or None, which end a list: an id after them is an error.
+    """
     if items.ndim != 2 or items.dtype.kind not in "iuUO":
         remedy = f"; {INTEGER_REMEDY}" if items.dtype.kind == "f" else ""
         raise InputError(
@@ -270,9 +287,9 @@ def _find_items(items: Array) -> Bool:
     is_item = ~is_no_item(items) & (items != None)  # noqa: E711 - elementwise
     if items.dtype.kind == "O":  # numbers beside None
         is_item &= ~np.isin(items, NO_ITEM)
-    is_behind_end = ~is_item[:, :-1] & is_item[:, 1:]
-    if is_behind_end.any():
-        row = int(np.argmax(is_behind_end.any(axis=1)))
+    is_after_end = ~is_item[:, :-1] & is_item[:, 1:]  # of each cell but the first
+    if is_after_end.any():
+        row = int(np.argmax(is_after_end.any(axis=1)))
         raise InputError(f"found an item after {_PADDING_PROBLEM}", row=row + 1)
     return is_item
 
@@ -290,34 +307,40 @@ def ranks_from_pairs(
 
 
 def _rank_labelled(table: Table) -> Ranks:
-    """Rank the items of a label above 0 among all rows of their user or visit."""
+    """Rank the items of a label above 0 among all rows of their user or visit.
+
+    Users without such an item are dropped.
+    """
     table.require("score", "label")
     table = candidate_rows(table)
     codes, units = table.units()
     if ITEM in table.columns:
+        item, _ = table.codes(ITEM)
         remedy = ""
         if table.unknown_columns and VISIT not in table.columns:
             remedy = (
                 "; if rows are of several visits of a user, columns={'visit': NAME} (--column "
                 "visit=NAME) distinguishes them"
             )
-        require_distinct_pairs(table, codes, table.codes(ITEM)[0], remedy)
+        require_distinct_pairs(table, codes, item, remedy)
     user = codes.astype(np.int64)
     label = table.finite_numbers("label")
     score = table.ordered_numbers("score")
     warn_all(signs_of_ranks_as_scores(user, score, is_named_score=is_named_score(table)))
     n_better, n_tied = count_by_score(user, score)
-    relevant = np.flatnonzero(label > 0.0)
-    relevant = relevant[np.lexsort((n_better[relevant], user[relevant]))]
-    n_found = np.bincount(user[relevant], minlength=len(units))
-    has_relevant = n_found > 0
+    relevant_rows = np.flatnonzero(label > 0.0)
+    best_first = np.lexsort((n_better[relevant_rows], user[relevant_rows]))  # for each user
+    relevant_rows = relevant_rows[best_first]
+    n_candidates = np.bincount(user)
+    n_relevant = np.bincount(user[relevant_rows], minlength=len(units))
+    has_relevant = n_relevant > 0
     users, visits = units.take(has_relevant).users_and_visits()
     return Ranks(
-        np.bincount(user)[has_relevant],
-        n_better[relevant],
-        n_tied[relevant],
-        n_found=n_found[has_relevant],
-        relevance=nontrivial_grades(label[relevant]),
+        n_candidates[has_relevant],
+        n_better[relevant_rows],
+        n_tied[relevant_rows],
+        n_found=n_relevant[has_relevant],
+        relevance=nontrivial_grades(label[relevant_rows]),
         users=users,
         visits=visits,
     )
@@ -388,6 +411,7 @@ def _rank_in_lists(
         lists = lists._replace(units=units)
     warn_all(signs_of_common_item(relevant_items))
     n_listed = len(lists.item_ids)
+    have_all_items = lists.has_scores and (lists.lengths() == n_listed).all()
     if has_seen_items(seen):
         with place_of(seen):
             seen_items = items_by_unit(
@@ -399,14 +423,14 @@ def _rank_in_lists(
                 by_row=lists.by_row,
             )
             lists = _remove_seen(lists, relevant_items, seen_items)
-    elif seen is None and lists.has_scores and (lists.lengths() == n_listed).all():
+    elif seen is None and have_all_items:  # as if scores of all items were listed
         note_missing_seen(len(lists.units), n_listed)
     compare_ids(ITEM, RELEVANT, relevant_items.item_ids, "the lists", lists.item_ids)
     return _count_relevant(relevant_items, lists, options)
 
 
 def _remove_seen(lists: Lists, relevant: Items, seen: Items) -> Lists:
-    """Return the lists without seen items, none of which may be relevant."""
+    """Return the lists without the seen items of their users, none of which may be relevant."""
     compare_ids(USER, SEEN, seen.units.names(), "the lists", lists.units.names())
     compare_ids(ITEM, SEEN, seen.item_ids, "the lists", lists.item_ids)
     seen_among_relevant = seen.restrict_to(relevant.units, relevant.item_ids)
@@ -446,9 +470,14 @@ class _FoundItems(NamedTuple):
     listed_item: Int
     row: Int
 
+    @property
+    def is_found(self) -> Bool:
+        """Whether each relevant item is in the list of its user."""
+        return self.row >= 0
+
 
 def _find_relevant(relevant: Items, lists: Lists, missing: str) -> _FoundItems:
-    """Find the relevant items in the lists of their users."""
+    """Find the relevant items in the lists of their users; see `_find_lists` for `missing`."""
     list_of_user = _find_lists(relevant, lists, missing)
     listed_item = positions(relevant.item_ids, lists.item_ids)[relevant.item]
     row = _find_rows(lists, list_of_user[relevant.user], listed_item)
@@ -456,58 +485,139 @@ def _find_relevant(relevant: Items, lists: Lists, missing: str) -> _FoundItems:
 
 
 def _count_relevant(relevant: Items, lists: Lists, options: _ListOptions) -> Ranks:
-    """Return the ranks of each user's relevant items, best first.
+    """Return the ranks of each user's relevant items, best first."""
+    found = _find_relevant(relevant, lists, options.missing)
+    if options.complete:
+        if options.missing == "refuse":
+            _require_all_found(relevant, found)
+        counts = _count_in_complete_lists(relevant, lists, found)
+    else:
+        counts = _count_in_truncated_lists(relevant, lists, found, options)
+    n_better, n_tied, best_first = counts.items
+    # Items that a complete list lacks are candidates; those below the end of others are not found.
+    is_counted = np.ones(best_first.size, bool) if options.complete else found.is_found
+    counted = best_first[is_counted[best_first]]
+    users, visits = relevant.units.users_and_visits()
+    return Ranks(
+        counts.n_candidates,
+        n_better[counted],
+        n_tied[counted],
+        n_found=counts.n_found,
+        n_relevant=relevant.sizes,
+        depth=counts.depth,
+        relevance=select_rows(relevant.relevance, best_first),
+        users=users,
+        visits=visits,
+        n_missing=int(np.count_nonzero(counts.is_missing)),
+    )
 
-    Items that are not found are tied below the end of the list.
+
+class _ListCounts(NamedTuple):
+    """Fields of `Ranks` from lists, and which users lack relevant items or their list.
+
+    Attributes
+    ----------
+    n_candidates, n_found, depth, is_missing
+        Shape (users with relevant items,).
+    items
+        Counts of all relevant items.
     """
-    list_of_user, listed_item, row = _find_relevant(relevant, lists, options.missing)
-    owner = relevant.user
-    is_found = row >= 0
-    n_relevant = relevant.sizes
-    n_found = np.bincount(owner[is_found], minlength=n_relevant.size)
-    n_lost = n_relevant - n_found
-    if options.complete and options.missing == "refuse" and n_lost.any():
-        user, item = relevant.pair(int(np.argmin(is_found)))
+
+    n_candidates: Int
+    n_found: Int
+    depth: Int
+    is_missing: Bool
+    items: _RankedItems
+
+
+class _RankedItems(NamedTuple):
+    """Counts of relevant items, and the order that puts those of each user best first.
+
+    Attributes
+    ----------
+    n_better, n_tied
+        Better and tied items of each item; shape (items,).
+    best_first
+        Positions of the items, in order.
+    """
+
+    n_better: Int
+    n_tied: Int
+    best_first: Int
+
+
+def _require_all_found(relevant: Items, found: _FoundItems) -> None:
+    """Raise InputError for the first relevant item that is not in the list of its user."""
+    if not found.is_found.all():
+        user, item = relevant.pair(int(np.argmin(found.is_found)))
         raise InputError(
             f"relevant item {item} is not in the list of user {user}: drop complete (--complete), "
             "or pass missing='last' (--missing last)"
         )
-    length = _lengths_of_lists(lists, list_of_user, options.n_items)
-    if options.complete:  # all listed items are candidates of a user without a list
-        n_listed = np.bincount(owner[listed_item >= 0], minlength=length.size)
-        length = np.where(list_of_user < 0, len(lists.item_ids) - n_listed, length)
-    else:
-        hits = _count_hits(relevant, is_found, options.min_relevance)
-        warn_all(signs_in_hits(length, *hits, _count_known_items(relevant, lists, options.n_items)))
-    n_better, n_tied = length[owner], n_lost[owner] - 1  # of an item that is not found
-    n_better[is_found], n_tied[is_found] = _count_in_lists(lists, row[is_found])
-    best_first = np.lexsort((n_better, ~is_found, owner))
-    if options.complete:  # items that a list lacks are candidates
-        counted = best_first
-        n_found = n_relevant
-        n_candidates = depth = length + n_lost
-        is_missing = n_lost > 0
-    else:
-        counted = best_first[is_found[best_first]]
-        n_candidates = np.full_like(length, options.n_items or 0)
-        depth = length
-        if options.missing == "last":  # the items that are not found are the last candidates
-            last_found = MAX_ITEMS if options.n_items is None else options.n_items - n_lost
-            depth = np.maximum(last_found, length)
-        is_missing = list_of_user < 0
-    users, visits = relevant.units.users_and_visits()
-    return Ranks(
-        n_candidates,
-        n_better[counted],
-        n_tied[counted],
-        n_found=n_found,
-        n_relevant=n_relevant,
-        depth=depth,
-        relevance=select_rows(relevant.relevance, best_first),
-        users=users,
-        visits=visits,
-        n_missing=int(np.count_nonzero(is_missing)),
+
+
+def _count_in_complete_lists(relevant: Items, lists: Lists, found: _FoundItems) -> _ListCounts:
+    """Count better and tied items in lists of all candidates.
+
+    Relevant items that a list lacks are candidates as well, tied below its end. A user without a
+    list has the items of all lists as candidates.
+    """
+    length = _lengths_of_lists(lists, found.list_of_user)
+    n_listed = np.bincount(relevant.user[found.listed_item >= 0], minlength=length.size)
+    length = np.where(found.list_of_user < 0, len(lists.item_ids) - n_listed, length)
+    n_lost = _count_lost(relevant, found)
+    n_candidates = length + n_lost
+    return _ListCounts(
+        n_candidates=n_candidates,
+        n_found=relevant.sizes,
+        depth=n_candidates,
+        is_missing=n_lost > 0,
+        items=_rank_items(relevant, lists, found, length, n_lost),
     )
+
+
+def _count_in_truncated_lists(
+    relevant: Items, lists: Lists, found: _FoundItems, options: _ListOptions
+) -> _ListCounts:
+    """Count better and tied items in lists of the best items.
+
+    The ranking of a user is known down to the end of the list. If missing items rank last, it is
+    known as a whole: the items that are not found are the last candidates.
+    """
+    length = _lengths_of_lists(lists, found.list_of_user, options.n_items)
+    hits = _count_hits(relevant, found.is_found, options.min_relevance)
+    warn_all(signs_in_hits(length, *hits, _count_known_items(relevant, lists, options.n_items)))
+    n_lost = _count_lost(relevant, found)
+    depth = length
+    if options.missing == "last":
+        last_found = MAX_ITEMS if options.n_items is None else options.n_items - n_lost
+        depth = np.maximum(last_found, length)
+    return _ListCounts(
+        n_candidates=np.full_like(length, options.n_items or 0),
+        n_found=relevant.sizes - n_lost,
+        depth=depth,
+        is_missing=found.list_of_user < 0,
+        items=_rank_items(relevant, lists, found, length, n_lost),
+    )
+
+
+def _count_lost(relevant: Items, found: _FoundItems) -> Int:
+    """Count the relevant items of each user that are not in the list."""
+    n_found = np.bincount(relevant.user[found.is_found], minlength=relevant.n_users)
+    return relevant.sizes - n_found
+
+
+def _rank_items(
+    relevant: Items, lists: Lists, found: _FoundItems, length: Int, n_lost: Int
+) -> _RankedItems:
+    """Rank relevant items; the `n_lost` of a user are tied below the `length` items of the list."""
+    owner = relevant.user
+    is_found = found.is_found
+    n_better = length[owner]
+    n_tied = n_lost[owner] - 1
+    n_better[is_found], n_tied[is_found] = _count_in_lists(lists, found.row[is_found])
+    best_first = np.lexsort((n_better, ~is_found, owner))
+    return _RankedItems(n_better, n_tied, best_first)
 
 
 def _count_known_items(relevant: Items, lists: Lists, n_items: int | None) -> int:
@@ -516,7 +626,7 @@ def _count_known_items(relevant: Items, lists: Lists, n_items: int | None) -> in
     return max(n_items or 0, len(lists.item_ids) + int(n_unlisted))
 
 
-def _lengths_of_lists(lists: Lists, list_of_user: Int, n_items: int | None) -> Int:
+def _lengths_of_lists(lists: Lists, list_of_user: Int, n_items: int | None = None) -> Int:
     """Return the length of the list of each user, 0 without one; at most `n_items`."""
     lengths = lists.lengths()
     if n_items is not None and lengths.max() > n_items:
@@ -530,7 +640,8 @@ def _lengths_of_lists(lists: Lists, list_of_user: Int, n_items: int | None) -> I
 def _count_in_lists(lists: Lists, rows: Int) -> tuple[Int, Int]:
     """Return how many items are above, and level with, the items of some rows of the lists."""
     if lists.has_ranks:
-        return -1 - lists.score[rows].astype(np.int64), np.zeros(rows.size, np.int64)
+        rank = -lists.score[rows].astype(np.int64)
+        return rank - 1, np.zeros(rows.size, np.int64)
     better, tied = count_by_score(lists.user, lists.score)
     return better[rows], tied[rows]
 
@@ -546,7 +657,10 @@ def _count_hits(relevant: Items, is_found: Bool, min_relevance: float) -> tuple[
 
 
 def _find_lists(relevant: Items, lists: Lists, missing: str) -> Int:
-    """Return the position of the list of each user with relevant items, -1 without one."""
+    """Return the position of the list of each user with relevant items, -1 without one.
+
+    If `missing` is "refuse", each user must have one; some user must in any case.
+    """
     list_of_user = relevant.units.positions_in(lists.units)
     without = np.flatnonzero(list_of_user < 0)
     if without.size == list_of_user.size:
@@ -569,25 +683,38 @@ def _find_lists(relevant: Items, lists: Lists, missing: str) -> Int:
 
 
 def _find_rows(lists: Lists, list_of_pair: Int, item_of_pair: Int) -> Int:
-    """Return the row of each pair of a list and an item, -1 where it is missing; pairs differ."""
-    row_of_pair = np.full(list_of_pair.size, -1)
+    """Return the row of each pair of a list and an item, -1 where it is missing; pairs differ.
+
+    Pairs of a list or an item that does not exist, which is -1, are missing.
+    """
     possible = np.flatnonzero((list_of_pair >= 0) & (item_of_pair >= 0))
     pair_list, pair_item = list_of_pair[possible], item_of_pair[possible]
-    n_lists = len(lists.units)
-    if np.bincount(pair_list, minlength=n_lists).max(initial=0) <= 1:
-        # One item of each list at most is found faster, without a search.
-        item_of_list = np.full(n_lists, -1, np.int32)
-        item_of_list[pair_list] = pair_item
-        position_of_list = np.full(n_lists, -1, np.int32)  # of its pair in `possible`
-        position_of_list[pair_list] = np.arange(possible.size)
-        rows = np.flatnonzero(item_of_list[lists.user] == lists.item)
-        position: Int | Codes = position_of_list[lists.user[rows]]
+    n_pairs_of_list = np.bincount(pair_list, minlength=len(lists.units))
+    if n_pairs_of_list.max(initial=0) <= 1:
+        rows, pair = _match_one_per_list(lists, pair_list, pair_item)
     else:
-        n_items = len(lists.item_ids)
-        codes_of_pairs = pair_codes(pair_list, pair_item, n_items)
-        codes_of_rows = pair_codes(lists.user, lists.item, n_items)
-        position_of_row = positions(codes_of_rows, codes_of_pairs)
-        rows = np.flatnonzero(position_of_row >= 0)
-        position = position_of_row[rows]
-    row_of_pair[possible[position]] = rows
+        rows, pair = _match_pairs(lists, pair_list, pair_item)
+    row_of_pair = np.full(list_of_pair.size, -1)
+    row_of_pair[possible[pair]] = rows
     return row_of_pair
+
+
+def _match_one_per_list(lists: Lists, pair_list: Int, pair_item: Int) -> tuple[Int, Int | Codes]:
+    """Return rows, and the pair of each, if a list has one pair at most; faster than a search."""
+    n_lists = len(lists.units)
+    item_of_list = np.full(n_lists, -1, np.int32)
+    item_of_list[pair_list] = pair_item
+    pair_of_list = np.full(n_lists, -1, np.int32)
+    pair_of_list[pair_list] = np.arange(pair_list.size)
+    rows = np.flatnonzero(item_of_list[lists.user] == lists.item)
+    return rows, pair_of_list[lists.user[rows]]
+
+
+def _match_pairs(lists: Lists, pair_list: Int, pair_item: Int) -> tuple[Int, Int]:
+    """Return the rows that have one of the pairs of a list and an item, and the pair of each."""
+    n_items = len(lists.item_ids)
+    codes_of_pairs = pair_codes(pair_list, pair_item, n_items)
+    codes_of_rows = pair_codes(lists.user, lists.item, n_items)
+    pair_of_row = positions(codes_of_rows, codes_of_pairs)  # -1 without one
+    rows = np.flatnonzero(pair_of_row >= 0)
+    return rows, pair_of_row[rows]

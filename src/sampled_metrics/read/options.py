@@ -146,10 +146,11 @@ class Reading:
         if {"score", "label"} <= columns and self.relevant is None:
             return self._ranks_from_labelled_pairs(table)
         has_order = not columns.isdisjoint(("rank", "score"))
-        is_list = ITEM in columns and has_order and "n_candidates" not in columns
-        if is_list and self.relevant is None:
+        is_ordered_list = ITEM in columns and has_order and "n_candidates" not in columns
+        is_list_by_row = columns - {USER, VISIT} == {ITEM}
+        if is_ordered_list and self.relevant is None:
             self._refuse_lists_with_labels_or_complete(table)
-        if is_list or columns - {USER, VISIT} == {ITEM}:
+        if is_ordered_list or is_list_by_row:
             return self._ranks_from_lists(table)
         if has_order and self.relevant is not None and table.unknown_columns:
             raise InputError(
@@ -346,17 +347,21 @@ def _read_table(
 
 
 def _read_pair(data: tuple[Any, Any], relevant: ItemsByUser | None) -> ScoreSource | Lists:
-    """Distinguish the ids and scores of a retriever, in any order, from vectors."""
-    arrays = numeric_array(data[0]), numeric_array(data[1])
-    are_whole = [array.dtype.kind in "iu" for array in arrays]
-    if not any(are_whole) and _may_be_vectors(arrays, relevant):
+    """Distinguish the ids and scores of a retriever, in any order, from vectors.
+
+    Ids are whole numbers, and scores are not; neither are vectors.
+    """
+    first, second = arrays = numeric_array(data[0]), numeric_array(data[1])
+    is_first_whole, is_second_whole = (array.dtype.kind in "iu" for array in arrays)
+    has_ids = is_first_whole or is_second_whole
+    if not has_ids and _may_be_vectors(arrays, relevant):
         vectors = scores_from_vectors(*data)
-        if arrays[0].shape != arrays[1].shape:
+        if first.shape != second.shape:
             return vectors
-        return vectors._replace(pair_width=arrays[0].shape[1])
-    if all(are_whole) or not any(are_whole):
+        return vectors._replace(pair_width=first.shape[1])  # relevant items decide
+    if is_first_whole == is_second_whole:
         raise pair_error()
-    ids, scores = arrays if are_whole[0] else reversed(arrays)
+    ids, scores = (first, second) if is_first_whole else (second, first)
     return lists_from_arrays(ids, scores)
 
 

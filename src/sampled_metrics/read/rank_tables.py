@@ -62,16 +62,16 @@ def ranks_from_column(
     ranks = arrow_column_to_array(ranks)
     if users is None:
         users = users_of_ranks(ranks)
-    table: dict[str, Any] = {"rank": ranks}
-    if users is not None:
-        table[USER] = users
     if visits is not None:
         check_ids(users, visits, as_array(ranks, "ranks").size)  # visits need users
-        table[VISIT] = visits
-    is_by_row = n_items is not None and as_array(n_items, "n_items").ndim > 0
-    if is_by_row:
-        table["n_candidates"] = n_items
-    return ranks_from_table(table, None if is_by_row else n_items)
+    is_one_per_row = n_items is not None and as_array(n_items, "n_items").ndim > 0
+    other_columns = {
+        USER: users,
+        VISIT: visits,
+        "n_candidates": n_items if is_one_per_row else None,
+    }
+    table = {name: column for name, column in other_columns.items() if column is not None}
+    return ranks_from_table({"rank": ranks, **table}, None if is_one_per_row else n_items)
 
 
 @public(columns=check_roles)
@@ -137,17 +137,9 @@ def _read_count_columns(table: Table) -> tuple[Int, Int, Int]:
 
 
 def _read_ranks(table: Table, n_items: int | None) -> tuple[Int, Int, Int]:
-    """Return the counts of each row of a table with a column `rank`, without ties."""
+    """Return n_candidates, n_better and n_tied of each row of a table of ranks without ties."""
     if "rank" not in table.columns:
-        if {USER, ITEM} <= table.columns.keys():
-            raise InputError(
-                f"found columns {', '.join(table.names)}; for lists, name the scores score, or the "
-                "places rank"
-            )
-        raise InputError(
-            f"found columns {format_names(table.names)}; {describe_other_forms(table)}expected "
-            f"{', '.join(COUNT_COLUMNS)}, or rank, or user_id, item_id and rank or score"
-        )
+        raise _without_rank_error(table)
     largest: int | Int | None = n_items
     if "n_candidates" in table.columns:
         largest = table.whole_numbers("n_candidates", 2, MAX_ITEMS)
@@ -162,6 +154,19 @@ def _read_ranks(table: Table, n_items: int | None) -> tuple[Int, Int, Int]:
     return np.full_like(rank, largest), rank - 1, np.zeros_like(rank)
 
 
+def _without_rank_error(table: Table) -> InputError:
+    """Make the error for a table without ranks and counts, which may be of lists."""
+    if {USER, ITEM} <= table.columns.keys():
+        return InputError(
+            f"found columns {', '.join(table.names)}; for lists, name the scores score, or the "
+            "places rank"
+        )
+    return InputError(
+        f"found columns {format_names(table.names)}; {describe_other_forms(table)}expected "
+        f"{', '.join(COUNT_COLUMNS)}, or rank, or user_id, item_id and rank or score"
+    )
+
+
 def describe_other_forms(table: Table) -> str:
     """Say how to read a table with a list in each cell, or a row of items or scores by user.
 
@@ -171,7 +176,8 @@ def describe_other_forms(table: Table) -> str:
         if pa.types.is_nested(column.type):
             return _describe_lists_in_cells(name, column.type)
     types = [value_type(column.type) for column in table.unknown_columns.values()]
-    if table.columns.keys() != {USER} or len(types) < _MIN_COLUMNS_OF_ROWS:
+    may_have_row_by_user = table.columns.keys() == {USER} and len(types) >= _MIN_COLUMNS_OF_ROWS
+    if not may_have_row_by_user:
         return ""
     user = table.name_of[USER]
     if all(map(pa.types.is_floating, types)):
@@ -226,6 +232,8 @@ def group_by_user(
 ) -> dict[str, Any]:
     """Return arguments of `Ranks` with the relevant items of each user together.
 
+    Users without a relevant item are dropped.
+
     Parameters
     ----------
     table, counts
@@ -236,21 +244,7 @@ def group_by_user(
     n_candidates, n_better, n_tied = counts
     user, units = table.units()
     n_units = len(units)
-    rows_by_user = np.argsort(user, kind="stable")
-    first_row = rows_by_user[run_starts(np.bincount(user))]  # of each user
-    n_candidates_of_user = n_candidates[first_row]
-
-    def expected(row: int) -> str:
-        first = first_row[user[row]]
-        return f"{n_candidates[first]}, as in row {first + 1} of the same user"
-
-    is_different = n_candidates_of_user[user] != n_candidates
-    table.refuse("n_candidates", is_different, n_candidates, expected)
-    depth, is_found = _read_depth(table, n_candidates, n_better)
-    depth_of_user = depth[first_row]
-    table.refuse(
-        "depth", depth_of_user[user] != depth, depth, "the same depth in all rows of a user"
-    )
+    depth, is_found, first_row = _read_fields_of_users(table, user, n_candidates, n_better)
     n_relevant = np.bincount(user[rows], minlength=n_units)
     has_items = n_relevant > 0
     found_first = np.lexsort((~is_found[rows], user[rows]))  # for each user, as in `Ranks`
@@ -258,16 +252,44 @@ def group_by_user(
     found_row = relevant_row[is_found[relevant_row]]
     users, visits = units.take(has_items).users_and_visits()
     return {
-        "n_candidates": n_candidates_of_user[has_items],
+        "n_candidates": n_candidates[first_row][has_items],
         "n_better": n_better[found_row],
         "n_tied": n_tied[found_row],
         "n_found": np.bincount(user[found_row], minlength=n_units)[has_items],
         "n_relevant": n_relevant[has_items],
-        "depth": depth_of_user[has_items],
+        "depth": depth[first_row][has_items],
         "relevance": select_rows(grades, found_first),
         "users": users,
         "visits": visits,
     }
+
+
+def _read_fields_of_users(
+    table: Table, user: Codes | Int, n_candidates: Int, n_better: Int
+) -> tuple[Int, Bool, Int]:
+    """Read the depth; require it, and `n_candidates`, to be the same in all rows of a user.
+
+    Returns
+    -------
+    depth, is_found
+        See `_read_depth`; shape (rows,).
+    first_row
+        First row of each user; shape (users,).
+    """
+    rows_by_user = np.argsort(user, kind="stable")
+    first_row = rows_by_user[run_starts(np.bincount(user))]
+    first_row_of_user = first_row[user]  # of each row
+
+    def expected(row: int) -> str:
+        first = first_row_of_user[row]
+        return f"{n_candidates[first]}, as in row {first + 1} of the same user"
+
+    is_different = n_candidates[first_row_of_user] != n_candidates
+    table.refuse("n_candidates", is_different, n_candidates, expected)
+    depth, is_found = _read_depth(table, n_candidates, n_better)
+    is_different = depth[first_row_of_user] != depth
+    table.refuse("depth", is_different, depth, "the same depth in all rows of a user")
+    return depth, is_found, first_row
 
 
 def _has_depth(table: Table) -> bool:
@@ -276,7 +298,10 @@ def _has_depth(table: Table) -> bool:
 
 
 def _read_depth(table: Table, n_candidates: Int, n_better: Int) -> tuple[Int, Bool]:
-    """Return the depth of the ranking of each row, and whether the item of the row is found."""
+    """Return the depth of the ranking of each row, and whether the item of the row is found.
+
+    Without a column `depth` rankings are full, so that all items are found.
+    """
     if not _has_depth(table):
         return n_candidates, np.ones(n_candidates.size, bool)
     depth = table.whole_numbers("depth", 1, n_candidates)

@@ -81,7 +81,8 @@ def find_roles(names: Sequence[str], roles: Sequence[str] = KNOWN_COLUMNS) -> li
     """Return the role of each column, None for an unknown name.
 
     Names that the caller assigned by `columns` come first, then the names of this package, then
-    their aliases in other libraries.
+    their aliases in other libraries. Only `roles` are looked for; several columns of aliases may
+    have the role of the user or of the item.
 
     Examples
     --------
@@ -96,9 +97,8 @@ def find_roles(names: Sequence[str], roles: Sequence[str] = KNOWN_COLUMNS) -> li
         if role in found or role not in roles or is_superfluous:
             continue
         positions = _positions_of_aliases(role, normalised)
-        if role not in (USER, ITEM):  # several columns of ids are an error of their own
-            positions = positions[:1]
-        for position in positions:
+        may_repeat = role in (USER, ITEM)  # which is an error of its own
+        for position in positions if may_repeat else positions[:1]:
             if found[position] is None and not is_no_id(names[position], names):
                 found[position] = role
     return found
@@ -133,14 +133,14 @@ def _positions_of_aliases(role: str, normalised: Sequence[str]) -> list[int]:
 
 
 def is_no_id(name: str, names: Sequence[str]) -> bool:
-    """Return whether a column is no id beside another one.
+    """Return whether a column that is named like an id is none, as another column is the id.
 
     These are PyTerrier's docid, an internal number beside docno; and the text of a query, beside
     its id.
     """
-    ids_by_name = {"docid": {"docno"}, "query": {*ROLES[USER].aliases} - {"query"}}
-    ids = ids_by_name.get(normalise_name(name), set())
-    return not ids.isdisjoint(map(normalise_name, names))
+    names_of_ids = {"docid": {"docno"}, "query": {*ROLES[USER].aliases} - {"query"}}
+    better_names = names_of_ids.get(normalise_name(name), set())
+    return not better_names.isdisjoint(map(normalise_name, names))
 
 
 def record_names(names: Sequence[str]) -> None:
@@ -164,9 +164,7 @@ def check_roles(columns: object) -> dict[str, str]:
         )
     role_by_name: dict[str, str] = {}
     for noun, name in columns.items():
-        role = None
-        if isinstance(noun, str) and isinstance(name, str):
-            role = next((each for each in ROLES if normalise_name(noun) in _all_names(each)), None)
+        role = _role_named(noun) if isinstance(name, str) else None
         if role is None:
             nouns = ", ".join(each.removesuffix("_id") for each in ROLES)
             raise InputError(
@@ -178,6 +176,13 @@ def check_roles(columns: object) -> dict[str, str]:
                 f"columns (--column) name {format_value(name)} for two roles; pass one"
             )
     return role_by_name
+
+
+def _role_named(noun: object) -> str | None:
+    """Return the role of which a noun, such as item, is the name or an alias; None without one."""
+    if not isinstance(noun, str):
+        return None
+    return next((role for role in ROLES if normalise_name(noun) in _all_names(role)), None)
 
 
 def _all_names(role: str) -> tuple[str, ...]:

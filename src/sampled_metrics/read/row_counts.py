@@ -115,32 +115,35 @@ def count_in_rows(
     counts = count_above(scores, (row, column), n_threads(n_jobs))
     n_found = np.bincount(row, minlength=n_rows)
     is_lost = np.isneginf(counts.score)
-    lost = np.bincount(row[is_lost], minlength=n_rows)
+    n_lost = np.bincount(row[is_lost], minlength=n_rows)
     n_padded = np.zeros(n_rows, np.int64)
-    if not (is_full or is_lost.any()):
+    if not is_full and not is_lost.any():
         n_padded = _count_padding(scores, counts.n_missing, row, column)
     if missing != "refuse":
         n_refused = counts.n_invalid
         warn_all(signs_of_padding(n_padded, counts.n_missing))
     elif is_full:
-        n_refused = counts.n_invalid + lost
+        n_refused = counts.n_invalid + n_lost
     else:
         n_refused = counts.n_invalid + counts.n_missing - n_padded
-    is_refused = (n_refused > 0) & (n_found > 0)
+    is_refused = (n_refused > 0) & (n_found > 0)  # rows without a held-out item are dropped
     if is_refused.any():
-        lost_are_refused = is_full and missing == "refuse"
-        raise _score_error(scores, int(np.argmax(is_refused)), row, column, lost_are_refused)
-    if is_full:  # items without a score are tied below all others
-        candidates = width - counts.n_missing + lost
-        tied = np.where(is_lost, lost[row] - 1, counts.tied)
-        return RowCounts(candidates, counts.better, tied, n_found, lost)
+        bad_row = int(np.argmax(is_refused))
+        held_out_columns = None  # of the row, if -inf is an error for these only
+        if is_full and missing == "refuse":
+            held_out_columns = column[row == bad_row]
+        raise _score_error(scores, bad_row, held_out_columns)
+    if is_full:  # items without a score are candidates, tied below all others
+        n_candidates = width - counts.n_missing + n_lost
+        tied = np.where(is_lost, n_lost[row] - 1, counts.tied)
+        return RowCounts(n_candidates, counts.better, tied, n_found, n_lost)
     if not has_ids:
         _refuse_batches(row, column, width)
     n_negatives = width - n_found
     if missing == "refuse":
         n_negatives -= n_padded
     better, tied = _count_negatives(row, counts, n_negatives)
-    return RowCounts(n_negatives + 1, better, tied, n_found, lost)
+    return RowCounts(n_negatives + 1, better, tied, n_found, n_lost)
 
 
 def _refuse_batches(row: Int, column: Int, width: int) -> None:
@@ -176,21 +179,38 @@ def _wrong_shape(scores: Any) -> InputError:
 def _count_padding(scores: Any, n_missing: Int, row: Int, column: Int) -> Int:
     """Count the scores of -inf at the end of each row, if the row has no others.
 
-    Rows without any negative have no padding.
+    Held-out items may follow the padding. A row all of whose negatives are -inf has none.
+
+    Parameters
+    ----------
+    scores
+        Shape (rows, columns).
+    n_missing
+        Scores of -inf in each row, all of negatives; shape (rows,).
+    row, column
+        Cells of the held-out items.
     """
     n_rows, width = scores.shape
-    first_missing = np.full(n_rows, width)  # column of the first -inf of each row
+    first_missing = _first_missing_columns(scores, n_missing)
+    is_after = column > first_missing[row]
+    n_held_out_after = np.bincount(row[is_after], minlength=n_rows)
+    n_negatives_from_first = width - first_missing - n_held_out_after
+    n_negatives = width - np.bincount(row, minlength=n_rows)
+    is_at_end = n_missing == n_negatives_from_first  # all negatives from the first -inf on are -inf
+    has_others = n_missing < n_negatives
+    return np.where(is_at_end & has_others, n_missing, 0)
+
+
+def _first_missing_columns(scores: Any, n_missing: Int) -> Int:
+    """Return the column of the first -inf in each row, the number of columns in rows without."""
+    n_rows, width = scores.shape
+    first_missing = np.full(n_rows, width)
     with_missing = np.flatnonzero(n_missing)
     for block in blocks(with_missing.size, width, CACHE_ENTRIES):
         rows = with_missing[block]
         is_missing = np.isneginf(to_numpy(take_rows(scores, rows)))
         first_missing[rows] = is_missing.argmax(axis=1)
-    is_after = column > first_missing[row]  # held-out items may follow the padding
-    n_held_out_after = np.bincount(row[is_after], minlength=n_rows)
-    n_negatives_from_first = width - first_missing - n_held_out_after
-    n_negatives = width - np.bincount(row, minlength=n_rows)
-    is_padding = (n_missing == n_negatives_from_first) & (n_missing < n_negatives)
-    return np.where(is_padding, n_missing, 0)
+    return first_missing
 
 
 def note_rows_without_target(n_dropped: int) -> None:
@@ -205,10 +225,11 @@ def pad_rows(rows: Any) -> Any:
 
     Return other data unchanged.
     """
-    if not isinstance(rows, list | tuple) or not all(hasattr(row, "__len__") for row in rows):
+    are_lists = isinstance(rows, list | tuple) and all(hasattr(row, "__len__") for row in rows)
+    if not are_lists or not rows:
         return rows
     lengths = np.array([len(row) for row in rows])
-    if not lengths.size or lengths.min() < 2 or lengths.min() == lengths.max():
+    if lengths.min() < 2 or lengths.min() == lengths.max():
         return rows
     matrix = np.full((lengths.size, lengths.max()), -np.inf)
     for target, row in zip(matrix, rows, strict=True):
@@ -219,17 +240,20 @@ def pad_rows(rows: Any) -> Any:
     return matrix
 
 
-def _score_error(
-    scores: Any, bad_row: int, row: Int, column: Int, lost_are_refused: bool
-) -> InputError:
-    """Make the error for the first score of a row that is not a number, or not of a candidate."""
-    values = to_numpy(scores[bad_row : bad_row + 1, :])[0]
+def _score_error(scores: Any, row: int, held_out_columns: Int | None) -> InputError:
+    """Make the error for the first score of a row that is not a number, or not of a candidate.
+
+    Any score of -inf is an error or, if `held_out_columns` are passed, that of a held-out item.
+    """
+    values = to_numpy(scores[row : row + 1, :])[0]
     is_missing = values == -np.inf
-    is_bad = ~(values < np.inf) | is_missing
-    if lost_are_refused:  # -inf is an error for held-out items only
+    is_invalid = ~(values < np.inf)  # inf or NaN
+    if held_out_columns is None:
+        is_bad = is_invalid | is_missing
+    else:
         is_held_out = np.zeros(values.size, bool)
-        is_held_out[column[row == bad_row]] = True
-        is_bad &= is_held_out | ~is_missing
+        is_held_out[held_out_columns] = True
+        is_bad = is_invalid | (is_missing & is_held_out)
     first = int(np.argmax(is_bad))
     remedy = ""
     if values[first] == -np.inf:
@@ -237,11 +261,11 @@ def _score_error(
             ", or -inf after the last negative of a row that has fewer, or missing='last' "
             "(--missing last) for items that an answer omits"
         )
-    elif np.isnan(values[first:]).all() and not lost_are_refused:
+    elif np.isnan(values[first:]).all() and held_out_columns is None:
         remedy = "; pad rows with fewer negatives with -inf at their end"
     return InputError(
         f"the score in column {first} is {values[first]}; expected finite numbers{remedy}",
-        row=bad_row + 1,
+        row=row + 1,
     )
 
 
@@ -257,7 +281,8 @@ def positive_by_row(positive: Any, row_ids: Any) -> Any:
     rows = pd.Index(np.arange(len(ids)) if row_ids is None else row_ids)
     if ids.equals(rows):
         return positive.to_numpy()
-    if not (ids.is_unique and rows.isin(ids).all()):
+    has_one_entry_per_row = ids.is_unique and rows.isin(ids).all()
+    if not has_one_entry_per_row:
         raise InputError(
             "the index of positive differs from the ids of the rows of scores; expected the same "
             "ids, or positive.to_numpy() in the order of the rows"
@@ -268,7 +293,17 @@ def positive_by_row(positive: Any, row_ids: Any) -> Any:
 def held_out_positions(
     positive: ArrayLike, shape: tuple[int, ...], column_ids: Any = None
 ) -> tuple[Int, Int]:
-    """Return rows and columns of held-out items, which are given by columns or by labels."""
+    """Return the rows and the columns of held-out items; rows ascend.
+
+    Parameters
+    ----------
+    positive
+        Columns or labels, see `count_in_rows`.
+    shape
+        Shape of the scores.
+    column_ids
+        Ids of columns, see `require_positions`.
+    """
     if sparse.issparse(positive):
         check_sparse(positive, "positive")
     array = as_array(arrow_column_to_array(positive), "positive")
@@ -276,19 +311,22 @@ def held_out_positions(
     are_whole = array.dtype.kind in "iu"
     if array.shape == (n_rows, 1) and are_whole:
         array = array[:, 0]
-    if array.shape == shape and ((array == 0) | (array == 1)).all():
+    are_labels = array.shape == shape and ((array == 0) | (array == 1)).all()
+    if are_labels:
         without = np.flatnonzero(~array.any(axis=1))
         if without.size:
             raise InputError("positive has no item; drop rows without one", row=int(without[0]) + 1)
         row, column = np.nonzero(array)
         return row, column
     require_positions("positive", column_ids, "pass the scores as an array")
-    if are_whole and array.ndim == 0 and -width <= array < width:  # one column for all rows
+    is_one_column = are_whole and array.ndim == 0 and -width <= array < width
+    if is_one_column:  # for all rows; a negative one counts from the end
         return np.arange(n_rows), np.full(n_rows, array % width)
     if not are_whole or array.shape != (n_rows,):
         raise _wrong_positive(array, tuple(shape))
     is_none = is_no_item(array)
-    if not (is_none | ((array >= 0) & (array < width))).all():
+    is_column = (array >= 0) & (array < width)
+    if not (is_none | is_column).all():
         raise _wrong_positive(array, tuple(shape))
     row = np.flatnonzero(~is_none)
     return row, array[row].astype(np.int64)

@@ -152,27 +152,22 @@ class _Candidates(NamedTuple):
 def _rank_in_table(
     table: Table, relevant: ItemsByUser, draw: Draw, *, candidates: ItemsByUser, missing: str
 ) -> SampledRanks:
-    """Rank held-out items among the other rows of a table."""
+    """Rank held-out items among the other rows of a table.
+
+    Held-out items are those of a label 1 or, with `relevant`, those that it contains; then some of
+    them may be missing from the table.
+    """
     _require_columns(table, relevant)
     table = candidate_rows(table)
     rows = _label_candidates(table) if relevant is None else _match_held_out(table, relevant)
     if candidates is not None and rows.held_out_items is not None:
         rows = _restrict_to_shown(rows, table, candidates)
-    # Labels mark held-out items among the rows, so that none of these is known to be missing.
     ranks_missing_last = missing == "last" and rows.held_out_items is not None
     if not ranks_missing_last:
         _require_held_out_and_negatives(rows)
     if draw.counts is not None:
         _require_ids(table, candidates, missing)
-        cluster = _read_cluster(table, draw.cluster)
-        return _rank_by_strata(
-            _scored_pairs(table, rows),
-            rows.score,
-            rows.units,
-            draw,
-            ranked_units=rows.ranked_units,
-            cluster=None if cluster is None else cluster[rows.is_held_out],
-        )
+        return _rank_table_by_strata(table, rows, draw)
     if ranks_missing_last:
         return _rank_with_missing_last(rows, draw)
     if VISIT not in table.unit_columns():
@@ -186,6 +181,19 @@ def _rank_in_table(
         draw,
         units=rows.ranked_units,
         pairs=_scored_pairs(table, rows) if has_ids else None,
+    )
+
+
+def _rank_table_by_strata(table: Table, rows: _Candidates, draw: Draw) -> SampledRanks:
+    """Rank the held-out items of a table with counts by strata of popularity."""
+    cluster = _read_cluster(table, draw.cluster)
+    return _rank_by_strata(
+        _scored_pairs(table, rows),
+        rows.score,
+        rows.units,
+        draw,
+        ranked_units=rows.ranked_units,
+        cluster=None if cluster is None else cluster[rows.is_held_out],
     )
 
 
@@ -231,22 +239,26 @@ def _restrict_to_shown(rows: _Candidates, table: Table, candidates: ItemsByUser)
 
 
 def _rank_with_missing_last(rows: _Candidates, draw: Draw) -> SampledRanks:
-    """Rank all held-out items; those that are not candidates rank below all negatives."""
-    if rows.held_out_items is None:
-        raise ValueError("only held-out items by id can be missing")
+    """Rank all held-out items; those that are not candidates rank below all negatives.
+
+    The rows of the result are the held-out items among the candidates, then the missing ones.
+    """
     held_out_items = rows.held_out_items
+    if held_out_items is None:
+        raise ValueError("only held-out items by id can be missing")
     better, tied = _count_negatives(rows)
     n_negatives = _largest_number_of_negatives(rows.n_negatives, draw.n_negatives)
-    unit = rows.ranked_units.positions_in(held_out_items.units)
-    n_listed = np.bincount(unit, minlength=held_out_items.n_users)
-    missing_unit = np.repeat(np.arange(held_out_items.n_users), held_out_items.sizes - n_listed)
+    n_units = held_out_items.n_users
+    listed_unit = rows.ranked_units.positions_in(held_out_items.units)
+    n_listed = np.bincount(listed_unit, minlength=n_units)
+    missing_unit = np.repeat(np.arange(n_units), held_out_items.sizes - n_listed)
     n_missing = missing_unit.size
     return rank_among_negatives(
         np.append(better, np.full(n_missing, n_negatives)),
         np.append(tied, np.zeros(n_missing, np.int64)),
         np.full(held_out_items.item.size, n_negatives),
         draw,
-        units=held_out_items.units.take(np.append(unit, missing_unit)),
+        units=held_out_items.units.take(np.append(listed_unit, missing_unit)),
         n_missing=n_missing,
     )
 
@@ -280,8 +292,9 @@ def _read_cluster(table: Table, name: Any) -> Ids | None:
             f"cluster is {format_value(name)}; expected the name of a column of the table, such as "
             "cluster='batch' (--cluster batch)"
         )
-    roles = {table.name_of.get(role, role): column for role, column in table.columns.items()}
-    column = {**table.unknown_columns, **roles}.get(name)
+    known = {table.name_of.get(role, role): column for role, column in table.columns.items()}
+    column_by_name = {**table.unknown_columns, **known}
+    column = column_by_name.get(name)
     if column is None:
         raise InputError(
             f"lacks column {name}, which cluster (--cluster) names; found {', '.join(table.names)}",
@@ -302,30 +315,42 @@ def _rank_by_strata(
 ) -> SampledRanks:
     """Return sampled ranks with counts by strata of popularity, for negatives of any design.
 
-    `ranked_units` and `cluster` are those of the rows of held-out items in `pairs`.
+    Parameters
+    ----------
+    pairs, score
+        Held-out items and negatives, and their scores; shape (pairs,).
+    units
+        Users, or visits, by number in `pairs`; None without ids.
+    draw
+        Options, of which `counts` are the counts of items.
+    ranked_units, cluster
+        Unit and cluster of each held-out item in `pairs`; None if they are not known.
     """
     counts = draw.counts
     if not isinstance(counts, ItemCounts):
         counts = read_item_counts(counts)
     clusters = None if cluster is None else pd.factorize(cluster)[0].astype(np.int64)
-    n_parts = 0
-    if clusters is not None and clusters.max(initial=0) + 1 < JACKKNIFE_GROUPS:
-        n_parts = JACKKNIFE_GROUPS  # too few clusters to leave each out: leave out negatives
+    has_few_clusters = clusters is not None and clusters.max(initial=0) + 1 < JACKKNIFE_GROUPS
     counts, strata, without_part = count_by_stratum(
-        pairs, score, units, counts, ties=draw.ties, seed=draw.seed, n_parts=n_parts
+        pairs,
+        score,
+        units,
+        counts,
+        ties=draw.ties,
+        seed=draw.seed,
+        # Too few clusters for a jackknife that leaves each out: it leaves out negatives.
+        n_parts=JACKKNIFE_GROUPS if has_few_clusters else 0,
     )
     n_items = 1 + strata.candidates.sum(axis=1)
     require_same("n_items", draw.n_items, "number of candidates by counts", round(n_items.mean()))
-    users = visits = None
-    if ranked_units is not None:
-        users, visits = ranked_units.users_and_visits()
+    users, visits = (None, None) if ranked_units is None else ranked_units.users_and_visits()
     return SampledRanks(
-        1 + strata.better.sum(axis=1),
-        n_items,
-        int(strata.drawn.sum(axis=1).max()),
-        Sampling(draw.sampling or Sampling.WITHOUT_REPLACEMENT),
-        users,
-        ranked_units is not None and ranked_units.first_duplicate() is not None,
+        sampled_ranks=1 + strata.better.sum(axis=1),
+        n_items=n_items,
+        n_negatives=int(strata.drawn.sum(axis=1).max()),
+        sampling=Sampling(draw.sampling or Sampling.WITHOUT_REPLACEMENT),
+        users=users,
+        several_items=ranked_units is not None and ranked_units.first_duplicate() is not None,
         visits=visits,
         pairs=pairs._replace(units=units, counts=counts),
         strata=strata,
@@ -335,11 +360,15 @@ def _rank_by_strata(
 
 
 def _largest_number_of_negatives(n_negatives: Int, n_drawn: int | None) -> int:
-    """Return the number of negatives below which missing held-out items rank."""
-    m = int(n_negatives.max())
+    """Return the number of negatives below which missing held-out items rank.
+
+    It is that of the longest list or, if more, `n_drawn`, the option.
+    """
+    longest = int(n_negatives.max())
     if n_drawn is None:
         warn_all(signs_of_short_lists(n_negatives))
-    return max(m, n_drawn or 0)
+        return longest
+    return max(longest, n_drawn)
 
 
 def sampled_from_scores(
@@ -364,7 +393,7 @@ def sampled_from_scores(
     column_ids = source.item_ids
     if isinstance(positive, str) and column_ids is not None and positive in list(column_ids):
         positive = list(column_ids).index(positive)
-        column_ids = None
+        column_ids = None  # now it is certainly the number of a column
     positive = positive_by_row(positive, source.user_ids if users is None else users)
     matrix = source.matrix()
     counts = count_in_rows(
@@ -380,13 +409,17 @@ def sampled_from_scores(
     units = Units.of_rows(users, visits, counts.n_found.size)
     if draw.counts is not None:
         return _rank_rows_by_strata(matrix, positive, units, draw, missing)
+    return _rank_rows_with_target(counts, units, draw)
+
+
+def _rank_rows_with_target(counts: RowCounts, units: Units | None, draw: Draw) -> SampledRanks:
+    """Return the sampled ranks of rows with a held-out item; note how many others are dropped."""
     is_kept = counts.has_target
     if not is_kept.any():
         raise InputError(f"positive is {NO_ITEM_NAMES} in all rows; expected at least one column")
     note_rows_without_target(int(np.count_nonzero(~is_kept)))
-    if units is not None:
-        units = units.take(is_kept)
-    return sampled_from_rows(counts.with_target(), units, draw)
+    units_with_target = None if units is None else units.take(is_kept)
+    return sampled_from_rows(counts.with_target(), units_with_target, draw)
 
 
 def _read_ids(values: Any, name: str) -> Any:
@@ -421,24 +454,32 @@ def _rank_rows_by_strata(
     if without_id.size:
         raise InputError("the held-out item has no id", row=int(held_out_row[without_id[0]]) + 1)
     n_rows = len(score)
-    ranked_row = pairs.user[pairs.held_out]
-    cluster = None if draw.cluster is None else as_array(draw.cluster, "cluster")
-    if cluster is not None and cluster.shape != (n_rows,):
-        raise InputError(
-            f"cluster has shape {cluster.shape}; expected a value for each row, ({n_rows},)"
-        )
+    cluster = _cluster_of_rows(draw.cluster, n_rows)
     units_of_rows = units
     has_several_items = np.bincount(held_out_row).max() > 1
     if units is None and has_several_items:  # whose ranks are averaged by row
         units_of_rows = Units(np.arange(n_rows))
+    row_of_held_out = pairs.user[pairs.held_out]
     return _rank_by_strata(
         pairs,
         score[is_pair],
         units,
         draw,
-        ranked_units=None if units_of_rows is None else units_of_rows.take(ranked_row),
-        cluster=None if cluster is None else cluster[ranked_row],
+        ranked_units=None if units_of_rows is None else units_of_rows.take(row_of_held_out),
+        cluster=None if cluster is None else cluster[row_of_held_out],
     )
+
+
+def _cluster_of_rows(cluster: Any, n_rows: int) -> Array | None:
+    """Return the cluster of each row of scores; None without clusters."""
+    if cluster is None:
+        return None
+    values = as_array(cluster, "cluster")
+    if values.shape != (n_rows,):
+        raise InputError(
+            f"cluster has shape {values.shape}; expected a value for each row, ({n_rows},)"
+        )
+    return values
 
 
 def _ids_of_cells(items: Any, shape: tuple[int, ...]) -> Array:
@@ -461,21 +502,24 @@ def _pairs_of_rows(score: Array, ids: Array, is_held_out: Bool) -> tuple[ScoredP
 
     All arrays have the shape (rows, candidates). Cells of -inf, or without an item, are no pairs.
     """
-    flat_codes, item_ids = pd.factorize(ids.ravel())
-    item_ids = np.asarray(item_ids)
-    item = flat_codes.reshape(ids.shape)
-    is_pair = (score > -np.inf) & is_held_out.any(axis=1, keepdims=True)
+    flat_codes, distinct_ids = pd.factorize(ids.ravel())
+    item_ids = np.asarray(distinct_ids)
+    item = flat_codes.reshape(ids.shape)  # position in `item_ids`
+    has_held_out = is_held_out.any(axis=1, keepdims=True)  # of each row
+    is_pair = (score > -np.inf) & has_held_out
     if item_ids.dtype.kind in "iu":
         is_pair &= ~is_no_item(item_ids)[item]
-    row = np.nonzero(is_pair)[0]
+    row, _ = np.nonzero(is_pair)
     return ScoredPairs(row, item[is_pair], is_held_out[is_pair], item_ids), is_pair
 
 
 def sampled_from_rows(counts: RowCounts, units: Units | None, draw: Draw) -> SampledRanks:
     """Return the sampled ranks of held-out items in rows; all items of a row are of one user."""
-    rows = counts.rows
-    if units is None and rows.size > counts.n_found.size:
-        units = Units(np.arange(counts.n_found.size))
+    rows = counts.rows  # of each held-out item
+    n_rows = counts.n_found.size
+    has_several_items = rows.size > n_rows
+    if units is None and has_several_items:
+        units = Units(np.arange(n_rows))
     return rank_among_negatives(
         counts.better,
         counts.tied,
@@ -496,7 +540,24 @@ def rank_among_negatives(
     pairs: ScoredPairs | None = None,
     n_missing: int = 0,
 ) -> SampledRanks:
-    """Return sampled ranks from the numbers of better, of tied and of all negatives of each row."""
+    """Return sampled ranks from counts of negatives.
+
+    A sampled rank is 1 + better + the number of tied negatives that are above the held-out item:
+    a uniform one of 0 to tied, none, or all, according to `draw.ties`.
+
+    Parameters
+    ----------
+    better, tied, n_negatives
+        Negatives above each held-out item, tied with it, and all of its row; shape (rows,).
+    draw
+        Options on the negatives.
+    units
+        User, or visit, of each row; None without ids.
+    pairs
+        The scored pairs, if the ids of negatives are known.
+    n_missing
+        Number of held-out items that are missing and rank last.
+    """
     check_arguments(
         tie_policy=draw.ties,
         seed=draw.seed,
@@ -509,9 +570,10 @@ def rank_among_negatives(
     elif draw.ties == "pessimistic":
         n_ties_lost = tied
     n_drawn: Int | int = n_negatives
-    # Fewer negatives than draws remain if duplicates are dropped.
-    if draw.sampling == Sampling.DISTINCT and n_negatives.max() <= (draw.n_negatives or 0):
-        n_drawn = draw.n_negatives or 0
+    if draw.sampling == Sampling.DISTINCT and draw.n_negatives is not None:
+        # Fewer negatives than draws remain, as duplicates were dropped.
+        are_possible = n_negatives.max() <= draw.n_negatives
+        n_drawn = draw.n_negatives if are_possible else n_negatives
     require_same("n_negatives", draw.n_negatives, "n_negatives", n_drawn)
     if draw.n_items is None:
         raise InputError(
@@ -531,7 +593,21 @@ def rank_among_negatives(
 def with_equal_negatives(
     ranks: Int, n_negatives: Any, draw: Draw, *, units: Units | None, several_items: bool
 ) -> SampledRanks:
-    """Return sampled ranks from rows that may differ in the number of negatives."""
+    """Return sampled ranks from rows that may differ in the number of negatives.
+
+    Parameters
+    ----------
+    ranks
+        Rank of each held-out item among itself and its negatives; shape (rows,).
+    n_negatives
+        Number of negatives, one or one per row.
+    draw
+        Options on the negatives.
+    units
+        User, or visit, of each row; None without ids.
+    several_items
+        Whether rows of one unit may belong to different held-out items.
+    """
     sampling = Sampling(draw.sampling or Sampling.WITHOUT_REPLACEMENT)
     ranks, m = _equalise_negatives(ranks, n_negatives, sampling, draw.seed)
     users, visits = (None, None) if units is None else units.users_and_visits()
@@ -545,7 +621,8 @@ def _equalise_negatives(
     """Return ranks among the same number of negatives in all rows, and that number.
 
     That number is the smallest of all rows. Rows with more negatives use a random choice of them;
-    how many of these are above the held-out item follows a hypergeometric distribution.
+    how many of these are above the held-out item follows a hypergeometric distribution: that of
+    `fewest` draws from `better` negatives above and `n_negatives - better` below.
     """
     fewest = int(np.min(n_negatives))
     most = int(np.max(n_negatives))
@@ -611,14 +688,14 @@ def _require_held_out_and_negatives(rows: _Candidates) -> None:
 
 
 def _count_negatives(rows: _Candidates) -> tuple[Int, Int]:
-    """Count the negatives above each held-out item, and level with it.
+    """Count the negatives above each held-out item, and level with it; shape (held-out items,).
 
-    These are all candidates above it, less the held-out items of the same unit.
+    These are all candidates of its unit above it, less the held-out items among them.
     """
     is_held_out = rows.is_held_out
     if not is_held_out.any():
         return np.zeros(0, np.int64), np.zeros(0, np.int64)
     better, tied = count_by_score(rows.unit, rows.score)
-    _, held_out_unit = np.unique(rows.unit[is_held_out], return_inverse=True)
+    _, held_out_unit = np.unique(rows.unit[is_held_out], return_inverse=True)  # without gaps
     held_out_better, held_out_tied = count_by_score(held_out_unit, rows.score[is_held_out])
     return better[is_held_out] - held_out_better, tied[is_held_out] - held_out_tied

@@ -205,20 +205,28 @@ def _scores_from_matrix(matrix: Array, user_ids: Any = None, item_ids: Any = Non
 def scores_from_vectors(users: ArrayLike, items: ArrayLike) -> ScoreSource:
     """Use the inner products of user vectors and item vectors as scores.
 
-    Items may be a list of `.npy` files, which are read one at a time. The index of a DataFrame
-    contains ids unless it numbers rows from 0. Vectors of 32 bits or fewer are multiplied in
-    float32, and close products compared in float64.
+    Vectors of 32 bits or fewer are multiplied in float32, and close products compared in float64.
+
+    Parameters
+    ----------
+    users
+        Vectors of users, shape (users, d). The index of a DataFrame contains ids unless it numbers
+        rows from 0.
+    items
+        Vectors of items, shape (items, d); or a list of `.npy` files of them, which are read one at
+        a time.
     """
     user_ids = _vector_ids("users", users)
     if isinstance(items, list | tuple) and items and all(map(_is_path, items)):
         return _scores_from_parts(users, items, user_ids)
     item_ids = _vector_ids("items", items)
     if all(keeps_own_library(data) and compat.is_torch_array(data) for data in (users, items)):
+        # Tensors on a device stay there.
         user_vectors, item_vectors = users.detach(), items.detach()  # type: ignore[union-attr]
     else:
         user_vectors = np.atleast_1d(numeric_array(users, "users"))
         item_vectors = np.atleast_1d(numeric_array(items, "items"))
-    d = user_vectors.shape[-1]
+    d = user_vectors.shape[-1]  # length of a vector
     user_dtype = _require_vectors("users", user_vectors, d)
     item_dtype = _require_vectors("items", item_vectors, d)
     xp = compat.array_namespace(user_vectors, item_vectors)
@@ -234,24 +242,27 @@ def _is_path(value: object) -> bool:
 
 
 def _scores_from_parts(users: ArrayLike, paths: Sequence[Any], user_ids: Any) -> ScoreSource:
-    """Take inner products with item vectors in several files as scores."""
+    """Take inner products with item vectors in several `.npy` files as scores."""
     user_vectors = np.atleast_1d(numeric_array(users, "users"))
-    d = user_vectors.shape[-1]
-    dtypes = [_require_vectors("users", user_vectors, d)]
-    parts = []
-    for path in paths:
-        part = read_npy(Path(path), "vectors of items", mmap_mode="r")
-        if part.ndim != 2 or part.shape[1] != d or part.dtype.kind not in "fiu":
-            raise InputError(
-                f"found {part.dtype} of shape {part.shape}; expected vectors of items, numbers of "
-                f"shape (items, {d})",
-                path=Path(path),
-            )
-        parts.append(part)
-        dtypes.append(part.dtype)
-    dtype = np.float32 if _fit_in_float32(*dtypes) else np.float64
+    d = user_vectors.shape[-1]  # length of a vector
+    user_dtype = _require_vectors("users", user_vectors, d)
+    parts = [_open_item_vectors(Path(path), d) for path in paths]
+    fit_in_float32 = _fit_in_float32(user_dtype, *(part.dtype for part in parts))
+    dtype = np.float32 if fit_in_float32 else np.float64
     products = ProductsByPart(user_vectors, parts, dtype)
     return ScoreSource(products, (len(user_vectors), int(products.sizes.sum())), user_ids)
+
+
+def _open_item_vectors(path: Path, d: int) -> Array:
+    """Return vectors of items, shape (items, d), in a file that is mapped into memory."""
+    vectors: Array = read_npy(path, "vectors of items", mmap_mode="r")
+    if vectors.ndim != 2 or vectors.shape[1] != d or vectors.dtype.kind not in "fiu":
+        raise InputError(
+            f"found {vectors.dtype} of shape {vectors.shape}; expected vectors of items, numbers "
+            f"of shape (items, {d})",
+            path=path,
+        )
+    return vectors
 
 
 def _fit_in_float32(*dtypes: np.dtype[Any]) -> bool:
@@ -314,10 +325,17 @@ def _count_users(relevant: ItemsByUser, users: ArrayLike | None = None) -> int:
 def scores_from_function(
     score: Any, relevant: ItemsByUser, n_items: int | None = None, users: ArrayLike | None = None
 ) -> ScoreSource:
-    """Use a function of rows of users, which returns the scores of all items for each.
+    """Use a function as scores: of users, or of users and items.
 
-    Or a function of two arrays, users and items, which returns a score for each pair; it needs
-    `n_items`. The number of users follows from `relevant` or `users`.
+    Parameters
+    ----------
+    score
+        Function from rows of users to the scores of all items, shape (users, items); or from two
+        arrays of one length, users and items, to a score for each pair.
+    relevant, users
+        Relevant items by position, or ids of users, whose number is that of the users.
+    n_items
+        Number of items, which a function of pairs needs.
     """
     if kind_of(score) is not Kind.FUNCTION:
         raise InputError(
@@ -407,7 +425,19 @@ def _rank_by_scores(
     min_relevance: float,
     **options: Any,
 ) -> Ranks:
-    """Match relevant and seen items with rows and columns of scores, and rank; see `rank_items`."""
+    """Match relevant and seen items with rows and columns of scores, and rank them.
+
+    Parameters
+    ----------
+    scores
+        Scores of n_users x n_items.
+    relevant, seen, items, missing, min_relevance
+        See `Ranks.from_scores`.
+    units
+        Users, or visits, of the rows; None if they are numbered.
+    **options
+        See `rank_items`.
+    """
     n_users, n_items = scores.shape
     item_ids = _axis_ids("items", items, scores.item_ids, n_items)
     if item_ids is not None and is_no_item(item_ids).any():
@@ -417,32 +447,31 @@ def _rank_by_scores(
             "found scores; pass relevant (--relevant) or, if these are scores of a held-out item "
             "and its negatives, use `correct` with positive (--positive)"
         )
-    ids_of_rows, ids_of_columns = units, item_ids  # to which missing ones may be appended
-    is_optional = missing == "last"
-    if is_optional:
-        relevant, units, item_ids = _append_missing_ids(relevant, units, item_ids)
+    all_units, all_item_ids = units, item_ids  # also of users and items without scores
+    if missing == "last":
+        relevant, all_units, all_item_ids = _append_missing_ids(relevant, units, item_ids)
     read_items = partial(
         items_for_scores,
         size=scores.shape,
-        units=units,
-        item_ids=item_ids,
+        units=all_units,
+        item_ids=all_item_ids,
         min_relevance=min_relevance,
-        skip_unknown=is_optional,
+        skip_unknown=missing == "last",
     )
     relevant_items = read_items(relevant, RELEVANT)
     _check_relevant(scores, relevant_items)
     seen_items = read_items(seen, SEEN) if has_seen_items(seen) else None
     _warn_about_columns(scores, relevant_items, seen_items)
-    _require_length("users", ids_of_rows, n_users)
-    _require_length("items", ids_of_columns, n_items)
+    _require_length("users", units, n_users)
+    _require_length("items", item_ids, n_items)
     ranks = rank_items(
         scores.rows,
         relevant_items,
         seen_items,
         shape=scores.shape,
         missing=missing,
-        units=units,
-        items=item_ids,
+        units=all_units,
+        items=all_item_ids,
         **options,
     )
     _warn_about_sample(scores, ranks, relevant_items, has_ids=item_ids is not None)
@@ -478,13 +507,10 @@ def _warn_about_sample(
     scores: ScoreSource, ranks: Ranks, relevant: Items, *, has_ids: bool
 ) -> None:
     """Warn if scores seem to be those of held-out items and sampled negatives, not of all items."""
-    has_all_columns = bool((ranks.n_candidates == scores.shape[1]).all())
-    has_one_item = relevant.sizes.max(initial=0) == 1
-    if (
-        has_all_columns
-        and has_one_item
-        and not isinstance(scores.rows, InnerProducts | ProductsByPart)
-    ):
+    are_all_candidates = bool((ranks.n_candidates == scores.shape[1]).all())
+    have_one_item = relevant.sizes.max(initial=0) == 1
+    are_vectors = isinstance(scores.rows, InnerProducts | ProductsByPart)
+    if are_all_candidates and have_one_item and not are_vectors:
         is_catalogue = has_ids or isinstance(scores.rows, PairScores)
         warn_all(signs_of_sample_columns(relevant.item, scores.shape[1], is_catalogue))
 
@@ -548,8 +574,9 @@ def _union_with_column(table: Table, column: str, ids: Units) -> Units:
 
 def _require_other_scores(matrix: sparse.csr_array, relevant: Items) -> None:
     """Raise InputError if a sparse matrix stores scores of relevant items only."""
-    n_stored = np.diff(matrix.indptr)
-    if np.count_nonzero(n_stored) < _MIN_ROWS or (n_stored > relevant.sizes).any():
+    n_stored = np.diff(matrix.indptr)  # scores of each row
+    has_others = (n_stored > relevant.sizes).any()
+    if np.count_nonzero(n_stored) < _MIN_ROWS or has_others:
         return
     row = np.repeat(np.arange(n_stored.size), n_stored)
     if relevant.has(row, matrix.indices.astype(np.int64)).all():
@@ -561,7 +588,10 @@ def _require_other_scores(matrix: sparse.csr_array, relevant: Items) -> None:
 
 
 def _axis_ids(name: str, option: ArrayLike | None, score_ids: Any, size: int) -> Ids | None:
-    """Return the ids of rows or columns, from an option or from the scores."""
+    """Return the ids of rows or columns from an option or from the scores, which must agree.
+
+    The result is None if neither has any. `size` is the number of the ids of the scores.
+    """
     ids = None if score_ids is None else unique_ids(score_ids, f"{name[:-1]}_ids", size)
     if option is None:
         return ids

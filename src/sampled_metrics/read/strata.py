@@ -85,16 +85,18 @@ def count_by_stratum(
     item = positions(pairs.item_ids, counts.item_ids)[pairs.item]
     n_items = counts.counts.size
     pair_code = pair_codes(pairs.user, item, n_items)
-    held_out_codes = sorted_unique(pair_code[pairs.held_out])
     held_out = np.flatnonzero(pairs.held_out)
+    held_out_codes = sorted_unique(pair_code[held_out])
     negatives = _distinct_negatives(pair_code, pairs.held_out, held_out_codes)
-    row, compared = _compare_units(pairs.user[held_out], pairs.user[negatives], n_units)
-    is_better = _is_better(score[negatives][compared], score[held_out], row, ties, seed)
-    compared_item = item[negatives][compared]
+    # A comparison is one of a held-out item, numbered by `row`, with a negative of its unit.
+    row, position = _compare_units(pairs.user[held_out], pairs.user[negatives], n_units)
+    compared = negatives[position]
+    is_better = _is_better(score[compared], score[held_out], row, ties, seed)
+    compared_item = item[compared]
     stratum = strata_of_items(counts.counts)
 
     def count(is_counted: Bool) -> Int:
-        """Count some of the compared negatives by held-out item and stratum."""
+        """Count some of the comparisons, shape (held-out items, strata)."""
         return sums_by_stratum(row[is_counted], compared_item[is_counted], stratum, held_out.size)
 
     unavailable = unavailable_items(
@@ -107,7 +109,8 @@ def count_by_stratum(
         candidates=n_candidates_of_unit[pairs.user[held_out]],
         log_popularity=mean_log_popularity(counts.counts, stratum),
     )
-    part = _parts_of_items(counts.counts, sorted_unique(item[negatives]), n_parts)[compared_item]
+    drawn_items = sorted_unique(item[negatives])
+    part = _parts_of_items(counts.counts, drawn_items, n_parts)[compared_item]
     without_part = tuple(
         strata._replace(better=count(is_better & (part != dropped)), drawn=count(part != dropped))
         for dropped in range(n_parts)
@@ -127,9 +130,17 @@ def _count_candidates(unavailable: Int, stratum: Int, n_units: int) -> Int:
 def _compare_units(held_out_unit: Int, negative_unit: Int, n_units: int) -> tuple[Int, Int]:
     """Pair each held-out item with all negatives of its unit; return the positions of both.
 
-    Negatives are in the order of units.
+    Parameters
+    ----------
+    held_out_unit, negative_unit
+        Unit of each held-out item, and of each negative; the latter ascend.
+
+    Returns
+    -------
+    held_out, negative
+        Positions of the two of each pair; shape (pairs,).
     """
-    n_negatives = np.bincount(negative_unit, minlength=n_units)
+    n_negatives = np.bincount(negative_unit, minlength=n_units)  # of each unit
     n_compared = n_negatives[held_out_unit]
     first_negative = run_starts(n_negatives)[held_out_unit]
     held_out = np.repeat(np.arange(held_out_unit.size), n_compared)
@@ -149,8 +160,8 @@ def _with_new_items(counts: ItemCounts, pairs: ScoredPairs) -> ItemCounts:
 
     Raises InputError if counts were given for each item, or if ids seem to differ.
     """
-    is_new = positions(pairs.item_ids, counts.item_ids) < 0
-    n_pairs = int(is_new[pairs.item].sum())
+    is_new = positions(pairs.item_ids, counts.item_ids) < 0  # of each item
+    n_pairs = int(is_new[pairs.item].sum())  # with a new item
     if not n_pairs:
         return counts
     example = pairs.item_ids[np.argmax(is_new)]
@@ -182,9 +193,11 @@ def _distinct_negatives(pair_code: Int, is_held_out: Bool, held_out_codes: Int) 
     is_held_out, held_out_codes
         Which rows are held-out items, and the sorted codes of these.
     """
-    rows = np.flatnonzero(~is_held_out & ~is_among(pair_code, held_out_codes))
+    is_negative = ~is_held_out & ~is_among(pair_code, held_out_codes)
+    rows = np.flatnonzero(is_negative)
     codes = pair_code[rows]
-    if (codes[1:] > codes[:-1]).all():
+    are_distinct_in_order = (codes[1:] > codes[:-1]).all()
+    if are_distinct_in_order:
         return rows
     _, first = np.unique(codes, return_index=True)
     return rows[first]
@@ -215,7 +228,8 @@ def _seen_items(counts: ItemCounts, units: Units | None) -> Int:
             "users (--users), the ids of the rows",
         )
         return np.zeros(0, np.int64)
-    user_of_unit = positions(units.users, events.user_ids)
-    known = np.flatnonzero(user_of_unit >= 0)
-    row, item = events.select(user_of_unit[known])
-    return np.sort(known[row] * counts.counts.size + item)
+    user_of_unit = positions(units.users, events.user_ids)  # -1 without events
+    units_with_events = np.flatnonzero(user_of_unit >= 0)
+    position, item = events.select(user_of_unit[units_with_events])
+    unit = units_with_events[position]
+    return np.sort(unit * counts.counts.size + item)
