@@ -351,7 +351,8 @@ def _read_pair(data: tuple[Any, Any], relevant: ItemsByUser | None) -> ScoreSour
 
     Ids are whole numbers, and scores are not; neither are vectors.
     """
-    first, second = arrays = numeric_array(data[0]), numeric_array(data[1])
+    arrays = numeric_array(data[0]), numeric_array(data[1])
+    first, second = arrays
     is_first_whole, is_second_whole = (array.dtype.kind in "iu" for array in arrays)
     has_ids = is_first_whole or is_second_whole
     if not has_ids and _may_be_vectors(arrays, relevant):

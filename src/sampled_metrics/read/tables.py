@@ -178,19 +178,10 @@ class Table:
         names = tuple(table.column_names)
         record_names(names)
         roles = find_roles(names, known)
-        columns: dict[str, pa.ChunkedArray] = {}
-        unknown: dict[str, pa.ChunkedArray] = {}
-        name_of: dict[str, str] = {}
-        for name, role, column in zip(names, roles, table.columns, strict=True):
-            if role is None:
-                unknown[name] = column
-                continue
-            if role in columns:
-                raise InputError(
-                    f"duplicate column {role}: {name_of[role]} and {name}; drop one", path=path
-                )
-            columns[role] = column
-            name_of[role] = name
+        name_of = _names_by_role(names, roles, path)
+        columns_and_roles = [*zip(names, roles, table.columns, strict=True)]
+        columns = {role: column for _, role, column in columns_and_roles if role is not None}
+        unknown = {name: column for name, role, column in columns_and_roles if role is None}
         warn_all(signs_of_other_ids(str(path), _find_other_ids(names, columns, unknown)))
         is_rating = normalise_name(name_of.get("score", "")) == "rating"
         # Formats of trec_eval have columns that it ignores as well.
@@ -267,17 +258,27 @@ class Table:
         return columns or (USER,)
 
     def units(self, columns: ColumnNames | None = None) -> tuple[Codes, Units]:
-        """Encode the units of rows as `codes` does; also return the different units."""
-        if columns is None:
-            columns = self.unit_columns()
-        codes, ids = self.codes(columns[-1])
+        """Encode the units of rows as `codes` does.
+
+        Parameters
+        ----------
+        columns
+            Columns of the ids of units: users, visits, or both; by default `unit_columns`.
+
+        Returns
+        -------
+        unit, units
+            The position in `units` of the unit of each row, and the different units.
+        """
+        columns = columns or self.unit_columns()
         if len(columns) == 1:
+            codes, ids = self.codes(columns[0])
             return codes, Units(ids)
         user, user_ids = self.codes(USER)
-        visit_and_user = pair_codes(codes, user, len(user_ids))
-        unit, different_pairs = pd.factorize(visit_and_user)
+        visit, visit_ids = self.codes(VISIT)
+        unit, different_pairs = pd.factorize(pair_codes(visit, user, len(user_ids)))
         visit_of_unit, user_of_unit = np.divmod(different_pairs, len(user_ids))
-        units = Units(user_ids.take(user_of_unit), ids.take(visit_of_unit))
+        units = Units(user_ids.take(user_of_unit), visit_ids.take(visit_of_unit))
         return unit.astype(np.int32), units
 
     def has_several_visits(self) -> bool:
@@ -293,30 +294,24 @@ class Table:
         maximum: int | Int | None = None,
         expected: str = "whole numbers",
     ) -> Int:
-        """Return a column of whole numbers; the maximum may differ between rows."""
+        """Return a column of whole numbers; the maximum may differ between rows.
+
+        `expected` is what errors call them.
+        """
         values = self._numbers(name, expected)
-        is_bad = np.zeros(values.shape, bool)
-        if values.dtype.kind == "f":
-            is_bad = np.floor(values) != values
-            if not is_bad.any():
-                # The type represents all whole numbers below.
-                dtype: Any = values.dtype
-                exact_below = 2.0 / np.finfo(dtype).eps
-                is_bad = np.abs(values) >= exact_below
-                if is_bad.any():
-                    limit = f"{exact_below:,.0f}"
-                    expected += f"; {dtype} represents them exactly only below {limit}"
+        is_bad, remark = _find_fractions(values)
         if minimum is not None:
             is_bad |= values < minimum
         if maximum is not None:
             is_bad |= values > maximum
 
         def describe(row: int) -> str:
+            expected_type = f"{expected}{remark}"
             if minimum is None:
-                return expected
+                return expected_type
             if maximum is None:
-                return f"{expected}, at least {minimum}"
-            return f"{expected}, {minimum} to {np.broadcast_to(maximum, values.shape)[row]}"
+                return f"{expected_type}, at least {minimum}"
+            return f"{expected_type}, {minimum} to {np.broadcast_to(maximum, values.shape)[row]}"
 
         self.refuse(name, is_bad, values, describe)
         return values.astype(np.int64, copy=False)
@@ -357,26 +352,31 @@ class Table:
 
     def _encode(self, name: str) -> tuple[Codes, pa.Array]:
         """Encode a column as `codes` does: whole numbers, also where they are written as text."""
-        column = self.complete_column(name, _ID_TYPES)
-        if is_bytes(column.type) and can_cast(column, pa.string()):
-            column = column.cast(pa.string())
-        dtype = value_type(column.type)
-        if pa.types.is_floating(dtype) or dtype == pa.uint64():
-            column = pa.chunked_array([self.whole_numbers(name, expected=_ID_TYPES)])
-        elif not (is_text(dtype) or pa.types.is_integer(dtype)):
-            raise self._wrong_type(name, column, _ID_TYPES)
-        codes, ids = encode(column)
+        codes, ids = encode(self._column_of_ids(name))
         if not is_text(ids.type):
             return codes, ids.cast(pa.int64())
         if can_cast(ids, pa.int64()):
             numbers = ids.cast(pa.int64())
-            if numbers.cast(ids.type).equals(ids):
+            are_usually_written = numbers.cast(ids.type).equals(ids)
+            if are_usually_written:
                 return codes, numbers
         is_bad = np.asarray(pc.match_substring_regex(ids, _INVALID_ID))
         if is_bad.any():
             row = int(np.argmax(is_bad[codes]))
             raise self._invalid_id_error(name, row, ids[codes[row]].as_py())
         return codes, ids.cast(pa.string())
+
+    def _column_of_ids(self, name: str) -> pa.ChunkedArray:
+        """Return a column of text or whole numbers; floats must be whole, and bytes be text."""
+        column = self.complete_column(name, _ID_TYPES)
+        if is_bytes(column.type) and can_cast(column, pa.string()):
+            column = column.cast(pa.string())
+        dtype = value_type(column.type)
+        if pa.types.is_floating(dtype) or dtype == pa.uint64():
+            return pa.chunked_array([self.whole_numbers(name, expected=_ID_TYPES)])
+        if not (is_text(dtype) or pa.types.is_integer(dtype)):
+            raise self._wrong_type(name, column, _ID_TYPES)
+        return column
 
     def _invalid_id_error(self, name: str, row: int, text: str) -> InputError:
         """Make the error for a text that is no id."""
@@ -437,12 +437,13 @@ class Table:
         if is_text(dtype):
             is_hexadecimal = pc.match_substring(column, "x", ignore_case=True)  # as pandas reads
             is_bad = np.isnan(values) | np.asarray(is_hexadecimal)
+            remedy = ""
             if name == "label" and is_bad.all():
                 yes = next(filter(_YES.fullmatch, column.unique().to_pylist()), "yes")
-                column_name = self.name_of.get(name, name)
-                expected += f"; pass 1 and 0, {column_name} == {yes!r}"
-            self.refuse(name, is_bad, column, expected)
-        if values.dtype.kind in "biu" and values.max(initial=0) <= _LARGEST_INT64:
+                remedy = f"; pass 1 and 0, {self.name_of.get(name, name)} == {yes!r}"
+            self.refuse(name, is_bad, column, f"{expected}{remedy}")
+        are_whole = values.dtype.kind in "biu"
+        if are_whole and values.max(initial=0) <= _LARGEST_INT64:
             return values.astype(np.int64, copy=False)
         return values if values.dtype.kind == "f" else values.astype(np.float64)
 
@@ -456,17 +457,58 @@ class Table:
         return InputError(f"found {dtype}; expected {expected}", path=self.path, column=name)
 
 
+def _names_by_role(names: Sequence[str], roles: Sequence[str | None], path: Path) -> dict[str, str]:
+    """Return the name of the column with each role; raise InputError if two have the same one."""
+    name_of: dict[str, str] = {}
+    for name, role in zip(names, roles, strict=True):
+        if role is None:
+            continue
+        if role in name_of:
+            raise InputError(
+                f"duplicate column {role}: {name_of[role]} and {name}; drop one", path=path
+            )
+        name_of[role] = name
+    return name_of
+
+
+def _find_fractions(values: Int | Float) -> tuple[Bool, str]:
+    """Mark numbers that are not whole or, if all are, floats too large to be exact.
+
+    The second result is the remark on such floats that ends an error; it is empty for others.
+    """
+    if values.dtype.kind != "f":
+        return np.zeros(values.shape, bool), ""
+    is_fraction = np.floor(values) != values
+    if is_fraction.any():
+        return is_fraction, ""
+    dtype: Any = values.dtype
+    exact_below = 2.0 / np.finfo(dtype).eps  # the type represents all whole numbers below
+    is_inexact = np.abs(values) >= exact_below
+    if not is_inexact.any():
+        return is_inexact, ""
+    return is_inexact, f"; {dtype} represents them exactly only below {exact_below:,.0f}"
+
+
 def _find_other_ids(
     names: Sequence[str], columns: Mapping[str, Any], unknown: Mapping[str, Any]
 ) -> Iterator[tuple[str, str]]:
-    """Find columns that may contain ids as well, beside the columns that are read, by role."""
+    """Yield a role of ids that is read, and the name of another column that may contain them.
+
+    Parameters
+    ----------
+    names
+        Names of all columns.
+    columns, unknown
+        Columns that are read, by role, and others, by name.
+    """
     roles = {USER, ITEM}
     if USER not in columns:  # then a second column of visits may be that of users
         roles.add(VISIT)
     for name in unknown:
         for role in roles & columns.keys():
             is_alias = normalise_name(name) in ROLES[role].aliases
-            if is_alias and not is_no_id(name, names) and assigned_position(names, role) is None:
+            is_assigned = assigned_position(names, role) is not None
+            if is_alias and not is_assigned and not is_no_id(name, names):
                 yield role, name
 
 
@@ -536,23 +578,33 @@ def _frame_by_user(data: Any, name: str, value: str) -> pd.DataFrame:
     The columns are USER, ITEM, and `value`, the role of the numbers, or the rank in lists.
     """
     _refuse_vector_store(data, name)
+    users = list(data.keys())
     items_by_user = [_user_items(items, name) for _, items in data.items()]
-    are_lists_best_first = value == "score"
-    if are_lists_best_first and any(isinstance(each, set | frozenset) for each in items_by_user):
+    are_best_first = value == "score"
+    if are_best_first and any(isinstance(items, set | frozenset) for items in items_by_user):
         raise InputError(f"{name}: a set has no order; expected lists, best first")
     if all(isinstance(items, Mapping) for items in items_by_user):
         rows = [(user, *pair) for user, items in data.items() for pair in items.items()]
         frame = pd.DataFrame(rows, columns=[USER, ITEM, value])
     else:
-        lists = pd.Series(items_by_user, dtype=object)
-        frame = pd.DataFrame({USER: list(data.keys()), ITEM: lists}).explode(ITEM)
-        if are_lists_best_first:
-            frame["rank"] = frame.groupby(level=0).cumcount() + 1
-            _refuse_gaps(frame, name)
-        frame = frame.dropna(subset=[ITEM])
-        frame[ITEM] = frame[ITEM].to_list()  # of the type of the items, not objects
+        frame = _frame_of_lists(users, items_by_user, name, are_best_first=are_best_first)
     if frame.empty:
         raise InputError(f"{name}: no items; expected items for each user")
+    return frame
+
+
+def _frame_of_lists(
+    users: Sequence[Any], items_by_user: Sequence[Any], name: str, *, are_best_first: bool
+) -> pd.DataFrame:
+    """Return a row for each item of the list of each user, with its rank if the order counts."""
+    lists = pd.Series(items_by_user, dtype=object)
+    frame = pd.DataFrame({USER: users, ITEM: lists}).explode(ITEM)
+    if are_best_first:
+        position = frame.groupby(level=0).cumcount()  # in the list of the user
+        frame["rank"] = position + 1
+        _refuse_gaps(frame, name)
+    frame = frame.dropna(subset=[ITEM])
+    frame[ITEM] = frame[ITEM].to_list()  # of the type of the items, not objects
     return frame
 
 
@@ -567,7 +619,10 @@ def _refuse_vector_store(data: Any, name: str) -> None:
 
 
 def _refuse_gaps(frame: pd.DataFrame, name: str) -> None:
-    """Raise InputError for None or NaN before another item of a list; at its end they fill it."""
+    """Raise InputError for None or NaN before another item of a list; at its end they fill it.
+
+    The index of `frame` numbers the lists.
+    """
     is_missing = frame[ITEM].isna()
     if not is_missing.any():
         return
@@ -783,25 +838,33 @@ def _read_text(path: Path, noun: str, columns: Sequence[str], text: _TextFormat)
     _refuse_other_content(start, path, noun)
     lines = start.splitlines()
     n_comments = len([*takewhile(re.compile(rb"#(\s|$)").match, lines)])
-    first = next(filter(bytes.strip, lines[n_comments:]), b"").decode()
-    if text.trec is not None and _is_trec(first, text.trec):
+    first_line = next(filter(bytes.strip, lines[n_comments:]), b"").decode()
+    if text.trec is not None and _is_trec(first_line, text.trec):
         return _read_trec(path, text.trec, n_comments)
     separator = text.separator
     if separator is None:
-        separator = next((sign for sign in "\t,;" if sign in first), ",")
-    names = next(csv.reader([first], delimiter=separator))
+        separator = next((sign for sign in "\t,;" if sign in first_line), ",")
+    names = next(csv.reader([first_line], delimiter=separator))
     if text.header:
-        if any(find_roles(names, columns)) and not _has_numbers(names):
-            raise InputError(
-                f"header is {format_names(text.header)}, but the first line is "
-                f"{format_names(names)}; remove one of them",
-                path=path,
-            )
+        _refuse_two_headers(text.header, names, columns, path)
         names = list(text.header)
     roles = find_roles(names, columns)
     categories = pa.dictionary(pa.int32(), pa.string())
     types = {name: categories for name, role in zip(names, roles, strict=True) if role in text.ids}
     return _read_separated(path, separator, n_comments, types, text.header)
+
+
+def _refuse_two_headers(
+    header: Sequence[str], first_line: Sequence[str], columns: Sequence[str], path: Path
+) -> None:
+    """Raise InputError if a file whose header is passed begins with a header, and not a row."""
+    names_columns = any(find_roles(first_line, columns)) and not _has_numbers(first_line)
+    if names_columns:
+        raise InputError(
+            f"header is {format_names(header)}, but the first line is "
+            f"{format_names(first_line)}; remove one of them",
+            path=path,
+        )
 
 
 def _read_trec(path: Path, trec: TrecFormat, n_comments: int) -> pa.Table:
@@ -826,12 +889,11 @@ def _refuse_other_files(frame: pd.DataFrame, trec: TrecFormat, path: Path) -> No
     or Q0 in nearly all files, and a few small numbers in some; a file whose suffix is not `.qrels`
     may be another table of four columns, so there it must be 0 or Q0.
     """
+    is_other_table_likely = trec is QRELS and path.suffix != ".qrels"
+    most = 0 if is_other_table_likely else _MAX_IGNORED_VALUES
+    usual_values = {"0", "Q0"} if trec is QRELS else set()
     for name, ordinal in trec.ignored.items():
-        values = {*frame[name]}
-        most = _MAX_IGNORED_VALUES
-        if trec is QRELS:
-            values -= {"0", "Q0"}
-            most = most if path.suffix == ".qrels" else 0
+        values = {*frame[name]} - usual_values
         if len(values) > most:
             raise InputError(
                 f"found {len(values)} values in the {ordinal} column; expected {trec.noun}, or a "
