@@ -125,7 +125,17 @@ def to_path(path: str | PathLike[str]) -> Path:
 def require_same(
     name: str, option: ArrayLike | None, data_name: str, data: ArrayLike | None
 ) -> None:
-    """Raise InputError if an option differs from what the data says; either may be None."""
+    """Raise InputError if an option differs from what the data says; either may be None.
+
+    An option of one number must agree with all entries of the data, one of several with each.
+
+    Parameters
+    ----------
+    name, data_name
+        What errors call the option and the data.
+    option, data
+        The numbers, which may be of other libraries.
+    """
     if option is None or data is None:
         return
     try:
@@ -138,7 +148,8 @@ def require_same(
     if is_comparable and np.all(np.asarray(data) == expected):
         return
     found = np.unique(data)
-    found_range = f"{found[0]} to {found[-1]}" if found.size > 1 else found[0]
+    lowest, highest = found[0], found[-1]
+    found_range = f"{lowest} to {highest}" if found.size > 1 else lowest
     raise InputError(
         f"found {data_name} {found_range}, but {name} ({cli_option(name)}) is {option}"
     )

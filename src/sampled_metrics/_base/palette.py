@@ -6,6 +6,7 @@ that look alike to colour-blind readers differ in dashes or markers.
 """
 
 from collections.abc import Iterable, Mapping
+from itertools import cycle
 from typing import NamedTuple
 
 DASHES: tuple[tuple[float, ...], ...] = ((), (4, 1.2), (1.2, 0.9), (5, 1.2, 1.2, 1.2))
@@ -95,12 +96,9 @@ def estimator_looks(names: Iterable[str]) -> dict[str, Look]:
 def _assign_looks(
     keys: Mapping[str, str], known: Mapping[str, Look], others: tuple[Look, ...]
 ) -> dict[str, Look]:
-    """Return the known look of each name by its key, or else the next of the others in turn."""
-    unknown = [name for name, key in keys.items() if key not in known]
-    looks = {}
-    for name, key in keys.items():
-        looks[name] = known.get(key) or others[unknown.index(name) % len(others)]
-    return looks
+    """Return the look of each name: the known one of its key, or the next of the others in turn."""
+    next_other = cycle(others)
+    return {name: known[key] if key in known else next(next_other) for name, key in keys.items()}
 
 
 _PAPER_LOOKS = tuple(RECOMMENDERS.values())[:3]  # of X, Y and Z

@@ -118,10 +118,9 @@ def _format_cell(key: str, value: object, bold: bool) -> str:
 
 def _alignment(values: Sequence[object]) -> str:
     """Return how tabulate aligns a column: text to the left, numbers and ranges to the right."""
-    kinds = {float if isinstance(value, float) else type(value) for value in values}
-    if kinds & {str, Bold}:
+    if any(type(value) in (str, Bold) for value in values):  # but not RightAligned
         return "left"
-    if float in kinds:
+    if any(isinstance(value, float) for value in values):
         return "decimal"
     return "right"
 

@@ -53,7 +53,8 @@ def steps_to_next_row(user: Codes | Int, values: Array) -> Array:
 def are_ranks(user: Codes | Int, values: Array, starts: tuple[int, ...] = (0, 1)) -> bool:
     """Return whether the numbers of each user are consecutive from one of `starts` on.
 
-    They may be in any order, and must start with the same number for all users.
+    They may be in any order, and must start with the same number for all users: sorted by user,
+    they are then lowest, lowest + 1, ... for each.
 
     Examples
     --------
@@ -124,8 +125,10 @@ def signs_of_ranks_as_scores(user: Codes | Int, score: Floats, *, is_named_score
     """
     if not are_ranks(user, score):
         return
-    is_from_1 = score.min() == 1 and np.bincount(user).min() >= 2
-    if user.max() + 1 >= MIN_LISTS or (is_from_1 and not is_named_score):
+    n_users = user.max() + 1
+    has_several_rows = np.bincount(user).min() >= 2  # each user
+    are_ranks_from_1 = score.min() == 1 and has_several_rows
+    if n_users >= MIN_LISTS or (are_ranks_from_1 and not is_named_score):
         yield (
             "data",
             "scores are 1, 2, 3 and so on for each user; if they are ranks, name them rank",

@@ -149,7 +149,9 @@ def signs_of_batches(row: Int, column: Int, width: int) -> Signs:
     n_rows = row.size
     if min(n_rows, width) < _MIN_SIZE or n_rows < width:
         return
-    if np.array_equal(row, np.arange(n_rows)) and np.array_equal(column, row % width):
+    has_one_per_row = np.array_equal(row, np.arange(n_rows))
+    is_on_diagonals = np.array_equal(column, row % width)  # of batches of `width` rows
+    if has_one_per_row and is_on_diagonals:
         yield (
             "positive",
             "held-out items are in columns 0, 1, 2 and so on of square batches, so the negatives "

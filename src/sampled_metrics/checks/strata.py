@@ -61,7 +61,8 @@ def signs_in_strata(counts: StratumCounts) -> Signs:
 def _shares_below(counts: StratumCounts) -> Float:
     """Estimate the share of the candidates below each held-out item, shape (held-out rows,).
 
-    In each stratum, scored candidates stand for all others; strata without any are omitted.
+    In each stratum, scored candidates stand for all others: the share above is
+    sum(share_better * n_candidates) / sum(n_candidates), sums over strata with scored candidates.
     """
     user_of_row = counts.strata.user_of_row
     n_scored = counts.n_scored[user_of_row]  # shape (held-out rows, strata)

@@ -137,7 +137,8 @@ def _popularity_of(item_ids: Ids, counts: ItemCounts) -> Float:
             f"no item of the scores has a count: counts have ids such as {counts.item_ids[0]}, "
             f"scores such as {item_ids[0]}; expected the same ids"
         )
-    return np.where(has_count, counts.counts[position], NEW_ITEM)
+    count = counts.counts[position]  # of any item where the position is -1
+    return np.where(has_count, count, NEW_ITEM)
 
 
 def _count_better(scores: Any, held_out: Int, excluded: sparse.csr_array, stratum: Int) -> Int:

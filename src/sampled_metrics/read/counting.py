@@ -112,10 +112,10 @@ def rank_items(
     """
     n_users = relevant.n_users
     if seen is None:
-        no_item = np.zeros(0, np.int64)
-        seen = Items(np.zeros(1, np.int64), no_item, relevant.n_items, name=SEEN)
-    seen = seen.append_users(n_users - seen.n_users)
-    rows = np.flatnonzero(relevant.sizes)
+        nothing = np.zeros(0, np.int64)
+        seen = Items.from_pairs(nothing, nothing, n_users, relevant.n_items, name=SEEN)
+    seen = seen.append_users(n_users - seen.n_users)  # users without scores, at the end
+    rows = np.flatnonzero(relevant.sizes)  # users with relevant items
     with progress_bar(rows.size, "users", progress) as update:
         counter = _Counter(
             score=score,

@@ -186,10 +186,17 @@ class Items(NamedTuple):
         return np.repeat(np.arange(users.size), counts), self.item[selected]
 
     def has(self, user: Int, item: Int) -> Bool:
-        """Return whether each pair of numbers is one of these; -1 stands for an unknown id."""
+        """Return whether each of some pairs is one of these; -1 stands for an unknown id.
+
+        Parameters
+        ----------
+        user, item
+            Numbers of the user and the item of each pair; shape (pairs,).
+        """
         width = int(np.append(self.item, item).max(initial=-1)) + 1
-        codes = pair_codes(self.user, self.item, width)
-        return (user >= 0) & (item >= 0) & np.isin(pair_codes(user, item, width), codes)
+        own_codes = pair_codes(self.user, self.item, width)
+        is_known = (user >= 0) & (item >= 0)
+        return is_known & np.isin(pair_codes(user, item, width), own_codes)
 
     def restrict_to(self, units: Units, item_ids: Values) -> Items:
         """Return the pairs of given users, or visits, and items, numbered by their positions.
@@ -457,9 +464,10 @@ def require_distinct_pairs(
     `remedy` ends the message.
     """
     codes = pair_codes(user, item, int(item.max(initial=0)) + 1)
-    if sorted_unique(codes).size == codes.size:
+    are_distinct = sorted_unique(codes).size == codes.size  # faster than `first_duplicate`
+    row = None if are_distinct else first_duplicate(codes)
+    if row is None:
         return
-    row = first_duplicate(codes) or 0
     first = int(np.argmax(codes == codes[row]))
     nouns = {USER: "user", VISIT: "visit", ITEM: "item"}
     ids = [
@@ -816,12 +824,17 @@ def items_by_id(data: object, name: str, min_relevance: float = 0.0) -> Items:
     return items_from_table(table, name, min_relevance)
 
 
-def _items_by_column(data: object, name: str) -> Items:
+def _may_be_lists_of_ids(data: Any) -> bool:
+    """Return whether data is a matrix of whole numbers other than the marks 0, 1 and -1."""
+    is_matrix = isinstance(data, np.ndarray) and data.ndim == 2 and data.dtype.kind in "iu"
+    return is_matrix and not np.isin(data, (-1, 0, 1)).all()
+
+
+def _items_by_column(data: Any, name: str) -> Items:
     """Return items by position with row and column numbers as ids."""
-    array = data if isinstance(data, np.ndarray) and data.ndim == 2 else np.zeros(0)
-    if array.dtype.kind in "iu" and not np.isin(array, (-1, 0, 1)).all():
+    if _may_be_lists_of_ids(data):
         raise InputError(
-            f"{name}: found an array of shape {array.shape} with numbers other than 0 and 1; "
+            f"{name}: found an array of shape {data.shape} with numbers other than 0 and 1; "
             f"as ids pass lists, without -1, of each user; {MATRIX_REMEDY}"
         )
     items = items_by_position(data, name)
@@ -1150,11 +1163,15 @@ def _items_by_row_and_id(data: Any, name: str) -> Items:
 def _require_row_numbers(name: str, units: Units, n_rows: int) -> None:
     """Raise InputError unless the ids of units of lists are numbers of rows, 0 to n_rows - 1."""
     ids = units.names()
-    numbers = arrow_to_numpy(ids) if pa.types.is_integer(ids.type) else np.array([-1])
-    if not ((numbers >= 0) & (numbers < n_rows)).all():
+    are_row_numbers = False
+    if pa.types.is_integer(ids.type):
+        numbers = arrow_to_numpy(ids)
+        are_row_numbers = bool(((numbers >= 0) & (numbers < n_rows)).all())
+    if not are_row_numbers:
+        last_id = ids[len(ids) - 1].as_py()
         raise InputError(
             f"{name} has {n_rows} rows without ids, but users of the lists have ids, such as "
-            f"{ids[len(ids) - 1].as_py()!r}; pass a dictionary of lists by user, or a "
+            f"{last_id!r}; pass a dictionary of lists by user, or a "
             "table of user_id and item_id"
         )
 

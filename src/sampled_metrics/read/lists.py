@@ -149,14 +149,18 @@ def read_lists(data: Any) -> Lists:
 def _require_padding_last(
     table: Table, user: Codes | Int, score: Floats | Int, is_item: Bool
 ) -> None:
-    """Raise InputError for the first item below a row of its list without an item."""
+    """Raise InputError for the first item below a row of its list without an item, as padding.
+
+    `user`, `score` (higher is better) and `is_item` have one entry for each row of the table.
+    """
     if is_item.all():
         return
-    best_padding = np.full(int(user.max()) + 1, -np.inf)
-    np.maximum.at(best_padding, user[~is_item], score[~is_item])
-    is_behind_end = is_item & (score < best_padding[user])
-    if is_behind_end.any():
-        row = int(np.argmax(is_behind_end))
+    n_users = int(user.max()) + 1
+    highest_padding = np.full(n_users, -np.inf)  # its score, -inf in lists without padding
+    np.maximum.at(highest_padding, user[~is_item], score[~is_item])
+    is_below_padding = is_item & (score < highest_padding[user])
+    if is_below_padding.any():
+        row = int(np.argmax(is_below_padding))
         raise table.error_at(row, f"found an item below {_PADDING_PROBLEM}", ITEM)
 
 

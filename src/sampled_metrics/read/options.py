@@ -92,9 +92,11 @@ class Reading:
         Only options in `among` are refused.
         """
         for name, value in self._select(*among).items():
+            if name in allowed or value is None:
+                continue
             default = getattr(Reading, name)
-            is_default = value is None or (default is not None and value == default)
-            if not is_default and name not in allowed:
+            was_passed = default is None or value != default
+            if was_passed:
                 raise InputError(f"{name} ({cli_option(name)}) cannot be used with {noun}; drop it")
 
     def ranks(self, data: Data) -> Ranks:
@@ -396,11 +398,12 @@ def refuse_vectors(data: Data, remedy: str) -> None:
 
 def _refuse_ids(scores: ScoreSource) -> None:
     """Raise InputError if the first rows are different whole numbers, which are probably ids."""
-    rows = scores.rows(np.arange(min(scores.shape[0], _ROWS_CHECKED)))
-    if "float" in str(rows.dtype):
+    first_rows = scores.rows(np.arange(min(scores.shape[0], _ROWS_CHECKED)))
+    is_float = "float" in str(first_rows.dtype)  # of any library
+    if is_float:
         return
-    rows = to_numpy(rows)
-    if rows.dtype.kind in "iu" and _look_like_ids(rows):
+    numbers = to_numpy(first_rows)
+    if numbers.dtype.kind in "iu" and _look_like_ids(numbers):
         raise InputError(
             "each row has distinct integers; for ids, best first, use "
             "Ranks.from_top_k(ids, relevant); for scores, convert them to float"

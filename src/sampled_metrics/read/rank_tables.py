@@ -87,14 +87,9 @@ def ranks_from_table(table: Any, n_items: Any = None, *, columns: NamesByRole = 
         fields = group_by_user(table, counts, rows, grades)
     elif _has_depth(table):
         fields = {**_truncated_rows(table, counts, rows), "relevance": grades}
-    else:
-        n_candidates, n_better, n_tied = (count[rows] for count in counts)
-        fields = {
-            "n_candidates": n_candidates,
-            "n_better": n_better,
-            "n_tied": n_tied,
-            "relevance": grades,
-        }
+    else:  # each row is another user, fully ranked
+        counts_of_rows = (count[rows] for count in counts)
+        fields = {**dict(zip(COUNT_COLUMNS, counts_of_rows, strict=True)), "relevance": grades}
     # `Ranks.write` stores these in parquet files.
     source = one_line(table.metadata.get(b"source", b"unknown").decode(errors="replace"))
     min_relevance = float(table.metadata.get(b"min_relevance", b"0"))

@@ -119,19 +119,18 @@ def count_in_rows(
     n_padded = np.zeros(n_rows, np.int64)
     if not is_full and not is_lost.any():
         n_padded = _count_padding(scores, counts.n_missing, row, column)
+    n_refused = counts.n_invalid
     if missing != "refuse":
-        n_refused = counts.n_invalid
         warn_all(signs_of_padding(n_padded, counts.n_missing))
     elif is_full:
-        n_refused = counts.n_invalid + n_lost
+        n_refused = n_refused + n_lost
     else:
-        n_refused = counts.n_invalid + counts.n_missing - n_padded
+        n_refused = n_refused + counts.n_missing - n_padded
     is_refused = (n_refused > 0) & (n_found > 0)  # rows without a held-out item are dropped
     if is_refused.any():
         bad_row = int(np.argmax(is_refused))
-        held_out_columns = None  # of the row, if -inf is an error for these only
-        if is_full and missing == "refuse":
-            held_out_columns = column[row == bad_row]
+        only_lost_are_refused = is_full and missing == "refuse"
+        held_out_columns = column[row == bad_row] if only_lost_are_refused else None
         raise _score_error(scores, bad_row, held_out_columns)
     if is_full:  # items without a score are candidates, tied below all others
         n_candidates = width - counts.n_missing + n_lost

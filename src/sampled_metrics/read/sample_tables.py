@@ -32,11 +32,7 @@ def sampled_from_table(table: Any, draw: Draw, *, columns: NamesByRole = None) -
         draw = draw._replace(sampling=_read_sampling(table, draw.sampling))
     largest_rank = None if n_negatives is None else n_negatives + 1
     ranks = table.whole_numbers("sampled_rank", 1, largest_rank)
-    n_items: Any = draw.n_items
-    if "n_candidates" in names:
-        fewest = 2 if n_negatives is None else int(np.max(n_negatives)) + 1
-        n_items = table.whole_numbers("n_candidates", fewest, MAX_ITEMS)
-        require_same("n_items", draw.n_items, "n_candidates", n_items)
+    n_items = _read_n_items(table, draw.n_items, n_negatives)
     if "repetition" in names:
         _require_different_repetitions(table)
     rows, _ = relevant_rows(table)
@@ -90,6 +86,19 @@ def _read_n_negatives(table: Table, option: int | None) -> Any:
     n_negatives = table.whole_numbers("n_negatives", 1, MAX_ITEMS)
     require_same("n_negatives", option, "n_negatives", n_negatives)
     return n_negatives
+
+
+def _read_n_items(table: Table, option: ArrayLike | None, n_negatives: Any) -> Any:
+    """Return the number of candidates from a column or, without one, from the option.
+
+    They must agree if both are passed. Each must be larger than the largest number of negatives.
+    """
+    if "n_candidates" not in table.columns:
+        return option
+    fewest = 2 if n_negatives is None else int(np.max(n_negatives)) + 1
+    n_items = table.whole_numbers("n_candidates", fewest, MAX_ITEMS)
+    require_same("n_items", option, "n_candidates", n_items)
+    return n_items
 
 
 def _read_sampling(table: Table, option: str | None) -> str:

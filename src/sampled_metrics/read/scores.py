@@ -274,9 +274,10 @@ def _fit_in_float32(*dtypes: np.dtype[Any]) -> bool:
 def _require_vectors(name: str, vectors: Any, d: int) -> np.dtype[Any]:
     """Raise InputError unless vectors are finite numbers of shape (n, d); return their type."""
     xp = compat.array_namespace(vectors)
-    dtype = to_numpy(vectors[:1]).dtype
+    dtype = to_numpy(vectors[:1]).dtype  # that of numpy, also for tensors
+    are_numbers = dtype.kind in "fiu"
     has_shape = vectors.ndim == 2 and vectors.shape[1] == d
-    if dtype.kind not in "fiu" or not has_shape or not xp.all(xp.isfinite(vectors)):
+    if not are_numbers or not has_shape or not xp.all(xp.isfinite(vectors)):
         raise InputError(
             f"vectors of {name} are {vectors.dtype} of shape {tuple(vectors.shape)}; expected "
             f"finite numbers, of shape ({len(vectors)}, d)"

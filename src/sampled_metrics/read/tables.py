@@ -419,12 +419,12 @@ class Table:
         column = self.columns[name]
         if column.null_count:
             row = int(np.argmax(column.is_null().to_numpy()))
+            column_name = self.name_of.get(name, name)
             remedies = {
-                "score": "; drop rows without a score, dropna(subset=[{!r}])",
-                "label": "; if a missing label is 0, fillna({{{!r}: 0}})",
+                "score": f"; drop rows without a score, dropna(subset=[{column_name!r}])",
+                "label": f"; if a missing label is 0, fillna({{{column_name!r}: 0}})",
             }
-            remedy = remedies.get(name, "").format(self.name_of.get(name, name))
-            raise self.error(name, row, "nothing", expected + remedy)
+            raise self.error(name, row, "nothing", expected + remedies.get(name, ""))
         return column
 
     def _numbers(self, name: str, expected: str) -> Int | Float:
@@ -699,17 +699,22 @@ def read_table(
         arrow_table = to_arrow_table(data, path, noun)
     table = Table.from_arrow(path, arrow_table, columns)
     expected = f"expected {noun}: some of {', '.join(columns)}"
-    if not table.columns and _has_numbers(table.names):
-        # The names are values, which are not shown.
-        remedy = "add a header line" if is_file else "name the columns"
-        problem = f"no header that names the columns; {expected}; {remedy}"
-        raise HeaderError(problem, path, table.names, is_missing=True)
     if not table.columns:
-        problem = f"found columns {format_names(table.names)}; {expected}"
-        raise HeaderError(problem, path, table.names, is_missing=False)
+        raise _header_error(table, expected, is_file=is_file)
     if not len(table):
         raise InputError(f"no rows; {expected}", path=path)
     return table
+
+
+def _header_error(table: Table, expected: str, *, is_file: bool) -> HeaderError:
+    """Make the error for a table without a column of a known name, or without a header."""
+    is_missing = _has_numbers(table.names)
+    if is_missing:  # the names are values, which are not shown
+        remedy = "add a header line" if is_file else "name the columns"
+        problem = f"no header that names the columns; {expected}; {remedy}"
+    else:
+        problem = f"found columns {format_names(table.names)}; {expected}"
+    return HeaderError(problem, table.path, table.names, is_missing=is_missing)
 
 
 def _has_numbers(cells: Iterable[str]) -> bool:
