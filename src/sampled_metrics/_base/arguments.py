@@ -67,15 +67,22 @@ def check_arguments(**values: Any) -> None:
 
 
 def _check_range(name: str, value: Any) -> None:
-    """Raise InputError for a number out of its range, if it may be a fraction; warn of a swap."""
-    expected = ""
-    if name == "budget" and (isinstance(value, bool) or not 0.0 < value <= MAX_ITEMS):
+    """Raise InputError for a number out of its range, if it may be a fraction.
+
+    Warn of a confidence that seems to be the probability of an error.
+    """
+    if name == "budget":
+        is_in_range = not isinstance(value, bool) and 0.0 < value <= MAX_ITEMS
         expected = "a number above 0"
-    if name == "confidence" and not 0.0 < value < 1.0:
+    elif name == "confidence":
+        is_in_range = 0.0 < value < 1.0
         expected = "a number above 0 and below 1"
-    if name == "min_relevance" and not 0.0 <= value < np.inf:
+    elif name == "min_relevance":
+        is_in_range = 0.0 <= value < np.inf
         expected = "a finite number of at least 0"
-    if expected:
+    else:
+        return
+    if not is_in_range:
         raise InputError(f"{name} is {format_value(value)}, expected {expected}")
     if name == "confidence" and value < 0.5:
         about_error = f"if it is the probability of an error, pass {1 - value:g}"

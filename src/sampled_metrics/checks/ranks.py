@@ -144,7 +144,9 @@ def signs_in_order(shares_below: Float, n_others: Int, argument: str, noun: str)
         return
     # A good order of hard candidates also has a low mean, but more items in the top tenth.
     top_share = (shares_below >= 0.9).mean()
-    random_top_share = ((n_others // 10 + 1) / (n_others + 1)).mean()  # about 0.1
+    # In a random order, each number of others above, 0 to n_others, is equally probable; in the top
+    # tenth it is at most n_others // 10.
+    random_top_share = ((n_others // 10 + 1) / (n_others + 1)).mean()
     if top_share <= 2.0 * random_top_share:
         yield (
             argument,

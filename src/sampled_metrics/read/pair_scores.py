@@ -154,5 +154,7 @@ def takes_pairs(score: Callable[..., Any]) -> bool:
         parameters = signature(score).parameters.values()
     except (TypeError, ValueError):  # a function in C has no signature
         return False
+    # Kinds are ordered: positional only, positional or keyword, and others.
     positional = [each for each in parameters if each.kind <= each.POSITIONAL_OR_KEYWORD]
-    return sum(each.default is each.empty for each in positional) == 2
+    required = [each for each in positional if each.default is each.empty]
+    return len(required) == 2

@@ -110,39 +110,83 @@ def count_in_rows(
     check_arguments(missing=missing)
     if scores.ndim != 2 or scores.shape[1] < 2:
         raise _wrong_shape(scores)
-    n_rows, width = scores.shape
     row, column = held_out_positions(positive, scores.shape, column_ids)
     counts = count_above(scores, (row, column), n_threads(n_jobs))
-    n_found = np.bincount(row, minlength=n_rows)
-    is_lost = np.isneginf(counts.score)
-    n_lost = np.bincount(row[is_lost], minlength=n_rows)
-    n_padded = np.zeros(n_rows, np.int64)
-    if not is_full and not is_lost.any():
+    held_out = _HeldOut(row, column, counts)
+    if is_full:
+        return _count_among_all(scores, held_out, missing)
+    return _count_among_negatives(scores, held_out, missing, has_ids=has_ids)
+
+
+class _HeldOut(NamedTuple):
+    """Held-out items in rows of scores: their cells, rows ascending, and counts of scores above."""
+
+    row: Int
+    column: Int
+    counts: BlockCounts
+
+    @property
+    def is_lost(self) -> Bool:
+        """Whether each held-out item has no score, -inf."""
+        return np.isneginf(self.counts.score)
+
+    def count_by_row(self) -> tuple[Int, Int]:
+        """Count the held-out items of each row, and those of them without a score."""
+        n_rows = self.counts.n_missing.size
+        n_found = np.bincount(self.row, minlength=n_rows)
+        return n_found, np.bincount(self.row[self.is_lost], minlength=n_rows)
+
+
+def _count_among_all(scores: Any, held_out: _HeldOut, missing: str) -> RowCounts:
+    """Count in rows of scores of all items, of which those of -inf are not candidates.
+
+    With `missing` "last", held-out items of -inf are candidates, tied below all others; otherwise
+    they are an error.
+    """
+    row, column, counts = held_out
+    n_found, n_lost = held_out.count_by_row()
+    if missing == "refuse":
+        bad_row = _first_refused(counts.n_invalid + n_lost, n_found)
+        if bad_row is not None:
+            raise _score_error(scores, bad_row, held_out_columns=column[row == bad_row])
+    else:
+        bad_row = _first_refused(counts.n_invalid, n_found)
+        if bad_row is not None:
+            raise _score_error(scores, bad_row)
+    n_candidates = scores.shape[1] - counts.n_missing + n_lost
+    tied = np.where(held_out.is_lost, n_lost[row] - 1, counts.tied)
+    return RowCounts(n_candidates, counts.better, tied, n_found, n_lost)
+
+
+def _count_among_negatives(
+    scores: Any, held_out: _HeldOut, missing: str, *, has_ids: bool
+) -> RowCounts:
+    """Count in rows of scores of held-out items and negatives; see `count_in_rows`."""
+    row, column, counts = held_out
+    n_found, n_lost = held_out.count_by_row()
+    n_padded = np.zeros(n_found.size, np.int64)
+    if not n_lost.any():
         n_padded = _count_padding(scores, counts.n_missing, row, column)
     n_refused = counts.n_invalid
-    if missing != "refuse":
-        warn_all(signs_of_padding(n_padded, counts.n_missing))
-    elif is_full:
-        n_refused = n_refused + n_lost
-    else:
-        n_refused = n_refused + counts.n_missing - n_padded
-    is_refused = (n_refused > 0) & (n_found > 0)  # rows without a held-out item are dropped
-    if is_refused.any():
-        bad_row = int(np.argmax(is_refused))
-        only_lost_are_refused = is_full and missing == "refuse"
-        held_out_columns = column[row == bad_row] if only_lost_are_refused else None
-        raise _score_error(scores, bad_row, held_out_columns)
-    if is_full:  # items without a score are candidates, tied below all others
-        n_candidates = width - counts.n_missing + n_lost
-        tied = np.where(is_lost, n_lost[row] - 1, counts.tied)
-        return RowCounts(n_candidates, counts.better, tied, n_found, n_lost)
-    if not has_ids:
-        _refuse_batches(row, column, width)
-    n_negatives = width - n_found
+    n_negatives = scores.shape[1] - n_found
     if missing == "refuse":
-        n_negatives -= n_padded
+        n_refused = n_refused + counts.n_missing - n_padded
+        n_negatives = n_negatives - n_padded
+    else:
+        warn_all(signs_of_padding(n_padded, counts.n_missing))
+    bad_row = _first_refused(n_refused, n_found)
+    if bad_row is not None:
+        raise _score_error(scores, bad_row)
+    if not has_ids:
+        _refuse_batches(row, column, scores.shape[1])
     better, tied = _count_negatives(row, counts, n_negatives)
     return RowCounts(n_negatives + 1, better, tied, n_found, n_lost)
+
+
+def _first_refused(n_refused: Int, n_found: Int) -> int | None:
+    """Return the first row with a held-out item and a refused score; others are dropped."""
+    is_refused = (n_refused > 0) & (n_found > 0)
+    return int(np.argmax(is_refused)) if is_refused.any() else None
 
 
 def _refuse_batches(row: Int, column: Int, width: int) -> None:
@@ -239,7 +283,7 @@ def pad_rows(rows: Any) -> Any:
     return matrix
 
 
-def _score_error(scores: Any, row: int, held_out_columns: Int | None) -> InputError:
+def _score_error(scores: Any, row: int, held_out_columns: Int | None = None) -> InputError:
     """Make the error for the first score of a row that is not a number, or not of a candidate.
 
     Any score of -inf is an error or, if `held_out_columns` are passed, that of a held-out item.

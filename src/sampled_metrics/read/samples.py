@@ -386,29 +386,29 @@ def sampled_from_scores(
     if is_padded and missing == "last":
         raise InputError("rows differ in length; drop missing (--missing)")
     source = read_scores(padded_scores)
-    if isinstance(users, str | Path):
-        users = _read_ids(users, "users")
+    user_ids = _read_ids(users, "users") if isinstance(users, str | Path) else users
     if positive is None:
         raise InputError("found scores; pass positive (--positive), the column of held-out items")
-    column_ids = source.item_ids
-    if isinstance(positive, str) and column_ids is not None and positive in list(column_ids):
-        positive = list(column_ids).index(positive)
-        column_ids = None  # now it is certainly the number of a column
-    positive = positive_by_row(positive, source.user_ids if users is None else users)
+    column_names = [] if source.item_ids is None else list(source.item_ids)
+    is_named_column = isinstance(positive, str) and positive in column_names
+    held_out = positive_by_row(
+        column_names.index(positive) if is_named_column else positive,
+        row_ids=source.user_ids if user_ids is None else user_ids,
+    )
     matrix = source.matrix()
     counts = count_in_rows(
         matrix,
-        positive,
-        column_ids=column_ids,
+        held_out,
+        column_ids=None if is_named_column else source.item_ids,
         missing=missing,
         has_ids=draw.items is not None,
     )
     # Rows of a file are named by ids; the index of a DataFrame may be arbitrary.
-    if users is None and isinstance(scores, str | Path):
-        users = source.user_ids
-    units = Units.of_rows(users, visits, counts.n_found.size)
+    if user_ids is None and isinstance(scores, str | Path):
+        user_ids = source.user_ids
+    units = Units.of_rows(user_ids, visits, counts.n_found.size)
     if draw.counts is not None:
-        return _rank_rows_by_strata(matrix, positive, units, draw, missing)
+        return _rank_rows_by_strata(matrix, held_out, units, draw, missing)
     return _rank_rows_with_target(counts, units, draw)
 
 

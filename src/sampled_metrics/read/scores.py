@@ -149,7 +149,7 @@ def read_array(
         return _array_from_file(Path(data), noun)
     if kind is Kind.ARRAY:
         data = arrow_column_to_array(data)
-        kind = kind_of(data)
+        kind = kind_of(data)  # a column of lists is a list of rows now
     if kind is Kind.SPARSE:
         return _scores_from_sparse(data)
     if kind in FRAMES:

@@ -177,6 +177,7 @@ def _with_new_items(counts: ItemCounts, pairs: ScoredPairs) -> ItemCounts:
         )
     note_meaning("counts", f"{n_pairs:,} pairs have items without events, counted {NEW_ITEM} times")
     new_ids = pairs.item_ids[is_new]
+    # `Units` joins ids of one type or of two: numbers beside text become text.
     item_ids = Units.concatenate([Units(counts.item_ids), Units(new_ids)]).users
     return counts._replace(
         item_ids=item_ids, counts=np.append(counts.counts, np.full(len(new_ids), NEW_ITEM))

@@ -726,21 +726,26 @@ def to_arrow_table(data: Any, path: Path, noun: str) -> pa.Table:
     """Convert a table of any library, or a dictionary of columns, to pyarrow."""
     if not (is_arrow_table(data) or isinstance(data, Mapping)):
         raise InputError(f"found {type(data).__name__}; expected {noun} in a table or a file")
-    for name, column in data.items() if isinstance(data, Mapping) else ():
+    columns = data if isinstance(data, Mapping) else {}
+    for name, column in columns.items():
         if is_arrow_table(column):
             raise InputError(f"{name} is of type {type(column).__name__}; expected one column")
     try:
-        if isinstance(data, pd.DataFrame):
-            frame = _index_to_columns(data).rename(columns=str)
-            return _views_to_text(pa.Table.from_pandas(frame, preserve_index=False))
-        if isinstance(data, Mapping):
-            arrays = {name: to_numpy(column) for name, column in data.items()}
-            return _views_to_text(pa.table(arrays))
-        return _views_to_text(pa.table(data))
+        return _views_to_text(_arrow_table_of(data))
     except MemoryError:
         raise
     except Exception as error:  # objects of other libraries raise errors of their own
         raise _conversion_error(error, path, _describe_pairs_in_cells(data)) from error
+
+
+def _arrow_table_of(data: Any) -> pa.Table:
+    """Convert a table or columns to pyarrow, or raise any error of its library."""
+    if isinstance(data, pd.DataFrame):
+        frame = _index_to_columns(data).rename(columns=str)
+        return pa.Table.from_pandas(frame, preserve_index=False)
+    if isinstance(data, Mapping):
+        return pa.table({name: to_numpy(column) for name, column in data.items()})
+    return pa.table(data)
 
 
 def _index_to_columns(frame: pd.DataFrame) -> pd.DataFrame:
@@ -756,13 +761,15 @@ def _describe_pairs_in_cells(data: Any) -> str:
     if not isinstance(data, pd.DataFrame) or data.empty:
         return ""
     names = [str(name) for name in data.columns]
-    roles = dict(zip(find_roles(names), data.columns, strict=True))
+    name_of_role = dict(zip(find_roles(names), data.columns, strict=True))
+    if USER not in name_of_role:
+        return ""
     for name, cell in data.iloc[0].items():
-        has_pairs = isinstance(cell, list) and cell and isinstance(cell[0], tuple)
-        if has_pairs and len(cell[0]) == 2 and USER in roles:
+        has_tuples = isinstance(cell, list) and cell and isinstance(cell[0], tuple)
+        if has_tuples and len(cell[0]) == 2:
             return (
                 f"; for pairs in cells pass {{user: dict(map(tuple, pairs)) for user, pairs in "
-                f"zip(data[{roles[USER]!r}], data[{name!r}])}}"
+                f"zip(data[{name_of_role[USER]!r}], data[{name!r}])}}"
             )
     return ""
 
