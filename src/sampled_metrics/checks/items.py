@@ -210,8 +210,9 @@ def signs_of_ids_from_1(place: str, rows: Int, n_rows: int) -> Signs:
     """Look for numbers of nearly all `n_rows` rows of scores, none of which is 0."""
     n_distinct = sorted_unique(rows).size
     n_unused = n_rows - n_distinct
-    uses_nearly_all = n_distinct >= _MIN_USERS and n_unused <= max(1, n_rows // 10)
-    if uses_nearly_all and rows.all():
+    are_nearly_all = n_distinct >= _MIN_USERS and n_unused <= max(1, n_rows // 10)
+    none_is_0 = rows.all()
+    if are_nearly_all and none_is_0:
         yield (
             place,
             f"user_id contains row numbers, from 0, and none of {n_distinct} is 0: are these "

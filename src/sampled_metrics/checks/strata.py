@@ -35,14 +35,17 @@ def signs_of_changed_scores(n_changed: int, n_again: int) -> Signs:
 
 def signs_in_strata(counts: StratumCounts) -> Signs:
     """Look for scores that are all equal, or in random or reversed order."""
-    n_scored = counts.n_scored[counts.strata.user_of_row]
-    if len(n_scored) < _MANY_ROWS:
+    user_of_row = counts.strata.user_of_row  # of each held-out item
+    n_rows = len(user_of_row)
+    if n_rows < _MANY_ROWS:
         return
-    n_equal = np.count_nonzero(counts.n_tied == n_scored.sum(axis=1))
-    if 2 * n_equal >= len(n_scored):
+    n_scored = counts.n_scored[user_of_row].sum(axis=1)  # in all strata
+    is_tied_with_all = counts.n_tied == n_scored
+    n_equal = np.count_nonzero(is_tied_with_all)
+    if 2 * n_equal >= n_rows:
         yield (
             "recommender",
-            f"all scores of {n_equal:,} of {len(n_scored):,} held-out items and their candidates "
+            f"all scores of {n_equal:,} of {n_rows:,} held-out items and their candidates "
             "are equal: are these scores?",
         )
         return

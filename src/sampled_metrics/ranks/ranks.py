@@ -772,15 +772,18 @@ def _narrow(values: Any) -> Any:
 
 
 def _concatenate_users(parts: Sequence[Ranks]) -> Ids | None:
-    """Return the ids of users of all parts; numbers of rows go on from part to part."""
-    first_row = 0
+    """Return the ids of users of all parts; None if a part has none.
+
+    If users are row numbers of matrices, those of a part go on after the rows of the parts before.
+    """
+    n_rows_before = 0
     ids = []
     for part in parts:
         if part.users is None:
             return None
-        is_numbered = part.n_rows > 0
-        ids.append(np.add(part.users, first_row) if is_numbered else part.users)
-        first_row += part.n_rows
+        are_row_numbers = part.n_rows > 0
+        ids.append(np.add(part.users, n_rows_before) if are_row_numbers else part.users)
+        n_rows_before += part.n_rows
     return np.concatenate(ids)
 
 

@@ -106,7 +106,7 @@ def read_census(
         candidates=candidates,
         log_popularity=mean_log_popularity(popularity, stratum),
     )
-    return Census(all_counts, excluded, popularity, stratum)
+    return Census(counts=all_counts, excluded=excluded, popularity=popularity, stratum=stratum)
 
 
 def _excluded_items(held_out: Int, seen: Items | None, shape: Size) -> sparse.csr_array:

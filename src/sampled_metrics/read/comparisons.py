@@ -102,7 +102,7 @@ def _count_in_block(scores: AnyArray, row: Int, pair_score: AnyArray) -> BlockCo
         count = _count_in_sorted_rows
     better, level = count(scores, row, pair_score)
     tied = level - 1  # without the score of the pair itself
-    return BlockCounts(n_missing, n_invalid, pair_score, better, tied)
+    return BlockCounts(n_missing, n_invalid, score=pair_score, better=better, tied=tied)
 
 
 def _are_finite(scores: AnyArray) -> bool:

@@ -313,7 +313,13 @@ class _Counter:
         is_missing = n_better == n_scored[owner]
         n_missing = np.bincount(owner[is_missing], minlength=users.size)
         n_tied[is_missing] = n_missing[owner[is_missing]] - 1
-        return _RankedItems(n_scored + n_missing, n_missing, owner, n_better, n_tied)
+        return _RankedItems(
+            n_candidates=n_scored + n_missing,
+            n_missing=n_missing,
+            owner=owner,
+            n_better=n_better,
+            n_tied=n_tied,
+        )
 
     def _sort_and_truncate(self, users: Int, ranked: _RankedItems) -> dict[str, Any]:
         """Return arguments of `Ranks`: items best first, and without ranks below the depth.
@@ -406,7 +412,8 @@ class _Counter:
         n_seen = np.bincount(seen_row, minlength=users.size)
         max_better = self.depth[users][row]
         n_better, n_tied = counts(users, pairs, seen, max_better)
-        return _CountedUsers(users, self.n_columns - n_seen, n_better, n_tied)
+        n_candidates = self.n_columns - n_seen
+        return _CountedUsers(users, n_candidates, n_better=n_better, n_tied=n_tied)
 
     def _count_by_scores(self, scored: tuple[Any, Int]) -> _CountedUsers:
         """Count by the scores of all items for some users; those of -inf are no candidates."""
@@ -423,7 +430,7 @@ class _Counter:
         n_seen = np.bincount(seen_row[is_not_missing], minlength=users.size)
         n_candidates = scores.shape[1] - counts.n_missing - n_seen
         n_better, n_tied = subtract_excluded(counts, row, seen_row, seen_score)
-        return _CountedUsers(users, n_candidates, n_better, n_tied)
+        return _CountedUsers(users, n_candidates, n_better=n_better, n_tied=n_tied)
 
     def _invalid_score_error(self, user: int, scores: Array) -> InputError:
         """Make the error for the first score of a user that is NaN or inf."""

@@ -137,14 +137,26 @@ class Items(NamedTuple):
         relevance: Float | None = None,
         **fields: Any,
     ) -> Items:
-        """Read pairs in any order; the items of each user stay in this order."""
-        order = np.argsort(user, kind="stable")
-        counts = np.bincount(user, minlength=n_users)
+        """Read pairs in any order; the items of each user stay in this order.
+
+        Parameters
+        ----------
+        user, item
+            Numbers of the user and the item of each pair; shape (pairs,).
+        n_users, n_items
+            Number of all users and items.
+        relevance
+            Grade of each pair.
+        **fields
+            Other fields.
+        """
+        by_user = np.argsort(user, kind="stable")
+        n_items_of_user = np.bincount(user, minlength=n_users)
         return cls(
-            np.append(0, np.cumsum(counts)),
-            item[order].astype(np.int64, copy=False),
-            n_items,
-            relevance=select_rows(relevance, order),
+            start=np.append(0, np.cumsum(n_items_of_user)),
+            item=item[by_user].astype(np.int64, copy=False),
+            n_items=n_items,
+            relevance=select_rows(relevance, by_user),
             **fields,
         )
 
@@ -209,9 +221,9 @@ class Items(NamedTuple):
         return Items.from_pairs(
             user[is_known],
             item[is_known],
-            len(units),
-            len(item_ids),
-            select_rows(self.relevance, is_known),
+            n_users=len(units),
+            n_items=len(item_ids),
+            relevance=select_rows(self.relevance, is_known),
             ids=units,
             item_ids=item_ids,
             name=self.name,
@@ -226,9 +238,15 @@ class Items(NamedTuple):
         owner = positions(ids_of_visits, self.user_ids)  # -1 for a visit without items
         visits_with_items = np.flatnonzero(owner >= 0)
         position, item = self.select(owner[visits_with_items])
-        ids = {"ids": visits, "item_ids": self.item_ids, "name": self.name}
-        visit = visits_with_items[position]
-        return Items.from_pairs(visit, item, len(visits), self.n_items, **ids)
+        return Items.from_pairs(
+            visits_with_items[position],
+            item,
+            n_users=len(visits),
+            n_items=self.n_items,
+            ids=visits,
+            item_ids=self.item_ids,
+            name=self.name,
+        )
 
     def matrix(self) -> sparse.csr_array:
         """Return the pairs as true entries of a matrix, users x items."""
@@ -348,19 +366,36 @@ def candidate_rows(table: Table) -> Table:
 def items_from_table(
     table: Table, name: str, min_relevance: float = 0.0, columns: ColumnNames | None = None
 ) -> Items:
-    """Return the items of a table with their ids; `columns` contain the ids of units.
+    """Return the items of a table with their ids.
 
     Rows of label 0 do not count as relevant, and users without any other row are dropped.
+
+    Parameters
+    ----------
+    table, name
+        The table, and what errors call its items.
+    min_relevance
+        Least grade of relevant items; above 0 if a column of ratings has grades.
+    columns
+        Columns of the ids of units; by default users, or visits if there is no column of users.
     """
     user, units = table.units(columns or table.unit_columns()[:1])
     item, item_ids = table.codes(ITEM)
     rows, grades = _rows_and_grades(table, name, user, item, min_relevance)
-    user = user[rows]
+    user_of_row = user[rows]
     if rows.size < item.size:
-        renumbered, users_left = pd.factorize(user)
-        user, units = renumbered.astype(np.int32), units.take(users_left)
-    ids = {"ids": units, "item_ids": item_ids, "name": name}
-    return Items.from_pairs(user, item[rows], len(units), len(item_ids), grades, **ids)
+        renumbered, users_left = pd.factorize(user_of_row)
+        user_of_row, units = renumbered.astype(np.int32), units.take(users_left)
+    return Items.from_pairs(
+        user_of_row,
+        item[rows],
+        n_users=len(units),
+        n_items=len(item_ids),
+        relevance=grades,
+        ids=units,
+        item_ids=item_ids,
+        name=name,
+    )
 
 
 def _rows_and_grades(
@@ -724,7 +759,10 @@ def _matrix_of_ids(array: Any, name: str) -> Array:
 
 
 def _item_ids(row: Int, values: Array, name: str) -> tuple[Bool, Ids]:
-    """Return which values are ids of items, and the ids; refuse numbers that are not whole."""
+    """Return which values are ids of items, and the ids; refuse numbers that are not whole.
+
+    `row` is the row of each value, which an error names. -1 and -100 are no ids.
+    """
     if not values.size:
         values = np.zeros(0, np.int64)
     if values.dtype.kind == "U":
@@ -845,9 +883,9 @@ def _items_by_column(data: Any, name: str) -> Items:
     return Items.from_pairs(
         user,
         items.item,
-        len(user_ids),
-        items.n_items,
-        items.relevance,
+        n_users=len(user_ids),
+        n_items=items.n_items,
+        relevance=items.relevance,
         ids=Units(user_ids),
         item_ids=pa.array(np.arange(items.n_items)),
         name=name,
@@ -922,9 +960,9 @@ def items_for_scores(
         return Items.from_pairs(
             row[is_known],
             column[is_known],
-            axes.n_users,
-            axes.n_items,
-            select_rows(grades, is_known),
+            n_users=axes.n_users,
+            n_items=axes.n_items,
+            relevance=select_rows(grades, is_known),
             name=name,
         )
 
@@ -955,7 +993,7 @@ def _cells_of_visits(
     columns = table.unit_columns()
     if name == RELEVANT:
         table.require(USER, VISIT)
-    items = items_from_table(table, name, min_relevance, columns)
+    items = items_from_table(table, name, min_relevance=min_relevance, columns=columns)
     if len(columns) == 1:
         items = items.for_visits(visits, by_visit=columns == (VISIT,))
     row_of_unit = items.units.positions_in(visits)
@@ -1053,7 +1091,8 @@ def relevant_by_unit(
                 f"{RELEVANT}: lists are of visits, and users have several; pass a table of "
                 f"{USER}, {VISIT} and {ITEM}"
             )
-        return Units(units.users), items_from_table(table, RELEVANT, min_relevance, (USER,))
+        items = items_from_table(table, RELEVANT, min_relevance=min_relevance, columns=(USER,))
+        return Units(units.users), items
     have_one_list = columns == (USER, VISIT) and not units.has_several_visits  # each user
     if have_one_list and not _has_common_visit(table, units):
         columns = (USER,)
@@ -1064,8 +1103,9 @@ def relevant_by_unit(
             f"column of ids of visits, such as {VISIT}"
         )
     table.require(*columns)
-    items = items_from_table(table, RELEVANT, min_relevance, columns)
-    if columns == (VISIT,) and USER in table.columns:
+    items = items_from_table(table, RELEVANT, min_relevance=min_relevance, columns=columns)
+    are_visits_without_users = columns == (VISIT,)
+    if are_visits_without_users and USER in table.columns:
         return _add_users(units, items, table)
     return units, items
 
@@ -1151,8 +1191,8 @@ def _items_by_row_and_id(data: Any, name: str) -> Items:
     return Items.from_pairs(
         user,
         item,
-        len(user_ids),
-        len(item_ids),
+        n_users=len(user_ids),
+        n_items=len(item_ids),
         ids=Units(user_ids),
         item_ids=item_ids,
         name=name,

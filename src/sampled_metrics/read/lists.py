@@ -365,7 +365,9 @@ def ranks_from_lists(
     """Find relevant items in the users' lists; see `Ranks.from_lists`."""
     check_arguments(complete=complete, min_relevance=min_relevance, missing=missing)
     n_items = check_n_items(n_items)
-    options = _ListOptions(n_items, complete, missing, min_relevance)
+    options = _ListOptions(
+        n_items=n_items, complete=complete, missing=missing, min_relevance=min_relevance
+    )
     ranks = _rank_in_lists(read_lists(recommended), relevant, seen, options)
     return ranks.at_least(min_relevance)
 
@@ -410,7 +412,11 @@ def _rank_in_lists(
         )
     with place_of(relevant):
         units, relevant_items = relevant_by_unit(
-            relevant, lists.columns, lists.units, lists.by_row, options.min_relevance
+            relevant,
+            lists.columns,
+            lists.units,
+            by_row=lists.by_row,
+            min_relevance=options.min_relevance,
         )
         lists = lists._replace(units=units)
     warn_all(signs_of_common_item(relevant_items))
@@ -566,9 +572,11 @@ def _count_in_complete_lists(relevant: Items, lists: Lists, found: _FoundItems) 
     Relevant items that a list lacks are candidates as well, tied below its end. A user without a
     list has the items of all lists as candidates.
     """
-    length = _lengths_of_lists(lists, found.list_of_user)
-    n_listed = np.bincount(relevant.user[found.listed_item >= 0], minlength=length.size)
-    length = np.where(found.list_of_user < 0, len(lists.item_ids) - n_listed, length)
+    is_in_some_list = found.listed_item >= 0  # of each relevant item
+    n_relevant_listed = np.bincount(relevant.user[is_in_some_list], minlength=relevant.n_users)
+    n_others_listed = len(lists.item_ids) - n_relevant_listed
+    has_no_list = found.list_of_user < 0
+    length = np.where(has_no_list, n_others_listed, _lengths_of_lists(lists, found.list_of_user))
     n_lost = _count_lost(relevant, found)
     n_candidates = length + n_lost
     return _ListCounts(

@@ -111,15 +111,12 @@ def _own_roles(
 
     A column is not read by its name if the caller assigned its role to another one.
     """
-    role_by_name = {normalise_name(role): role for role in roles}
     assigned = _assigned_roles(names, roles)
-    own_roles = []
-    for name, normalised_name in zip(names, normalised, strict=True):
-        role = role_by_name.get(normalised_name)
-        if role in assigned.values():
-            role = None
-        own_roles.append(assigned.get(name, role))
-    return own_roles
+    role_by_name = {normalise_name(role): role for role in roles if role not in assigned.values()}
+    return [
+        assigned.get(name, role_by_name.get(normalised_name))
+        for name, normalised_name in zip(names, normalised, strict=True)
+    ]
 
 
 def _positions_of_aliases(role: str, normalised: Sequence[str]) -> list[int]:

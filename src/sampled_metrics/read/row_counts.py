@@ -153,9 +153,13 @@ def _count_among_all(scores: Any, held_out: _HeldOut, missing: str) -> RowCounts
         bad_row = _first_refused(counts.n_invalid, n_found)
         if bad_row is not None:
             raise _score_error(scores, bad_row)
-    n_candidates = scores.shape[1] - counts.n_missing + n_lost
-    tied = np.where(held_out.is_lost, n_lost[row] - 1, counts.tied)
-    return RowCounts(n_candidates, counts.better, tied, n_found, n_lost)
+    return RowCounts(
+        candidates=scores.shape[1] - counts.n_missing + n_lost,
+        better=counts.better,
+        tied=np.where(held_out.is_lost, n_lost[row] - 1, counts.tied),
+        n_found=n_found,
+        lost=n_lost,
+    )
 
 
 def _count_among_negatives(
@@ -180,7 +184,9 @@ def _count_among_negatives(
     if not has_ids:
         _refuse_batches(row, column, scores.shape[1])
     better, tied = _count_negatives(row, counts, n_negatives)
-    return RowCounts(n_negatives + 1, better, tied, n_found, n_lost)
+    return RowCounts(
+        candidates=n_negatives + 1, better=better, tied=tied, n_found=n_found, lost=n_lost
+    )
 
 
 def _first_refused(n_refused: Int, n_found: Int) -> int | None:

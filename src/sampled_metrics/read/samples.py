@@ -254,10 +254,10 @@ def _rank_with_missing_last(rows: _Candidates, draw: Draw) -> SampledRanks:
     missing_unit = np.repeat(np.arange(n_units), held_out_items.sizes - n_listed)
     n_missing = missing_unit.size
     return rank_among_negatives(
-        np.append(better, np.full(n_missing, n_negatives)),
-        np.append(tied, np.zeros(n_missing, np.int64)),
-        np.full(held_out_items.item.size, n_negatives),
-        draw,
+        better=np.append(better, np.full(n_missing, n_negatives)),
+        tied=np.append(tied, np.zeros(n_missing, np.int64)),
+        n_negatives=np.full(held_out_items.item.size, n_negatives),
+        draw=draw,
         units=held_out_items.units.take(np.append(listed_unit, missing_unit)),
         n_missing=n_missing,
     )
@@ -280,7 +280,12 @@ def _require_ids(table: Table, candidates: ItemsByUser, missing: str) -> None:
 def _scored_pairs(table: Table, rows: _Candidates) -> ScoredPairs:
     """Return all rows of a table as scored pairs with ids of items."""
     item, item_ids = table.codes(ITEM)
-    return ScoredPairs(rows.unit, item.astype(np.int64), rows.is_held_out, arrow_to_numpy(item_ids))
+    return ScoredPairs(
+        user=rows.unit,
+        item=item.astype(np.int64),
+        held_out=rows.is_held_out,
+        item_ids=arrow_to_numpy(item_ids),
+    )
 
 
 def _read_cluster(table: Table, name: Any) -> Ids | None:
@@ -510,7 +515,10 @@ def _pairs_of_rows(score: Array, ids: Array, is_held_out: Bool) -> tuple[ScoredP
     if item_ids.dtype.kind in "iu":
         is_pair &= ~is_no_item(item_ids)[item]
     row, _ = np.nonzero(is_pair)
-    return ScoredPairs(row, item[is_pair], is_held_out[is_pair], item_ids), is_pair
+    pairs = ScoredPairs(
+        user=row, item=item[is_pair], held_out=is_held_out[is_pair], item_ids=item_ids
+    )
+    return pairs, is_pair
 
 
 def sampled_from_rows(counts: RowCounts, units: Units | None, draw: Draw) -> SampledRanks:
@@ -612,7 +620,15 @@ def with_equal_negatives(
     ranks, m = _equalise_negatives(ranks, n_negatives, sampling, draw.seed)
     users, visits = (None, None) if units is None else units.users_and_visits()
     n_items: Any = draw.n_items
-    return SampledRanks(ranks, n_items, m, sampling, users, several_items, visits=visits)
+    return SampledRanks(
+        sampled_ranks=ranks,
+        n_items=n_items,
+        n_negatives=m,
+        sampling=sampling,
+        users=users,
+        several_items=several_items,
+        visits=visits,
+    )
 
 
 def _equalise_negatives(

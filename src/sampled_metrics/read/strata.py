@@ -205,16 +205,28 @@ def _distinct_negatives(pair_code: Int, is_held_out: Bool, held_out_codes: Int) 
 
 
 def _is_better(score: Floats, held_out_score: Floats, row: Int, ties: str, seed: int) -> Bool:
-    """Return whether each negative is above the held-out item of its row."""
+    """Return whether each negative is above the held-out item of its row.
+
+    Parameters
+    ----------
+    score, row
+        Score of each negative, and the position of the held-out item that it is compared with;
+        shape (comparisons,).
+    held_out_score
+        Score of each held-out item.
+    ties, seed
+        Place among negatives with the same score. At random, each has a key, uniform between 0 and
+        1, and a tied negative is above if its key is lower: all places are equally probable.
+    """
     limit = held_out_score[row]
     if ties == "optimistic":
         return np.asarray(score > limit)
     if ties == "pessimistic":
         return np.asarray(score >= limit)
-    # With random keys, the place among equal scores is uniform.
     rng = generator(seed, "ties")
-    key = rng.random(held_out_score.size)[row]
-    return np.asarray((score > limit) | ((score == limit) & (rng.random(score.size) < key)))
+    held_out_key = rng.random(held_out_score.size)[row]
+    key = rng.random(score.size)
+    return np.asarray((score > limit) | ((score == limit) & (key < held_out_key)))
 
 
 def _seen_items(counts: ItemCounts, units: Units | None) -> Int:
