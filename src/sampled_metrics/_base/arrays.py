@@ -104,17 +104,16 @@ def count_copies(rows: NDArray[Any], least_distinct: int) -> int:
     >>> count_copies(np.array([[1, 2], [3, 4], [1, 2], [0, 0], [0, 0]]), least_distinct=2)
     1
     """
-    # Equal rows have equal keys, and few others have: only these are compared as a whole.
+    # Rows of another key than all others equal none; the few that are left are compared as a whole.
     candidates = rows[_is_repeated(_row_keys(rows))]
     ascending = np.sort(candidates, axis=1)
     n_distinct = 1 + np.count_nonzero(ascending[:, 1:] != ascending[:, :-1], axis=1)
-    candidates = np.ascontiguousarray(candidates[n_distinct >= least_distinct])
-    if not candidates.size:
+    counted = np.ascontiguousarray(candidates[n_distinct >= least_distinct])
+    if not counted.size:
         return 0
-    # Read as one value of many bytes, a row is compared at once.
-    bytes_of_row = np.dtype((np.void, candidates.itemsize * candidates.shape[1]))
-    n_distinct_rows = np.unique(candidates.view(bytes_of_row)).size
-    return len(candidates) - n_distinct_rows
+    bytes_of_row = np.dtype((np.void, counted.itemsize * counted.shape[1]))
+    n_distinct_rows = np.unique(counted.view(bytes_of_row)).size  # a row is one value of many bytes
+    return len(counted) - n_distinct_rows
 
 
 def _is_repeated(keys: NDArray[np.uint64]) -> Bool:

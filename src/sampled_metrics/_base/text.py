@@ -33,6 +33,7 @@ class BoldNumber(float):
     """A number in bold in HTML, such as the one to quote."""
 
 
+_TERMINAL_BOLD = ("\x1b[1m", "\x1b[0m")  # escape sequences around bold text
 _BOLD_MARKS = ("\ue000", "\ue001")  # around bold text, as tabulate escapes tags
 # Smaller and larger numbers are written with powers of ten.
 _SMALL = 1e-4
@@ -113,7 +114,10 @@ def _format_cell(key: str, value: object, bold: bool) -> str:
         is_count = key.startswith("n_")
         return format(value, "," if is_count else "")
     text = one_line(value)
-    return f"\x1b[1m{text}\x1b[0m" if bold and isinstance(value, Bold) else text
+    if bold and isinstance(value, Bold):
+        start, end = _TERMINAL_BOLD
+        return f"{start}{text}{end}"
+    return text
 
 
 def _alignment(values: Sequence[object]) -> str:

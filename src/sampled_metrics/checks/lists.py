@@ -103,11 +103,13 @@ def signs_of_contradiction(
 ) -> Signs:
     """Look for scores that rise from a rank to the next in more than a tenth of all steps.
 
-    Distances rise in nearly all of them, which is no sign if `distances_are_sound`.
+    Distances rise in nearly all of them, which is no sign if `distances_are_sound`. The user, the
+    rank (1 or 0 is best) and the score are those of each row.
     """
     steps = steps_to_next(user, -rank, score)
     share_rising = np.count_nonzero(steps > 0) / max(steps.size, 1)
-    if distances_are_sound and share_rising > _DISTANCES_RISE:
+    may_be_distances = share_rising > _DISTANCES_RISE
+    if distances_are_sound and may_be_distances:
         return
     min_steps = _MIN_STEPS if share_rising == 1.0 else MIN_LISTS  # fewer may rise by chance
     if steps.size >= min_steps and share_rising > _MAX_RISING:
@@ -121,7 +123,8 @@ def signs_of_contradiction(
 def signs_of_ranks_as_scores(user: Codes | Int, score: Floats, *, is_named_score: bool) -> Signs:
     """Look for scores that are 1, 2, 3 and so on for each user, or from 0, as ranks are.
 
-    With few users, only scores from 1 in a column that is not surely one of scores are a sign.
+    With few users, only scores from 1 in a column that is not surely one of scores are a sign. The
+    user and the score are those of each row.
     """
     if not are_ranks(user, score):
         return
@@ -139,9 +142,10 @@ def signs_of_distances(user: Codes | Int, score: Floats, *, is_by_item: bool) ->
     """Look for scores that rise from row to row in all lists, as distances do.
 
     In dictionaries by item the order of items means nothing, so that scores of few users may rise
-    by chance.
+    by chance. The user and the score are those of each row.
     """
-    if is_by_item and user.max() + 1 < MIN_LISTS:
+    n_users = user.max() + 1
+    if is_by_item and n_users < MIN_LISTS:
         return
     steps = steps_to_next_row(user, score)
     if steps.size >= _MIN_STEPS and (steps > 0).all():

@@ -43,8 +43,8 @@ def signs_in_ranks(ranks: Ranks) -> Signs:
     if not n_irrelevant.size:
         yield from _signs_of_relevant_pool(len(ranks))
         return
-    share = share_below(above, tied, n_irrelevant)
-    yield from signs_in_order(share, n_irrelevant, "relevant", "other candidates")
+    shares_below = share_below(above, tied, n_irrelevant)
+    yield from signs_in_order(shares_below, n_irrelevant, "relevant", "other candidates")
     not_below = above + tied
     yield from signs_of_perfection(not_below, "other candidates")
     yield from _signs_of_scored_items(above, tied, n_irrelevant)
@@ -206,9 +206,9 @@ def signs_in_last_rank(ranks: Int, n: int, argument: str) -> Signs:
     n_before = int(np.count_nonzero(ranks > largest - 2 * tenth)) - n_last
     factor = min(1.0, n_last / max(n_before, 1))
     n_expected = n_last * factor
-    is_full_ranking = argument == "data" and ranks.size >= ROWS_OF_MEAN
+    are_full_rankings = argument == "data"
     is_far_from_end = _FAR_FROM_END * largest <= n
-    if is_full_ranking and is_far_from_end:
+    if are_full_rankings and is_far_from_end and ranks.size >= ROWS_OF_MEAN:
         ends_early = n_expected >= _SOME_BEYOND_LAST or _has_short_tail(ranks)
     else:
         ends_early = n_expected >= _MANY_BEYOND_LAST

@@ -91,7 +91,10 @@ def _signs_in_candidates(
 def _signs_in_candidates_of_users(
     a: EvaluatedData, b: EvaluatedData, common: tuple[Int, Int]
 ) -> Signs:
-    """Look whether a tenth of the common users differ in the number of candidates."""
+    """Look whether a tenth of the common users differ in the number of candidates.
+
+    `common` are their positions in `a.units` and in `b.units`.
+    """
     if a.n_candidates is None or b.n_candidates is None:
         return
     in_a, in_b = common

@@ -48,7 +48,10 @@ def signs_in_sampled_ranks(sampled: SampledRanks) -> Signs:
 
 
 def _signs_of_deciding_ties(tied: Int, m: int) -> Signs:
-    """Look for ties with a tenth of the m negatives in most rows."""
+    """Look for ties with a tenth of the m negatives in most rows.
+
+    `tied` are the negatives tied with the held-out item of each row.
+    """
     n_rows = tied.size
     n_large = np.count_nonzero(tied >= max(_LARGE_TIE * m, 1.0))
     if n_rows >= ROWS_OF_MEAN and 2 * n_large > n_rows:
@@ -63,9 +66,10 @@ def _signs_of_deciding_ties(tied: Int, m: int) -> Signs:
 def _signs_of_held_out_negatives(tied: Int, m: int) -> Signs:
     """Look for held-out items among their own negatives: exactly one is tied with them.
 
-    If ties with the m negatives are independent, the number of them in a row has about a Poisson
-    distribution, with a mean of the share of rows that have one; so the expected share of rows with
-    several is half of its square.
+    `tied` are the negatives tied with the held-out item of each row, of m each. If ties are
+    independent, their number in a row has about a Poisson distribution, with a mean of the share of
+    rows that have one, n_one / n_rows. So the expected share of rows with several is half of its
+    square: expected_more = n_rows (n_one / n_rows)^2 / 2.
     """
     n_rows = tied.size
     n_one = np.count_nonzero(tied == 1)

@@ -214,14 +214,7 @@ def lists_from_arrays(
     units = Units.of_rows(users, visits, n_users)
     if units is not None:
         units.require_unique()
-    n_distinct_pairs = sorted_unique(pair_codes(user, item, len(item_ids))).size
-    if n_distinct_pairs < item.size:
-        duplicate = first_duplicate(user, item) or 0
-        raise InputError(
-            f"item {listed_ids[duplicate]} occurs twice in a list of ids; keep only the first "
-            "occurrence",
-            row=int(user[duplicate]) + 1,
-        )
+    _require_distinct_items(user, item, listed_ids)
     lists = Lists(
         user=user,
         item=item.astype(np.int64),
@@ -236,6 +229,26 @@ def lists_from_arrays(
     if scores is None:
         warn_all(signs_of_sorted_ids(lists))
     return lists
+
+
+def _require_distinct_items(user: Int, item: Codes, ids: Array) -> None:
+    """Raise InputError for the first item that a list contains again.
+
+    Parameters
+    ----------
+    user, item
+        Numbers of the list and the item of each entry.
+    ids
+        Id of each entry, for the message.
+    """
+    n_items = int(item.max(initial=-1)) + 1
+    are_distinct = sorted_unique(pair_codes(user, item, n_items)).size == item.size
+    duplicate = None if are_distinct else first_duplicate(user, item)
+    if duplicate is not None:
+        raise InputError(
+            f"item {ids[duplicate]} occurs twice in a list of ids; keep only the first occurrence",
+            row=int(user[duplicate]) + 1,
+        )
 
 
 def _scores_of_items(scores: ArrayLike, is_item: Bool) -> Array:
@@ -537,10 +550,10 @@ class _ListCounts(NamedTuple):
     n_found: Int
     depth: Int
     is_missing: Bool
-    items: _RankedItems
+    items: _SortedItems
 
 
-class _RankedItems(NamedTuple):
+class _SortedItems(NamedTuple):
     """Counts of relevant items, and the order that puts those of each user best first.
 
     Attributes
@@ -584,7 +597,7 @@ def _count_in_complete_lists(relevant: Items, lists: Lists, found: _FoundItems) 
         n_found=relevant.sizes,
         depth=n_candidates,
         is_missing=n_lost > 0,
-        items=_rank_items(relevant, lists, found, length, n_lost),
+        items=_sort_items(relevant, lists, found, length, n_lost),
     )
 
 
@@ -609,7 +622,7 @@ def _count_in_truncated_lists(
         n_found=relevant.sizes - n_lost,
         depth=depth,
         is_missing=found.list_of_user < 0,
-        items=_rank_items(relevant, lists, found, length, n_lost),
+        items=_sort_items(relevant, lists, found, length, n_lost),
     )
 
 
@@ -619,17 +632,20 @@ def _count_lost(relevant: Items, found: _FoundItems) -> Int:
     return relevant.sizes - n_found
 
 
-def _rank_items(
+def _sort_items(
     relevant: Items, lists: Lists, found: _FoundItems, length: Int, n_lost: Int
-) -> _RankedItems:
-    """Rank relevant items; the `n_lost` of a user are tied below the `length` items of the list."""
+) -> _SortedItems:
+    """Count and sort relevant items; those not found are tied below the end of the list.
+
+    `length` and `n_lost` are the items of each user's list, and the relevant ones not found.
+    """
     owner = relevant.user
     is_found = found.is_found
     n_better = length[owner]
     n_tied = n_lost[owner] - 1
     n_better[is_found], n_tied[is_found] = _count_in_lists(lists, found.row[is_found])
     best_first = np.lexsort((n_better, ~is_found, owner))
-    return _RankedItems(n_better, n_tied, best_first)
+    return _SortedItems(n_better, n_tied, best_first)
 
 
 def _count_known_items(relevant: Items, lists: Lists, n_items: int | None) -> int:
