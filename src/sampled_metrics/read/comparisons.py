@@ -129,9 +129,10 @@ def _count_in_sorted_rows(scores: Array, row: Int, pair_score: Array) -> CountPa
     level = np.empty(row.size, np.int64)
     for pair in range(row.size):
         ascending_row = ascending[row[pair]]
+        n_below = ascending_row.searchsorted(pair_score[pair])
         n_not_above = ascending_row.searchsorted(pair_score[pair], "right")
         better[pair] = ascending_row.size - n_not_above
-        level[pair] = n_not_above - ascending_row.searchsorted(pair_score[pair])
+        level[pair] = n_not_above - n_below
     return better, level
 
 

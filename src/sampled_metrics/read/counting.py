@@ -384,7 +384,10 @@ class _Counter:
             yield from map_in_threads(count, blocks_of_users, self.threads)
 
     def _score_block(self, users: Int) -> Iterator[tuple[Floats, Int]]:
-        """Call the score function in this thread; yield the checked scores of a few users."""
+        """Call the score function in this thread; yield its checked scores, a few users at a time.
+
+        Scores have the shape (users, columns). Those of another library are yielded at once.
+        """
         scores = self.score(users)
         keeps_library = keeps_own_library(scores)
         if not keeps_library:

@@ -1093,8 +1093,8 @@ def relevant_by_unit(
             )
         items = items_from_table(table, RELEVANT, min_relevance=min_relevance, columns=(USER,))
         return Units(units.users), items
-    have_one_list = columns == (USER, VISIT) and not units.has_several_visits  # each user
-    if have_one_list and not _has_common_visit(table, units):
+    has_user_one_list = columns == (USER, VISIT) and not units.has_several_visits
+    if has_user_one_list and not _has_common_visit(table, units):  # then match by users
         columns = (USER,)
         units = Units(units.users)
     if VISIT in columns and VISIT not in table.columns:
@@ -1119,40 +1119,59 @@ def items_by_unit(
     others: Units | None = None,
     by_row: bool = False,
 ) -> Items:
-    """Return items that are not relevant ones, such as seen items, of some units.
+    """Return items that are not relevant ones, such as seen items, of the units of lists.
 
-    If units are visits, items of a user are items of all visits of this user, among `units` and
-    `others`. The other parameters are those of `relevant_by_unit`.
+    Parameters
+    ----------
+    data, name
+        The items, and what errors call them.
+    columns, units, by_row
+        See `relevant_by_unit`.
+    others
+        Further visits. If units are visits of users, items without a visit are those of all visits
+        of their user, among `units` and `others`.
     """
     table = read_item_table(data, name)
     if table is None:
         return _items_by_row(data, name, units, by_row)
     if units.visits is None:
         are_visits_without_users = columns == (VISIT,) and not is_by_user(data)
-        columns = (VISIT,) if are_visits_without_users else (USER,)
-        table.require(*columns)
-        return items_from_table(table, name, columns=columns)
-    columns = table.unit_columns()
-    items = items_from_table(table, name, columns=(USER,) if is_by_user(data) else columns)
-    has_items_by_visit = items.units.visits is not None
-    if has_items_by_visit:
-        if (items.units.positions_in(units) < 0).all():
-            raise InputError(
-                f"{name} has a column {table.name_of[VISIT]}, and no visit of the lists; drop it "
-                "if items are those of all visits of a user"
-            )
-        return items
-    if others is not None:
-        units = units.union(others)
-    return items.for_visits(units, by_visit=columns == (VISIT,))
+        id_column = VISIT if are_visits_without_users else USER
+        table.require(id_column)
+        return items_from_table(table, name, columns=(id_column,))
+    id_columns = (USER,) if is_by_user(data) else table.unit_columns()
+    items = items_from_table(table, name, columns=id_columns)
+    if items.units.visits is None:
+        visits = units if others is None else units.union(others)
+        return items.for_visits(visits, by_visit=id_columns == (VISIT,))
+    has_common_visit = (items.units.positions_in(units) >= 0).any()
+    if not has_common_visit:
+        raise InputError(
+            f"{name} has a column {table.name_of[VISIT]}, and no visit of the lists; drop it "
+            "if items are those of all visits of a user"
+        )
+    return items
 
 
 def _items_by_row(data: Any, name: str, units: Units, by_row: bool) -> Items:
-    """Return items of rows without ids of users, with the units of lists.
+    """Return items of rows without ids of users, beside lists, which may have them.
 
     Rows contain the ids of items. A sparse matrix, a matrix of true and false, or one in a file
-    marks items by their columns instead. With `by_row`, row i belongs to unit i. Otherwise the ids
-    of units must be row numbers.
+    marks items by their columns instead.
+
+    Parameters
+    ----------
+    data, name
+        The rows, and what errors call the items.
+    units
+        Units of the lists.
+    by_row
+        Whether row i belongs to unit i; otherwise the ids of units must be row numbers.
+
+    Returns
+    -------
+    Items
+        Their units are those of the lists, or the row numbers.
     """
     if isinstance(data, str | Path) and Path(data).suffix == ".npy":
         data = read_npy(Path(data), f"{name} items in an array")
@@ -1162,7 +1181,7 @@ def _items_by_row(data: Any, name: str, units: Units, by_row: bool) -> Items:
         items = _items_by_column(data, name)
     else:
         items = _items_by_row_and_id(data, name)
-    if not items.n_rows:
+    if not items.n_rows:  # there are no items
         return items
     if not by_row:
         _require_row_numbers(name, units, items.n_rows)

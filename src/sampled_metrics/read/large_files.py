@@ -169,7 +169,8 @@ def _columns_of_plain_ranks(schema: pa.Schema) -> dict[str, str] | None:
     has_ranks = "rank" in columns and ITEM not in columns  # with items they are lists
     has_other_roles = columns.keys() & {"relevance", "sampled_rank", "score", "label", VISIT}
     has_grades = b"min_relevance" in (schema.metadata or {})
-    has_role_twice = len(columns) < len(roles) - roles.count(None)
+    n_columns_with_role = len(roles) - roles.count(None)
+    has_role_twice = len(columns) < n_columns_with_role
     if has_other_roles or has_grades or has_role_twice or not (has_counts or has_ranks):
         return None
     return columns

@@ -40,7 +40,8 @@ _SCORE_NAMES = ("score", "rating")
 def read_order(table: Table, user: Codes | Int) -> tuple[Floats | Int, bool]:
     """Return numbers that are higher for better items, and whether they are scores.
 
-    The order is that of `rank`, else of `score`, else of the rows.
+    The order is that of `rank`, else of `score`, else of the rows. The numbers, one for each row,
+    are then -rank, the score, or 0, -1, -2 and so on.
     """
     if "rank" in table.columns:
         rank = _one_based_ranks(table, user)
