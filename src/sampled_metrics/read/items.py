@@ -524,10 +524,11 @@ def _open_rows(data: Any, name: str) -> Any:
             return read_npy(path, noun)
         with reading_as(path, noun), path.open("rb") as file:
             return sparse.load_npz(file)
-    data = arrow_column_to_array(data)
-    if isinstance(data, pd.Series) or np.dtype("O") is getattr(data, "dtype", None):
-        return data.tolist()
-    return data
+    array = arrow_column_to_array(data)
+    is_series_or_objects = isinstance(array, pd.Series) or (
+        getattr(array, "dtype", None) is np.dtype("O")
+    )
+    return array.tolist() if is_series_or_objects else array
 
 
 def require_positions(name: str, column_ids: Any, remedy: str) -> None:

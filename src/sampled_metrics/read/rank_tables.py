@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any, SupportsIndex, cast
+from typing import Any, NamedTuple, SupportsIndex, cast
 
 import numpy as np
 import pyarrow as pa
@@ -33,6 +33,18 @@ from sampled_metrics.read.tables import Table, read_table, users_of_ranks
 _SESSION_NAMES = ("session", "sessionid")
 _MIN_COLUMNS_OF_ROWS = 3  # beside users; fewer are a misspelt table, not places or items
 RANK_RECORDS = f"rank records ({', '.join((USER, *COUNT_COLUMNS))})"
+
+
+class RankCounts(NamedTuple):
+    """Candidates of the ranking of each row of a table, and those above and tied with its item."""
+
+    n_candidates: Int
+    n_better: Int
+    n_tied: Int
+
+    def take(self, rows: RowSelection) -> RankCounts:
+        """Return the counts of some rows."""
+        return RankCounts(self.n_candidates[rows], self.n_better[rows], self.n_tied[rows])
 
 
 def ranks_from_column(
@@ -88,8 +100,7 @@ def ranks_from_table(table: Any, n_items: Any = None, *, columns: NamesByRole = 
     elif _has_depth(table):
         fields = {**_truncated_rows(table, counts, rows), "relevance": grades}
     else:  # each row is another user, fully ranked
-        counts_of_rows = (count[rows] for count in counts)
-        fields = {**dict(zip(COUNT_COLUMNS, counts_of_rows, strict=True)), "relevance": grades}
+        fields = {**counts.take(rows)._asdict(), "relevance": grades}
     # `Ranks.write` stores these in parquet files.
     source = one_line(table.metadata.get(b"source", b"unknown").decode(errors="replace"))
     min_relevance = float(table.metadata.get(b"min_relevance", b"0"))
@@ -107,7 +118,7 @@ def _read_relevance(table: Table, rows: RowSelection) -> Float | None:
     return nontrivial_grades(relevance[rows])
 
 
-def read_counts(table: Table, n_items: int | None = None) -> tuple[Int, Int, Int]:
+def read_counts(table: Table, n_items: int | None = None) -> RankCounts:
     """Return the numbers of candidates, of better and of tied ones for each row of a table.
 
     The table has these counts, or ranks without ties. `n_items` is the number of candidates if
@@ -123,16 +134,18 @@ def read_counts(table: Table, n_items: int | None = None) -> tuple[Int, Int, Int
     return counts
 
 
-def _read_count_columns(table: Table) -> tuple[Int, Int, Int]:
+def _read_count_columns(table: Table) -> RankCounts:
     """Return the columns `n_candidates`, `n_better` and `n_tied`."""
     table.require(*COUNT_COLUMNS)
     n_candidates = table.whole_numbers("n_candidates", 2, MAX_ITEMS)
-    n_better = table.whole_numbers("n_better", 0, n_candidates - 1)
-    return n_candidates, n_better, table.whole_numbers("n_tied", 0, n_candidates - 1 - n_better)
+    n_others = n_candidates - 1
+    n_better = table.whole_numbers("n_better", 0, n_others)
+    n_tied = table.whole_numbers("n_tied", 0, n_others - n_better)
+    return RankCounts(n_candidates, n_better, n_tied)
 
 
-def _read_ranks(table: Table, n_items: int | None) -> tuple[Int, Int, Int]:
-    """Return n_candidates, n_better and n_tied of each row of a table of ranks without ties."""
+def _read_ranks(table: Table, n_items: int | None) -> RankCounts:
+    """Return the counts of each row of a table of ranks without ties: n_better is rank - 1."""
     if "rank" not in table.columns:
         raise _without_rank_error(table)
     largest: int | Int | None = n_items
@@ -146,7 +159,9 @@ def _read_ranks(table: Table, n_items: int | None) -> tuple[Int, Int, Int]:
         _require_different_ranks(table, user, rank)
         if "label" not in table.columns:
             refuse_lists(table, user, rank)
-    return np.full_like(rank, largest), rank - 1, np.zeros_like(rank)
+    return RankCounts(
+        n_candidates=np.full_like(rank, largest), n_better=rank - 1, n_tied=np.zeros_like(rank)
+    )
 
 
 def _without_rank_error(table: Table) -> InputError:
@@ -223,7 +238,7 @@ def _warn_about_sessions(table: Table) -> None:
 
 
 def group_by_user(
-    table: Table, counts: tuple[Int, Int, Int], rows: RowSelection, grades: Float | None
+    table: Table, counts: RankCounts, rows: RowSelection, grades: Float | None
 ) -> dict[str, Any]:
     """Return arguments of `Ranks` with the relevant items of each user together.
 
@@ -305,18 +320,15 @@ def _read_depth(table: Table, n_candidates: Int, n_better: Int) -> tuple[Int, Bo
     return depth, n_better < depth
 
 
-def _truncated_rows(
-    table: Table, counts: tuple[Int, Int, Int], rows: RowSelection
-) -> dict[str, Any]:
+def _truncated_rows(table: Table, counts: RankCounts, rows: RowSelection) -> dict[str, Any]:
     """Return arguments of `Ranks` for rows of different users, whose rankings end at a depth."""
-    n_candidates, n_better, n_tied = counts
-    depth, is_found = _read_depth(table, n_candidates, n_better)
-    is_found_in_row = is_found[rows]
+    depth, is_found = _read_depth(table, counts.n_candidates, counts.n_better)
+    relevant, is_found = counts.take(rows), is_found[rows]
     return {
-        "n_candidates": n_candidates[rows],
-        "n_better": n_better[rows][is_found_in_row],
-        "n_tied": n_tied[rows][is_found_in_row],
-        "n_found": is_found_in_row.astype(np.int64),
-        "n_relevant": np.ones(is_found_in_row.size, np.int64),
+        "n_candidates": relevant.n_candidates,
+        "n_better": relevant.n_better[is_found],
+        "n_tied": relevant.n_tied[is_found],
+        "n_found": is_found.astype(np.int64),
+        "n_relevant": np.ones(is_found.size, np.int64),
         "depth": depth[rows],
     }

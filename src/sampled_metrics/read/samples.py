@@ -173,11 +173,12 @@ def _rank_in_table(
     if VISIT not in table.unit_columns():
         warn_all(signs_of_joined_rows(rows.n_held_out, rows.n_negatives))
     better, tied = _count_negatives(rows)
+    unit_of_held_out = rows.unit[rows.is_held_out]
     has_ids = ITEM in table.columns and candidates is None
     return rank_among_negatives(
         better,
         tied,
-        rows.n_negatives[rows.unit[rows.is_held_out]],
+        rows.n_negatives[unit_of_held_out],
         draw,
         units=rows.ranked_units,
         pairs=_scored_pairs(table, rows) if has_ids else None,
@@ -441,6 +442,19 @@ def _rank_rows_by_strata(
     """Return sampled ranks with counts by strata, from rows of scores and the ids of their items.
 
     Scores of -inf, and items of the ids -1 and -100, are padding.
+
+    Parameters
+    ----------
+    scores
+        Scores of held-out items and negatives, shape (rows, candidates).
+    positive
+        Held-out items by column or label, see `held_out_positions`.
+    units
+        Units of the rows; None without ids.
+    draw
+        Options, of which `counts`, `items` and `cluster` are used.
+    missing
+        The option, which must be "refuse".
     """
     if draw.items is None:
         raise InputError(
