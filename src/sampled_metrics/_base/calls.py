@@ -278,9 +278,9 @@ def _warn_in_the_end(messages: Sequence[str], see: str) -> None:
 
 @contextmanager
 def place_of(data: object) -> Iterator[None]:
-    """Name a file or a recommender in errors and warnings about it.
+    """Name a file or a recommender in the errors and warnings that are made inside.
 
-    Data other than a path or a text has no name.
+    The name is `data` if it is a path or a text; other data has none.
     """
     name = data if isinstance(data, str | Path) else None
     call = _call.get()

@@ -31,7 +31,8 @@ def signs_in_sampled_ranks(sampled: SampledRanks) -> Signs:
     ranks = sampled.sampled_ranks
     m = sampled.n_negatives
     n_others = np.full(ranks.size, m)
-    yield from signs_in_order(1.0 - (ranks - 1) / m, n_others, "positive", "negatives")
+    shares_below = 1.0 - (ranks - 1) / m
+    yield from signs_in_order(shares_below, n_others, "positive", "negatives")
     yield from signs_of_perfection(ranks - 1, "negatives")
     if (sampled.n_items == m + 1).all():
         yield (

@@ -156,6 +156,7 @@ class Ranks:
         min_relevance: float = 0.0,
         n_missing: int = 0,
     ) -> None:
+        # One held-out item per user, fully ranked, which then must have another candidate.
         is_plain = n_found is None and n_relevant is None and depth is None
         if n_found is None:
             n_found = np.ones_like(as_array(n_candidates, "n_candidates"))
@@ -516,7 +517,7 @@ class Ranks:
     def _list_of_alike(cls, parts: Iterable[Self]) -> list[Self]:
         """Return ranks to concatenate as a list; raise InputError if they do not fit together."""
         try:
-            ranks_list = [] if hasattr(parts, "keys") else list(parts)
+            ranks_list = [] if hasattr(parts, "keys") else list(parts)  # refuse a dictionary
         except TypeError:
             raise InputError(
                 f"parts is of type {type(parts).__name__}; expected a list of {cls.__name__}"
@@ -524,10 +525,10 @@ class Ranks:
         for ranks in ranks_list:
             if not isinstance(ranks, cls):
                 raise wrong_type("part", ranks, cls)
-        properties = {
+        combinations = {  # of the kind of ids, whether they are row numbers, and the least grade
             (id_kind(ranks.users), ranks.n_rows > 0, ranks.min_relevance) for ranks in ranks_list
         }
-        if len(properties) != 1:  # also if there are no ranks
+        if len(combinations) != 1:  # also if there are no ranks
             raise InputError(
                 "expected ranks, one or more, with ids of users of one kind in all or in none, and "
                 "of the same min_relevance"
@@ -642,7 +643,8 @@ class Ranks:
                 f"min_relevance (--min-relevance) is {min_relevance:g}, but there are no grades; "
                 "expected a column relevance, qrels or a matrix with grades"
             )
-        users = sorted_unique(self._user_of_relevant()[self.relevance >= min_relevance])
+        is_relevant = self.relevance >= min_relevance
+        users = sorted_unique(self._user_of_relevant()[is_relevant])
         if not users.size:
             raise InputError(
                 f"min_relevance (--min-relevance) is {min_relevance:g}, but the highest relevance "
@@ -654,8 +656,9 @@ class Ranks:
         """Return the same ranks; raise InputError unless each user has one item, fully ranked."""
         if self.is_single:
             return self
-        is_wrong = (self.n_relevant != 1) | (self.n_candidates < 2) | (self.n_found != 1)
-        is_wrong |= self.depth < self.n_candidates
+        has_one_item = (self.n_relevant == 1) & (self.n_found == 1)
+        is_full = (self.n_candidates >= 2) & (self.depth >= self.n_candidates)
+        is_wrong = ~(has_one_item & is_full)
         first = int(np.argmax(is_wrong))
         name = first + 1 if self.users is None else self.users[first]
         raise InputError(

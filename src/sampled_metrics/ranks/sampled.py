@@ -133,7 +133,7 @@ class SampledRanks:
         is_possible = (ranks >= 1) & (ranks <= last_rank)
         require_all("sampled_rank", ranks, is_possible, f"1 to {last_rank}")
         user_ids, visit_ids = check_ids(users, visits, ranks.size)
-        if visit_ids is not None:
+        if visit_ids is not None:  # visits are dropped if no user has several
             user_ids, visit_ids = Units(user_ids, visit_ids).users_and_visits()
         set_fields(
             self,

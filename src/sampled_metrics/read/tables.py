@@ -204,7 +204,10 @@ class Table:
         return len(next(iter(self.columns.values()), ()))
 
     def take(self, is_kept: Bool) -> Table:
-        """Return the table with some of its rows, whose errors name the rows of the source."""
+        """Return the table with some of its rows, whose errors name the rows of the source.
+
+        The set `unread` is that of both tables.
+        """
         if is_kept.all():
             return self
         numbers = np.arange(len(self)) if self.row_numbers is None else self.row_numbers
