@@ -82,8 +82,7 @@ def signs_of_first_column(
     steps = np.diff(first)
     is_constant = (steps == 0).all()
     numbers_rows = steps[0] > 0 and (steps == steps[0]).all()
-    second_varies = np.ptp(second) > 0
-    if is_constant and second_varies:
+    if is_constant and np.ptp(second) > 0:  # and the second column is not constant as well
         yield (
             "data",
             f"item {item_id} has the score {first[0]:g} for all users, and no user has seen it or "

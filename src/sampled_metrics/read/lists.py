@@ -434,7 +434,6 @@ def _rank_in_lists(
         lists = lists._replace(units=units)
     warn_all(signs_of_common_item(relevant_items))
     n_listed = len(lists.item_ids)
-    have_all_items = lists.has_scores and (lists.lengths() == n_listed).all()
     if has_seen_items(seen):
         with place_of(seen):
             seen_items = items_by_unit(
@@ -446,7 +445,8 @@ def _rank_in_lists(
                 by_row=lists.by_row,
             )
             lists = _remove_seen(lists, relevant_items, seen_items)
-    elif seen is None and have_all_items:  # as if scores of all items were listed
+    elif seen is None and lists.has_scores and (lists.lengths() == n_listed).all():
+        # All lists have all items, like scores.
         note_missing_seen(len(lists.units), n_listed)
     compare_ids(ITEM, RELEVANT, relevant_items.item_ids, "the lists", lists.item_ids)
     return _count_relevant(relevant_items, lists, options)
