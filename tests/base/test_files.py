@@ -36,6 +36,8 @@ from sampled_metrics_study.files import (
 @contextmanager
 def full_after(size):
     """Let no file grow beyond some bytes, which fails like a full disk does, in writing."""
+    before_bytecode = sys.dont_write_bytecode
+    sys.dont_write_bytecode = True  # else a module that is imported now would stay truncated
     before = resource.getrlimit(resource.RLIMIT_FSIZE)
     handler = signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
     resource.setrlimit(resource.RLIMIT_FSIZE, (size, before[1]))
@@ -44,6 +46,7 @@ def full_after(size):
     finally:
         resource.setrlimit(resource.RLIMIT_FSIZE, before)
         signal.signal(signal.SIGXFSZ, handler)
+        sys.dont_write_bytecode = before_bytecode
 
 
 SAMPLED = "user_id,sampled_rank\nanna,1\nbert,3\n"
