@@ -62,7 +62,8 @@ share of those on one.
 
 - `100 negatives` draws 100 items for each user, scores them and the held-out item, and counts.
 - `@10` and `@100` are `sm.rank(..., up_to=10)` and 100, exact; `evaluate @10` is
-  `sm.evaluate(..., "HR@10, NDCG@10")`, which ranks 128 users in full to warn as full ranks do.
+  `sm.evaluate(..., "HR@10, NDCG@10")`, which ranks 128 users among a sample of the items first, to
+  warn as full ranks do.
 - `all ranks` is `sm.rank` without `up_to`.
 
 Vectors of MovieLens 1M are those of ALS by implicit, and items seen in training are left out.

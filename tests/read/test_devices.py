@@ -59,7 +59,7 @@ def _on_device(request, monkeypatch):
 
 @pytest.fixture
 def _small_tiles(monkeypatch):
-    monkeypatch.setattr("sampled_metrics.read.products.FIRST_TILE", 4)
+    monkeypatch.setattr("sampled_metrics.read.item_tiles.FIRST_TILE", 4)
     monkeypatch.setattr("sampled_metrics.read.products.TILE_ON_DEVICE", 37)
     monkeypatch.setattr("sampled_metrics.read.counting.USERS_AT_A_TIME", 20)
 

@@ -11,7 +11,14 @@ from scipy.sparse import csr_array
 
 import sampled_metrics as sm
 from sampled_metrics.evaluation import compare, evaluate
-from sampled_metrics.read import comparisons, counting, early_stop, pair_scores, products
+from sampled_metrics.read import (
+    comparisons,
+    counting,
+    early_stop,
+    item_tiles,
+    pair_scores,
+    products,
+)
 from sampled_metrics.read.early_stop import EarlyStop
 from tests.helpers.caught_warnings import warns_about, with_warnings
 from tests.helpers.relevance import ALL_KINDS, metric_by_definition, orders_with_ties
@@ -27,7 +34,8 @@ NUMBERS = (np.float16, np.float32, np.float64)
 
 @pytest.fixture
 def _small_blocks(monkeypatch):
-    monkeypatch.setattr(products, "FIRST_TILE", 4)
+    monkeypatch.setattr(item_tiles, "FIRST_TILE", 4)
+    monkeypatch.setattr(item_tiles, "FIRST_SORTED", 8)
     monkeypatch.setattr(products, "TILE_ITEMS", 16)
     monkeypatch.setattr(products, "PAIRS_AT_A_TIME", 8)
     monkeypatch.setattr(counting, "USERS_AT_A_TIME", 25)
@@ -127,6 +135,12 @@ def test_truncated_ranks_match_all_scores(kind, number):
             ranks._check(is_plain=False)
 
 
+@pytest.fixture
+def _small_samples(monkeypatch):
+    monkeypatch.setattr(counting, "SAMPLED_ITEMS", 40)
+    monkeypatch.setattr(counting, "LEAST_TO_SAMPLE", 100)
+
+
 def results_and_warnings(call):
     """Return what the result of a call shows, its notes, and the warnings."""
     results, messages = with_warnings(call)
@@ -155,7 +169,9 @@ HELD_OUT = (
 
 @pytest.mark.parametrize("held_out", HELD_OUT)
 @pytest.mark.parametrize("kind", ["lengths", "ties", pytest.param("zeros", marks=pytest.mark.long)])
-def test_values_intervals_and_warnings_match_full_ranks(kind, held_out, monkeypatch):
+def test_values_intervals_and_warnings_match_full_ranks(kind, held_out, monkeypatch, request):
+    if kind == "ties":
+        request.getfixturevalue("_small_samples")
     case = [KINDS.index(kind), HELD_OUT.index(held_out)]
     rng = np.random.default_rng(case)
     users, items = random_vectors(kind, rng, 400, 150)
@@ -233,7 +249,7 @@ def values_by_policy(names, scores, relevant, seen):
 @pytest.mark.parametrize("relevant", ["one", "several", "grades"])
 def test_metrics_of_truncated_ranks_match_every_order(relevant, monkeypatch):
     """Includes few items, cut-offs above their number, and users without a relevant item."""
-    monkeypatch.setattr(early_stop, "_USERS_RANKED_IN_FULL", 1)
+    monkeypatch.setattr(early_stop, "_FIRST_USERS", 1)
     monkeypatch.setattr(EarlyStop, "may_end", lambda *_: True)
     rng = np.random.default_rng(["one", "several", "grades"].index(relevant))
     kinds = [kind for kind in KINDS_OF_METRICS if relevant != "grades" or "ndcg-by" not in kind]
@@ -330,6 +346,50 @@ def test_warning_ranks_everything_in_full(decisions):
     held_out, seen = rng.integers(1, 200, 600), np.eye(600, 200)[[0] * 600]
     with warns_about("in a random order"):
         sm.evaluate((users, items), "hr@5", relevant=held_out, seen=seen)
+    assert decisions == [False]
+
+
+def random_scores(rng, ranks, n_items):
+    """Return random scores, users x items, and the item of each user that has a given rank."""
+    scores = rng.random((ranks.size, n_items))
+    best_first = np.argsort(-scores, axis=1)
+    return scores, best_first[np.arange(ranks.size), ranks - 1]
+
+
+def test_sample_of_items_saves_full_rankings(decisions):
+    """Ranks are spread over all 10,000 items, so 128 users and 1,024 items show that."""
+    rng = np.random.default_rng(10)
+    n_users, n_items = 300, 10_000
+    ranks = 1 + (n_items * rng.random(n_users) ** 4).astype(int)
+    scores, held_out = random_scores(rng, ranks, n_items)
+    n_scored = 0
+
+    def score(users, items):
+        nonlocal n_scored
+        n_scored += users.size
+        return scores[users, items]
+
+    options = {"relevant": held_out, "seen": "none"}
+    values = sm.values_by_user(score, "HR@10, NDCG@10", n_items=n_items, **options)
+    expected = sm.values_by_user(scores, "HR@10, NDCG@10", **options)
+    pd.testing.assert_frame_equal(values, expected)
+    assert decisions == [True, True]
+    assert n_scored < 128 * n_items  # scores of the users who would be ranked in full
+
+
+@pytest.mark.usefixtures("_small_samples")
+def test_ranks_that_end_early_warn_despite_a_sample(decisions):
+    """A sample of 40 of 1,000 items cannot show that no rank is above 60: some users are ranked."""
+    rng = np.random.default_rng(11)
+    scores, held_out = random_scores(rng, rng.integers(1, 61, 300), 1000)
+    with warns_about("largest rank is 60 of 1,000"):
+        sm.evaluate(
+            lambda users, items: scores[users, items],
+            "hr@5",
+            n_items=1000,
+            relevant=held_out,
+            seen="none",
+        )
     assert decisions == [False]
 
 

@@ -10,7 +10,7 @@ import pytest
 from scipy.sparse import csr_array
 
 import sampled_metrics as sm
-from sampled_metrics.read import products
+from sampled_metrics.read import item_tiles, products
 
 # Equal vectors are meant: ties are counted exactly.
 pytestmark = pytest.mark.filterwarnings("ignore:.*equal another")
@@ -65,6 +65,7 @@ SCALES = {
 def _tiles(request, monkeypatch):
     users, items = request.param
     monkeypatch.setattr(products, "TILE_ITEMS", items)
+    monkeypatch.setattr(item_tiles, "FIRST_SORTED", items)
     monkeypatch.setattr("sampled_metrics.read.counting.USERS_AT_A_TIME", users)
 
 

@@ -281,6 +281,19 @@ def test_copies_of_items_warn_and_their_removal_gives_the_right_number():
         assert "more than once" not in message
 
 
+@pytest.mark.parametrize("rows_of_a_copied_item", [2, 501])
+def test_copies_of_one_percent_of_many_items_warn(rows_of_a_copied_item):
+    """Of 50,000 items 500 are copies: of 500 items in two rows each, or of one in 501 rows."""
+    rng = np.random.default_rng(0)
+    items = rng.normal(size=(50_000, 4)).astype(np.float32)
+    is_copy = rng.choice(50_000, 1000, replace=False).reshape(2, 500)
+    n_copied = 500 // (rows_of_a_copied_item - 1)
+    items[is_copy[0]] = np.resize(items[is_copy[1][:n_copied]], (500, 4))
+    users, held_out = rng.normal(size=(2, 4)), [0, 1]
+    with warns_about("500 of 50,000 rows of the item vectors equal another"):
+        sm.rank((users, items), None, held_out, up_to=1)
+
+
 def test_duplicate_ids_of_items_are_refused_by_position():
     """Items x, y, x and one user, whose held-out item y is second of the two."""
     vectors = pd.DataFrame([[3.0], [2.0], [3.0]], index=["x", "y", "x"])

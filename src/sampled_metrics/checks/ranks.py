@@ -18,7 +18,7 @@ _ROWS_OF_PATTERN = 10  # fewer rows may agree by chance
 _LEAST_LAST_RANK = 8  # a smaller largest rank shows no cut-off: ranks near 1 are frequent anyway
 _LEAST_CANDIDATES = 8  # scores of fewer candidates may all be equal by chance
 _MANY_BEYOND_LAST = 12  # fewer rows expected beyond the largest rank may be missing by chance
-_FAR_FROM_END = 5  # if n is this many times the largest rank, ranks in between may be missing
+FAR_FROM_END = 5  # if n is this many times the largest rank, ranks in between may be missing
 # If n is far from the largest rank, fewer expected rows are a sign, and so is a short tail: one
 # that ends where Pareto tails do with at most this probability. In simulations of 600 users, at
 # most 1.5 % of strong recommenders (Pareto and lognormal ranks, inner products) have one, and of
@@ -207,7 +207,7 @@ def signs_in_last_rank(ranks: Int, n: int, argument: str) -> Signs:
     factor = min(1.0, n_last / max(n_before, 1))
     n_expected = n_last * factor
     are_full_rankings = argument == "data"
-    is_far_from_end = _FAR_FROM_END * largest <= n
+    is_far_from_end = FAR_FROM_END * largest <= n
     if are_full_rankings and is_far_from_end and ranks.size >= ROWS_OF_MEAN:
         ends_early = n_expected >= _SOME_BEYOND_LAST or _has_short_tail(ranks)
     else:

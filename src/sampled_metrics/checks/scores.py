@@ -18,6 +18,7 @@ _MIN_ROWS_OF_COLUMN = 50  # fewer rows may share a score
 # Share of the items. In an ALS of MovieLens 1M, up to 1 % of the vectors are nearly equal: those of
 # films that the same users have seen.
 _LEAST_COPIES = 0.01
+_VECTORS_COMPARED_FIRST = 16_384  # about twice as many, if there are more
 _MIN_PADDED_ROWS = 10  # fewer rows may end with -inf by chance
 _LEAST_DISTINCT_SCORES = 8  # of 16 users; columns of fewer may be equal by chance
 # Usual numbers of negatives, and the held-out item.
@@ -101,8 +102,25 @@ def signs_of_equal_vectors(vectors: Floats) -> Signs:
 
     Vectors of equal numbers do not count: those of items without any event are often 0.
     """
-    n_copies = count_copies(vectors, least_distinct=2)
+    n_copies = 0
+    if _some_are_copies(vectors):
+        n_copies = count_copies(vectors, least_distinct=2)
     yield from _signs_of_copies(n_copies, len(vectors), "rows of the item vectors")
+
+
+def _some_are_copies(vectors: Floats) -> bool:
+    """Return whether there are copies among some of many vectors.
+
+    These are the vectors at equal distances, which show large groups of equal vectors, and those
+    with some values of one number, which show a share of the small groups.
+    """
+    one_in = len(vectors) // _VECTORS_COMPARED_FIRST | 1  # odd, as the last bits are often 0
+    if one_in == 1:
+        return True
+    bits = np.ascontiguousarray(vectors[:, 0]).view(f"u{vectors.itemsize}")
+    is_chosen = bits % one_in == 0
+    is_chosen[::one_in] = True
+    return count_copies(vectors[is_chosen], least_distinct=2) > 0
 
 
 def signs_of_equal_columns(some_rows: Floats) -> Signs:

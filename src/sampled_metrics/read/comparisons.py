@@ -93,7 +93,7 @@ def _count_in_block(scores: AnyArray, row: Int, pair_score: AnyArray) -> BlockCo
     n_rows, width = scores.shape
     n_missing = np.zeros(n_rows, np.int64)
     n_invalid = np.zeros(n_rows, np.int64)
-    if not _are_finite(scores):
+    if not are_finite(scores):
         n_missing = count_true(scores == -np.inf)
         n_invalid = width - count_true(scores < np.inf)
     has_many_pairs = row.size > _PAIRS_TO_SORT_ROW * n_rows
@@ -105,12 +105,12 @@ def _count_in_block(scores: AnyArray, row: Int, pair_score: AnyArray) -> BlockCo
     return BlockCounts(n_missing, n_invalid, score=pair_score, better=better, tied=tied)
 
 
-def _are_finite(scores: AnyArray) -> bool:
-    """Return whether all scores are finite, in two passes without a temporary array."""
-    xp = compat.array_namespace(scores)
-    if not xp.isdtype(scores.dtype, "real floating"):
+def are_finite(numbers: AnyArray) -> bool:
+    """Return whether all numbers are finite, in two passes without a temporary array."""
+    xp = compat.array_namespace(numbers)
+    if 0 in numbers.shape or not xp.isdtype(numbers.dtype, "real floating"):
         return True
-    return bool(xp.isfinite(xp.min(scores)) & xp.isfinite(xp.max(scores)))
+    return bool(xp.isfinite(xp.min(numbers)) & xp.isfinite(xp.max(numbers)))
 
 
 def _count_by_comparing_rows(scores: AnyArray, row: Int, pair_score: AnyArray) -> CountPair:

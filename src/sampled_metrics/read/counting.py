@@ -6,9 +6,9 @@ better candidates as the depth, or more, counts as relevant but not found.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from functools import partial
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, TypeAlias
 
 import numpy as np
 
@@ -18,6 +18,7 @@ from sampled_metrics._base.arrays import (
     blocks,
     ceil_divide,
     concatenate_ranges,
+    count_by_score,
     is_among,
     pair_codes,
     select_rows,
@@ -28,6 +29,7 @@ from sampled_metrics._base.conversion import as_array, keeps_own_library, to_num
 from sampled_metrics._base.defaults import BLOCK_SIZE
 from sampled_metrics._base.errors import InputError
 from sampled_metrics._base.progress import progress_bar
+from sampled_metrics._base.random_streams import generator
 from sampled_metrics._base.threads import map_in_threads, one_thread
 from sampled_metrics._base.units import Units
 from sampled_metrics.ranks import Ranks
@@ -35,6 +37,7 @@ from sampled_metrics.read.comparisons import (
     CountPair,
     Positions,
     count_above,
+    count_true,
     subtract_excluded,
     take_scores,
 )
@@ -52,7 +55,12 @@ from sampled_metrics.read.products import USERS_AT_A_TIME, InnerProducts, ScoreF
 from sampled_metrics.read.products_by_part import ProductsByPart
 
 _MIN_USERS_PER_THREAD = 512  # with fewer, threads wait for each other between tiles
+# Items of a sample that shows whether rankings may end early. With as many, the share of items
+# below a relevant one has a standard error of at most .016, little beside the spread of users.
+SAMPLED_ITEMS = 1024
+LEAST_TO_SAMPLE = 8192  # items; to rank some users among fewer takes little time
 _ROWS_AT_A_TIME = 32  # users whose scores stay in the processor's cache
+_ByPairs: TypeAlias = InnerProducts | ProductsByPart | PairScores  # compute some scores only
 
 
 class _CountedUsers(NamedTuple):
@@ -141,20 +149,25 @@ def rank_items(
 
 
 def _count_with_early_stop(counter: _Counter, users: Int, early_stop: EarlyStop) -> None:
-    """Count some users in full, then the others down to the depth if that is enough.
+    """Count users down to the depth if a sample of items, or some users, show that it is enough.
 
-    If the full rankings forbid an end at the depth, the others are counted in full. If the ranks of
-    all users do, those of them are counted again who have items below the depth.
+    If they forbid an end at the depth, all users are counted in full. If the ranks of all users do,
+    those of them are counted again who have items below the depth.
     """
-    is_full = early_stop.full_users(users)
-    full_users, others = users[is_full], users[~is_full]
+    is_first = early_stop.first_users(users)
+    first_users, others = users[is_first], users[~is_first]
     full_depth = counter.relevant.n_items
     try:
-        counter.count(full_users, full_depth)
+        sampled_ranks = counter.rank_in_sample(first_users)
+        if sampled_ranks is not None and early_stop.may_end_by_sample(sampled_ranks):
+            may_end, others = True, users
+        else:
+            counter.count(first_users, full_depth)
+            may_end = others.size > 0 and early_stop.may_end(counter.ranks(first_users))
     except InputError:
         counter.count(users, full_depth)  # so that the error names the first user
         raise
-    if others.size and early_stop.may_end(counter.ranks(full_users)):
+    if may_end:
         counter.count(others, early_stop.depth)
         if early_stop.keeps_results(counter.ranks(users)):
             return
@@ -180,6 +193,19 @@ class _RankedItems(NamedTuple):
     owner: Int
     n_better: Int
     n_tied: Int
+
+
+def _mark_negatives(n_users: int, sample: Int, not_negative: Sequence[Positions]) -> Bool:
+    """Return which items of a sample are negatives of each user, shape (users, items of the sample).
+
+    `sample` ascends. `not_negative` are pairs of a position of a user and an item.
+    """
+    is_negative = np.ones((n_users, sample.size), bool)
+    for row, item in not_negative:
+        in_sample = is_among(item, sample)
+        column = sample.searchsorted(item[in_sample])
+        is_negative[row[in_sample], column] = False
+    return is_negative
 
 
 class _Counter:
@@ -231,7 +257,7 @@ class _Counter:
     def _have_scores(self, users: Int) -> Bool:
         """Return whether each of some users has a row and, to compute pairs of it, one at least."""
         has_row = users < self.n_rows
-        computes_pairs = isinstance(self.score, InnerProducts | ProductsByPart | PairScores)
+        computes_pairs = isinstance(self.score, _ByPairs)
         return has_row & self._have_columns(users) if computes_pairs else has_row
 
     def _store(self, counted: _CountedUsers) -> None:
@@ -349,6 +375,35 @@ class _Counter:
             "depth": np.where(is_truncated, depth, n_candidates),
             "relevance": select_rows(grades, best_first),
         }
+
+    def rank_in_sample(self, users: Int) -> Ranks | None:
+        """Rank the relevant items of some users among a random sample of the other items.
+
+        None where this saves little: if items are few, or all scores are computed anyway. Also None
+        if some users or items have no scores.
+        """
+        source = self.score
+        has_all_scores = (
+            self.relevant.n_users <= self.n_rows and self.relevant.n_items <= self.n_columns
+        )
+        has_many_items = self.n_columns >= LEAST_TO_SAMPLE
+        if not (isinstance(source, _ByPairs) and has_all_scores and has_many_items):
+            return None
+        rng = generator(0, "sample of items")
+        sample = np.sort(rng.choice(self.n_columns, SAMPLED_ITEMS, replace=False))
+        pairs, seen = self._select_pairs(users)
+        is_negative = _mark_negatives(users.size, sample, not_negative=(pairs, seen))
+        row, item = pairs
+        score = source.pair_scores(users[row], item)
+        negative_scores = source.sample_scores(users, sample, is_negative)
+        negative_scores[~is_negative] = np.nan  # neither above nor equal to a score
+        n_better, n_tied = count_by_score(row, score)  # among the relevant items of the user
+        n_better += count_true(negative_scores[row] > score[:, np.newaxis])
+        n_tied += count_true(negative_scores[row] == score[:, np.newaxis])
+        best_first = np.lexsort((n_better, row))
+        n_relevant = self.sizes[users]
+        n_candidates = count_true(is_negative) + n_relevant
+        return Ranks(n_candidates, n_better[best_first], n_tied[best_first], n_found=n_relevant)
 
     def _count_blocks(self, users: Int) -> Iterator[_CountedUsers]:
         """Yield the counts of some users, block by block, by the method for the kind of scores."""

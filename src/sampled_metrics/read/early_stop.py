@@ -2,7 +2,8 @@
 
 A rank below the depth is not counted, which saves most products of vectors. But full rankings may
 also raise warnings, such as that scores are no better than random, and equal scores may matter
-below the cut-off. Some users are therefore ranked in full first, and they decide about the others.
+below the cut-off. Some users are therefore ranked first, among a sample of the items or in full,
+and they decide about the others.
 """
 
 from __future__ import annotations
@@ -14,6 +15,7 @@ import numpy as np
 
 from sampled_metrics._base.array_types import Bool, Int
 from sampled_metrics.checks.ranks import (
+    FAR_FROM_END,
     LEAST_SHARE_BELOW,
     irrelevant_counts,
     share_below,
@@ -22,9 +24,8 @@ from sampled_metrics.checks.ranks import (
 )
 from sampled_metrics.ranks import Ranks
 
-# Users ranked in full before the others. More of them cost time, fewer say too little about the
-# others.
-_USERS_RANKED_IN_FULL = 128
+# Users ranked before the others. More of them cost time, fewer say too little about the others.
+_FIRST_USERS = 128
 # A warning about all users must not be missed, so it must be this unlikely (one in a million).
 _STANDARD_ERRORS = 5.0
 
@@ -45,7 +46,7 @@ class EarlyStop:
     Examples
     --------
     >>> early_stop = EarlyStop(depth=10, is_enough=lambda ranks: True)
-    >>> int(early_stop.full_users(np.arange(1000)).sum())
+    >>> int(early_stop.first_users(np.arange(1000)).sum())
     143
     """
 
@@ -53,11 +54,25 @@ class EarlyStop:
     is_enough: Callable[[Ranks], bool]
     min_relevance: float = 0.0
 
-    def full_users(self, users: Int) -> Bool:
-        """Return which users to rank in full first: 128 to 255 at equal distances, or all."""
-        is_full = np.zeros(users.size, bool)
-        is_full[:: max(1, users.size // _USERS_RANKED_IN_FULL)] = True
-        return is_full
+    def first_users(self, users: Int) -> Bool:
+        """Return which users to rank first: 128 to 255 at equal distances, or all."""
+        is_first = np.zeros(users.size, bool)
+        is_first[:: max(1, users.size // _FIRST_USERS)] = True
+        return is_first
+
+    def may_end_by_sample(self, sampled_ranks: Ranks) -> bool:
+        """Return whether ranks among a random sample of items suffice for `may_end`.
+
+        They do not if all of them are near the top, as a sample hardly shows where such ranks end.
+
+        Parameters
+        ----------
+        sampled_ranks
+            Ranks of the users of `first_users` among a sample.
+        """
+        above, tied, n_irrelevant = irrelevant_counts(sampled_ranks)
+        is_far = (above + tied) * FAR_FROM_END > n_irrelevant
+        return bool(is_far.any()) and self.may_end(sampled_ranks)
 
     def may_end(self, full_ranks: Ranks) -> bool:
         """Return whether full rankings of all users would raise no warning, as those of some show.
@@ -65,7 +80,7 @@ class EarlyStop:
         Parameters
         ----------
         full_ranks
-            Ranks of the users of `full_users`.
+            Ranks of the users of `first_users`.
         """
         ranks = full_ranks.at_least(self.min_relevance)
         share = share_below(*irrelevant_counts(ranks.binary))

@@ -43,6 +43,17 @@ class PairScores:
         items = np.tile(np.arange(n_items), rows.size)
         return self._call(users, items).reshape(rows.size, n_items)
 
+    def pair_scores(self, rows: Int, items: Int) -> Float:
+        """Return the scores of single pairs."""
+        return self._call(rows, items)
+
+    def sample_scores(self, rows: Int, items: Int, is_needed: Bool) -> Float:
+        """Return scores of some users and items, NaN for pairs that are not needed."""
+        scores = np.full(is_needed.shape, np.nan)
+        row, column = np.nonzero(is_needed)
+        scores[is_needed] = self._call(rows[row], items[column])
+        return scores
+
     def counts(
         self, rows: Int, pairs: Positions, excluded: Positions, max_better: Int
     ) -> CountPair:

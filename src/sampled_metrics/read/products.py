@@ -9,7 +9,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from functools import partial
-from threading import Lock
 from typing import Any, NamedTuple, TypeAlias
 
 import array_api_compat as compat
@@ -20,7 +19,6 @@ from sampled_metrics._base.arrays import (
     CACHE_ENTRIES,
     MEMORY_ENTRIES,
     blocks,
-    concatenate_ranges,
     count_by_score,
 )
 from sampled_metrics._base.conversion import keeps_own_library, to_numpy
@@ -35,14 +33,14 @@ from sampled_metrics.read.comparisons import (
     take_rows,
     to_device,
 )
+from sampled_metrics.read.item_tiles import ItemTiles, Tile
 
 ScoreFunction: TypeAlias = Callable[[Int], Any]  # from rows of users to scores of all items
 
 # Chosen with make measure PAGE=cores; others took up to 10 % more time.
 USERS_AT_A_TIME = 8192  # many, as most may be settled after a few tiles
 PAIRS_AT_A_TIME = 1024  # so that their scores of the items of a tile stay in the cache
-FIRST_TILE = 128  # items; a later tile has as many as all tiles before it, up to a maximum
-TILE_ITEMS = 1024  # at most, in main memory
+TILE_ITEMS = 1024  # in a tile at most, in main memory
 TILE_ON_DEVICE = 65_536  # at most, on a device
 _NORM_ENTRIES_ON_DEVICE = 16 * MEMORY_ENTRIES  # of vectors that a device converts at a time: 128 MB
 # If more than 1 / _DENSE_SHARE of the items of a tile are close to a pair, the scores of all items
@@ -51,14 +49,6 @@ _DENSE_SHARE = 8
 
 # Products beyond the largest number become inf or NaN without a warning; counting checks for them.
 _ignore_overflow = partial(np.errstate, over="ignore", under="ignore", invalid="ignore")
-
-
-class _Tile(NamedTuple):
-    """Items with vectors of about the same length, which are divided by a power of two."""
-
-    items: Int
-    exponent: int  # of the power of two
-    length: float  # of the longest vector, after the division
 
 
 class _OpenPairs(NamedTuple):
@@ -159,6 +149,13 @@ class InnerProducts:
     users, items
         Vectors, shapes (users, d) and (items, d), of numpy or of a library that keeps them, see
         `keeps_own_library`.
+
+    Attributes
+    ----------
+    user_lengths, item_lengths
+        Lengths of the vectors, see `_row_lengths`; not finite if a vector is not.
+    is_finite
+        Whether no product overflows.
     """
 
     def __init__(self, users: AnyArray, items: AnyArray) -> None:
@@ -166,10 +163,10 @@ class InnerProducts:
         self.items = items
         self.keeps_library = keeps_own_library(items)
         self._dtype = np.dtype(to_numpy(items[:1, :]).dtype)
-        self._user_lengths = _row_norms(users)
-        item_lengths = _row_norms(items)
+        self.user_lengths = _row_lengths(users)
+        self.item_lengths = _row_lengths(items)
         with _ignore_overflow():
-            largest = self._user_lengths.max(initial=0.0) * item_lengths.max(initial=0.0)
+            largest = self.user_lengths.max(initial=0.0) * self.item_lengths.max(initial=0.0)
         self.is_finite = bool(largest < np.finfo(np.float64).max / 8.0)  # with some room
         # Bound of the difference of a product and a score: relative to |u| |v|, and absolute where
         # products underflow.
@@ -180,38 +177,12 @@ class InnerProducts:
         self._absolute_error = 4.0 * d * float(np.finfo(self._dtype).tiny)
         max_items = TILE_ON_DEVICE if self.keeps_library else TILE_ITEMS
         self._entries = PAIRS_AT_A_TIME * max_items
-        self._cut_into_tiles(item_lengths, max_items)
-        self._copy_lock = Lock()
+        self._tiles = ItemTiles(self.item_lengths, max_items, self._copy_vectors)
 
-    def _cut_into_tiles(self, lengths: Float, max_items: int) -> None:
-        """Cut the items, longest vectors first, into tiles, and note where each item is."""
-        n_items = lengths.size
-        longest_first = np.argsort(lengths)[::-1]
-        sizes = _tile_sizes(n_items, max_items)
-        items_of_tiles = np.split(longest_first, sizes.cumsum()[:-1])
-        self._tiles = [self._make_tile(items, lengths) for items in items_of_tiles]
-        self._tile_vectors: list[Any] = [None] * sizes.size  # filled when first needed
-        self._tile_of_item = np.empty(n_items, np.min_scalar_type(sizes.size))
-        self._tile_of_item[longest_first] = np.repeat(np.arange(sizes.size), sizes)
-        self._column_of_item = np.empty(n_items, np.int64)  # in the tile of the item
-        self._column_of_item[longest_first] = concatenate_ranges(0, sizes)
-
-    def _make_tile(self, items: Int, lengths: Float) -> _Tile:
-        longest = lengths[items[:1]]
-        exponent = self._exponents(longest)
-        length = np.ldexp(longest, -exponent)
-        return _Tile(items=items, exponent=int(exponent[0]), length=float(length[0]))
-
-    def _vectors_of_tile(self, tile_number: int) -> AnyArray:
-        """Return the vectors of a tile, one column per item, copied when first needed."""
-        if self._tile_vectors[tile_number] is None:
-            with self._copy_lock:  # else each thread would copy the same tile
-                if self._tile_vectors[tile_number] is None:
-                    self._tile_vectors[tile_number] = self._copy_vectors(self._tiles[tile_number])
-        return self._tile_vectors[tile_number]
-
-    def _copy_vectors(self, tile: _Tile) -> AnyArray:
-        vectors = self._divide(take_rows(self.items, tile.items), np.array([tile.exponent]))
+    def _copy_vectors(self, tile: Tile) -> AnyArray:
+        """Return the scaled vectors of a tile, one column per item, with a row of ones."""
+        exponents = self._exponents(np.array([tile.length]))
+        vectors = self._divide(take_rows(self.items, tile.items), exponents)
         vectors = self._append_column(vectors, 1.0).T
         return vectors if self.keeps_library else np.ascontiguousarray(vectors)
 
@@ -231,6 +202,10 @@ class InnerProducts:
     def pair_scores(self, rows: Int, items: Int) -> Float:
         """Return the same scores for single pairs."""
         return pair_products(self.users, self.items, rows, items)
+
+    def sample_scores(self, rows: Int, items: Int, is_needed: Bool) -> Float:  # noqa: ARG002
+        """Return scores of some users and items, also of pairs that are not needed."""
+        return self(rows, items)
 
     @_ignore_overflow()
     def counts(
@@ -299,7 +274,6 @@ class InnerProducts:
             Counts so far, which this changes.
         """
         better, tied = counted
-        not_counted_by_tile = [self._split_by_tile(*pairs) for pairs in not_counted]
         # Candidates of each row in this and later tiles.
         n_left = _count_candidates(len(self.items), not_counted, rows.size)
         vectors, open_pairs = self._open_pairs(rows, row, score, max_better)
@@ -307,7 +281,7 @@ class InnerProducts:
         vector_row = np.arange(rows.size)  # of each row among `open_vectors`, -1 if it is settled
         # Products on a device do not use the buffer.
         buffer = np.empty(0 if self.keeps_library else self._entries, self._dtype)
-        for tile_number, tile in enumerate(self._tiles):
+        for tile, not_in_tile in self._tiles.iterate(not_counted):
             # This also adds to `better` for pairs that all candidates left outrank. `centre` is the
             # score of each pair in the scale of the products of this tile.
             is_open, centre, margin = self._settle_pairs(open_pairs, tile, better, n_left)
@@ -318,10 +292,9 @@ class InnerProducts:
                 open_pairs, vector_row = open_pairs.take(is_open).number_vectors(rows.size)
                 open_vectors = take_rows(vectors, open_pairs.distinct_rows())
             # Relevant items are counted already, and excluded ones not at all.
-            not_in_tile = [by_tile[tile_number] for by_tile in not_counted_by_tile]
             n_left -= _count_candidates(tile.items.size, not_in_tile, rows.size)
             above, level = self._count_tile(
-                tile_number=tile_number,
+                tile=tile,
                 vectors=open_vectors,
                 pairs=open_pairs,
                 limits=self._set_limits(open_vectors, centre, margin),
@@ -342,7 +315,7 @@ class InnerProducts:
         The column meets a column of ones in the vectors of items: a number in it is added to all
         products of the user. It is 0 at first.
         """
-        lengths = self._user_lengths[rows]
+        lengths = self.user_lengths[rows]
         exponents = self._exponents(lengths)
         lengths = np.ldexp(lengths, -exponents)
         vectors = self._divide(take_rows(self.users, rows), exponents)
@@ -359,7 +332,7 @@ class InnerProducts:
         return self._append_column(vectors, 0.0), pairs
 
     def _settle_pairs(
-        self, pairs: _OpenPairs, tile: _Tile, better: Int, n_left: Int
+        self, pairs: _OpenPairs, tile: Tile, better: Int, n_left: Int
     ) -> tuple[Bool, Float, Float]:
         """Settle pairs whose score is beyond all products of a tile and of later ones.
 
@@ -380,8 +353,9 @@ class InnerProducts:
             Scores of the pairs in the scale of the products of the tile, and bounds of the rounding
             errors of products minus these scores.
         """
-        largest = tile.length * pairs.length
-        centre = np.ldexp(1.0, -tile.exponent) * pairs.scaled_score
+        (exponent,) = self._exponents(np.array([tile.length]))
+        largest = np.ldexp(tile.length, -exponent) * pairs.length
+        centre = np.ldexp(1.0, -exponent) * pairs.scaled_score
         margin = self._relative_error * (largest + np.abs(centre)) + self._absolute_error
         is_open = better[pairs.number] < pairs.max_better
         is_below_all = is_open & (centre < -largest - margin)
@@ -405,20 +379,10 @@ class InnerProducts:
         vectors[:, self.items.shape[1]] = to_device(-centre, vectors)
         return _Limits.around(0.0, margin.max(), self._dtype)
 
-    def _split_by_tile(self, row: Int, item: Int) -> list[Positions]:
-        """Return, for each tile, the rows of its items and their columns in the tile."""
-        tile = self._tile_of_item[item]
-        order = np.argsort(tile, kind="stable")
-        counts = np.bincount(tile, minlength=len(self._tiles))
-        ends = counts.cumsum()[:-1]
-        rows = np.split(row[order], ends)
-        columns = np.split(self._column_of_item[item[order]], ends)
-        return list(zip(rows, columns, strict=True))
-
     def _count_tile(
         self,
         *,
-        tile_number: int,
+        tile: Tile,
         vectors: AnyArray,
         pairs: _OpenPairs,
         limits: _Limits,
@@ -430,8 +394,7 @@ class InnerProducts:
         `not_counted` are rows of users in `vectors`, ascending, or -1 for users who are settled,
         and columns of the tile.
         """
-        tile = self._tiles[tile_number]
-        item_vectors = self._vectors_of_tile(tile_number)
+        item_vectors = self._tiles.vectors(tile)
         n_items = tile.items.size
         above = np.empty(pairs.vector_row.size, np.int64)
         level = np.zeros(pairs.vector_row.size, np.int64)
@@ -458,7 +421,7 @@ class InnerProducts:
         return above, level
 
     def _compare_in_float64(
-        self, tile: _Tile, pairs: _OpenPairs, is_near: AnyArray, n_near: Int
+        self, tile: Tile, pairs: _OpenPairs, is_near: AnyArray, n_near: Int
     ) -> CountPair:
         """Count the scores above each pair, and level with it, among items of a tile near it.
 
@@ -486,7 +449,7 @@ class InnerProducts:
             level[dense] = count_true(near_dense & (scores == limits))
         return above, level
 
-    def _scores_of_tile(self, users: Int, tile: _Tile) -> Float:
+    def _scores_of_tile(self, users: Int, tile: Tile) -> Float:
         """Return the scores of all items of a tile; equal vectors in a row are multiplied once."""
         vectors = self._float64_items(tile.items)
         is_new = np.append(True, (vectors[1:] != vectors[:-1]).any(axis=1))
@@ -562,6 +525,24 @@ def _float64_rows(vectors: AnyArray, rows: Int) -> Float:
     return some.astype(np.float64, copy=False)
 
 
+@_ignore_overflow()
+def _row_lengths(vectors: AnyArray) -> Float:
+    """Return the Euclidean lengths of vectors in float64; those in float32 may be a little more.
+
+    A sum of squares in float32 is increased by the bound of its rounding error. It is computed
+    again in float64 if a square overflows, or if squares are so small that they lose digits.
+    """
+    if not isinstance(vectors, np.ndarray) or vectors.dtype != np.float32:
+        return _row_norms(vectors)
+    d = vectors.shape[1]
+    float32 = np.finfo(np.float32)
+    squares = np.einsum("if,if->i", vectors, vectors)
+    lengths = np.sqrt(squares.astype(np.float64)) * (1.0 + _sum_error(d, np.float32))
+    is_precise = (squares > d * float32.tiny / float32.eps) & np.isfinite(squares)
+    lengths[~is_precise] = _row_norms(vectors[~is_precise])
+    return lengths
+
+
 def _row_norms(vectors: AnyArray) -> Float:
     """Return the Euclidean lengths of vectors in float64, also where squares would overflow."""
     xp = compat.array_namespace(vectors)
@@ -587,17 +568,6 @@ def _multiply(left: AnyArray, right: AnyArray, buffer: Floats) -> AnyArray:
     shape = left.shape[0], right.shape[1]
     out = buffer[: shape[0] * shape[1]].reshape(shape)
     return np.matmul(left, right, out=out)
-
-
-def _tile_sizes(n_items: int, max_items: int) -> Int:
-    """Return the sizes of tiles: a small one first, then each as large as all before it."""
-    sizes: list[int] = []
-    total = 0
-    while total < n_items:
-        size = min(max(total, FIRST_TILE), max_items)
-        sizes.append(min(size, n_items - total))
-        total += size
-    return np.array(sizes)
 
 
 def _sum_error(d: int, dtype: Any) -> float:

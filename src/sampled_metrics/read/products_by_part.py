@@ -7,11 +7,11 @@ from functools import partial
 
 import numpy as np
 
-from sampled_metrics._base.array_types import Array, Float, Floats, Int
+from sampled_metrics._base.array_types import Array, Bool, Float, Floats, Int
 from sampled_metrics._base.arrays import ceil_divide, run_starts
 from sampled_metrics._base.errors import InputError
 from sampled_metrics._base.threads import map_in_threads, one_thread
-from sampled_metrics.read.comparisons import CountPair, Positions, slice_of_rows
+from sampled_metrics.read.comparisons import CountPair, Positions, are_finite, slice_of_rows
 from sampled_metrics.read.products import (
     USERS_AT_A_TIME,
     InnerProducts,
@@ -61,6 +61,15 @@ class ProductsByPart:
             scores[pairs] = pair_products(self.users, some_vectors, rows[pairs], position)
         return scores
 
+    def sample_scores(self, rows: Int, items: Int, is_needed: Bool) -> Float:  # noqa: ARG002
+        """Return scores of some users and items, ascending, also of pairs that are not needed."""
+        part_of_item = self._first_items.searchsorted(items, "right") - 1
+        vectors = [
+            vectors[items[part_of_item == part] - first].astype(self.dtype)
+            for part, (first, vectors) in enumerate(zip(self._first_items, self.parts, strict=True))
+        ]
+        return InnerProducts(self.users, np.concatenate(vectors))(rows)
+
     def counts(
         self,
         rows: Int,
@@ -105,7 +114,7 @@ class ProductsByPart:
         """Yield the vectors of one part after the other, in memory; they must be finite."""
         for number, part in enumerate(self.parts):
             vectors = np.array(part, self.dtype)
-            if not np.isfinite(vectors).all():
+            if not are_finite(vectors):
                 raise InputError(f"vectors of items, part {number}, are not finite numbers")
             yield vectors
 

@@ -15,7 +15,7 @@ from numpy.typing import ArrayLike
 from scipy import sparse
 
 from sampled_metrics._base.arguments import ALL_CORES, check_arguments, whole_number
-from sampled_metrics._base.array_types import Array, Ids, ItemsByUser
+from sampled_metrics._base.array_types import AnyArray, Array, Float, Ids, ItemsByUser
 from sampled_metrics._base.arrow import arrow_to_numpy
 from sampled_metrics._base.calls import note_meaning, place_of, public, warn_all
 from sampled_metrics._base.columns import (
@@ -46,7 +46,7 @@ from sampled_metrics.checks.scores import (
 )
 from sampled_metrics.ranks import Ranks
 from sampled_metrics.read.common_ids import compare_ids
-from sampled_metrics.read.comparisons import take_rows
+from sampled_metrics.read.comparisons import are_finite, take_rows
 from sampled_metrics.read.counting import rank_items
 from sampled_metrics.read.early_stop import EarlyStop
 from sampled_metrics.read.items import (
@@ -234,6 +234,8 @@ def scores_from_vectors(users: ArrayLike, items: ArrayLike) -> ScoreSource:
     products = InnerProducts(
         xp.astype(user_vectors, dtype, copy=False), xp.astype(item_vectors, dtype, copy=False)
     )
+    _require_finite("users", user_vectors, products.user_lengths)
+    _require_finite("items", item_vectors, products.item_lengths)
     return ScoreSource(products, (len(user_vectors), len(item_vectors)), user_ids, item_ids)
 
 
@@ -246,6 +248,8 @@ def _scores_from_parts(users: ArrayLike, paths: Sequence[Any], user_ids: Any) ->
     user_vectors = np.atleast_1d(numeric_array(users, "users"))
     d = user_vectors.shape[-1]  # length of a vector
     user_dtype = _require_vectors("users", user_vectors, d)
+    if not are_finite(user_vectors):
+        raise _vectors_error("users", user_vectors)
     parts = [_open_item_vectors(Path(path), d) for path in paths]
     fit_in_float32 = _fit_in_float32(user_dtype, *(part.dtype for part in parts))
     dtype = np.float32 if fit_in_float32 else np.float64
@@ -272,17 +276,25 @@ def _fit_in_float32(*dtypes: np.dtype[Any]) -> bool:
 
 
 def _require_vectors(name: str, vectors: Any, d: int) -> np.dtype[Any]:
-    """Raise InputError unless vectors are finite numbers of shape (n, d); return their type."""
-    xp = compat.array_namespace(vectors)
+    """Raise InputError unless vectors are numbers of shape (n, d); return their type."""
     dtype = to_numpy(vectors[:1]).dtype  # that of numpy, also for tensors
-    are_numbers = dtype.kind in "fiu"
     has_shape = vectors.ndim == 2 and vectors.shape[1] == d
-    if not are_numbers or not has_shape or not xp.all(xp.isfinite(vectors)):
-        raise InputError(
-            f"vectors of {name} are {vectors.dtype} of shape {tuple(vectors.shape)}; expected "
-            f"finite numbers, of shape ({len(vectors)}, d)"
-        )
+    if dtype.kind not in "fiu" or not has_shape:
+        raise _vectors_error(name, vectors)
     return dtype
+
+
+def _require_finite(name: str, vectors: AnyArray, lengths: Float) -> None:
+    """Raise InputError unless vectors are finite, which finite lengths show at once."""
+    if not np.isfinite(lengths).all() and not are_finite(vectors):
+        raise _vectors_error(name, vectors)
+
+
+def _vectors_error(name: str, vectors: AnyArray) -> InputError:
+    return InputError(
+        f"vectors of {name} are {vectors.dtype} of shape {tuple(vectors.shape)}; expected "
+        f"finite numbers, of shape ({len(vectors)}, d)"
+    )
 
 
 def _vector_ids(name: str, vectors: Any) -> Any:

@@ -1,0 +1,153 @@
+"""Items in tiles, those with the longest vectors first.
+
+Most rankings end after the longest items. The others are therefore neither sorted nor copied before
+one of their tiles is needed.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from threading import Lock
+from typing import NamedTuple
+
+import numpy as np
+
+from sampled_metrics._base.array_types import AnyArray, Float, Int
+from sampled_metrics.read.comparisons import Positions
+
+FIRST_TILE = 128  # items; a later tile has as many as all tiles before it, up to a maximum
+# Items that are sorted at first; then three times as many as are sorted already. To select and sort
+# as many of a million takes a fifth of the time of sorting all of them.
+FIRST_SORTED = 65_536
+
+
+class Tile(NamedTuple):
+    """Items whose vectors have about the same length.
+
+    Attributes
+    ----------
+    number
+        Position among all tiles.
+    items
+        The items, longest vectors first.
+    length
+        Length of the longest vector.
+    """
+
+    number: int
+    items: Int
+    length: float
+
+
+class ItemTiles:
+    """Tiles of items by descending length of their vectors; threads share them.
+
+    Parameters
+    ----------
+    lengths
+        Lengths of the vectors of all items.
+    max_items
+        The largest number of items of a tile.
+    copy_vectors
+        Function that copies the vectors of a tile, as they are multiplied.
+    """
+
+    def __init__(
+        self, lengths: Float, max_items: int, copy_vectors: Callable[[Tile], AnyArray]
+    ) -> None:
+        n_items = lengths.size
+        self._lengths = lengths
+        self._starts = _tile_starts(n_items, max_items)  # of all tiles, and the end of the last
+        self._longest_first = np.arange(n_items)  # as far as sorted; then the others
+        self._position = np.full(n_items, n_items)  # of each sorted item in this order
+        self._tiles: list[Tile] = []  # sorted ones
+        self._sort_lock = Lock()
+        self._copy_vectors = copy_vectors
+        self._vectors: list[AnyArray | None] = [None] * (self._starts.size - 1)
+        self._copy_lock = Lock()
+
+    def iterate(self, pairs: Sequence[Positions]) -> Iterator[tuple[Tile, list[Positions]]]:
+        """Yield each tile, and the pairs of a row and an item whose item is in the tile.
+
+        Parameters
+        ----------
+        pairs
+            Rows and items; rows ascend.
+
+        Yields
+        ------
+        tile
+            The tile.
+        pairs_of_tile
+            For each of `pairs` the rows, ascending, and the columns of the tile.
+        """
+        first = 0
+        while first < len(self._vectors):
+            self._sort_tile(first)
+            tiles = self._tiles[first:]
+            split_pairs = [self._split(*rows_and_items, tiles) for rows_and_items in pairs]
+            for place, tile in enumerate(tiles):
+                yield tile, [pairs_by_tile[place] for pairs_by_tile in split_pairs]
+            first += len(tiles)
+
+    def vectors(self, tile: Tile) -> AnyArray:
+        """Return the vectors of a tile, copied when first needed."""
+        if self._vectors[tile.number] is None:
+            with self._copy_lock:  # else each thread would copy the same tile
+                if self._vectors[tile.number] is None:
+                    self._vectors[tile.number] = self._copy_vectors(tile)
+        return self._vectors[tile.number]
+
+    def _sort_tile(self, number: int) -> None:
+        """Sort items until the tile of a number is sorted."""
+        with self._sort_lock:
+            while len(self._tiles) <= number:
+                self._sort_next_tiles()
+
+    def _sort_next_tiles(self) -> None:
+        """Sort the longest of the items that are not sorted yet, and make tiles of them."""
+        first_tile = len(self._tiles)
+        start = self._starts[first_tile]
+        others = self._longest_first[start:]
+        wanted = start + max(FIRST_SORTED, 3 * start)
+        last_tile = int(self._starts.searchsorted(wanted))  # after the last tile that is sorted now
+        if last_tile >= self._starts.size - 1:
+            last_tile = self._starts.size - 1
+        else:
+            n_longest = self._starts[last_tile] - start
+            others[:] = others[np.argpartition(-self._lengths[others], n_longest)]
+        end = self._starts[last_tile]
+        longest = others[: end - start]
+        longest[:] = longest[np.argsort(-self._lengths[longest])]
+        self._position[longest] = np.arange(start, end)
+        for number in range(first_tile, last_tile):
+            items = self._longest_first[self._starts[number] : self._starts[number + 1]]
+            self._tiles.append(Tile(number, items, float(self._lengths[items[0]])))
+
+    def _split(self, row: Int, item: Int, tiles: Sequence[Tile]) -> list[Positions]:
+        """Return, for each of some tiles, the rows of its items and their columns in the tile."""
+        starts = self._starts[tiles[0].number : tiles[-1].number + 2]
+        position = self._position[item]
+        is_in_tiles = (position >= starts[0]) & (position < starts[-1])
+        row, position = row[is_in_tiles], position[is_in_tiles]
+        tile = starts.searchsorted(position, "right") - 1
+        by_tile = np.argsort(tile, kind="stable")
+        ends = np.bincount(tile, minlength=len(tiles)).cumsum()[:-1]
+        rows = np.split(row[by_tile], ends)
+        columns = np.split((position - starts[tile])[by_tile], ends)
+        return list(zip(rows, columns, strict=True))
+
+
+def _tile_starts(n_items: int, max_items: int) -> Int:
+    """Return where tiles start and the last one ends; the first is small, later ones double it.
+
+    Examples
+    --------
+    >>> _tile_starts(1000, max_items=512)
+    array([   0,  128,  256,  512, 1000])
+    """
+    starts = [0]
+    while starts[-1] < n_items:
+        size = min(max(starts[-1], FIRST_TILE), max_items)
+        starts.append(min(starts[-1] + size, n_items))
+    return np.array(starts)
