@@ -1,18 +1,18 @@
 """Items in tiles, those with the longest vectors first.
 
-Most rankings end after the longest items. The others are therefore neither sorted nor copied before
-one of their tiles is needed.
+Most rankings end after the longest items. The others are therefore not sorted before one of their
+tiles is needed.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from threading import Lock
 from typing import NamedTuple
 
 import numpy as np
 
-from sampled_metrics._base.array_types import AnyArray, Float, Int
+from sampled_metrics._base.array_types import Float, Int
 from sampled_metrics.read.comparisons import Positions
 
 FIRST_TILE = 128  # items; a later tile has as many as all tiles before it, up to a maximum
@@ -48,13 +48,9 @@ class ItemTiles:
         Lengths of the vectors of all items.
     max_items
         The largest number of items of a tile.
-    copy_vectors
-        Function that copies the vectors of a tile, as they are multiplied.
     """
 
-    def __init__(
-        self, lengths: Float, max_items: int, copy_vectors: Callable[[Tile], AnyArray]
-    ) -> None:
+    def __init__(self, lengths: Float, max_items: int) -> None:
         n_items = lengths.size
         self._lengths = lengths
         self._starts = _tile_starts(n_items, max_items)  # of all tiles, and the end of the last
@@ -62,9 +58,9 @@ class ItemTiles:
         self._position = np.full(n_items, n_items)  # of each sorted item in this order
         self._tiles: list[Tile] = []  # sorted ones
         self._sort_lock = Lock()
-        self._copy_vectors = copy_vectors
-        self._vectors: list[AnyArray | None] = [None] * (self._starts.size - 1)
-        self._copy_lock = Lock()
+
+    def __len__(self) -> int:
+        return self._starts.size - 1
 
     def iterate(self, pairs: Sequence[Positions]) -> Iterator[tuple[Tile, list[Positions]]]:
         """Yield each tile, and the pairs of a row and an item whose item is in the tile.
@@ -82,21 +78,13 @@ class ItemTiles:
             For each of `pairs` the rows, ascending, and the columns of the tile.
         """
         first = 0
-        while first < len(self._vectors):
+        while first < len(self):
             self._sort_tile(first)
             tiles = self._tiles[first:]
             split_pairs = [self._split(*rows_and_items, tiles) for rows_and_items in pairs]
             for place, tile in enumerate(tiles):
                 yield tile, [pairs_by_tile[place] for pairs_by_tile in split_pairs]
             first += len(tiles)
-
-    def vectors(self, tile: Tile) -> AnyArray:
-        """Return the vectors of a tile, copied when first needed."""
-        if self._vectors[tile.number] is None:
-            with self._copy_lock:  # else each thread would copy the same tile
-                if self._vectors[tile.number] is None:
-                    self._vectors[tile.number] = self._copy_vectors(tile)
-        return self._vectors[tile.number]
 
     def _sort_tile(self, number: int) -> None:
         """Sort items until the tile of a number is sorted."""
@@ -110,17 +98,14 @@ class ItemTiles:
         start = self._starts[first_tile]
         others = self._longest_first[start:]
         wanted = start + max(FIRST_SORTED, 3 * start)
-        last_tile = int(self._starts.searchsorted(wanted))  # after the last tile that is sorted now
-        if last_tile >= self._starts.size - 1:
-            last_tile = self._starts.size - 1
-        else:
-            n_longest = self._starts[last_tile] - start
-            others[:] = others[np.argpartition(-self._lengths[others], n_longest)]
-        end = self._starts[last_tile]
+        end_tile = min(int(self._starts.searchsorted(wanted)), len(self))
+        end = self._starts[end_tile]
+        if end_tile < len(self):
+            others[:] = others[np.argpartition(-self._lengths[others], end - start)]
         longest = others[: end - start]
         longest[:] = longest[np.argsort(-self._lengths[longest])]
         self._position[longest] = np.arange(start, end)
-        for number in range(first_tile, last_tile):
+        for number in range(first_tile, end_tile):
             items = self._longest_first[self._starts[number] : self._starts[number + 1]]
             self._tiles.append(Tile(number, items, float(self._lengths[items[0]])))
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from functools import partial
+from threading import Lock
 from typing import Any, NamedTuple, TypeAlias
 
 import array_api_compat as compat
@@ -177,14 +178,30 @@ class InnerProducts:
         self._absolute_error = 4.0 * d * float(np.finfo(self._dtype).tiny)
         max_items = TILE_ON_DEVICE if self.keeps_library else TILE_ITEMS
         self._entries = PAIRS_AT_A_TIME * max_items
-        self._tiles = ItemTiles(self.item_lengths, max_items, self._copy_vectors)
+        self._tiles = ItemTiles(self.item_lengths, max_items)
+        self._vectors_of_tiles: list[AnyArray | None] = [None] * len(self._tiles)
+        self._copy_lock = Lock()
+
+    def _vectors_of_tile(self, tile: Tile) -> AnyArray:
+        """Return the scaled vectors of a tile, one column per item, copied when first needed."""
+        if self._vectors_of_tiles[tile.number] is None:
+            with self._copy_lock:  # else each thread would copy the same tile
+                if self._vectors_of_tiles[tile.number] is None:
+                    self._vectors_of_tiles[tile.number] = self._copy_vectors(tile)
+        return self._vectors_of_tiles[tile.number]
 
     def _copy_vectors(self, tile: Tile) -> AnyArray:
-        """Return the scaled vectors of a tile, one column per item, with a row of ones."""
+        """Return the vectors of a tile, divided by a power of two, and a last row of ones."""
         exponents = self._exponents(np.array([tile.length]))
-        vectors = self._divide(take_rows(self.items, tile.items), exponents)
-        vectors = self._append_column(vectors, 1.0).T
-        return vectors if self.keeps_library else np.ascontiguousarray(vectors)
+        vectors = take_rows(self.items, tile.items)
+        if self.keeps_library:
+            return self._append_column(self._divide(vectors, exponents), 1.0).T
+        n_items, d = vectors.shape
+        columns = np.ones((d + 1, n_items), self._dtype)
+        columns[:d] = vectors.T
+        for factor in self._factors(exponents):
+            columns[:d] *= factor
+        return columns
 
     @_ignore_overflow()
     def __call__(self, rows: Int, items: Int | slice = slice(None)) -> Float:
@@ -394,7 +411,7 @@ class InnerProducts:
         `not_counted` are rows of users in `vectors`, ascending, or -1 for users who are settled,
         and columns of the tile.
         """
-        item_vectors = self._tiles.vectors(tile)
+        item_vectors = self._vectors_of_tile(tile)
         n_items = tile.items.size
         above = np.empty(pairs.vector_row.size, np.int64)
         level = np.zeros(pairs.vector_row.size, np.int64)
@@ -464,13 +481,21 @@ class InnerProducts:
 
     def _divide(self, vectors: AnyArray, exponents: Int) -> AnyArray:
         """Divide vectors by powers of two."""
-        if self._dtype == np.float64:
-            return vectors
-        half = exponents // 2
-        for exponent in (half, exponents - half):  # float32 may not hold the whole power
-            powers = np.ldexp(1.0, -exponent).astype(self._dtype)
-            vectors = vectors * to_device(powers, vectors)[:, None]
+        for factors in self._factors(exponents):
+            vectors = vectors * to_device(factors, vectors)[:, None]
         return vectors
+
+    def _factors(self, exponents: Int) -> list[Floats]:
+        """Return factors that divide by powers of two; two for each, as float32 may not hold one.
+
+        None in float64, where vectors are not divided.
+        """
+        if self._dtype == np.float64:
+            return []
+        half = exponents // 2
+        return [
+            np.ldexp(1.0, -exponent).astype(self._dtype) for exponent in (half, exponents - half)
+        ]
 
     def _append_column(self, vectors: AnyArray, value: float) -> AnyArray:
         """Append a column that lets a product subtract a number, see `counts`.
