@@ -20,7 +20,8 @@ LIBRARY_FILES = $(OF_THE_LIBRARY:%=tests/%/test_*.py)
 LIBRARY_TESTS = $$(grep -LE '$(OF_THE_STUDY)' $(LIBRARY_FILES))
 ALONE = $$(grep -LE '$(OF_THE_STUDY)|ROOT' $(LIBRARY_FILES))
 
-# The wheel of `make dist`, without the repository.
+# The wheel of `make dist`, without the repository: that all files are there and found. Long tests, of what the code
+# does, are run by the parts `long` and `lowest`.
 WHEEL = dist/sampled_metrics-$(VERSION)-py3-none-any.whl
 test-wheel: dist
 	rm -rf .venv-wheel dist/unpacked
@@ -28,9 +29,9 @@ test-wheel: dist
 	mkdir dist/unpacked
 	tar --extract --file dist/sampled_metrics-$(VERSION).tar.gz --directory dist/unpacked --strip-components 1
 	rm -r dist/unpacked/src
-	.venv-wheel/bin/python -m pip install --quiet 'sampled-metrics[plot] @ file://$(CURDIR)/$(WHEEL)' \
+	.venv-wheel/bin/python -m pip install --quiet --no-compile 'sampled-metrics[plot] @ file://$(CURDIR)/$(WHEEL)' \
 	  hypothesis pytest pytest-xdist pytrec-eval-terrier scikit-learn
-	cd dist/unpacked && PATH="$(CURDIR)/.venv-wheel/bin:$$PATH" pytest -q $(ALONE)
+	cd dist/unpacked && PATH="$(CURDIR)/.venv-wheel/bin:$$PATH" pytest -q -m "not long" $(ALONE)
 	.venv-wheel/bin/python -m pip install --quiet --force-reinstall --no-deps dist/sampled_metrics-$(VERSION).tar.gz
 	.venv-wheel/bin/sampled-metrics --version
 
@@ -48,7 +49,7 @@ export LOWEST
 test-lowest:
 	$(PYTHON) -m venv --clear .venv-lowest
 	.venv-lowest/bin/python -c "$$LOWEST" > .venv-lowest/lowest.txt
-	.venv-lowest/bin/python -m pip install --quiet --requirement .venv-lowest/lowest.txt \
+	.venv-lowest/bin/python -m pip install --quiet --no-compile --requirement .venv-lowest/lowest.txt \
 	  hatchling hypothesis pytest pytest-xdist pytrec-eval-terrier scikit-learn
 	.venv-lowest/bin/python -m pip install --quiet --no-deps --no-build-isolation --editable .
 	PATH="$(CURDIR)/.venv-lowest/bin:$$PATH" pytest -W default src/sampled_metrics tests/golden $(LIBRARY_TESTS)
@@ -59,8 +60,8 @@ test-docs: docs
 # also as wrong values. A second run of pytest needs a report of its own, as it would overwrite that of the first.
 test-engines: tests/engines/requirements.txt requirements.lock
 	$(PYTHON) -m venv --clear .venv-engines
-	.venv-engines/bin/python -m pip install --quiet --requirement requirements.lock
-	.venv-engines/bin/python -m pip install --quiet --requirement tests/engines/requirements.txt
+	.venv-engines/bin/python -m pip install --quiet --no-compile --requirement requirements.lock
+	.venv-engines/bin/python -m pip install --quiet --no-compile --requirement tests/engines/requirements.txt
 	.venv-engines/bin/python -m pip install --quiet --no-deps --no-build-isolation --editable .
 	PATH="$(CURDIR)/.venv-engines/bin:$$PATH" pytest \
 	  $$(grep -l 'torch\|ml_dtypes\|dask\|pyspark\|polars\|ranx' $(LIBRARY_FILES))
@@ -70,7 +71,7 @@ test-engines: tests/engines/requirements.txt requirements.lock
 # The metric for RecBole in the released package, and the documented PyTorch loop.
 test-recbole: tests/recbole/requirements.txt pyproject.toml
 	$(PYTHON) -m venv --clear .venv-recbole
-	.venv-recbole/bin/python -m pip install --quiet --requirement $< pytest "pyarrow<24" "sampled-metrics @ file://$(CURDIR)"
+	.venv-recbole/bin/python -m pip install --quiet --no-compile --requirement $< pytest "pyarrow<24" "sampled-metrics @ file://$(CURDIR)"
 	PYTHONPATH="$(CURDIR)/src" .venv-recbole/bin/python -m pytest -q -c /dev/null --rootdir . --noconftest -p no:cacheprovider tests/recbole
 
 # The study on a SLURM of two virtual nodes, started on this machine (Debian, root), while some jobs fail.
@@ -85,6 +86,6 @@ MODULE ?= # only these modules, below src/
 TESTS ?= # paths of tests that should detect the changes; by default all
 mutants: $(INSTALLED)
 	$(PYTHON) -m venv --clear .venv-mutants
-	.venv-mutants/bin/python -m pip install --quiet --requirement tests/mutants/requirements.txt
+	.venv-mutants/bin/python -m pip install --quiet --no-compile --requirement tests/mutants/requirements.txt
 	python -m tests.mutants .venv-mutants/bin/python --sample $(SAMPLE) --seed $(SEED) \
 	  $(if $(strip $(MODULE)),--modules $(MODULE)) $(if $(strip $(TESTS)),--tests $(TESTS))
