@@ -15,12 +15,13 @@ from matplotlib.colors import to_rgb
 from matplotlib.figure import Figure
 from matplotlib.text import Text
 
+from sampled_metrics._base.arrays import keep_apart
 from sampled_metrics._base.errors import InputError
 from sampled_metrics.ranks import Ranks
 from sampled_metrics_study.figures import FIGURES, STYLE, draw
 from sampled_metrics_study.figures.errors import errors_against_samples
 from sampled_metrics_study.figures.figure1_to_4 import SHADES
-from sampled_metrics_study.figures.style import keep_apart, log_axis, shorten_name
+from sampled_metrics_study.figures.style import log_axis, shorten_name
 from sampled_metrics_study.scorecard import z_scores
 from sampled_metrics_study.settings import ExperimentSettings
 from tests.study.conftest import REFERENCE

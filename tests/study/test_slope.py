@@ -12,13 +12,12 @@ from sampled_metrics_study import reference
 from sampled_metrics_study.figures.slope import (
     LAYOUTS,
     THEMES,
-    describe_decisions,
     draw_slope,
-    headline,
     recall_by_candidates,
     write_slope,
 )
 from sampled_metrics_study.paper import read_study
+from sampled_metrics_study.slope_chart import describe_decisions, headline
 from tests.conftest import ROOT
 
 REFERENCE = ROOT / "results/reference"

@@ -252,3 +252,29 @@ def geometric_sizes(smallest: int, largest: int, number: int) -> list[int]:
     """Space at most `number` whole numbers evenly on a logarithmic scale."""
     sizes = np.geomspace(smallest, largest, number)
     return np.unique(sizes.round().astype(np.int64)).tolist()
+
+
+def keep_apart(places: Float, size: float) -> Float:
+    """Move positions so that neighbours are at least `size` apart.
+
+    If there is room, all stay between `size` / 2 and 1 - `size` / 2, and positions beyond are moved
+    there. Of positions that are equal to a thousandth, the first ends up highest.
+
+    Examples
+    --------
+    >>> keep_apart(np.array([0.5, 0.5, 0.9]), 0.2).round(2)
+    array([0.6, 0.4, 0.9])
+    """
+    order = np.lexsort((-np.arange(len(places)), places.round(3)))
+    # After `size` is subtracted for each position below, neighbours are far enough apart if the
+    # sequence does not decrease. The upper limit leaves room for the offset of the highest
+    # position; if there is none, positions are stacked from `size` / 2 upwards.
+    offsets = size * np.arange(len(places))
+    free = (places[order] - offsets).clip(size / 2, max(1 - size / 2 - offsets[-1], size / 2))
+    # `up` is the lowest non-decreasing sequence above `free`, and `down` the highest one below it.
+    # Of all non-decreasing sequences, their mean has the smallest maximum distance from `free`.
+    up = np.maximum.accumulate(free)
+    down = np.minimum.accumulate(free[::-1])[::-1]
+    moved = np.empty(len(places))
+    moved[order] = (up + down) / 2 + offsets
+    return moved

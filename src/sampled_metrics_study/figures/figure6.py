@@ -15,7 +15,7 @@ from scipy.special import ndtri
 
 from sampled_metrics import InputError
 from sampled_metrics._base.array_types import Float
-from sampled_metrics._base.arrays import geometric_sizes
+from sampled_metrics._base.arrays import geometric_sizes, keep_apart
 from sampled_metrics._base.threads import one_thread
 from sampled_metrics.estimators import parse_estimator
 from sampled_metrics.metrics import parse_measure, values
@@ -35,7 +35,6 @@ from sampled_metrics_study.figures.style import (
     Style,
     annotate,
     draw_curves,
-    keep_apart,
     label_line_ends,
     log_axis,
     panels,

@@ -3,7 +3,7 @@
 `python -m sampled_metrics_study.reference slope results/reference` draws it of the reference run.
 """
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping
 from itertools import product
 from pathlib import Path
 from textwrap import fill
@@ -17,13 +17,13 @@ from matplotlib.figure import Figure
 from sampled_metrics import compare
 from sampled_metrics._base.files import replace_file
 from sampled_metrics._base.palette import recommender_looks
-from sampled_metrics.evaluation.compare import Compared
 from sampled_metrics.metrics import values
 from sampled_metrics.ranks import Ranks
 from sampled_metrics_study.figures import STYLE
 from sampled_metrics_study.figures.figure6 import ESTIMATORS, RECALL, expected_recall
 from sampled_metrics_study.figures.style import Style
 from sampled_metrics_study.settings import ExperimentSettings
+from sampled_metrics_study.slope_chart import describe_decisions, headline, shares_of_range
 from sampled_metrics_study.tables import SAMPLED
 
 LEFT, RIGHT = 0.0, 1.0  # where the two axes are
@@ -85,42 +85,6 @@ def recall_by_candidates(
     return pd.DataFrame(rows, columns=["recommender", "sampled", "exact"])
 
 
-def describe_decisions(pairs: Iterable[Compared]) -> str:
-    """Return a sentence: which orders full rankings decide, and which they do not."""
-    decided = []
-    undecided = []
-    for pair in pairs:
-        if pair.order == "a":
-            decided.append(f"{pair.a} above {pair.b}")
-        elif pair.order == "b":
-            decided.append(f"{pair.b} above {pair.a}")
-        else:
-            undecided.append(f"{pair.a} against {pair.b}")
-    parts = [f"decide {' and '.join(decided)}" if decided else "decide no order"]
-    if undecided:
-        parts.append(f"{' and '.join(undecided)} is undecided")
-    return f"Full rankings (95 %, Holm) {'; '.join(parts)}."
-
-
-def headline(by_sampled: Sequence[str], by_exact: Sequence[str], m: int) -> str:
-    """Return the sentence above the chart, about the recommender that looks best.
-
-    `by_sampled` and `by_exact` are the names of the recommenders, best first, by the metric against
-    m random items and over all items.
-
-    Examples
-    --------
-    >>> headline("XYZ", "ZYX", 100)
-    'Against 100 random items X looks best of three. Over all items it is the worst.'
-    """
-    best = by_sampled[0]
-    place = 1 + by_exact.index(best)
-    places = {1: "it is the best", len(by_exact): "it is the worst"}
-    number = {2: "two", 3: "three"}.get(len(by_exact), str(len(by_exact)))
-    over_all = places.get(place, f"it is in place {place}")
-    return f"Against {m:,} random items {best} looks best of {number}. Over all items {over_all}."
-
-
 def draw_slope(
     figure: Figure, table: pd.DataFrame, m: int, note: str, theme: Theme, layout: Layout
 ) -> None:
@@ -166,17 +130,6 @@ def draw_slope(
     small: Style = {"color": theme.grey, "fontsize": layout.note, "linespacing": 1.5}
     lines = "\n".join(fill(line, layout.note_width) for line in note.splitlines())
     figure.text(0.5, 0.01, lines, ha="center", va="bottom", **small)
-
-
-def shares_of_range(column: pd.Series) -> Any:
-    """Scale values linearly, so that the lowest is 0 and the highest is 1.
-
-    Examples
-    --------
-    >>> shares_of_range(pd.Series([7.0, 8.0, 9.0])).tolist()
-    [0.0, 0.5, 1.0]
-    """
-    return (column - column.min()) / (column.max() - column.min())
 
 
 def label_both_ends(axes: Axes, heights: list[float], texts: tuple[str, str], **style: Any) -> None:

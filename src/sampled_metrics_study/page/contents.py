@@ -15,6 +15,7 @@ import numpy as np
 import pandas as pd
 
 from sampled_metrics import __version__
+from sampled_metrics._base.arrays import keep_apart
 from sampled_metrics._base.text import join_names
 from sampled_metrics.estimators import parse_estimators
 from sampled_metrics.evaluation.compare import Compared, compare
@@ -30,11 +31,14 @@ from sampled_metrics_study.experiment import (
     fewest_candidates,
     read_ranks_by_name,
 )
-from sampled_metrics_study.figures.slope import describe_decisions, headline, shares_of_range
-from sampled_metrics_study.figures.style import keep_apart
 from sampled_metrics_study.files import read_json, read_table
 from sampled_metrics_study.scorecard import SCORECARD, verdicts_of_numbers, z_scores
 from sampled_metrics_study.settings import ExperimentSettings
+from sampled_metrics_study.slope_chart import (
+    describe_decisions,
+    headline,
+    shares_of_range,
+)
 from sampled_metrics_study.tables import (
     ACROSS,
     CAPTIONS,
