@@ -253,6 +253,22 @@ class TestSparseScores:
         (result,) = sm.evaluate(scores.tocsr(), "hit@1", relevant=TEST_MATRIX)
         assert result.value == pytest.approx((COLUMNS == 0).any(axis=1).mean())
 
+    def test_users_without_scores_rank_last(self):
+        """Item 1 is first of 3 for 12 of 13 users; user z has no scores, so no hit."""
+        scores = sparse.csr_array(np.tile([1.0, 3.0, 2.0], (12, 1)))
+        users = [*"abcdefghijkl", "z"]
+        (result,) = sm.evaluate(
+            sm.Ranks.from_scores(
+                scores,
+                pd.DataFrame({"user_id": users, "item_id": ["y"] * 13}),
+                users=users[:12],
+                items=["x", "y", "w"],
+                missing="last",
+            ),
+            "hit@1",
+        )
+        assert result.value == pytest.approx(12 / 13)
+
 
 RNG = np.random.default_rng(0)
 

@@ -514,6 +514,18 @@ def test_array_of_ranks_is_read(kind):
 
 
 @pytest.mark.filterwarnings("ignore::sampled_metrics.InputWarning")
+def test_tables_of_another_byte_order_are_read():
+    """Ranks 1, 2, 9 and 4 of users 0 to 3, as HDF5 and FITS store them: three are up to 4."""
+    ranks = np.array([1, 2, 9, 4], ">i8")
+    users = np.arange(4).astype(">i4")
+    frame = pd.DataFrame({"user_id": users, "rank": ranks})
+    columns = {"user_id": users, "rank": ranks.astype(">f8")}
+    for data in (frame, frame.set_index("user_id"), columns):
+        assert sm.evaluate(data, "hit@4", n_items=50)[0].value == 3 / 4
+    from_ranks = sm.Ranks.from_ranks(ranks, np.full(4, 50, ">i8"), users=users)
+    assert from_ranks.n_better.tolist() == [0, 1, 8, 3]
+
+
 def test_table_of_ranks_is_read():
     plain = sm.Ranks.from_ranks([3, 1], 30)
     for table in (pd.DataFrame({"rank": [3, 1]}), pa.table({"rank": [3, 1]})):

@@ -121,6 +121,11 @@ def numeric_array(data: Any, name: str = "data") -> Array:
         details = f" of {array.dtype}, shape {array.shape}" if array.ndim else ""
         remedy = _remedy(data, array)
         raise InputError(f"{name}: found {type(data).__name__}{details}; {remedy}")
+    return to_native(array)
+
+
+def to_native(array: Array) -> Array:
+    """Convert numbers to the byte order of this machine; those of HDF5 or FITS may have another."""
     return array.astype(array.dtype.newbyteorder("="), copy=False)
 
 
@@ -207,7 +212,7 @@ def to_numpy(values: Any, name: str = "data") -> Any:
     values.
     """
     if isinstance(values, np.ndarray) and values.dtype.kind != "V":  # the kind of bfloat16
-        return _with_text(values, name)
+        return to_native(_with_text(values, name))
     if isinstance(values, list | tuple):  # rows of lists are converted one by one, so fast
         return values
     if hasattr(values, "detach"):  # a tensor of torch

@@ -196,7 +196,7 @@ class _RankedItems(NamedTuple):
 
 
 def _mark_negatives(n_users: int, sample: Int, not_negative: Sequence[Positions]) -> Bool:
-    """Return which items of a sample are negatives of each user, shape (users, items of the sample).
+    """Return which items of a sample are negatives of each user, shape (users, sample).
 
     `sample` ascends. `not_negative` are pairs of a position of a user and an item.
     """

@@ -588,7 +588,8 @@ def _union_with_column(table: Table, column: str, ids: Units) -> Units:
 def _require_other_scores(matrix: sparse.csr_array, relevant: Items) -> None:
     """Raise InputError if a sparse matrix stores scores of relevant items only."""
     n_stored = np.diff(matrix.indptr)  # scores of each row
-    if np.count_nonzero(n_stored) < _MIN_ROWS or (n_stored > relevant.sizes).any():
+    n_relevant = relevant.sizes[: n_stored.size]  # users without scores may follow
+    if np.count_nonzero(n_stored) < _MIN_ROWS or (n_stored > n_relevant).any():
         return
     row = np.repeat(np.arange(n_stored.size), n_stored)
     if relevant.has(row, matrix.indices.astype(np.int64)).all():

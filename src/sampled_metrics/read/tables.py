@@ -40,6 +40,7 @@ from sampled_metrics._base.calls import warn_all, watch_columns
 from sampled_metrics._base.columns import NO_LABEL, index_ids, is_no_item
 from sampled_metrics._base.conversion import (
     refuse_unconverted,
+    to_native,
     to_numpy,
 )
 from sampled_metrics._base.errors import InputError, format_names, format_value
@@ -744,7 +745,7 @@ def to_arrow_table(data: Any, path: Path, noun: str) -> pa.Table:
 def _arrow_table_of(data: Any) -> pa.Table:
     """Convert a table or columns to pyarrow, or raise any error of its library."""
     if isinstance(data, pd.DataFrame):
-        frame = _index_to_columns(data).rename(columns=str)
+        frame = _to_native_columns(_index_to_columns(data)).rename(columns=str)
         return pa.Table.from_pandas(frame, preserve_index=False)
     if isinstance(data, Mapping):
         return pa.table({name: to_numpy(column) for name, column in data.items()})
@@ -757,6 +758,19 @@ def _index_to_columns(frame: pd.DataFrame) -> pd.DataFrame:
     if not names or set(names) & set(frame.columns):
         return frame
     return frame.reset_index(names)
+
+
+def _to_native_columns(frame: pd.DataFrame) -> pd.DataFrame:
+    """Return a table with all numbers in the byte order of this machine."""
+    swapped = [
+        name
+        for name, dtype in frame.dtypes.items()
+        if isinstance(dtype, np.dtype) and not dtype.isnative
+    ]
+    native = frame.copy(deep=False)
+    for name in swapped:
+        native[name] = to_native(frame[name].to_numpy())
+    return native
 
 
 def _describe_pairs_in_cells(data: Any) -> str:
