@@ -86,10 +86,15 @@ class EvaluationData(NamedTuple):
         return ~self.seen[users].toarray()
 
     def with_candidates(self, listed: csr_array) -> "EvaluationData":
-        """Return the data with these candidates, except seen and held-out items."""
-        marked = indicator_matrix(listed)
-        candidates = canonical_csr(marked - marked.multiply(self.seen + self.held_out))
-        users_without = np.flatnonzero(np.diff(candidates.indptr) == 0)
+        """Return the data with these candidates, except seen and held-out items.
+
+        `listed` is nonzero at the candidates; shape (users, items).
+        """
+        is_listed = indicator_matrix(listed)
+        is_excluded = self.seen + self.held_out
+        candidates = canonical_csr(is_listed - is_listed.multiply(is_excluded))
+        n_candidates = np.diff(candidates.indptr)  # shape (users,)
+        users_without = np.flatnonzero(n_candidates == 0)
         if users_without.size:
             raise InputError(
                 f"candidates has no unseen item for user {self.user_ids[users_without[0]]}; "
@@ -164,10 +169,10 @@ def _items_of_frames(scores: Sequence[object]) -> pd.DataFrame | None:
 
 
 def _data_from_tables(tables: dict[str, Table], items: ItemsByUser | None) -> EvaluationData:
-    """Build the data from tables of ids, by name of argument.
+    """Build the data from tables of user and item ids, one table for each argument by its name.
 
-    Its users are those with held-out items, and its items those of all tables; both get running
-    numbers.
+    Its users are those with held-out items, and its items those of all tables and of `items`; both
+    get running numbers.
     """
     candidate_tables = [tables[CANDIDATES]] if CANDIDATES in tables else []
     catalogue = read_catalogue(tables[RELEVANT], tables.get(SEEN), items, candidate_tables)
@@ -186,8 +191,8 @@ def _data_from_tables(tables: dict[str, Table], items: ItemsByUser | None) -> Ev
     if CANDIDATES not in tables:
         return data
     candidates = items_by_id(tables[CANDIDATES], CANDIDATES)
-    numbered = candidates.restrict_to(Units(data.user_ids), data.item_ids)
-    return data.with_candidates(numbered.matrix())
+    by_running_numbers = candidates.restrict_to(Units(data.user_ids), data.item_ids)
+    return data.with_candidates(by_running_numbers.matrix())
 
 
 def _data_from_positions(
@@ -202,7 +207,7 @@ def _data_from_positions(
     arguments
         Values of `relevant`, `seen` and `candidates`, as far as they are given.
     items, scores
-        As in `read_data`; they say how many items there are if no argument does.
+        As in `read_evaluation_data`; they say how many items there are if no argument does.
 
     Raises
     ------
@@ -220,12 +225,7 @@ def _data_from_positions(
     all_seen = matrices.get(SEEN, csr_array(size, dtype=bool))
     held_out = matrices[RELEVANT][users]
     seen = all_seen[users]
-    user, item = held_out.multiply(seen).nonzero()
-    if user.size:
-        raise InputError(
-            f"relevant: held-out item {item[0]} of user {users[user[0]]} is seen"
-            f"{describe_seen_relevant(user)}"
-        )
+    _refuse_seen_held_out(held_out, seen, users)
     data = EvaluationData(
         held_out=held_out,
         seen=seen,
@@ -239,6 +239,16 @@ def _data_from_positions(
     return data
 
 
+def _refuse_seen_held_out(held_out: csr_array, seen: csr_array, user_ids: Int) -> None:
+    """Raise InputError if a user has seen a held-out item; both matrices are users x items."""
+    user, item = held_out.multiply(seen).nonzero()
+    if user.size:
+        raise InputError(
+            f"relevant: held-out item {item[0]} of user {user_ids[user[0]]} is seen"
+            f"{describe_seen_relevant(user)}"
+        )
+
+
 def _count_users_of_items(seen: csr_array) -> Int:
     """Count the users who have seen each item."""
     return np.bincount(seen.indices, minlength=seen.shape[1])
@@ -247,14 +257,21 @@ def _count_users_of_items(seen: csr_array) -> Int:
 def _infer_size(
     arguments: dict[str, ItemsByUser], items: ItemsByUser, scores: Sequence[object]
 ) -> Size:
-    """Return the numbers of users and items in data by position."""
-    for value in (*arguments.values(), *scores):
-        shape: tuple[int, ...] = getattr(value, "shape", ())
-        if len(shape) == 2:
-            n_users, n_items = shape
-            if items is not None and whole_number("items", items, 1) != n_items:
-                raise InputError(f"items is {items}; expected {n_items}, the number of all items")
-            return n_users, n_items
-    if items is None:
-        raise InputError("relevant and seen are lists; pass items, the number of all items")
-    return items_by_position(arguments[RELEVANT], RELEVANT).n_users, whole_number("items", items, 1)
+    """Return the numbers of users and items in data by position.
+
+    They are the shape of the first matrix among the arguments and the scores. Without a matrix,
+    users are counted in `relevant`, and `items` is the number of items.
+    """
+    shapes: list[tuple[int, ...]] = [
+        getattr(value, "shape", ()) for value in (*arguments.values(), *scores)
+    ]
+    shape_of_matrix = next((shape for shape in shapes if len(shape) == 2), None)
+    if shape_of_matrix is None:
+        if items is None:
+            raise InputError("relevant and seen are lists; pass items, the number of all items")
+        n_users = items_by_position(arguments[RELEVANT], RELEVANT).n_users
+        return n_users, whole_number("items", items, 1)
+    n_users, n_items = shape_of_matrix
+    if items is not None and whole_number("items", items, 1) != n_items:
+        raise InputError(f"items is {items}; expected {n_items}, the number of all items")
+    return n_users, n_items

@@ -43,7 +43,7 @@ class StratumCounts:
         self.above = _count_above_of_same_user(strata.user_of_row, self._held_out_score)
 
     def score_next(self, n_more: Int) -> tuple[Int, Int, Float]:
-        """Score and count the next candidates of each user and stratum.
+        """Score and count the next candidates of each user and stratum, in their random order.
 
         Parameters
         ----------
@@ -60,7 +60,9 @@ class StratumCounts:
         n_before = self.n_scored[user_of_cell, stratum_of_cell]
         users = np.repeat(user_of_cell, n_pairs)
         strata = np.repeat(stratum_of_cell, n_pairs)
-        items = self.strata.items(users, strata, concatenate_ranges(n_before, n_pairs))
+        # Positions n_before to n_before + n_pairs - 1 in each stratum.
+        positions = concatenate_ranges(n_before, n_pairs)
+        items = self.strata.items(users, strata, positions)
         scores = self._score(users, items)
         self.n_scored += n_more
         self._count(users, strata, scores)
@@ -102,15 +104,20 @@ class StratumCounts:
 def _count_above_of_same_user(user_of_row: Int, scores: Float) -> Int:
     """Count the rows of the same user with a higher score, ties in order of the rows.
 
+    If rows are sorted by user and then from the best score down, this is the position of a row
+    minus the position of its user's first row. All arrays have the shape (rows,), and users ascend.
+
     Examples
     --------
     >>> _count_above_of_same_user(np.array([0, 0, 0, 1]), np.array([0.3, 0.7, 0.7, 0.1]))
     array([2, 0, 1, 0])
     """
-    best_first = np.lexsort((-scores, user_of_row))  # user by user
-    first_row_of_user = np.searchsorted(user_of_row, np.arange(user_of_row.max() + 1))
+    best_first_by_user = np.lexsort((-scores, user_of_row))
+    first_position_of_user = np.searchsorted(user_of_row, np.arange(user_of_row.max() + 1))
+    positions = np.arange(user_of_row.size)
     above = np.empty(user_of_row.size, np.int64)
-    above[best_first] = np.arange(user_of_row.size) - first_row_of_user[user_of_row]
+    # Users ascend, so the sorted rows belong to the same users: user_of_row stays as it is.
+    above[best_first_by_user] = positions - first_position_of_user[user_of_row]
     return above
 
 
@@ -122,18 +129,24 @@ def does_proxy_help(counts: StratumCounts) -> bool:
     than the held-out item. The proxy helps if one half has the better candidate in significantly
     more than `LEAST_ODDS` times as many pairs as the other half: if the true odds are `LEAST_ODDS`
     or less, this happens in at most 1 % of evaluations. Users are independent, their pairs are not.
+
+    With f_u and s_u pairs of user u in which the candidate of the first, or the second, half is
+    better, and their sums F and S over users, each plus 1/2, the test is
+
+        |log(F / S)| - z * std_error > log(LEAST_ODDS),   std_error^2 = sum_u (f_u / F - s_u / S)^2,
+
+    by the delta method: user u changes log F by f_u / F.
     """
     middle = counts.n_scored.shape[1] // 2
     n_rows_of_user = np.bincount(counts.strata.user_of_row)
-    # Means over a user's rows; shape (strata, users).
+    # Means over a user's held-out items; shape (strata, users).
     better = counts.strata.reduce_by_user(counts.expected_better.T) / n_rows_of_user
     worse = np.where(counts.n_scored.T > 0, 1.0 - better, 0.0)
-    # Pairs of each user in which the candidate of the first, or the second, half is better.
-    first_is_better = better[:middle].sum(0) * worse[middle:].sum(0)
+    first_is_better = better[:middle].sum(0) * worse[middle:].sum(0)  # shape (users,)
     second_is_better = worse[:middle].sum(0) * better[middle:].sum(0)
-    n_first = first_is_better.sum() + 0.5
-    n_second = second_is_better.sum() + 0.5
-    log_odds = abs(np.log(n_first / n_second))
-    # Delta method: the log of a sum changes by a user's part in it.
-    std_error = np.sqrt(np.square(first_is_better / n_first - second_is_better / n_second).sum())
+    total_first = first_is_better.sum() + 0.5
+    total_second = second_is_better.sum() + 0.5
+    log_odds = abs(np.log(total_first / total_second))
+    influence_of_user = first_is_better / total_first - second_is_better / total_second
+    std_error = np.sqrt(np.square(influence_of_user).sum())
     return bool(log_odds - NORMAL_QUANTILE * std_error > np.log(LEAST_ODDS))

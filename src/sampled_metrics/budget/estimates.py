@@ -96,34 +96,44 @@ class ModelErrors:
     bounds: Float
 
     def estimate_metrics(self, confidence: float) -> list[Estimate]:
-        """Estimate the mean of each metric over users."""
+        """Estimate the mean of each metric over users.
+
+        With m the model's mean, e its estimated error, s the standard deviation of e, and the slack
+        d downward and u upward, the interval is
+
+            m + e - t s - d   to   m + e + t s + u,
+
+        where t is the quantile of Student's distribution. The value to rank by moves from m only by
+        the part of e that exceeds s and the slack, so that noise does not reorder recommenders.
+        """
         n_users = self.variance.shape[1]
-        std_error, freedom = self._errors_of_sums()
-        std_error = std_error / n_users
-        half = stdtrit(freedom, 0.5 + confidence / 2.0) * std_error
+        std_error_of_sum, freedom = self._errors_of_sums()
+        std_error = std_error_of_sum / n_users
+        half_width = stdtrit(freedom, 0.5 + confidence / 2.0) * std_error
         slack_down, slack_up = self.slack / n_users
         model = self.mean.sum(1) / n_users
         error = self.shift.sum(1) / n_users
         centre = model + error
-        low = np.clip(centre - half - slack_down, *self.bounds)
-        high = np.clip(centre + half + slack_up, *self.bounds)
-        # The part of the error that exceeds one standard deviation, see `Estimate.value`.
-        surely_up = np.maximum(error - std_error - slack_down, 0.0)
-        surely_down = np.minimum(error + std_error + slack_up, 0.0)
-        value = np.clip(model + surely_up + surely_down, low, high)
-        columns = (value, low, high, centre, std_error, freedom, model)
-        return [Estimate(*row) for row in np.transpose(columns).tolist()]
+        low = np.clip(centre - half_width - slack_down, *self.bounds)
+        high = np.clip(centre + half_width + slack_up, *self.bounds)
+        sure_rise = np.maximum(error - std_error - slack_down, 0.0)
+        sure_fall = np.minimum(error + std_error + slack_up, 0.0)
+        value = np.clip(model + sure_rise + sure_fall, low, high)
+        fields = (value, low, high, centre, std_error, freedom, model)  # in order of `Estimate`
+        return [Estimate(*of_metric) for of_metric in np.transpose(fields).tolist()]
 
     def _errors_of_sums(self) -> tuple[Float, Float]:
         """Return standard deviations of sums over users, and their degrees of freedom.
 
-        Both of shape (metrics,).
+        The variance V of a sum is that of the estimated errors, sum_u v_u, or the larger one that
+        is assumed at least, plus that of a user whom an audit cannot see. Satterthwaite's degrees
+        of freedom are V^2 / sum_u v_u^2. Both results have the shape (metrics,).
         """
-        largest = np.max([self.variance.sum(1), *self.assumed], axis=0)
-        total = largest + UNSEEN_USERS**2
-        squares = np.maximum((self.variance**2).sum(1), LEAST_DIVISOR)
-        freedom = np.clip(total**2 / squares, LEAST_FREEDOM, MOST_FREEDOM)
-        return np.sqrt(total), freedom
+        largest_variance = np.max([self.variance.sum(1), *self.assumed], axis=0)
+        total_variance = largest_variance + UNSEEN_USERS**2
+        sum_of_squares = np.maximum((self.variance**2).sum(1), LEAST_DIVISOR)
+        freedom = np.clip(total_variance**2 / sum_of_squares, LEAST_FREEDOM, MOST_FREEDOM)
+        return np.sqrt(total_variance), freedom
 
 
 def estimate_errors(audit: Audit) -> ModelErrors:
@@ -158,34 +168,39 @@ def covariance(a: Audit, b: Audit) -> Float:
         By user; shape (metrics, users). Of an audit with itself it is the variance.
     """
     total = np.zeros(a.noise.shape)
-    p_both = np.ones(total.shape[1])  # probability that both audits have reached phase i
+    p_both_reach_i = np.ones(total.shape[1])
     phases = list(zip_longest(a.phases, b.phases, fillvalue=_EMPTY_PHASE))
-    for i, (phase_a, phase_b) in enumerate(phases):
-        p_both = p_both * np.minimum(phase_a.draw_probability, phase_b.draw_probability)
-        # Each triple has a phase i of one audit, phase i of the other one, and a phase j >= i of
-        # that other one. The pair i = j occurs in the first list only.
-        triples = [(phase_a, phase_b, later_b) for _, later_b in phases[i:]]
-        triples += [(phase_b, phase_a, later_a) for later_a, _ in phases[i + 1 :]]
-        for early, simultaneous, late in triples:
-            # P_ij: both audits reach phase i, and one goes on from there to phase j.
-            p_further = late.reach_probability / simultaneous.reach_probability
-            p_early_late = early.reach_probability * late.reach_probability
-            weight = 1.0 / p_early_late - 1.0 / (p_both * p_further)
-            total += early.change * late.change * weight  # a change is 0 unless the user is drawn
+    for i, (a_i, b_i) in enumerate(phases):
+        p_both_reach_i = p_both_reach_i * np.minimum(a_i.draw_probability, b_i.draw_probability)
+        # Phase i of one audit, phase i of the other one, and a phase j >= i of that other one. The
+        # pair i = j occurs in the first list only.
+        triples = [(a_i, b_i, b_j) for _, b_j in phases[i:]]
+        triples += [(b_i, a_i, a_j) for a_j, _ in phases[i + 1 :]]
+        for one_i, other_i, other_j in triples:
+            p_other_goes_on = other_j.reach_probability / other_i.reach_probability  # from i to j
+            p_i_times_p_j = one_i.reach_probability * other_j.reach_probability
+            weight = 1.0 / p_i_times_p_j - 1.0 / (p_both_reach_i * p_other_goes_on)
+            total += one_i.change * other_j.change * weight  # 0 unless the user is drawn in both
     return total
 
 
 def _errors_of_difference(a: ModelErrors, b: ModelErrors, shared: Float) -> ModelErrors:
-    """Return the errors of the difference b - a; `shared` is the covariance of both errors."""
-    separate = a.variance + b.variance
-    variance = separate - 2.0 * shared
+    """Return the errors of the difference b - a of two recommenders.
+
+    `shared` is the covariance of both errors, by metric and user, so that
+    Var(b - a) = Var(a) + Var(b) - 2 `shared`; shape (metrics, users).
+    """
+    variance_if_independent = a.variance + b.variance
+    variance = variance_if_independent - 2.0 * shared
     # Errors that the audit did not see are assumed to cancel as far as those that it saw.
-    uncancelled = variance.sum(1) / np.maximum(separate.sum(1), LEAST_DIVISOR)
+    divisor = np.maximum(variance_if_independent.sum(1), LEAST_DIVISOR)
+    uncancelled = np.clip(variance.sum(1) / divisor, LEAST_SHARED_ERROR, 1.0)
+    # The difference is lowest where b is lowest and a is highest: a's ends change places.
     return ModelErrors(
         mean=b.mean - a.mean,
         shift=b.shift - a.shift,
         variance=variance,
-        assumed=np.clip(uncancelled, LEAST_SHARED_ERROR, 1.0) * (a.assumed + b.assumed),
+        assumed=uncancelled * (a.assumed + b.assumed),
         slack=b.slack + a.slack[::-1],
         bounds=b.bounds - a.bounds[::-1],
     )

@@ -259,12 +259,12 @@ def _signs_in_counts(counts: StratumCounts, measures: Sequence[Measure]) -> Sign
 
 
 def _ends_of_ties(counts: StratumCounts, measures: Sequence[Measure]) -> Iterator[Ends]:
-    """Compute metrics with all ties lost and with all ties won, one metric after the other.
+    """Yield each metric with all ties lost and with all ties won, as means over held-out items.
 
     Unscored candidates are taken to be better or tied as often as those scored in the same stratum.
     """
     user_of_row = counts.strata.user_of_row
-    n_candidates = counts.strata.n_candidates[user_of_row] + 1
+    n_candidates = counts.strata.n_candidates[user_of_row] + 1  # with the held-out item
     # Candidates that each scored one stands for; shape (rows, strata).
     weight = counts.strata.sizes[user_of_row] / np.maximum(counts.n_scored[user_of_row], 1)
     n_tied = (weight * counts.tied).sum(axis=1)
@@ -278,16 +278,16 @@ def _ends_of_ties(counts: StratumCounts, measures: Sequence[Measure]) -> Iterato
 
 
 def _limit_scores(strata: Strata, budget: float) -> int:
-    """Return how many pairs of a user and a candidate may be scored; log the interval to expect.
+    """Return how many pairs may be scored without controls; log the interval to expect.
 
-    A stratum is a part of the candidates of a user, by their ranks in the proxy's order. The
-    budget pays for three things: controls, which are some pairs that are scored again; the model,
-    which with `MODEL_SHARE` of the rest scores one candidate of each user in each stratum (first
-    round) and then more in further rounds; and the audit, which scores all candidates of a few
-    users.
+    The budget, in scores per user, pays for three things: controls, which are some pairs that are
+    scored again; the model, which with `MODEL_SHARE` of the rest scores one candidate of each user
+    in each stratum (first round) and then more in further rounds; and the audit, which scores all
+    candidates of a few users. A stratum is a part of the candidates of a user, by their positions
+    in the proxy's order.
 
-    The result is without the controls. If the budget pays for all candidates, it is the whole
-    budget: controls are then paid from what is left.
+    If the budget pays for all candidates, the result is the whole budget: controls are then paid
+    from what is left.
 
     Raises
     ------
@@ -305,12 +305,12 @@ def _limit_scores(strata: Strata, budget: float) -> int:
     if n_paid >= n_candidates:
         return n_paid
     limit = n_paid - CONTROLS
-    is_stratum_used = strata.sizes.any(axis=0)  # strata with candidates of some user
-    first_round = n_users * np.count_nonzero(is_stratum_used)
-    if MODEL_SHARE * limit < first_round:
-        needed = np.ceil((first_round / MODEL_SHARE + CONTROLS) / n_users)
+    is_stratum_used = strata.sizes.any(axis=0)  # by some user
+    n_first_round = n_users * np.count_nonzero(is_stratum_used)
+    if MODEL_SHARE * limit < n_first_round:
+        needed = np.ceil((n_first_round / MODEL_SHARE + CONTROLS) / n_users)
         raise InputError(f"budget is {budget:g}; the first round needs {needed:.0f}")
-    # A full list is n_candidates / n_users scores on average.
+    # The audit's part, divided by the n_candidates / n_users scores of a mean full list.
     n_lists = (1.0 - MODEL_SHARE) * n_paid * n_users / n_candidates
     _log_expected_interval(n_paid, n_lists)
     return limit
@@ -320,17 +320,17 @@ def _log_expected_interval(n_paid: int, n_lists: float) -> None:
     """Log how wide intervals will be; warn if too few full lists are paid for.
 
     `n_lists` is the number of users with all candidates scored that the audit's part of `n_paid`
-    scores pays for.
+    scores pays for. Widths shrink with its square root.
     """
-    n_lists = float(f"{n_lists:.2g}")
-    with_proxy = 100.0 * WIDTH_WITH_PROXY / np.sqrt(n_lists)
-    without_proxy = 100.0 * WIDTH_WITHOUT_PROXY / np.sqrt(n_lists)
+    rounded_lists = float(f"{n_lists:.2g}")
+    percent_with_proxy = 100.0 * WIDTH_WITH_PROXY / np.sqrt(rounded_lists)
+    percent_without_proxy = 100.0 * WIDTH_WITHOUT_PROXY / np.sqrt(rounded_lists)
     text = (
         f"at most {n_paid:,} scores per recommender; the audit pays for full lists of about "
-        f"{n_lists:,g} users: expect intervals of about ±{with_proxy:.0f} % of a metric where the "
-        f"proxy fits, ±{without_proxy:.0f} % where not"
+        f"{rounded_lists:,g} users: expect intervals of about ±{percent_with_proxy:.0f} % of a "
+        f"metric where the proxy fits, ±{percent_without_proxy:.0f} % where not"
     )
-    if n_lists < LEAST_RANKED:
+    if rounded_lists < LEAST_RANKED:
         _log.warning(f"{text}; with so few lists the result cannot tell which")
     else:
         _log.info(text)
@@ -384,14 +384,19 @@ def count_changed_scores(before: Float, now: Float, scores: Float) -> int:
 
 
 def score_in_rounds(model: Model, total: int) -> None:
-    """Score in rounds where the metrics vary most, until `total` pairs are scored in all."""
+    """Score in rounds where the metrics vary most, until `total` pairs are scored in all.
+
+    After each round the model is fitted again. The totals after the rounds grow geometrically, from
+    three more scores per user to `total`, by `ROUNDS_PER_E` rounds for each factor e.
+    """
     counts = model.counts
     n_users, n_strata = counts.n_scored.shape
-    batches = [*FIRST_BATCHES, *[BATCH] * n_strata]
-    fewest = np.array(batches[:n_strata])
+    fewest_of_stratum = [*FIRST_BATCHES, *[BATCH] * n_strata]
+    fewest = np.array(fewest_of_stratum[:n_strata])
     first_total = min(counts.total_scored + 3 * n_users, total)
     n_rounds = max(LEAST_ROUNDS, int(ROUNDS_PER_E * np.log(total / first_total)))
-    for total_after_round in np.geomspace(first_total, total, n_rounds).astype(int):
+    totals_after_rounds = np.geomspace(first_total, total, n_rounds).astype(int)
+    for total_after_round in totals_after_rounds:
         n_affordable = total_after_round - counts.total_scored
         n_more = _choose_most_informative(model, fewest, n_affordable)
         if n_more.any():
@@ -401,9 +406,11 @@ def score_in_rounds(model: Model, total: int) -> None:
 
 
 def _choose_most_informative(model: Model, fewest: Int, n_affordable: int) -> Int:
-    """Return how many candidates to score where metrics vary most per score.
+    """Return how many candidates to score next in each user's strata, where metrics vary most.
 
-    A user's stratum gets at least `fewest` further scores, and doubles the number it has.
+    Cells, each a stratum of a user, are chosen from the largest gain per score down, as long as
+    `n_affordable` pays for them. A chosen cell gets as many scores as it has, but at least
+    `fewest`, or all that are left in it.
 
     Parameters
     ----------
@@ -421,9 +428,12 @@ def _choose_most_informative(model: Model, fewest: Int, n_affordable: int) -> In
     """
     counts = model.counts
     gain = model.gain()
-    n_more = np.minimum(np.maximum(fewest, counts.n_scored), counts.n_left).ravel()  # by cell
-    gain_of_cell = np.where(n_more > 0, gain.ravel(), -1.0)
+    cost_of_cell = np.minimum(np.maximum(fewest, counts.n_scored), counts.n_left).ravel()
+    gain_of_cell = np.where(cost_of_cell > 0, gain.ravel(), -1.0)  # full cells come last
     best_first = np.argsort(-gain_of_cell, kind="stable")
-    n_chosen = np.searchsorted(np.cumsum(n_more[best_first]), n_affordable, "right")
-    n_more[best_first[n_chosen:]] = 0
+    total_cost = np.cumsum(cost_of_cell[best_first])
+    n_chosen = np.searchsorted(total_cost, n_affordable, "right")  # prefix that costs at most this
+    chosen = best_first[:n_chosen]
+    n_more = np.zeros_like(cost_of_cell)
+    n_more[chosen] = cost_of_cell[chosen]
     return n_more.reshape(gain.shape)

@@ -111,8 +111,8 @@ def average_over_ties(measures: Sequence[Measure], better: Int, tied: Int) -> Fl
     """
     # None of the metrics of `parse_metrics` depends on the number of candidates. So one number will
     # do for all rows: the better and tied ones, the held-out item and one more.
-    most = int((better + tied).max(initial=0))
-    ranks = Ranks(np.full(better.size, most + 2), better, tied)
+    n_candidates = int((better + tied).max(initial=0)) + 2
+    ranks = Ranks(np.full(better.size, n_candidates), better, tied)
     return np.stack([metrics.values(measure, ranks) for measure in measures])
 
 
@@ -186,26 +186,32 @@ class Model:
     def fit(self, steps: int) -> None:
         """Take steps of expectation maximisation.
 
-        The share of a class in a stratum is (better + c s_0) / (scored + c), with the initial share
-        s_0, c = `SMOOTHING`, and numbers weighted by the posterior of the class.
+        E step: `posterior`, the probability of each class for each held-out row. M step, with all
+        numbers weighted by it:
+
+            share of class g in stratum s = (better_gs + c initial_gs) / (better_gs + worse_gs + c)
+            prior of class g in bin b    ~ rows_gb + rows_g / rows + LEAST_PRIOR
+
+        where c = `SMOOTHING`, and the prior sums to 1 over the classes.
         """
         statistics = self._class_statistics()
         n_strata = self.counts.n_scored.shape[1]
         self.posterior = self._class_posterior(statistics)
         for _ in range(steps):
-            sums = self.posterior.T @ statistics  # shape (classes, statistics)
-            better, worse, in_bin = np.split(sums, [n_strata, 2 * n_strata], axis=1)
+            sums = self.posterior.T @ statistics  # shape (classes, 2 strata + bins)
+            better, worse, rows_in_bin = np.split(sums, [n_strata, 2 * n_strata], axis=1)
             share = (better + SMOOTHING * self._initial_share) / (better + worse + SMOOTHING)
             self.share = np.clip(share, self._least_share, MOST_SHARE)
-            prior = in_bin.T + in_bin.sum(1) / in_bin.sum() + LEAST_PRIOR
+            prior = rows_in_bin.T + rows_in_bin.sum(1) / rows_in_bin.sum() + LEAST_PRIOR
             self._prior = prior / prior.sum(1, keepdims=True)
             self.posterior = self._class_posterior(statistics)
 
     def gain(self) -> Float:
         """Return the variance of the metrics that a further score may remove.
 
-        A row's variance is shared out over its unscored candidates by their own variances,
-        p (1 - p).
+        The posterior variance of a held-out row is divided among its unscored candidates in
+        proportion to their own variances, p (1 - p), where p is the probability of a candidate to
+        be better than the held-out item. Rows of a user are summed.
 
         Returns
         -------
@@ -218,18 +224,20 @@ class Model:
         _, variance = self._poisson.moments(
             self.posterior, n_known, self._expected_unscored_better(share)
         )
-        probability = self.posterior @ share  # of a candidate to be better; shape (rows, strata)
-        spread = probability * (1.0 - probability)
-        total_spread = (counts.n_left[self.strata.user_of_row] * spread).sum(1)
         variance_of_row = self.metric_weights @ variance
-        variance_per_spread = variance_of_row / np.maximum(total_spread, LEAST_TOTAL_SPREAD)
-        gain_of_row = variance_per_spread[:, np.newaxis] * spread
+        p = self.posterior @ share  # shape (rows, strata)
+        variance_of_candidate = p * (1.0 - p)
+        n_unscored = counts.n_left[self.strata.user_of_row]
+        sum_over_candidates = (n_unscored * variance_of_candidate).sum(1)
+        ratio = variance_of_row / np.maximum(sum_over_candidates, LEAST_TOTAL_SPREAD)
+        gain_of_row = ratio[:, np.newaxis] * variance_of_candidate
         return self.strata.reduce_by_user(gain_of_row.T).T
 
     def _share_of_unseen(self) -> Float:
-        """Return shares of better candidates, higher in strata with few scores of a class.
+        """Return optimistic shares of better candidates, higher where a class has few scores.
 
-        Shape (classes, strata).
+        They are as if `UNSEEN_SCORES` more had been scored in each stratum, all of them better;
+        shape (classes, strata).
         """
         scored, better = self._overdispersed_counts()
         better_of_class = self.posterior.T @ better + UNSEEN_SCORES
@@ -240,7 +248,8 @@ class Model:
         """Return the metrics of all users, by the classes as last fitted.
 
         The order of ties is integrated out. Metrics are exact for users whose candidates are all
-        scored.
+        scored. Moments and bounds are computed for held-out rows, shape (metrics, rows), and then
+        summed over the rows of each user with `row_weights`.
         """
         reduce_by_user = self.strata.reduce_by_user
         counts = self.counts
@@ -272,9 +281,11 @@ class Model:
         return (n_open > 0) & (self.counts.n_left.sum(1) > 0)
 
     def _overdispersed_counts(self) -> tuple[Float, Float]:
-        """Return numbers scored, and better, reduced by what overdispersion takes from them.
+        """Return the effective numbers of candidates scored, and of better ones among them.
 
-        Tied candidates count half. Both have the shape (rows, strata).
+        The variance of a beta-binomial share of m scores is that of a binomial share of
+        m (kappa + 1) / (kappa + m) scores, with kappa = `CONCENTRATION`. Tied candidates count
+        half. Both have the shape (rows, strata).
         """
         scored = self.counts.n_scored[self.strata.user_of_row]
         factor = (CONCENTRATION + 1.0) / (CONCENTRATION + np.maximum(scored, 1))
@@ -302,24 +313,41 @@ class Model:
         return likelihood / likelihood.sum(1, keepdims=True)
 
     def _expected_unscored_better(self, share: Float) -> Float:
-        """Return the expected number of better ones among unscored candidates.
+        """Return the expected number of better ones among unscored candidates, by class.
 
-        By class, given the scores of the stratum: the mean of the beta distribution of the share;
-        shape (rows, classes).
+        A row's own share in stratum s has a beta distribution around the share p_gs of its class g.
+        Given `better` of `scored` candidates it has the posterior mean
+
+            (kappa p_gs + better_s) / (kappa + scored_s),   kappa = `CONCENTRATION`,
+
+        and the result is its sum over strata, each times the candidates left.
+
+        Parameters
+        ----------
+        share
+            p_gs; shape (classes, strata).
+
+        Returns
+        -------
+        ndarray
+            Shape (rows, classes).
         """
+        kappa = CONCENTRATION
         user_of_row = self.strata.user_of_row
-        weight = self.counts.n_left[user_of_row] / (
-            CONCENTRATION + self.counts.n_scored[user_of_row]
-        )
-        by_row = (weight * self.counts.expected_better).sum(1, keepdims=True)
-        return (weight * CONCENTRATION) @ share.T + by_row
+        weight = self.counts.n_left[user_of_row] / (kappa + self.counts.n_scored[user_of_row])
+        from_own_scores = (weight * self.counts.expected_better).sum(1, keepdims=True)
+        from_class = (weight * kappa) @ share.T
+        return from_class + from_own_scores
 
     def _moments_with_ties(self, rows: Int, posterior: Float, unscored: Float) -> Float:
         """Return mean and variance of the metrics of rows with ties, by integration.
 
         The held-out item is at a uniformly random position u, from 0 for the top to 1, among those
-        tied with it. Gauss-Legendre nodes are taken for v with u = v^3, because metrics change most
-        near the top: du = 3 v^2 dv, and on nodes of (-1, 1) dv = 1/2 d(node).
+        tied with it, so the expectation of a metric M is the integral of E[M | u] over u. With
+        u = v^3, because metrics change most near the top, and v = (x + 1) / 2 for Gauss-Legendre
+        nodes x of (-1, 1) with weights w,
+
+            integral of f(u) du = integral of f(v^3) 3 v^2 dv = sum over nodes of w 3/2 v^2 f(v^3).
 
         Parameters
         ----------
@@ -332,14 +360,15 @@ class Model:
         n_known = self.counts.known_better[rows]
         n_tied = self.counts.n_tied[rows]
         n_better = self.counts.better.sum(1)[rows]
-        # Ties count half in `unscored`. This part of it moves with the position.
+        # `unscored` counts half of the tied candidates as better. This share of it is due to them,
+        # and at position u they count u instead of 1/2.
         tied_share = n_tied / (2.0 * n_better + n_tied)
         expectations = np.zeros((2, len(self.measures), rows.size))  # of powers 1 and 2
         for node, weight in zip(*_TIE_NODES, strict=True):
             v = (node + 1.0) / 2.0
-            position = v**3
-            n_tied_above = np.floor(position * n_tied + 0.5).astype(np.int64)
-            factor = 1.0 - tied_share + 2.0 * tied_share * position
+            u = v**3
+            n_tied_above = np.floor(u * n_tied + 0.5).astype(np.int64)
+            factor = 1.0 - tied_share + 2.0 * tied_share * u
             mean, variance = self._poisson.moments(
                 posterior, n_known + n_tied_above, unscored * factor[:, np.newaxis]
             )
@@ -350,16 +379,20 @@ class Model:
 def _row_weights(measures: Sequence[Measure], user_of_row: Int, above: Int) -> Float:
     """Return the weight of each held-out row in the metrics of its user; shape (metrics, rows).
 
-    With R held-out items, recall@k is their mean recall, ndcg@k the sum of their discounts by the
-    sum for min(R, k) items on top, and ap their mean precision, better held-out ones counted.
+    The metric of a user with R held-out items is the sum over them of weight times the metric of
+    the item alone (recall: 1 within the cut-off; ndcg: 1 / log2(1 + rank); ap: 1 / rank):
+
+        recall@k   1 / R
+        ndcg@k     1 / DCG of min(R, k) held-out items on top
+        ap         (1 + above) / R, with `above` of the user's held-out items ranked higher
     """
-    n_held_out = np.bincount(user_of_row)[user_of_row]
+    n_held_out = np.bincount(user_of_row)[user_of_row]  # R of each row's user
     weights = []
     for measure in measures:
         if measure.kind == "ndcg":
-            ideal = np.cumsum(1.0 / np.log2(np.arange(2, n_held_out.max() + 2)))
+            ideal_dcg = np.cumsum(1.0 / np.log2(np.arange(2, n_held_out.max() + 2)))
             n_on_top = np.minimum(n_held_out, measure.cutoff or n_held_out)
-            weights.append(1.0 / ideal[n_on_top - 1])
+            weights.append(1.0 / ideal_dcg[n_on_top - 1])
         elif measure.kind == "ap":
             weights.append((above + 1.0) / n_held_out)
         else:
@@ -388,14 +421,21 @@ def initial_shares(edges: Int, n_classes: int) -> Float:
 def _bin_indicators(share_before: Float) -> Float:
     """Return 1 in the bin of each held-out item's own position in the proxy's order, else 0.
 
-    Bins have about equally many rows within the head and within the tail, and are finer in the
-    head, where the proxy ranks the items high; shape (rows, bins).
+    Edges are quantiles of `share_before`, the share of candidates that the proxy puts before each
+    held-out item. Half of the bins divide the `HEAD_SHARE` of the rows that the proxy ranks
+    highest, the others the rest; within either, bins have about equally many rows.
+
+    Returns
+    -------
+    ndarray
+        Without empty bins; shape (rows, bins).
     """
     n_bins = max(2, min(MOST_BINS, share_before.size // ROWS_PER_BIN))
     n_head_bins = n_bins // 2
     head_quantiles = np.linspace(0, HEAD_SHARE, n_head_bins + 1)
     tail_quantiles = np.linspace(HEAD_SHARE, 1, n_bins - n_head_bins + 1)
     inner_quantiles = np.append(head_quantiles[1:], tail_quantiles[1:-1])
-    edges = np.unique(np.quantile(share_before, inner_quantiles))
-    bin_of_row = np.searchsorted(edges, share_before, side="right")
-    return np.where(bin_of_row[:, np.newaxis] == np.unique(bin_of_row), 1.0, 0.0)
+    inner_edges = np.unique(np.quantile(share_before, inner_quantiles))
+    bin_of_row = np.searchsorted(inner_edges, share_before, side="right")
+    used_bins = np.unique(bin_of_row)
+    return np.where(bin_of_row[:, np.newaxis] == used_bins, 1.0, 0.0)

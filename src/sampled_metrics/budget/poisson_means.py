@@ -58,26 +58,31 @@ class PoissonMeans:
         self._tables = self._tabulate(means, n_largest)  # shape (2, metrics, depth, means)
 
     def _tabulate(self, means: Float, n_largest: int) -> Float:
-        """Return expectations of powers 1 and 2 of each metric; shape (2, metrics, depth, means).
+        """Return E[metric^power] for powers 1 and 2; shape (2, metrics, depth, means).
 
-        They are sums over the distribution of X where E X is small, else by an expansion.
+        The held-out item has the rank r + X + 1, with r = 0, ..., `depth` - 1 and X Poisson. Where
+        E X is small, the expectation is sum_x P(X = x) metric(r + x + 1)^power; where it is large,
+        metrics with a cut-off are 0, and the others come from an expansion.
         """
         is_small = means <= max(EXACT_BELOW, EXACT_BELOW_DEPTHS * self._depth)
-        distributions = _poisson_distributions(means[is_small], least_size=self._depth)
-        n_known = np.arange(self._depth)[:, np.newaxis]
-        n_unknown = np.arange(distributions.shape[1])
+        probability_of_x = _poisson_distributions(means[is_small], least_size=self._depth)
+        r = np.arange(self._depth)[:, np.newaxis]
+        x = np.arange(probability_of_x.shape[1])
         tables = np.zeros((2, len(self._measures), self._depth, means.size))
         for metric, measure in enumerate(self._measures):
-            values = measure.value_at(n_known + n_unknown + 1, n_largest)
+            values = measure.value_at(r + x + 1, n_largest)
             for power in (1, 2):
-                table = tables[power - 1, metric]
-                table[:, is_small] = values**power @ distributions.T
+                table = tables[power - 1, metric]  # a view, filled here
+                table[:, is_small] = values**power @ probability_of_x.T
                 if measure.cutoff is None:
-                    table[:, ~is_small] = _mean_by_expansion(n_known, means[~is_small], power)
+                    table[:, ~is_small] = _mean_by_expansion(r, means[~is_small], power)
         return tables
 
     def moments(self, class_probability: Float, n_known: Int, expected_unknown: Float) -> Float:
         """Return mean and variance of the metrics of held-out rows; shape (2, metrics, rows).
+
+        Rows with r < `depth` are interpolated in the tables. For others, metrics with a cut-off are
+        0 and those without come from the expansion.
 
         Parameters
         ----------
@@ -87,17 +92,17 @@ class PoissonMeans:
             Better candidates known, r; shape (rows,).
         """
         n_metrics = len(self._measures)
-        is_near = n_known < self._depth
-        is_far = ~is_near
+        in_tables = n_known < self._depth
         expectations = np.zeros((2, n_metrics, n_known.size))  # of powers 1 and 2
-        expectations[:, :, is_near] = self._interpolate(
-            class_probability[is_near], n_known[is_near], expected_unknown[is_near]
+        expectations[:, :, in_tables] = self._interpolate(
+            class_probability[in_tables], n_known[in_tables], expected_unknown[in_tables]
         )
+        beyond = ~in_tables
         for metric, measure in enumerate(self._measures):
             if measure.cutoff is None:
                 for power in (1, 2):
-                    expectations[power - 1, metric, is_far] = _average_by_expansion(
-                        class_probability[is_far], n_known[is_far], expected_unknown[is_far], power
+                    expectations[power - 1, metric, beyond] = _average_by_expansion(
+                        class_probability[beyond], n_known[beyond], expected_unknown[beyond], power
                     )
         return mean_and_variance(expectations)
 
@@ -106,21 +111,32 @@ class PoissonMeans:
     ) -> Float:
         """Interpolate the tables linearly in log E X, averaged over classes.
 
-        The arguments are as in `moments`, for r < `depth`; shape (2, metrics, rows).
+        Arguments are as in `moments`, for r < `depth`. Each pair of a held-out row and a class
+        falls between two columns, `left` and `left` + 1, of row r of a table:
+
+            sum over classes of P(class) ((1 - d) table[r, left] + d table[r, left + 1]),
+
+        with d from 0 to 1 the distance from the left column.
+
+        Returns
+        -------
+        ndarray
+            Shape (2, metrics, rows).
         """
         n_means = self._tables.shape[-1]
         logs = np.log(np.maximum(expected_unknown, SMALLEST_MEAN))
+        # The upper limit leaves a column to the right of the last position.
         position = np.clip((logs - self._lowest_log) * self._steps_per_log, 0.0, n_means - 1.001)
-        left = position.astype(np.int64)  # column of the table
+        left = position.astype(np.int64)  # column, shape (rows, classes)
         weight_right = class_probability * (position - left)
         weight_left = class_probability - weight_right
-        cell = left + (n_known * n_means)[:, np.newaxis]  # of the table, row by row
+        flat_left = left + (n_known * n_means)[:, np.newaxis]  # index of [r, left] in a flat table
         expectations = np.empty((*self._tables.shape[:2], n_known.size))
-        for index in np.ndindex(self._tables.shape[:2]):
-            table = self._tables[index].ravel()
-            mean = np.einsum("rc,rc->r", weight_left, table[cell])
-            mean += np.einsum("rc,rc->r", weight_right, table[cell + 1])
-            expectations[index] = mean
+        for power_and_metric in np.ndindex(self._tables.shape[:2]):
+            flat_table = self._tables[power_and_metric].ravel()
+            mean = np.einsum("rc,rc->r", weight_left, flat_table[flat_left])
+            mean += np.einsum("rc,rc->r", weight_right, flat_table[flat_left + 1])
+            expectations[power_and_metric] = mean
         return expectations
 
 

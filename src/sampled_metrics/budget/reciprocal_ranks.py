@@ -43,20 +43,36 @@ class ReciprocalRankDraws:
     def plan_draws(self, users: Int, expected_reciprocal_rank: Float) -> Int:
         """Return how many candidates to draw next from each stratum; shape (users, strata).
 
-        `expected_reciprocal_rank` is the expected 1 / rank of all held-out rows, shape (rows,).
+        About (1 / rank) times the candidates left have to be drawn until the first better one, so
+        turn t = 0, 1, ... of a user draws
+
+            FIRST_TURN_BETTER * TURN_GROWTH^t * (1 / rank) * candidates left,
+
+        for the lowest of the user's held-out items, and the last turn draws all that are left.
+
+        Parameters
+        ----------
+        users
+            Users to draw for; shape (users,).
+        expected_reciprocal_rank
+            Expected 1 / rank of all held-out rows; shape (rows,).
         """
         strata = self._counts.strata
         least_expected = strata.reduce_by_user(expected_reciprocal_rank, np.minimum)[users]
         n_left = self._counts.n_left[users]
         total_left = n_left.sum(1)
         turn = self._turns[users]
-        n_draws = np.ceil(FIRST_TURN_BETTER * TURN_GROWTH**turn * least_expected * total_left)
-        n_draws = np.clip(n_draws, 1, total_left)
-        n_draws = np.where(turn < TURNS - 1, n_draws, total_left)
+        wanted = np.ceil(FIRST_TURN_BETTER * TURN_GROWTH**turn * least_expected * total_left)
+        is_last_turn = turn >= TURNS - 1
+        n_draws = np.where(is_last_turn, total_left, np.clip(wanted, 1, total_left))
         return draw_from_strata(n_left, n_draws.astype(np.int64), self._rng)
 
     def update(self, users: Int, n_draws: Int, better_before: Int, tied_before: Int) -> None:
-        """Count the draws of some users.
+        """Update `known_part` and `factor` of the held-out rows of some users by their last draws.
+
+        1 / rank = known_part + factor * (1 / rank) holds in expectation, also for the new draws
+        alone; inserting one equation into the other adds factor times the new known part, and
+        multiplies the factors.
 
         Parameters
         ----------
@@ -65,8 +81,9 @@ class ReciprocalRankDraws:
         better_before, tied_before
             Better and tied candidates known before the draws, of all held-out rows; shape (rows,).
         """
-        index_of_row, row = self._counts.strata.rows_of_users(users)
-        is_first_turn = self._turns[users][index_of_row] == 0
+        # All arrays below have one element per held-out row of these users.
+        index_of_user, row = self._counts.strata.rows_of_users(users)
+        is_first_turn = self._turns[users][index_of_user] == 0
         n_better = better_before[row] + self._draw_better_of_tied(row, tied_before[row])
         n_better_at_start = np.where(is_first_turn, n_better, self._better_at_start[row])
         self._better_at_start[row] = n_better_at_start
@@ -74,7 +91,10 @@ class ReciprocalRankDraws:
         n_found += self._draw_better_of_tied(row, (self._counts.n_tied - tied_before)[row])
         n_left_before = self._counts.n_left.sum(1)[users] + n_draws
         known_part, factor = split_reciprocal_rank(
-            n_left_before[index_of_row], n_better_at_start, n_draws[index_of_row], n_found
+            n_left=n_left_before[index_of_user],
+            n_better=n_better_at_start,
+            n_draws=n_draws[index_of_user],
+            n_found=n_found,
         )
         self.known_part[row] += self.factor[row] * known_part
         self.factor[row] *= factor
@@ -91,9 +111,14 @@ def split_reciprocal_rank(
     """Return the known part of 1 / rank and the factor of the rest, see `ReciprocalRankDraws`.
 
     Let T be the position of the first better candidate, and n one more than the number of
-    candidates. Then E[T] / n = 1 / rank, and E[T] is the sum over t >= 0 of P(T > t). The known
-    part sums over the t that the draws reach. If no better candidate was drawn, the rest is
-    P(none among the draws) (n - n_draws) / n times 1 / rank again.
+    candidates. Then E[T] / n = 1 / rank, and E[T] is the sum over t >= 0 of P(T > t), where
+
+        P(T > t + 1) = P(T > t) * (L - t) / (L - t + B) * (D - t - F) / (D - t)
+
+    with L candidates left, B known better ones, and F better ones among D draws: the next
+    candidate in the order is none of the B, and then none of the F. The known part sums over the t
+    that the draws reach. If no better candidate was drawn, the rest is P(none among the draws)
+    (n - D) / n times 1 / rank again.
 
     Parameters
     ----------
@@ -116,15 +141,14 @@ def split_reciprocal_rank(
     """
     n = n_left + n_better + 1.0
     expected_position = np.ones(n.size)
-    probability = np.ones(n.size)  # that no better candidate, known or new, comes before
+    probability = np.ones(n.size)  # P(T > t)
     open_rows = np.arange(n.size)
-    for n_before in range(int(n_draws.max(initial=0))):
-        has_draws = n_draws[open_rows] > n_before
+    for t in range(int(n_draws.max(initial=0))):
+        has_draws = n_draws[open_rows] > t
         is_open = has_draws & (probability[open_rows] > NEGLIGIBLE_PROBABILITY)
         open_rows = open_rows[is_open]
-        still_left = n_left[open_rows] - n_before
-        still_drawn = n_draws[open_rows] - n_before
-        # The next position has no known better candidate, and no better draw.
+        still_left = n_left[open_rows] - t
+        still_drawn = n_draws[open_rows] - t
         probability[open_rows] *= still_left / (still_left + n_better[open_rows])
         probability[open_rows] *= (still_drawn - n_found[open_rows]) / still_drawn
         expected_position[open_rows] += probability[open_rows]

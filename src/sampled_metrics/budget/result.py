@@ -225,14 +225,17 @@ def count_ranked_users(audit: Audit) -> int:
 
 
 def estimate_p_value(estimate: Estimate, level: float) -> float:
-    """Return 1 minus the highest level at which the interval excludes 0.
+    """Return the p-value of an estimate: 1 minus the highest level whose interval excludes 0.
 
     The interval of the estimate has the level `level`: centre +- (t std_error + slack), t the
     quantile of Student's distribution. Clipping to the values that the scores allow can only
     shorten it, so its longer side shows the slack. At the highest level that excludes 0,
-    |centre| = t std_error + slack.
+    |centre| = t std_error + slack, so that
 
-    The result is on the side of 1 - `level` that the interval shows.
+        p = 2 P(T < -(|centre| - slack) / std_error).
+
+    The result is moved, if need be, to the side of 1 - `level` that the interval shows: p is below
+    1 - `level` exactly if the interval excludes 0.
 
     Examples
     --------

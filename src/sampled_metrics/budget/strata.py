@@ -58,6 +58,9 @@ def make_proxy(proxy: RecommenderScores, data: EvaluationData) -> Proxy:
 def stratum_edges(n_largest: int) -> Int:
     """Return the edges of the strata of up to `n_largest` candidates, as positions in the order.
 
+    Stratum s has the positions from edges[s] to edges[s + 1] - 1. Edges grow by the factor
+    `EDGE_GROWTH` after the first ones, up to `LAST_EDGE` times `n_largest`.
+
     Examples
     --------
     >>> stratum_edges(3700)
@@ -76,7 +79,8 @@ class Strata:
 
     They are the same for all recommenders compared, so that common errors cancel. To save memory,
     only a head of each user's candidates is stored. The others, the tail, are in one random order
-    of all items, with a random start for each user.
+    of all items, `_tail_order`, from a random start for each user on. In it, a user skips the
+    positions of absent items: those that are seen, held out, or in the head.
 
     Attributes
     ----------
@@ -108,11 +112,15 @@ class Strata:
         self._tail_starts = rng.integers(0, np.maximum(n_tail, 1))
         absent = self._absent_keys() if n_tail.any() else np.empty(0, np.int64)
         self._first_absent = np.searchsorted(absent, np.arange(n_users + 1) * n_items)
-        # Keys of tail items, numbered without the absent ones, before each absent one.
-        self._gaps = absent - concatenate_ranges(0, np.diff(self._first_absent))
+        # The j-th absent item of a user, at position a, has a - j tail items of the user before it.
+        n_absent_before = concatenate_ranges(0, np.diff(self._first_absent))  # j
+        self._keys_of_tail_items_before = absent - n_absent_before
 
     def _choose_head_lengths(self) -> Int:
-        """Return how many candidates of each user are stored: whole strata."""
+        """Return how many candidates of each user are stored, shape (users,).
+
+        They are those up to the last edge of the strata that memory allows.
+        """
         n_users, n_items = self.data.seen.shape
         longest = n_items  # explicit candidates have no tail
         if self.data.candidates is None:
@@ -123,7 +131,15 @@ class Strata:
     def _order_heads(
         self, proxy: Proxy, rng: np.random.Generator
     ) -> tuple[NDArray[np.int32], Float]:
-        """Return each user's first items, and the share of candidates before each held-out item."""
+        """Order the first candidates of each user by the proxy, at random within strata.
+
+        Returns
+        -------
+        heads
+            Items of the heads, user after user; shape (sum of head lengths,).
+        share_before
+            Share of the candidates before each held-out item; shape (rows,).
+        """
         heads = np.empty(self._head_starts[-1], np.int32)
         shares_before = []
         for block in blocks(*self.data.seen.shape):
@@ -139,19 +155,20 @@ class Strata:
         return heads, np.concatenate(shares_before)
 
     def _score_candidates(self, users: Int, proxy: Proxy) -> tuple[Float, Float]:
-        """Return the proxy's scores, and what share of them each held-out item has before it.
+        """Score all items of some users, and the candidates above their held-out items.
 
         Returns
         -------
         scores
             Of all items, -inf where an item is no candidate; shape (users, items).
         share_before
-            Of each held-out row of these users, ties counting half; shape (rows,).
+            Share of the user's candidates with a higher score than each held-out item, ties
+            counting half; shape (rows of these users,).
         """
         scores = np.array(proxy(users), dtype=np.float64)
-        is_nan = np.isnan(scores).any(axis=1)
-        if is_nan.any():
-            raise InputError(f"the proxy's scores of user {users[is_nan][0]} contain NaN")
+        has_nan = np.isnan(scores).any(axis=1)
+        if has_nan.any():
+            raise InputError(f"the proxy's scores of user {users[has_nan][0]} contain NaN")
         np.nan_to_num(scores, copy=False)  # infinite ones as the largest numbers
         user_of_row, held_out_item = self.data.held_out[users].nonzero()  # indices into `users`
         held_out_score = scores[user_of_row, held_out_item, np.newaxis]
@@ -164,15 +181,21 @@ class Strata:
         return scores, (better + 0.5 * tied) / n_candidates
 
     def _absent_keys(self) -> Int:
-        """Return keys of positions in the tail's order that are not in a user's tail, sorted.
+        """Return the keys of all absent items: those of a user that are not in the user's tail.
 
-        The key of a user and a position in the tail's order is user * n_items + position.
+        The key of a user and a position in the tail's order is user * n_items + position, so that
+        one search in the sorted keys serves all users.
+
+        Returns
+        -------
+        ndarray
+            In ascending order; shape (absent items of all users,).
         """
-        user_of_pair, item_of_pair = (self.data.seen + self.data.held_out).nonzero()
+        excluded_user, excluded_item = (self.data.seen + self.data.held_out).nonzero()
         user_of_head_item = np.repeat(np.arange(self.n_candidates.size), self._head_lengths)
-        users = np.concatenate([user_of_pair, user_of_head_item])
-        items = np.concatenate([item_of_pair, self._heads])
-        position_of_item = np.argsort(self._tail_order)
+        users = np.concatenate([excluded_user, user_of_head_item])
+        items = np.concatenate([excluded_item, self._heads])
+        position_of_item = np.argsort(self._tail_order)  # the inverse permutation
         return np.sort(users * self._tail_order.size + position_of_item[items])
 
     def items(self, users: Int, strata: Int, positions: Int) -> Int:
@@ -180,38 +203,44 @@ class Strata:
 
         All arrays have the shape (pairs,).
         """
-        rank = self.edges[strata] + positions  # in the order of all strata, from 0
-        is_in_head = rank < self._head_lengths[users]
+        position_of_user = self.edges[strata] + positions  # in all strata together, from 0
+        is_in_head = position_of_user < self._head_lengths[users]
         is_in_tail = ~is_in_head
+        index_in_heads = self._head_starts[users] + position_of_user
         items = np.empty(users.size, np.int64)
-        items[is_in_head] = self._heads[(self._head_starts[users] + rank)[is_in_head]]
-        items[is_in_tail] = self._tail_items(users[is_in_tail], rank[is_in_tail])
+        items[is_in_head] = self._heads[index_in_heads[is_in_head]]
+        items[is_in_tail] = self._tail_items(users[is_in_tail], position_of_user[is_in_tail])
         return items
 
-    def _tail_items(self, users: Int, ranks: Int) -> Int:
-        """Return the items at some ranks beyond the head, from each user's start on."""
+    def _tail_items(self, users: Int, positions: Int) -> Int:
+        """Return the items at some positions beyond the head, from each user's start on.
+
+        Tail items of a user are numbered 0, 1, ... in the tail's order, absent items skipped. The
+        position of tail item i in that order is i plus the number of absent items before it: those
+        with at most i tail items before them. All arrays have the shape (pairs,).
+        """
         n_items = self._tail_order.size
         head_length = self._head_lengths[users]
         n_tail = self.n_candidates[users] - head_length
-        # The user's tail items are numbered by their positions in the tail's order; absent ones,
-        # seen or in the head, are skipped.
-        number = (ranks - head_length + self._tail_starts[users]) % n_tail
-        n_absent = np.searchsorted(self._gaps, users * n_items + number, side="right")
-        n_absent -= self._first_absent[users]
-        return self._tail_order[number + n_absent]
+        i = (positions - head_length + self._tail_starts[users]) % n_tail
+        n_absent_so_far = np.searchsorted(  # of all users up to this one
+            self._keys_of_tail_items_before, users * n_items + i, side="right"
+        )
+        n_absent_before = n_absent_so_far - self._first_absent[users]
+        return self._tail_order[i + n_absent_before]
 
     def rows_of_users(self, users: Int) -> tuple[Int, Int]:
         """Return the held-out rows of some users, who may occur several times.
 
         Returns
         -------
-        index_of_row, row
+        index_of_user, row
             Index into `users` of each row's user, and the row; both of shape (rows,).
         """
         first_row = self._first_row[users]
         n_rows = np.diff(self._first_row)[users]
-        index_of_row = np.repeat(np.arange(users.size), n_rows)
-        return index_of_row, concatenate_ranges(first_row, n_rows)
+        index_of_user = np.repeat(np.arange(users.size), n_rows)
+        return index_of_user, concatenate_ranges(first_row, n_rows)
 
     def reduce_by_user(self, values: Array, function: np.ufunc = np.add) -> Array:
         """Sum over the held-out rows of each user, or reduce by another function.
@@ -222,6 +251,6 @@ class Strata:
 
 
 def _smallest(values: Float, count: int) -> Int:
-    """Return indices of the smallest values in ascending order, ties by their indices."""
+    """Return indices of the `count` smallest values in ascending order, ties by their indices."""
     smallest = np.sort(np.argpartition(values, count - 1)[:count])
     return smallest[np.argsort(values[smallest], kind="stable")]

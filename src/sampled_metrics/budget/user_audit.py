@@ -101,19 +101,26 @@ class Audit:
         self._better_share = model.strata.reduce_by_user(share_of_row.T, np.minimum).T
 
     def run(self) -> "Audit":
-        """Draw users and score their candidates phase by phase, as long as scores are left."""
+        """Draw users and score their candidates phase by phase, as long as scores are left.
+
+        Each phase plans the next scores of the users who are open and affordable, draws some of
+        these users, scores the candidates planned, and records how the users' metrics changed. The
+        next phase draws among the users drawn.
+        """
         users = np.arange(self.reach_probability.size)
         while True:
             users = self.open_users(users)
             is_settled = ~self.model.is_open  # only metrics without a cut-off are open
-            n_scores = self._plan_scores(users, is_settled[users])
+            n_scores = self._plan_scores(users, is_settled[users])  # shape (users, strata)
             is_affordable = n_scores.sum(1) <= self._scores_left
             self._record_unaffordable(users[~is_affordable])
             users, n_scores = users[is_affordable], n_scores[is_affordable]
             if not users.size:
                 return self
-            expected = self.now.variance + VARIANCE_FLOOR * self.now.greatest**2
-            drawn, probability = self._draw_users(users, n_scores.sum(1), expected, is_settled)
+            expected_variance = self.now.variance + VARIANCE_FLOOR * self.now.greatest**2
+            drawn, probability = self._draw_users(
+                users, n_scores.sum(1), expected_variance, is_settled
+            )
             users, n_scores = users[drawn], n_scores[drawn]
             self._score(users, n_scores, is_settled[users])
             self.now = self.model.metric_posterior()
@@ -121,7 +128,7 @@ class Audit:
                 users=users,
                 probability=probability,
                 values=self._current_values(),
-                expected_variance=expected,
+                expected_variance=expected_variance,
                 at_random=users[is_settled[users]],
             )
 
@@ -155,6 +162,13 @@ class Audit:
     ) -> None:
         """Record the new values of users drawn, and the variance that the model expected.
 
+        The sum over users gains (new value - old value) / P(reaching the phase) for each user drawn
+        with probability p, which adds the variance (value change)^2 (1 - p) / P^2. `assumed` has
+        the same sum with the model's expected squared change, and, from the first phase, its mean
+        with the square of a user's worst possible error. `noise` takes a change that rests on
+        random draws of candidates as the standard deviation of its own error; divided by sqrt(P),
+        so that its square stands for the users not drawn as well.
+
         Parameters
         ----------
         users, probability
@@ -167,18 +181,22 @@ class Audit:
         """
         new_values = self._values.copy()
         new_values[:, users] = values[:, users]
-        change = new_values - self._values
-        phase = Phase(change, np.ones(self.reach_probability.size), self.reach_probability.copy())
-        phase.draw_probability[users] = probability
-        phase.reach_probability[users] *= probability
-        factor = phase.variance_factor[users]
-        self.assumed[0] += (expected_variance[:, users] * factor).sum(1)
-        if not self.phases:
+        draw_probability = np.ones(self.reach_probability.size)
+        draw_probability[users] = probability
+        phase = Phase(
+            change=new_values - self._values,
+            draw_probability=draw_probability,
+            reach_probability=self.reach_probability * draw_probability,
+        )
+        variance_factor = phase.variance_factor[users]
+        self.assumed[0] += (expected_variance[:, users] * variance_factor).sum(1)
+        is_first_phase = not self.phases
+        if is_first_phase:
             self.users = users
             mean = self.before.mean[:, users]
             worst_error = np.maximum(mean, self.before.greatest[:, users] - mean)
-            self.assumed[1] = (worst_error**2 * factor).mean(1)
-        noisy = np.ix_(self.model.uncut, at_random)
+            self.assumed[1] = (worst_error**2 * variance_factor).mean(1)
+        noisy = np.ix_(self.model.uncut, at_random)  # (metrics without a cut-off, users)
         self.noise[noisy] += phase.change[noisy] / np.sqrt(phase.reach_probability[at_random])
         self.phases.append(phase)
         self.reach_probability = phase.reach_probability
@@ -199,22 +217,34 @@ class Audit:
     def _plan_scores(self, users: Int, is_settled: Bool) -> Int:
         """Return how many candidates to score next in each stratum; shape (users, strata).
 
-        In the proxy's order, or at random for users whose metrics with a cut-off are settled.
+        In the first phases, the next part of the proxy's order; in later ones all that are left.
+        For users whose metrics with a cut-off are settled, a random draw instead.
         """
         phase = len(self.phases)
-        n_scores = self._counts.n_left[users]
-        if phase < SCANNING_PHASES - 1:
-            n_scores = self._plan_scan(users, phase / (SCANNING_PHASES - 1.0))
+        last_scan = SCANNING_PHASES - 1
+        if phase < last_scan:
+            n_scores = self._plan_scan(users, progress=phase / float(last_scan))
+        else:
+            n_scores = self._counts.n_left[users]
         if is_settled.any():
-            expected = self.now.row_mean[self.model.uncut[0]]
-            n_scores[is_settled] = self._reciprocal_ranks.plan_draws(users[is_settled], expected)
+            expected_reciprocal_rank = self.now.row_mean[self.model.uncut[0]]
+            n_scores[is_settled] = self._reciprocal_ranks.plan_draws(
+                users[is_settled], expected_reciprocal_rank
+            )
         return n_scores
 
     def _plan_scan(self, users: Int, progress: float) -> Int:
-        """Return how many candidates of each stratum to score, to find enough better ones.
+        """Return how many candidates of each stratum to score, in the proxy's order.
 
-        `progress` is 0 in the first phase and 1 in the last that scans. A scan is at least as long
-        as a length that grows geometrically with it, from `FIRST_SCORES` to all candidates.
+        As many as are expected to contain the better candidates that settle metrics with a cut-off,
+        and at least FIRST_SCORES^(1 - progress) * (largest number of candidates)^progress.
+
+        Parameters
+        ----------
+        users
+            Users to plan for; shape (users,).
+        progress
+            From 0 in the first phase to 1 in the last phase that scans.
 
         Returns
         -------
@@ -224,68 +254,75 @@ class Audit:
         n_left = self._counts.n_left[users]
         n_known = self.model.strata.reduce_by_user(self._counts.known_better, np.minimum)[users]
         missing = self.model.depth - n_known + 1  # one more than is needed
-        length = _scan_length(n_left, self._better_share[users], missing[:, np.newaxis])
+        expected_length = _scan_length(n_left, self._better_share[users], missing[:, np.newaxis])
         n_most = max(int(self.model.strata.n_candidates.max()), FIRST_SCORES + 1)
         least_length = FIRST_SCORES * (n_most / FIRST_SCORES) ** progress
-        length = np.ceil(np.maximum(length, least_length))
-        n_before = np.cumsum(n_left, axis=1) - n_left
-        return np.clip(length - n_before, 0, n_left).astype(np.int64)
+        length = np.ceil(np.maximum(expected_length, least_length))
+        # The first `length` candidates: what exceeds the strata before, up to the stratum's own.
+        n_in_strata_before = np.cumsum(n_left, axis=1) - n_left
+        return np.clip(length - n_in_strata_before, 0, n_left).astype(np.int64)
 
     def _record_unaffordable(self, users: Int) -> None:
-        """Record the possible errors of users who cost more than the scores left."""
+        """Add to `slack` how far metrics of users may move who cost more than the scores left."""
         values = self._values[:, users]
         downward = values - self.now.least[:, users]
         upward = self.now.greatest[:, users] - values
-        errors = np.maximum([downward, upward], 0.0)
+        errors = np.maximum([downward, upward], 0.0)  # shape (2, metrics, users)
         self.slack += (errors / self.reach_probability[users]).sum(2)
 
     def _draw_users(
-        self, users: Int, cost: Int, expected: Float, is_settled: Bool
+        self, users: Int, cost: Int, expected_variance: Float, is_settled: Bool
     ) -> tuple[Int, Float]:
         """Draw users with values that vary much per score, as many as this phase may pay for.
 
-        Priority sampling: users are taken in ascending order of a random number divided by their
-        weight. The first that does not fit is a threshold, and given the threshold a user is drawn
-        with probability min(1, weight * threshold). The weights are optimal for sums: standard
-        deviation divided by the square root of the cost.
+        Priority sampling: users are taken in ascending order of a key, a uniform random number
+        divided by their weight, until the next user costs too much. The key of that user is the
+        threshold, and given the threshold a user is drawn with probability
+        min(1, weight * threshold). The weights are optimal for sums of changes, each divided by its
+        probability P of having reached this phase: sqrt(expected variance / cost) / P.
 
         Parameters
         ----------
         users, cost
             Users to draw from, and how many scores each costs; shape (users to draw from,).
-        expected
-            Expected variance of each metric; shape (metrics, users).
+        expected_variance
+            Expected variance of each metric; shape (metrics, all users).
         is_settled
-            Whether only metrics without a cut-off are open; shape (users,).
+            Whether only metrics without a cut-off are open; shape (all users,).
 
         Returns
         -------
         drawn, probability
             Indices into `users` of those drawn, and their probabilities.
         """
-        weight = np.sqrt(self._worth(users, expected, is_settled) / cost)
-        weight = weight / self.reach_probability[users]
-        draw_key = self._rng.random(self.reach_probability.size)[users] / weight
-        by_key = np.argsort(draw_key, kind="stable")
+        variance = self._variance_for_draws(users, expected_variance, is_settled)
+        weight = np.sqrt(variance / cost) / self.reach_probability[users]
+        # One random number for each of all users, so that recommenders share them.
+        key = self._rng.random(self.reach_probability.size)[users] / weight
+        by_key = np.argsort(key, kind="stable")
         total_cost = np.cumsum(cost[by_key])
         limit = max(self._phase_limit(), cost.max())  # pays for one user at least
-        n_drawn = np.searchsorted(total_cost, limit, side="right")
+        n_drawn = np.searchsorted(total_cost, limit, side="right")  # first users within the limit
         drawn = np.sort(by_key[:n_drawn])
-        is_all = n_drawn == users.size
-        threshold = np.inf if is_all else draw_key[by_key[n_drawn]]
+        are_all_drawn = n_drawn == users.size
+        threshold = np.inf if are_all_drawn else key[by_key[n_drawn]]
         return drawn, np.minimum(1.0, weight[drawn] * threshold)
 
-    def _worth(self, users: Int, expected: Float, is_settled: Bool) -> Float:
-        """Return how much the metrics of some users vary, see `_draw_users`; shape (users,)."""
+    def _variance_for_draws(self, users: Int, expected_variance: Float, is_settled: Bool) -> Float:
+        """Return the variance of each user's metrics by which `_draw_users` weights the user.
+
+        It is a weighted sum over metrics. Users whose candidates are drawn at random have an
+        uncertain 1 / rank, so the squares of metrics without a cut-off are added for them.
+        Arguments are as in `_draw_users`; shape (users,).
+        """
         uncut = self.model.uncut
-        worth = expected.copy()
-        # Random draws determine 1 / rank only roughly.
-        worth[uncut] += self.now.mean[uncut] ** 2 * is_settled
-        worth_of_user = self.model.metric_weights @ worth[:, users]
+        variance = expected_variance.copy()  # shape (metrics, all users)
+        variance[uncut] += self.now.mean[uncut] ** 2 * is_settled
+        variance_of_user = self.model.metric_weights @ variance[:, users]
         if self.model.proxy_helps:
-            return worth_of_user
+            return variance_of_user
         # A few scores tell little about a user, so users are drawn more evenly.
-        return (1.0 - EVEN_WEIGHT) * worth_of_user + EVEN_WEIGHT * worth_of_user.mean()
+        return (1.0 - EVEN_WEIGHT) * variance_of_user + EVEN_WEIGHT * variance_of_user.mean()
 
     def _phase_limit(self) -> int:
         """Return how many scores the next phase may spend."""
@@ -296,7 +333,8 @@ class Audit:
     def _current_values(self) -> Float:
         """Return the metrics of all users: without a cut-off by random draws, else by the model.
 
-        Shape (metrics, users).
+        Draws give known_part + factor * E[1 / rank] for each held-out row, with the model's
+        expectation for the part that is still unknown. Shape (metrics, users).
         """
         values = self.now.mean.copy()
         draws = self._reciprocal_ranks
@@ -310,7 +348,9 @@ class Audit:
 def _scan_length(n_left: Int, better_share: Float, missing: Int) -> Float:
     """Return how many candidates to scan until enough better ones are expected; shape (users, 1).
 
-    It is 0 where fewer are expected among all remaining candidates.
+    Candidates are scanned stratum by stratum. The result is the size of the strata before the one
+    in which the last better candidate is expected, plus the better ones still missing there divided
+    by its share of better ones. It is 0 where all remaining candidates have fewer.
 
     Parameters
     ----------
@@ -327,16 +367,17 @@ def _scan_length(n_left: Int, better_share: Float, missing: Int) -> Float:
     >>> _scan_length(np.array([[4, 4]]), np.array([[1.0, 0.5]]), np.array([[5]]))
     array([[6.]])
     """
-    expected = n_left * better_share
-    expected_up_to = np.cumsum(expected, axis=1)
-    n_before = np.cumsum(n_left, axis=1) - n_left
-    # The stratum in which the last of the missing ones is expected.
-    last_stratum = (expected_up_to >= missing).argmax(1)[:, np.newaxis]
+    n_better = n_left * better_share  # expected in each stratum
+    n_better_up_to = np.cumsum(n_better, axis=1)
+    n_left_before = np.cumsum(n_left, axis=1) - n_left
+    is_enough = n_better_up_to >= missing
+    last_stratum = is_enough.argmax(1)[:, np.newaxis]  # the first with enough
 
     def at_last(by_stratum: Array) -> Array:
         return np.take_along_axis(by_stratum, last_stratum, axis=1)
 
-    still_missing = missing - at_last(expected_up_to - expected)
+    still_missing = missing - at_last(n_better_up_to - n_better)
     n_in_last = np.ceil(still_missing / np.maximum(at_last(better_share), LEAST_RATE))
-    length = at_last(n_before) + n_in_last
-    return np.where(expected_up_to[:, -1:] < missing, 0.0, length)
+    length = at_last(n_left_before) + n_in_last
+    has_too_few = n_better_up_to[:, -1:] < missing
+    return np.where(has_too_few, 0.0, length)
