@@ -11,7 +11,7 @@ import numpy as np
 from sampled_metrics._base.array_types import Bool, Float
 from sampled_metrics._base.arrays import CACHE_ENTRIES, blocks
 from sampled_metrics.intervals.kernels import rank_grid
-from sampled_metrics.metrics.measures import parse_measure
+from sampled_metrics.metrics.measures import Measure, parse_measure
 from sampled_metrics.ranks import Sampling
 from sampled_metrics.sampling.probability import pmf_at
 
@@ -59,11 +59,7 @@ class ActsLike(NamedTuple):
             return cls()
         if measure.kind in FLAT:
             return cls(name=measure.name, rank=acts_like)
-        half = measure.value_at([1], n_items)[0] / 2.0
-        exact_rank = 2
-        while exact_rank < n_items and measure.value_at([exact_rank], n_items)[0] > half:
-            exact_rank += 1
-        return cls(rank=acts_like, exact_rank=exact_rank)
+        return cls(rank=acts_like, exact_rank=_half_credit_rank(measure, n_items))
 
     @property
     def place(self) -> str:
@@ -100,11 +96,22 @@ class ActsLike(NamedTuple):
         return f"at about {self}"
 
 
+def _half_credit_rank(measure: Measure, n_items: int) -> int:
+    """Return the first rank whose exact metric is at most half of that of rank 1, or `n_items`."""
+    half = measure.value_at([1], n_items)[0] / 2.0
+    rank = 2
+    while rank < n_items and measure.value_at([rank], n_items)[0] > half:
+        rank += 1
+    return rank
+
+
 def acts_like_rank(
     vector: Float, n: int, sampling: str = Sampling.WITHOUT_REPLACEMENT
 ) -> int | None:
     """Find the first true rank whose expected credit is at most half of that of rank 1.
 
+    The expected credit of true rank r is sum_s P(s | r) vector[s], over the sampled ranks s. It is
+    computed on a coarse grid of ranks first, and then on finer ones before the first rank found.
     None if rank 1 has no credit, or if no rank has so little.
 
     Parameters
@@ -127,24 +134,26 @@ def acts_like_rank(
     if half <= 0.0:
         return None
 
-    ranks = rank_grid(n)
+    grid = rank_grid(n)
     first = _first_low_on_grid(vector, half, n, sampling)
     if first is None:
         return None
-    # The first such rank of a grid is the answer, or between it and the grid point before.
-    while ranks[first] - ranks[first - 1] > 1:
-        finer = np.linspace(ranks[first - 1], ranks[first], _REFINEMENT)
-        ranks = np.unique(finer.round().astype(np.int64))
-        first = _first_true(pmf_at(ranks, n, m, sampling) @ vector <= half)
-    return int(ranks[first])
+    # The answer is the first such rank of the grid, or lies between it and the grid point before.
+    while grid[first] - grid[first - 1] > 1:
+        finer = np.linspace(grid[first - 1], grid[first], _REFINEMENT)
+        grid = np.unique(finer.round().astype(np.int64))
+        expected_credit = pmf_at(grid, n, m, sampling) @ vector
+        first = _first_true(expected_credit <= half)
+    return int(grid[first])
 
 
 def _first_low_on_grid(vector: Float, half: float, n: int, sampling: Sampling) -> int | None:
     """Return the first position in `rank_grid` whose expected credit is at most `half`, or None."""
-    for rows in blocks(rank_grid(n).size, vector.size, CACHE_ENTRIES):
-        is_low = _grid_pmf(n, vector.size - 1, sampling, rows.start) @ vector <= half
+    for block in blocks(rank_grid(n).size, vector.size, CACHE_ENTRIES):
+        expected_credit = _grid_pmf(n, vector.size - 1, sampling, block.start) @ vector
+        is_low = expected_credit <= half
         if is_low.any():
-            return rows.start + _first_true(is_low)
+            return block.start + _first_true(is_low)
     return None
 
 

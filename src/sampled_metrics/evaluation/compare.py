@@ -289,6 +289,7 @@ def compare(
                 paired, measures, ties=ties_of_rankings, seed=seed, confidence=confidence
             )
         )
+    # p-values are corrected for the number of pairs, and then decide the orders.
     decided = decide_orders(uncorrected, correction, confidence)
     levels = [
         strict_level(after.p_value, before.p_value, confidence)
@@ -338,7 +339,8 @@ def _estimate_recommenders(
     sharing = []
     for name, sample in samples.items():
         with place_of(name):
-            if check_negatives_of(sample):
+            do_users_share = check_negatives_of(sample)
+            if do_users_share:
                 sharing.append(name)
     paired = pair_users(samples)
     warn_about_pairs(paired)
@@ -355,7 +357,10 @@ def _estimate_recommenders(
 
 
 def _require_same_draws(samples: Mapping[str, SampledRanks]) -> None:
-    """Raise InputError unless the negatives of all recommenders were drawn in the same way."""
+    """Raise InputError unless the negatives of all recommenders were drawn in the same way.
+
+    Recommenders with counts of items may have been drawn in any way, but then all need counts.
+    """
     with_counts = [name for name, sample in samples.items() if sample.strata is not None]
     others = [name for name, sample in samples.items() if sample.strata is None]
     if with_counts and others:
@@ -363,7 +368,7 @@ def _require_same_draws(samples: Mapping[str, SampledRanks]) -> None:
             f"{with_counts[0]} has counts of items and {others[0]} has none; pass counts "
             "(--counts), and the pairs or scores of all recommenders"
         )
-    if with_counts:  # strata allow for any design
+    if with_counts:
         return
     for field_name in ("n_negatives", "sampling"):
         name_by_value = {str(getattr(sample, field_name)): name for name, sample in samples.items()}
@@ -394,11 +399,13 @@ def _finish_sampled(
 
     `levels` are the confidences at which single comparisons decide, see `strict_level`.
     """
-    holds_up_to = lru_cache(maxsize=1)(ranges.order_holds_up_to)  # the same for all estimators
+    # The estimators of a pair and a metric follow each other and have the same factor.
+    holds_up_to = lru_cache(maxsize=1)(ranges.order_holds_up_to)
     finished = []
     for result, level in zip(results, levels, strict=True):
         factor = None
-        if result.order != UNDECIDED and result.tastes is None:
+        has_factor = result.order != UNDECIDED and result.tastes is None
+        if has_factor:
             better, worse = compare_text.better_first(result, result.order)
             factor = holds_up_to(
                 estimates[better].ranks,
@@ -435,28 +442,34 @@ def _compare_rankings(
         with place_of(name):
             warn_about_ties(ranks, values[name])
     priors = {name: prior_moments(values[name], ranks) for name, ranks in rankings.items()}
-    comparable = [measure for measure in measures if all(measure in of for of in values.values())]
-    for pair, rows in paired.common.items():
+    comparable = [
+        measure
+        for measure in measures
+        if all(measure in values_of_one for values_of_one in values.values())
+    ]
+    for pair, common_rows in paired.common.items():
         a, b = (rankings[name] for name in pair)
         # Numbers of candidates are mostly equal; `warn_about_pairs` warns if not. The difference
         # has a single prior, by the ranking of more candidates.
-        larger = max(pair, key=lambda name: rankings[name].mean_candidates)
+        name_of_larger = max(pair, key=lambda name: rankings[name].mean_candidates)
         n_items = None
         if a.mean_candidates == b.mean_candidates > 0:
             n_items = a.mean_candidates
         for measure in comparable:
-            if rows is not None and measure.metric.pooled:
-                common_values = _pooled_values(measure, a, b, rows=rows, ties=ties, seed=seed)
+            if common_rows is not None and measure.metric.pooled:
+                common_values = _pooled_values(
+                    measure, a, b, rows=common_rows, ties=ties, seed=seed
+                )
             else:
                 values_a, values_b = (values[name][measure] for name in pair)
-                common_values = _common_values(values_a, values_b, rows)
-            by_user = _average_visits(common_values, (a.user, b.user), rows)
+                common_values = _common_values(values_a, values_b, common_rows)
+            by_user = _average_visits(common_values, (a.user, b.user), common_rows)
             yield _compare_means(
                 pair,
                 measure,
                 EXACT,
                 by_user,
-                prior=priors[larger][measure],
+                prior=priors[name_of_larger][measure],
                 p_value=t_test(by_user.a, by_user.b, paired=by_user.are_paired),
                 n_items=n_items,
                 confidence=confidence,
@@ -466,23 +479,28 @@ def _compare_rankings(
 def _compare_samples(sampled: _Sampled, confidence: float) -> Iterator[Compared]:
     """Compare pairs by their sampled ranks; orders and verdicts are still missing.
 
-    If users share their negatives, their ranks are not independent: the p-value is then 1, which
-    leaves the order undecided.
+    Yields one comparison for each pair, metric and estimator. If users share their negatives, their
+    ranks are not independent: the p-value is then 1, which leaves the order undecided.
     """
-    for pair, rows in sampled.common.items():
+    for pair, common_rows in sampled.common.items():
         a, b = (sampled.estimates[name] for name in pair)
         differences = sampled.differences(*pair)
         are_independent = set(pair).isdisjoint(sampled.sharing)
         for i, measure in enumerate(a.measures):
-            allowed = differences.range(i)
+            allowed = differences.range(i)  # for all estimators
             p_value = differences.p_value(i) if are_independent else 1.0
             for j, estimator in enumerate(a.estimators):
-                common_values = _common_values(a.user_values(i, j), b.user_values(i, j), rows)
+                common_values = _common_values(
+                    a.user_values(i, j), b.user_values(i, j), common_rows
+                )
+                by_user = _average_visits(
+                    common_values, (a.user_of_unit, b.user_of_unit), common_rows
+                )
                 compared = _compare_means(
                     pair,
                     measure,
                     str(estimator),
-                    _average_visits(common_values, (a.user_of_unit, b.user_of_unit), rows),
+                    by_user,
                     prior=a.prior(i, j),
                     p_value=p_value,
                     n_items=round((a.ranks.mean_candidates + b.ranks.mean_candidates) / 2),
@@ -509,22 +527,22 @@ def tastes_of(a: Estimates, b: Estimates) -> str | None:
 def _quote(result: Compared, allowed: Range, a: Quoted, b: Quoted) -> Compared:
     """Move the difference of `likely` into its range, and add its interval.
 
-    Values are nan where no number is quoted. The interval of the expectation is dropped if the
-    difference then lies outside of it.
+    `a` and `b` are the numbers to quote for the two recommenders. Values are nan where no number is
+    quoted. The interval of the expectation is dropped if the difference then lies outside of it.
     """
-    if not a.is_quoted:
-        result = replace(result, value_a=nan)
-    if not b.is_quoted:
-        result = replace(result, value_b=nan)
     number = quote_difference(result.difference, a, b, allowed)
-    result = replace(
-        result, difference=number.value, likely_low=number.low, likely_high=number.high
+    quoted = replace(
+        result,
+        value_a=result.value_a if a.is_quoted else nan,
+        value_b=result.value_b if b.is_quoted else nan,
+        difference=number.value,
+        likely_low=number.low,
+        likely_high=number.high,
     )
     if not number.is_quoted:
-        return replace(result, std_error=nan, ci_low=nan, ci_high=nan)
-    if not result.ci_low <= number.value <= result.ci_high:
-        return replace(result, ci_low=nan, ci_high=nan)
-    return result
+        return replace(quoted, std_error=nan, ci_low=nan, ci_high=nan)
+    is_in_interval = quoted.ci_low <= number.value <= quoted.ci_high
+    return quoted if is_in_interval else replace(quoted, ci_low=nan, ci_high=nan)
 
 
 class _UserValues(NamedTuple):
@@ -620,20 +638,21 @@ def _average_visits(
         Where the common users, or visits, are among those of each recommender. They are dropped
         unless both of their values are known.
     """
+    values_a, values_b = values
     owner_a, owner_b = owners
-    is_known_a, is_known_b = (~np.isnan(each) for each in values)
+    is_known_a, is_known_b = ~np.isnan(values_a), ~np.isnan(values_b)
+    are_paired = rows is not None
     if rows is not None:
-        owner = None if owner_a is None else owner_a[rows[0]]
-        owner_a, owner_b = owner, owner
-        is_known = is_known_a & is_known_b
-        is_known_a, is_known_b = is_known, is_known
+        common_owner = None if owner_a is None else owner_a[rows[0]]
+        owner_a = owner_b = common_owner
+        is_known_a = is_known_b = is_known_a & is_known_b
     n_visits = None
     if owner_a is not None:
         n_visits = int(min(is_known_a.sum(), is_known_b.sum()))
     return _UserValues(
-        _means_by_owner(values[0], owner_a, is_known_a),
-        _means_by_owner(values[1], owner_b, is_known_b),
-        are_paired=rows is not None,
+        a=_means_by_owner(values_a, owner_a, is_known_a),
+        b=_means_by_owner(values_b, owner_b, is_known_b),
+        are_paired=are_paired,
         n_visits=n_visits,
     )
 
@@ -656,9 +675,9 @@ def mean_difference(
         Moments of one recommender's values at a random rank.
     """
     if paired:
-        difference = b - a
-        difference[np.abs(difference) < _SAME_VALUE] = 0.0
-        moments = Moments.from_values(difference)
+        differences = b - a
+        differences[np.abs(differences) < _SAME_VALUE] = 0.0
+        moments = Moments.from_values(differences)
         n_users = a.size
     else:
         moments, n_users = Moments.from_mean_difference(
@@ -670,23 +689,32 @@ def mean_difference(
 def decide_orders(
     results: Sequence[Compared], correction: str, confidence: float
 ) -> list[Compared]:
-    """Correct the p-values of each metric for the number of pairs, and fill in the orders."""
-    p_by_metric: dict[str, dict[tuple[str, str], float]] = {}
-    for result in results:  # estimators of a pair have the same
-        p_by_metric.setdefault(result.metric, {})[result.a, result.b] = result.p_value
-    corrected: dict[tuple[str, str, str], float] = {}
-    for metric, p_by_pair in p_by_metric.items():
-        p_values = adjust_p_values(list(p_by_pair.values()), correction)
-        for (a, b), p_value in zip(p_by_pair, p_values, strict=True):
-            corrected[metric, a, b] = p_value
+    """Correct the p-values of each metric for the number of pairs, and fill in the orders.
+
+    An order is decided if the corrected p-value is below 1 - confidence and the range excludes 0.
+    """
+    metrics = dict.fromkeys(result.metric for result in results)
+    corrected_p = {metric: _correct_p_values(results, metric, correction) for metric in metrics}
     decided = []
     for result in results:
-        p_value = corrected[result.metric, result.a, result.b]
+        p_value = corrected_p[result.metric][result.a, result.b]
         order = UNDECIDED
         if p_value < 1.0 - confidence:
             order = order_of(result.range_low, result.range_high)
         decided.append(replace(result, p_value=p_value, order=order))
     return decided
+
+
+def _correct_p_values(
+    results: Sequence[Compared], metric: str, correction: str
+) -> dict[tuple[str, str], float]:
+    """Return the p-value of each pair by one metric, corrected for the number of pairs.
+
+    The estimators of a pair have the same p-value.
+    """
+    p_by_pair = {(each.a, each.b): each.p_value for each in results if each.metric == metric}
+    corrected = adjust_p_values(list(p_by_pair.values()), correction)
+    return dict(zip(p_by_pair, corrected, strict=True))
 
 
 def strict_level(corrected_p: float, p: float, confidence: float) -> float:
@@ -703,21 +731,33 @@ def strict_level(corrected_p: float, p: float, confidence: float) -> float:
 def users_needed(result: Compared, confidence: float) -> int | None:
     """Predict how many users decide a difference, rounded up to two digits.
 
-    Assumes that the difference stays the same and its standard error falls as 1 / sqrt(users).
+    Assumes that the difference stays the same and its standard error falls as 1 / sqrt(users), so
+    that |difference| / standard error reaches the normal quantile z with
+
+        n_users * (z / (|difference| / std_error))^2
+
+    users. None for equal metrics or without a standard error.
     """
     if not result.difference or not result.std_error > 0.0:
         return None
     ratio = max(abs(result.difference / result.std_error), _LEAST_RATIO)
-    deciding_ratio = float(ndtri((1.0 + confidence) / 2.0))
-    needed = max(result.n_users * (deciding_ratio / ratio) ** 2, result.n_users + 1.0)
-    rounding = 10 ** max(0, math.floor(math.log10(needed)) - 1)  # of all but two digits
-    return math.ceil(needed / rounding) * rounding
+    z = float(ndtri((1.0 + confidence) / 2.0))
+    needed = max(result.n_users * (z / ratio) ** 2, result.n_users + 1.0)
+    n_digits_dropped = max(0, math.floor(math.log10(needed)) - 1)  # all but two
+    unit = 10**n_digits_dropped
+    return math.ceil(needed / unit) * unit
 
 
 def t_test(a: Float, b: Float, *, paired: bool) -> float:
     """Return the two-sided p-value that the means are equal, by Student's or Welch's test.
 
-    It is 1 for fewer than two users. Without any variance it is 1 for equal means and 0 for others.
+    With the variances v of the means of samples of n users (of `a` and of `b`, or of the paired
+    differences alone), t = difference / sqrt(sum of v), and by Welch and Satterthwaite
+
+        freedom = (sum of v)^2 / sum of v^2 / (n - 1),
+
+    which is n - 1 if paired. The p-value is 1 for fewer than two users. Without any variance it is
+    1 for equal means and 0 for others.
     """
     if min(a.size, b.size) < 2:
         return 1.0
@@ -729,11 +769,12 @@ def t_test(a: Float, b: Float, *, paired: bool) -> float:
         difference = b.mean() - a.mean()
     if all(np.ptp(values) == 0.0 for values in samples):
         return 1.0 if a[0] == b[0] else 0.0
-    variance = 0.0
+    sum_of_variances = 0.0
     squares_by_freedom = 0.0
     for values in samples:
         variance_of_mean = values.var(ddof=1) / values.size
-        variance += variance_of_mean
+        sum_of_variances += variance_of_mean
         squares_by_freedom += variance_of_mean**2 / (values.size - 1)
-    freedom = variance**2 / squares_by_freedom  # Welch and Satterthwaite; users - 1 if paired
-    return float(2.0 * stdtr(freedom, -abs(difference) / np.sqrt(variance)))
+    freedom = sum_of_variances**2 / squares_by_freedom
+    t = abs(difference) / np.sqrt(sum_of_variances)
+    return float(2.0 * stdtr(freedom, -t))

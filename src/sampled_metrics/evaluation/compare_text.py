@@ -142,8 +142,9 @@ def order_parts(
 
     `estimates` are those of the recommenders by name, empty or None for full rankings.
     """
+    # The first result of each pair and metric; all estimators have the same order.
     by_pair = groupby(results, key=attrgetter("a", "b", "metric"))
-    pairs = [next(group) for _, group in by_pair]  # all estimators have the same order
+    pairs = [next(group) for _, group in by_pair]
     is_long = len(pairs) > _MOST_ROWS
     rule = _describe_rule(pairs, correction, "range" if estimates else "interval")
     if estimates:

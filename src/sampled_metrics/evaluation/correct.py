@@ -336,18 +336,22 @@ def check_negatives_of(ranks: SampledRanks) -> bool:
     if ranks.strata is not None:
         check_strata(ranks)
         return False
-    remarks = {
+    failed = {
         check.name: check.remark
         for check in check_pairs(ranks.pairs, int(ranks.n_items.min()))
         if not check.passed
     }
+    no_warning = {_UNIFORMITY}  # an error below
     if ranks.sampling is Sampling.WITH_REPLACEMENT:
-        remarks.pop(_DUPLICATES, None)
-    not_uniform = remarks.pop(_UNIFORMITY, None)
-    warn_all(signs_of_failed_checks(remarks))
-    if not_uniform is not None:
-        raise InputError(f"negatives fail the check {_UNIFORMITY!r}: {not_uniform}")
-    return _SHARED in remarks
+        no_warning.add(_DUPLICATES)
+    warn_all(
+        signs_of_failed_checks(
+            {name: remark for name, remark in failed.items() if name not in no_warning}
+        )
+    )
+    if _UNIFORMITY in failed:
+        raise InputError(f"negatives fail the check {_UNIFORMITY!r}: {failed[_UNIFORMITY]}")
+    return _SHARED in failed
 
 
 def _replace_value(mean: MeanInterval, value: float) -> MeanInterval:
@@ -380,7 +384,7 @@ class SampleEstimates:
     ranks: SampledRanks
     measures: Sequence[Measure]
     estimators: Sequence[Estimator]
-    vectors: Float  # shape (measures, estimators, m + 1)
+    vectors: Float  # credit of each sampled rank; shape (measures, estimators, m + 1)
     bracketed: UserBrackets
     ranges: Mapping[str, Range]  # by metric
     log_errors: Float  # of `likely` as an estimate of each exact metric; shape (measures,)
@@ -409,11 +413,15 @@ class SampleEstimates:
         return smooth
 
     def mean(self, measure: int, estimator: int) -> MeanInterval:
-        """Return the mean of an estimate over users, and the interval of its expectation."""
+        """Return the mean of an estimate over users, and the interval of its expectation.
+
+        If each user has one row, the interval also uses the moments by smoothed counts of ranks.
+        """
         n_users = self.bracketed.groups.n_users
         vector = self.vectors[measure, estimator]
         smooth = None
-        if n_users == len(self.ranks):  # one row each: the counts of ranks tell all
+        has_single_rows = n_users == len(self.ranks)
+        if has_single_rows:
             observed = Moments.from_values(vector, self._counts)
             smooth = Moments.from_values(vector, self._smooth_counts)
         else:
@@ -490,17 +498,20 @@ def estimate_from_sample(
     bracketed: UserBrackets,
     ranges: Sequence[Range] = (),
 ) -> SampleEstimates:
-    """Compute the vectors of estimators; some are fitted to all rows, users having equal weights.
+    """Compute the vectors of estimators, and the errors of `likely`.
 
-    `bracketed` and `ranges` are those of `checked_ranges`.
+    Some vectors are fitted to the sampled ranks of all rows, users having equal weights.
+
+    Parameters
+    ----------
+    bracketed, ranges
+        Those of `checked_ranges`; `ranges` may be omitted if nothing asks for them.
     """
     n = ranks.mean_candidates
     m = ranks.n_negatives
-    histogram = None  # of sampled ranks, in which each user, or visit, counts 1
+    histogram = None
     if any(REGISTERED_ESTIMATORS[estimator.name].fitted for estimator in estimators):
-        unit = bracketed.groups.unit_of_row
-        weights = 1.0 / np.bincount(unit)[unit]
-        histogram = tuple(np.bincount(ranks.sampled_ranks - 1, weights, m + 1).tolist())
+        histogram = _count_units_at_ranks(ranks, bracketed.groups.unit_of_row)
     vectors = _estimator_matrix(
         tuple(estimators), tuple(measures), n, m, sampling=ranks.sampling, histogram=histogram
     )
@@ -508,12 +519,27 @@ def estimate_from_sample(
     if histogram is not None and QUOTED_ESTIMATOR in map(str, estimators):
         # Visits of a user are alike: the error is at most that of one visit of each user.
         users_per_unit = bracketed.groups.n_users / sum(histogram)
-        of_users = tuple(users_per_unit * count for count in histogram)
-        log_errors = _likely_log_errors(of_users, tuple(measures), n, m, ranks.sampling)
-    ranges_by_metric = dict(zip(map(str, measures), ranges, strict=False))  # or none are needed
+        users_at_ranks = tuple(users_per_unit * n_units for n_units in histogram)
+        log_errors = _likely_log_errors(users_at_ranks, tuple(measures), n, m, ranks.sampling)
     return SampleEstimates(
-        ranks, measures, estimators, vectors, bracketed, ranges_by_metric, log_errors
+        ranks=ranks,
+        measures=measures,
+        estimators=estimators,
+        vectors=vectors,
+        bracketed=bracketed,
+        ranges=dict(zip(map(str, measures), ranges, strict=False)),
+        log_errors=log_errors,
     )
+
+
+def _count_units_at_ranks(ranks: SampledRanks, unit_of_row: Int) -> tuple[float, ...]:
+    """Count users, or visits, at each sampled rank; the rows of one share its count of 1.
+
+    The result has m + 1 numbers, and is a tuple to be a key of caches.
+    """
+    weight_of_row = 1.0 / np.bincount(unit_of_row)[unit_of_row]
+    n_ranks = ranks.n_negatives + 1
+    return tuple(np.bincount(ranks.sampled_ranks - 1, weight_of_row, n_ranks).tolist())
 
 
 def _corrected_parts(
@@ -526,11 +552,9 @@ def _corrected_parts(
 ) -> Parts:
     """Return a table of ranges and estimates, lines about it, and an explanation."""
     first = results[0]
+    by_metric = [list(group) for _, group in groupby(results, key=attrgetter("metric"))]
     rows: list[Row] = []
-    first_of_metrics = []
-    for _, of_metric in groupby(results, key=attrgetter("metric")):
-        first_of_metric, *others = of_metric
-        first_of_metrics.append(first_of_metric)
+    for first_of_metric, *others in by_metric:
         rows.append(_corrected_row(first_of_metric, intervals))
         for other in others:  # the range, which is the same, is printed once
             rows.append({**_corrected_row(other, intervals), "range": RightAligned()})
@@ -546,7 +570,7 @@ def _corrected_parts(
         *notes,
         "range: values of the exact metric that the sampled ranks allow, at "
         f"{100 * confidence:g} %, {assumption}.",
-        *_random_orders_in_ranges(first_of_metrics),
+        *_random_orders_in_ranges([first_of_metric for first_of_metric, *_ in by_metric]),
     ]
     if first.tastes is not None:
         return explained_table(rows, lines, [about_rankings, *ABOUT_STRATA])
@@ -571,7 +595,7 @@ def _corrected_row(result: Corrected, intervals: bool) -> Row:
 
 
 def _random_orders_in_ranges(results: Sequence[Corrected]) -> list[str]:
-    """Write which ranges include the value of a random order."""
+    """Write which ranges include the value of a random order, one result for each metric."""
     lines = []
     for result in results:
         value = _random_order_value(result.metric, result.n_items)
@@ -629,7 +653,10 @@ def _format_error(result: Corrected, intervals: bool) -> RightAligned:
 
 
 def _random_order_value(metric: str, n: int) -> float:
-    """Calculate the expected metric of one relevant item in a random order of n items."""
+    """Calculate the expected metric of one relevant item in a random order of n items.
+
+    It is the mean of the metric over the ranks 1 to n, by a sum over few ranks with weights.
+    """
     measure = parse_measure(metric)
     ranks, weights = rank_rule([measure], n, 1)
     return float(weights @ measure.value_at(ranks, n) / n)

@@ -211,6 +211,7 @@ def evaluate(
         or min_relevance != 0.0
     )
     needs_all_users = any(measure.metric.pooled for measure in measures)
+    # A large file of ranks is read block by block, unless all rows are needed at once.
     file = None if has_options or needs_all_users else LargeRankFile.open_if_large(data, n_items)
     if file is not None:
         averages = _average_large_file(file, measures, ties=ties, seed=seed, progress=progress)
@@ -253,10 +254,11 @@ def _is_depth_enough(measures: list[Measure], ties: str, ranks: Ranks) -> bool:
     """
     if ranks.relevance is not None:  # intervals draw grades in the order of all items
         return False
-    n_items = int(ranks.n_relevant.sum())
+    n_relevant_items = int(ranks.n_relevant.sum())
     n_tied = int(np.count_nonzero(ranks.n_tied))
-    n_below = n_items - ranks.n_tied.size
-    if n_tied == 0 or not are_most_tied(n_tied + n_below, n_items):
+    n_below_depth = n_relevant_items - ranks.n_tied.size
+    may_warn_about_ties = n_tied > 0 and are_most_tied(n_tied + n_below_depth, n_relevant_items)
+    if not may_warn_about_ties:
         return True
     values = {measure: exact_values(measure, ranks, ties) for measure in measures}
     return not any(ends.differ for ends in _ends_of_ties(ranks, values))
@@ -278,18 +280,25 @@ class _Averages(NamedTuple):
 
 @one_thread()
 def _average(ranks: Ranks, measures: list[Measure], ties: str, seed: int) -> _Averages:
-    """Average metrics over the users of ranks in memory."""
+    """Average metrics over the users of ranks in memory.
+
+    Users, or visits, without a value of a metric (nan) do not count. If users have visits, each
+    user counts once, with the mean over visits.
+    """
     warn_all(signs_of_sampled_candidates(ranks))
     values_by_measure = metric_values(measures, ranks, ties, seed)
     warn_about_ties(ranks, values_by_measure)
     user_values = {}
-    n_visits = {}
     for measure, values in values_by_measure.items():
         has_value = ~np.isnan(values)
-        user_values[measure] = values[has_value]
-        if ranks.user is not None:
-            user_values[measure] = collapse_visits(values[has_value], ranks.user[has_value])
-            n_visits[measure] = int(np.count_nonzero(has_value))
+        user_of_value = None if ranks.user is None else ranks.user[has_value]
+        user_values[measure] = collapse_visits(values[has_value], user_of_value)
+    n_visits = {}
+    if ranks.user is not None:
+        n_visits = {
+            measure: int(np.count_nonzero(~np.isnan(values)))
+            for measure, values in values_by_measure.items()
+        }
     return _Averages(
         moments={measure: Moments.from_values(values) for measure, values in user_values.items()},
         priors=prior_moments(values_by_measure, ranks),
@@ -312,39 +321,44 @@ def _average_large_file(
     seed: int,
     progress: bool | None,
 ) -> _Averages:
-    """Average metrics over the users of a large file; only some rows are checked for warnings."""
+    """Average metrics over the users of a large file, which is read block by block.
+
+    The moments of the blocks are pooled. Every `step`-th row is kept as a sample, which is checked
+    for warnings, and from which comes what the moments do not show.
+    """
     moments_of_blocks: dict[Measure, list[Moments]] = {measure: [] for measure in measures}
     generators = {measure: generator(seed, "ties") for measure in measures}
     step = ceil_divide(file.n_rows, _SAMPLE_ROWS)
-    checked = []  # every `step`-th row
-    sizes = []
-    first_row = 0
-    n_candidates = 0
+    sampled_rows = []
+    block_sizes = []
+    first_row = 0  # of the block, in the file
+    total_candidates = 0
     for ranks in iterate_with_bar(file.blocks(), file.n_rows, len, "users", progress):
         for measure in measures:
             values = exact_values(measure, ranks, ties, generators[measure])
             moments_of_blocks[measure].append(Moments.from_values(values))
-        first_checked = ceil_divide(first_row, step) * step
-        checked.append(ranks.take(slice(first_checked - first_row, None, step)))
-        sizes.append(len(ranks))
+        first_sampled_row = ceil_divide(first_row, step) * step
+        sampled_rows.append(ranks.take(slice(first_sampled_row - first_row, None, step)))
+        block_sizes.append(len(ranks))
         first_row += len(ranks)
-        n_candidates += int(ranks.n_candidates.sum())
-    sample = Ranks.concatenate(checked)
+        total_candidates += int(ranks.n_candidates.sum())
+    sample = Ranks.concatenate(sampled_rows)
     place = f"{file.path}, 1 of {step} rows" if step > 1 else file.path
     with place_of(place):
         warn_all(signs_in_ranks(sample))
-        averages = _average(sample, measures, ties, seed)
-    n_items = round(n_candidates / file.n_rows)
-    return averages._replace(
+        averages_of_sample = _average(sample, measures, ties, seed)
+    mean_candidates = round(total_candidates / file.n_rows)
+    do_users_differ = total_candidates != mean_candidates * file.n_rows
+    return averages_of_sample._replace(
         moments={
-            measure: Moments.pooled(moments, sizes)
+            measure: Moments.pooled(moments, block_sizes)
             for measure, moments in moments_of_blocks.items()
         },
-        priors=prior_moments(measures, Ranks([n_items], [0], [0])),
+        priors=prior_moments(measures, Ranks([mean_candidates], [0], [0])),
         n_users=file.n_rows,
         n_defined={},
-        n_items=n_items,
-        is_mean=averages.is_mean or n_candidates != n_items * file.n_rows,
+        n_items=mean_candidates,
+        is_mean=averages_of_sample.is_mean or do_users_differ,
     )
 
 
@@ -369,7 +383,10 @@ def _to_results(averages: _Averages, ties: str, confidence: float) -> Results[Ev
 
 
 def _effective_users(moments: Moments, n_users: int) -> float:
-    """Return (sum of v)^2 / (sum of v^2) for the values v of users; 0 if all are 0."""
+    """Return (sum of v)^2 / (sum of v^2) for the values v of users; 0 if all are 0.
+
+    `moments` are those of v: its mean and, as `second`, its variance.
+    """
     mean_square = moments.second + moments.mean**2
     if mean_square > 0.0:
         return n_users * moments.mean**2 / mean_square
@@ -456,13 +473,15 @@ def metric_values(
     `min_relevance`.
     """
     _note_graded_metrics(measures, ranks)
-    most = int(ranks.n_candidates.max())  # 0 if not known
-    with_whole_rankings = [
+    most_candidates = int(ranks.n_candidates.max())  # 0 if not known
+    same_for_any_ranking = [
         str(measure)
         for measure in measures
-        if measure.kind in FLAT and measure.cutoff is not None and 0 < most <= measure.cutoff
+        if measure.kind in FLAT
+        and measure.cutoff is not None
+        and 0 < most_candidates <= measure.cutoff
     ]
-    warn_all(signs_of_flat_metrics(with_whole_rankings, most, len(ranks)))
+    warn_all(signs_of_flat_metrics(same_for_any_ranking, most_candidates, len(ranks)))
     values_by_measure: dict[Measure, Float] = {}
     errors = []
     for measure in measures:
@@ -500,6 +519,7 @@ def warn_about_ties(ranks: Ranks, values_by_measure: dict[Measure, Float]) -> No
 def _ends_of_ties(ranks: Ranks, values_by_measure: dict[Measure, Float]) -> Iterator[Ends]:
     """Compute the means of metrics with all ties lost and won, one metric after the other."""
     for measure, values in values_by_measure.items():
+        # Sorted, as lower is better for some metrics.
         low, high = sorted(
             float(_defined(exact_values(measure, ranks, order)).mean())
             for order in ("pessimistic", "optimistic")
@@ -547,20 +567,30 @@ def _evaluated_parts(results: list[Evaluated], averages: _Averages, confidence: 
     if 1 < averages.n_users < _EXAMPLE_SIZE:
         lines.append(f"fewer than {_EXAMPLE_SIZE} users: intervals say little.")
     for result in results:
-        if parse_measure(result.metric, any_bounds=True).kind == "mean-rank":
-            lines.append(f"{result.metric} is no fraction, and lower is better.")
-        if _is_interval_narrow(result, averages):
-            few = max(round(result.effective_users), 1)
-            lines.append(
-                f"{result.metric}: about {few} of {quantity(averages.n_users, 'user')} carry most "
-                "of the value. Its interval is too narrow: it contains the metric of other users "
-                f"like these in fewer than {percent} of evaluations."
-            )
+        lines += _caveats(result, averages, percent)
     about_columns = (
         "interval: values that other users like these may have. ties: order of a held-out item "
         "and candidates with the same score."
     )
     return explained_table(rows, lines, [about_columns])
+
+
+def _caveats(result: Evaluated, averages: _Averages, percent: str) -> list[str]:
+    """Return lines about a metric that is no fraction, or whose interval is too narrow.
+
+    `percent` is the confidence of the interval as text.
+    """
+    lines = []
+    if parse_measure(result.metric, any_bounds=True).kind == "mean-rank":
+        lines.append(f"{result.metric} is no fraction, and lower is better.")
+    if _is_interval_narrow(result, averages):
+        few = max(round(result.effective_users), 1)
+        lines.append(
+            f"{result.metric}: about {few} of {quantity(averages.n_users, 'user')} carry most "
+            "of the value. Its interval is too narrow: it contains the metric of other users "
+            f"like these in fewer than {percent} of evaluations."
+        )
+    return lines
 
 
 def _describe_size(averages: _Averages) -> str:

@@ -183,13 +183,12 @@ class RankMeter:
             columns = positive_by_row(positive, row_ids)
             batch = self._count_scores(scores, to_numpy(columns))
         units = Units.of_rows(users, visits, batch.n_rows)
-        is_kept = batch.counts.has_target
-        self._n_dropped += int(np.count_nonzero(~is_kept))
-        if is_kept.any():
-            kept = batch.counts.with_target()
-            if units is not None:
-                units = units.take(is_kept)
-            self._add(batch._replace(counts=kept, units=units), "batches")
+        has_held_out_item = batch.counts.has_target
+        self._n_dropped += int(np.count_nonzero(~has_held_out_item))
+        if has_held_out_item.any():
+            kept_units = None if units is None else units.take(has_held_out_item)
+            kept = batch._replace(counts=batch.counts.with_target(), units=kept_units)
+            self._add(kept, "batches")
 
     def merge(self, *others: Self) -> Self:
         """Add the rows of other meters, such as those of other processes, and return this meter.
@@ -198,11 +197,7 @@ class RankMeter:
         repeats some users to fill the last batches. Rows are then in order of users.
         """
         for other in others:
-            for name in ("metrics", *_METER_OPTIONS):
-                value = getattr(self, name)
-                other_value = getattr(other, name)
-                if value != other_value:
-                    raise InputError(f"meters differ in {name}: {value} and {other_value}")
+            self._require_same_options(other)
             self._n_dropped += other._n_dropped
             # The batches of the other, which may be merged itself, get new numbers of meters.
             n_meters = 1 + max((batch.meter for batch in self._batches), default=0)
@@ -210,6 +205,14 @@ class RankMeter:
                 self._add(batch._replace(meter=n_meters + batch.meter), "meters")
         self._is_merged = True
         return self
+
+    def _require_same_options(self, other: Self) -> None:
+        """Raise InputError if another meter has other metrics or options."""
+        for name in ("metrics", *_METER_OPTIONS):
+            value = getattr(self, name)
+            other_value = getattr(other, name)
+            if value != other_value:
+                raise InputError(f"meters differ in {name}: {value} and {other_value}")
 
     def __add__(self, other: Self) -> Self:
         """Return a meter with the rows of both."""
@@ -238,20 +241,8 @@ class RankMeter:
 
         `source` names what the batch is compared with: batches or meters.
         """
-        for first in self._batches[:1]:
-            if batch.n_negatives != first.n_negatives:
-                remedy = ""
-                if batch.n_negatives is not None and first.n_negatives is not None:
-                    remedy = "; pad rows of at most a tenth fewer negatives with -inf"
-                raise InputError(
-                    f"found {_describe_kind(batch.n_negatives)}, but "
-                    f"{_describe_kind(first.n_negatives)} in earlier {source}{remedy}"
-                )
-            if _kind(batch.units) != _kind(first.units):
-                raise InputError(
-                    f"some {source} have users, or visits, and others have none or ids of another "
-                    "type; pass ids of one type with all or none"
-                )
+        if self._batches:
+            _require_same_kind(batch, self._batches[0], source)
         self._batches.append(batch)
 
     @public()
@@ -337,7 +328,11 @@ class RankMeter:
         return sum(batch.n_rows for batch in self._batches)
 
     def _count_scores(self, scores: ArrayLike, positive: ArrayLike) -> _Batch:
-        """Count the ranks of scores; the batch has no users yet."""
+        """Count the candidates better than, or tied with, the held-out items of rows of scores.
+
+        The columns are those of all items, or of a held-out item and negatives. The batch has no
+        users yet.
+        """
         matrix = _score_matrix(scores)
         width = matrix.shape[-1]
         m = self._negatives_in_columns(width)
@@ -350,14 +345,18 @@ class RankMeter:
             n_jobs=self.n_jobs,
         )
         if m is not None:
-            return _Batch(counts, None, m)
+            return _Batch(counts, units=None, n_negatives=m)
         row, column = held_out_positions(positive, matrix.shape)
         if self._batches:
             warn_all(signs_of_batches(row, column, width))
-        return _Batch(counts, None, None, column, width)
+        return _Batch(counts, units=None, n_negatives=None, column=column, n_columns=width)
 
     def _negatives_in_columns(self, width: int) -> int | None:
-        """Return the negatives of rows of scores; None if the columns are those of all items."""
+        """Return the number of negatives in rows of `width` scores; None for scores of all items.
+
+        These are 1 + n_negatives columns, n_items columns, or fewer than n_items: a held-out item
+        and negatives.
+        """
         n = self.n_items
         m = self.n_negatives
         if m is not None and width != m + 1:
@@ -379,9 +378,35 @@ class RankMeter:
         if most is None:
             raise InputError("ranks need n_items, and n_negatives if they are among negatives")
         require_all("ranks", values, (values >= 1) & (values <= most), f"1 to {most}")
-        none = np.zeros_like(values)
-        counts = RowCounts(np.full_like(values, most), values - 1, none, none + 1, none)
-        return _Batch(counts, None, m)
+        zeros = np.zeros_like(values)
+        counts = RowCounts(
+            candidates=np.full_like(values, most),
+            better=values - 1,
+            tied=zeros,
+            n_found=zeros + 1,
+            lost=zeros,
+        )
+        return _Batch(counts, units=None, n_negatives=m)
+
+
+def _require_same_kind(batch: _Batch, first: _Batch, source: str) -> None:
+    """Raise InputError if a batch has other numbers of negatives or kinds of ids than the first.
+
+    `source` names where both come from: batches or meters.
+    """
+    if batch.n_negatives != first.n_negatives:
+        remedy = ""
+        if batch.n_negatives is not None and first.n_negatives is not None:
+            remedy = "; pad rows of at most a tenth fewer negatives with -inf"
+        raise InputError(
+            f"found {_describe_kind(batch.n_negatives)}, but "
+            f"{_describe_kind(first.n_negatives)} in earlier {source}{remedy}"
+        )
+    if _kind(batch.units) != _kind(first.units):
+        raise InputError(
+            f"some {source} have users, or visits, and others have none or ids of another "
+            "type; pass ids of one type with all or none"
+        )
 
 
 def _kind(units: Units | None) -> str:
@@ -423,13 +448,15 @@ def _concatenate(batches: list[_Batch]) -> tuple[RowCounts, Units | None]:
 
     Rows of several meters are sorted by user, see `_drop_repeated`.
     """
-    counts = RowCounts(*map(np.concatenate, zip(*(batch.counts for batch in batches), strict=True)))
-    batches_of_units = [batch.units for batch in batches if batch.units is not None]
-    if not batches_of_units:
+    arrays_by_field = zip(*(batch.counts for batch in batches), strict=True)
+    counts = RowCounts(*map(np.concatenate, arrays_by_field))
+    units_of_batches = [batch.units for batch in batches if batch.units is not None]
+    if not units_of_batches:
         return counts, None
-    units = Units.concatenate(batches_of_units)
+    units = Units.concatenate(units_of_batches)
     meters = [batch.meter for batch in batches]
-    if len(set(meters)) == 1:
+    are_of_one_meter = len(set(meters)) == 1
+    if are_of_one_meter:
         return counts, units
     meter_of_row = np.repeat(meters, [batch.n_rows for batch in batches])
     return _drop_repeated(counts, units, meter_of_row)
@@ -438,24 +465,36 @@ def _concatenate(batches: list[_Batch]) -> tuple[RowCounts, Units | None]:
 def _drop_repeated(counts: RowCounts, units: Units, meter_of_row: Int) -> tuple[RowCounts, Units]:
     """Keep the rows of each user from the first meter that has them, and sort rows by user.
 
-    Raises InputError unless the user has the same ranks in other meters.
+    Parameters
+    ----------
+    counts, units
+        Counts of all rows, and the user of each. `better` and `tied` have an element for each
+        held-out item, row after row; the other counts have one for each row.
+    meter_of_row
+        Number of the meter that each row comes from; shape (rows,).
+
+    Raises
+    ------
+    InputError
+        Unless the user has the same ranks in other meters.
     """
     meter = pd.Series(meter_of_row)
-    is_repeated = (meter > meter.groupby(units.codes).transform("min")).to_numpy()
-    first_item = run_starts(counts.n_found)  # of each row, in the arrays by held-out item
-    sums = counts._replace(
+    first_meter_of_user = meter.groupby(units.codes).transform("min")
+    is_repeated = (meter > first_meter_of_user).to_numpy()
+    first_item = run_starts(counts.n_found)  # index of each row's first held-out item
+    sums_by_row = counts._replace(
         better=np.add.reduceat(counts.better, first_item),
         tied=np.add.reduceat(counts.tied, first_item),
     )
-    is_copy = pd.DataFrame({"user": units.codes, **sums._asdict()}).duplicated().to_numpy()
+    rows_with_users = pd.DataFrame({"user": units.codes, **sums_by_row._asdict()})
+    is_copy = rows_with_users.duplicated().to_numpy()
     differs = is_repeated & ~is_copy
     if differs.any():
-        raise InputError(
-            f"user {units.name(int(differs.argmax()))} has different ranks in two meters"
-        )
+        first_different = int(differs.argmax())
+        raise InputError(f"user {units.name(first_different)} has different ranks in two meters")
     kept = np.flatnonzero(~is_repeated)
     _, order_of_unit = units.ascending()
-    rows = kept[np.argsort(order_of_unit[kept], kind="stable")]
+    rows = kept[np.argsort(order_of_unit[kept], kind="stable")]  # by user
     items = concatenate_ranges(first_item[rows], counts.n_found[rows])
     merged = RowCounts(
         candidates=counts.candidates[rows],

@@ -48,7 +48,15 @@ def read_recommenders(
 ) -> tuple[dict[str, SampledRanks], dict[str, Ranks]]:
     """Read all recommenders as sampled ranks, or all as ranks in full rankings.
 
-    Returns sampled ranks and ranks by name, one of which is empty. A mixture raises InputError.
+    Returns
+    -------
+    samples, rankings
+        Sampled ranks and ranks by name, one of which is empty.
+
+    Raises
+    ------
+    InputError
+        If some data is sampled and some is not, or if it cannot be read.
     """
     data = with_text_names(data)
     forms = {}
@@ -60,15 +68,15 @@ def read_recommenders(
         options.refuse_others("sampled ranks", "n_items", "relevant", "missing")
     else:
         _refuse_unused_options(data, options)
-    options = replace(options, **_read_items_once(options))
+    shared_options = replace(options, **_read_items_once(options))
     samples = {}
     rankings = {}
     for name, form in forms.items():
         with place_of(name), place_of(data[name]):
             if are_sampled:
-                samples[name] = options.sampled(form)
+                samples[name] = shared_options.sampled(form)
             else:
-                rankings[name] = options.ranks(form)
+                rankings[name] = shared_options.ranks(form)
     return samples, rankings
 
 
@@ -158,32 +166,42 @@ def with_text_names(data: Mapping[Any, object]) -> dict[str, object]:
 
 
 def pair_users(evaluations: Mapping[str, Evaluation]) -> Paired[Evaluation]:
-    """Find common users by their ids, or by row if some evaluation has no ids."""
-    with_ids = dict(evaluations)
-    _require_same_kind(with_ids)
+    """Find common users by their ids, or by row if some evaluation has no ids.
+
+    In the result each evaluation has ids: numbers of rows if some evaluation had none.
+    """
+    _require_same_kind(evaluations)
     are_ids_missing = any(ranks.users is None for ranks in evaluations.values())
     by_row = are_ids_missing or all(ranks.n_rows for ranks in evaluations.values())
-    notes = []
     if by_row:
         _require_same_size(evaluations)
-        notes.append("Users were paired by row (no user ids given).")
+    with_ids = dict(evaluations)
     if are_ids_missing:
-        for name, ranks in evaluations.items():
-            with_ids[name] = replace(ranks, users=np.arange(len(ranks)))
-    common: CommonRows = {}
-    for a, b in combinations(with_ids, 2):
-        units_a, units_b = _units(with_ids[a]), _units(with_ids[b])
-        rows = common_users(units_a, units_b)
-        common[a, b] = rows
-        if rows is None or by_row:
+        with_ids = {
+            name: replace(ranks, users=np.arange(len(ranks))) for name, ranks in evaluations.items()
+        }
+    units = {name: _units(ranks) for name, ranks in with_ids.items()}
+    common = {(a, b): common_users(units[a], units[b]) for a, b in combinations(with_ids, 2)}
+    if by_row:
+        notes = ["Users were paired by row (no user ids given)."]
+    else:
+        notes = _notes_on_dropped(units, common)
+    return Paired(with_ids, common, notes)
+
+
+def _notes_on_dropped(units: Mapping[str, Units], common: CommonRows) -> list[str]:
+    """Write how many users of each pair have no partner; `units` are the users of each name."""
+    notes = []
+    for (a, b), rows in common.items():
+        if rows is None:
             continue
-        n_only_a = len(units_a) - rows[0].size
-        n_only_b = len(units_b) - rows[1].size
+        n_only_a = len(units[a]) - rows[0].size
+        n_only_b = len(units[b]) - rows[1].size
         if n_only_a or n_only_b:
             notes.append(
                 f"{a}, {b}: {n_only_a:,} users of {a} and {n_only_b:,} of {b} are dropped."
             )
-    return Paired(with_ids, common, notes)
+    return notes
 
 
 def _require_same_kind(evaluations: Mapping[str, Ranks | SampledRanks]) -> None:

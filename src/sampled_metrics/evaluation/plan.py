@@ -229,17 +229,10 @@ def plan(
     possible = [m for m in sizes if m < fewest]
     results = []
     for measure in measures:
-        of_metric = _plan_metric(
-            pair, measure, [*possible, None], shape=shape, confidence=confidence
-        )
+        planned = _plan_metric(pair, measure, [*possible, None], shape=shape, confidence=confidence)
         if censuses is not None:
-            *uniform, full = [replace(each, design=str(Design.UNIFORM)) for each in of_metric]
-            large = [m for m in possible if m >= LEAST_SIZE]
-            half = _plan_half(
-                full, large, censuses, measure, n_users=n_users, confidence=confidence
-            )
-            of_metric = [*uniform, *half, full]
-        results += of_metric
+            planned = _add_half(planned, censuses, measure, n_users=n_users, confidence=confidence)
+        results += planned
     show = partial(_planned_parts, shape=shape, about_ranks=about_ranks, notes=notes)
     return Results(results, show, current_call().notes)
 
@@ -270,6 +263,35 @@ def _read_pair(
 
     The pair has `n_users` users, drawn anew, or those of the rankings if it is None.
     """
+    _require_two_rankings(data_by_name)
+    rankings = {}
+    for name, data in data_by_name.items():
+        with place_of(str(data) if isinstance(data, str | Path) else name):
+            refuse_vectors(data, "use `compare`, with relevant")
+            rankings[name] = _read_ranks(data, options).single()
+    paired = pair_users(rankings)
+    a, b = paired.evaluations.values()
+    (common_rows,) = paired.common.values()  # of the only pair
+    if common_rows is not None:
+        a, b = a.take(common_rows[0]), b.take(common_rows[1])
+    if a.user is not None and n_users is not None:
+        raise InputError(
+            "n_users (--n-users) cannot be used with several visits of a user; drop it"
+        )
+    pair = Pair(
+        a=Population.from_ranks(a),
+        b=Population.from_ranks(b),
+        n_users=n_users or min(len(a), len(b)),
+        is_redrawn=n_users is not None,
+        is_paired=common_rows is not None,
+        sampling=sampling,
+        owners=(a.user, b.user),
+    )
+    return pair, paired.notes
+
+
+def _require_two_rankings(data_by_name: dict[str, Data]) -> None:
+    """Raise InputError if the data of one or both recommenders is missing."""
     n_missing = sum(data is None for data in data_by_name.values())
     if n_missing == 1:
         raise InputError(
@@ -280,30 +302,6 @@ def _read_pair(
         raise InputError(
             "pass rankings (--ranks) of two recommenders, or effect (--effect) and value (--value)"
         )
-    rankings = {}
-    for name, data in data_by_name.items():
-        with place_of(str(data) if isinstance(data, str | Path) else name):
-            refuse_vectors(data, "use `compare`, with relevant")
-            rankings[name] = _read_ranks(data, options).single()
-    paired = pair_users(rankings)
-    a, b = paired.evaluations.values()
-    (common,) = paired.common.values()
-    if common is not None:
-        a, b = a.take(common[0]), b.take(common[1])
-    if a.user is not None and n_users is not None:
-        raise InputError(
-            "n_users (--n-users) cannot be used with several visits of a user; drop it"
-        )
-    pair = Pair(
-        Population.from_ranks(a),
-        Population.from_ranks(b),
-        n_users or min(len(a), len(b)),
-        is_redrawn=n_users is not None,
-        is_paired=common is not None,
-        sampling=sampling,
-        owners=(a.user, b.user),
-    )
-    return pair, paired.notes
 
 
 def _read_ranks(data: Data, options: Reading) -> Ranks:
@@ -358,11 +356,11 @@ def _assumed_pair(
         raise InputError("effect and value are for one metric; pass one")
     if not 0.0 < effect < 1.0:
         raise InputError(f"effect is {effect:g}; expected a difference between 0 and 1")
-    size = whole_number("n_items", n_items, 2, MAX_ITEMS)
+    n = whole_number("n_items", n_items, 2, MAX_ITEMS)
     return Pair(
-        power_law_with(measures[0], value, size),
-        power_law_with(measures[0], value + effect, size),
-        n_users,
+        a=power_law_with(measures[0], value, n),
+        b=power_law_with(measures[0], value + effect, n),
+        n_users=n_users,
         is_redrawn=True,
         sampling=sampling,
     )
@@ -381,10 +379,10 @@ def _plan_metric(
         simulate_decision(pair, measure, m, shape=shape, confidence=confidence) for m in sizes
     ]
     exact_a, exact_b = pair.exact(measure)
-    owner_of_visit, _ = pair.owners
     n_users, n_visits = pair.n_users, None
-    if owner_of_visit is not None:
-        n_users, n_visits = np.unique(owner_of_visit).size, pair.n_users
+    user_of_visit, _ = pair.owners
+    if user_of_visit is not None:  # the pair counts visits
+        n_users, n_visits = np.unique(user_of_visit).size, pair.n_users
     decides = _first_deciding(sizes, decisions)
     return [
         Planned(
@@ -404,24 +402,30 @@ def _plan_metric(
     ]
 
 
-def _plan_half(
-    full: Planned,
-    sizes: Sequence[int],
+def _add_half(
+    planned: Sequence[Planned],
     censuses: tuple[Census, Census],
     measure: Measure,
     *,
     n_users: int | None,
     confidence: float,
 ) -> list[Planned]:
-    """Return one result for each number of half and half negatives.
+    """Add results for half and half negatives of the same sizes, before that of full rankings.
 
-    What does not depend on negatives is that of `full`, the result for full rankings.
+    `planned` are the results for uniform negatives, and last that for full rankings, which has all
+    fields that do not depend on negatives.
     """
+    *uniform, full = [replace(each, design=str(Design.UNIFORM)) for each in planned]
+    sizes = [
+        each.n_negatives
+        for each in uniform
+        if each.n_negatives is not None and each.n_negatives >= LEAST_SIZE
+    ]
     decisions = plan_design(
         censuses, measure, sizes, design=Design.HALF, n_users=n_users, confidence=confidence
     )
     decides = _first_deciding(sizes, decisions)
-    return [
+    half = [
         replace(
             full,
             n_negatives=m,
@@ -432,6 +436,7 @@ def _plan_half(
         )
         for m, decision in zip(sizes, decisions, strict=True)
     ]
+    return [*uniform, *half, full]
 
 
 def _first_deciding(sizes: Sequence[int | None], decisions: Sequence[Decision]) -> int | None:
@@ -450,13 +455,13 @@ def _planned_parts(
     if results[0].n_visits is not None:
         users += f", {quantity(results[0].n_visits, 'visit')}"
     lines = [f"{users} with true ranks {about_ranks}:"]
-    for full in results:
-        if full.n_negatives is None:
-            lines.append(
-                f"  {full.metric} {full.exact_a:.4f} and {full.exact_b:.4f}: "
-                f"{_decision_in_words(full)} in {100 * DECIDED_SHARE:g} % of evaluations."
-            )
-            lines += _half_in_words(results, full.metric)
+    of_full_rankings = [result for result in results if result.n_negatives is None]
+    for full in of_full_rankings:  # one for each metric
+        lines.append(
+            f"  {full.metric} {full.exact_a:.4f} and {full.exact_b:.4f}: "
+            f"{_decision_in_words(full)} in {100 * DECIDED_SHARE:g} % of evaluations."
+        )
+        lines += _half_in_words(results, full.metric)
     explained = [
         "probability: that the range of the difference excludes 0 on the right side, "
         f"{describe_shape(shape)}.",

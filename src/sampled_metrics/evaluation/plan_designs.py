@@ -51,6 +51,9 @@ def plan_design(
 ) -> list[Decision]:
     """Estimate for each number of negatives how likely the order is decided.
 
+    Probabilities do not fall with the number of negatives: once one is nearly 1, larger numbers get
+    the same decision without a simulation.
+
     Parameters
     ----------
     pair
@@ -66,16 +69,16 @@ def plan_design(
     weaker_first = pair if exact_a <= exact_b else (pair[1], pair[0])
     decisions: list[Decision] = []
     for m in sizes:
-        fewer = decisions[-1] if decisions else None
-        if fewer is not None and fewer.probability > _CERTAIN:
-            decisions.append(fewer)
+        with_fewer = decisions[-1] if decisions else None
+        if with_fewer is not None and with_fewer.probability > _CERTAIN:
+            decisions.append(with_fewer)
             continue
         lower_ends = _simulate_lower_ends(
             weaker_first, measure, m, design=design, n_users=n_users, confidence=confidence
         )
         decision = _decision(lower_ends, abs(exact_b - exact_a))
-        if fewer is not None:  # more negatives tell more; a lower probability is chance
-            probability = max(decision.probability, fewer.probability)
+        if with_fewer is not None:  # more negatives tell more; a lower probability is chance
+            probability = max(decision.probability, with_fewer.probability)
             decision = decision._replace(probability=probability)
         decisions.append(decision)
     return decisions
@@ -92,13 +95,19 @@ def exact_metric(counts: StratumCounts, measure: Measure) -> float:
 
 
 def _decision(lower_ends: Sequence[float], difference: float) -> Decision:
-    """Return the probability that lower ends like these are above 0."""
+    """Return the probability that lower ends like these are above 0, and half of the range's width.
+
+    Lower ends are taken to be normal, so the probability is Phi(mean / deviation). The half width
+    is the exact `difference` minus the mean lower end. Equal metrics are never decided.
+    """
     mean = float(np.mean(lower_ends))
     deviation = float(np.std(lower_ends, ddof=1))
-    probability = 0.0
-    if difference > 0.0:
-        probability = float(ndtr(mean / deviation)) if deviation > 0.0 else float(mean > 0.0)
-    return Decision(probability, difference - mean)
+    half_width = difference - mean
+    if difference <= 0.0:
+        return Decision(0.0, half_width)
+    if not deviation > 0.0:
+        return Decision(float(mean > 0.0), half_width)
+    return Decision(float(ndtr(mean / deviation)), half_width)
 
 
 def _simulate_lower_ends(
@@ -110,21 +119,24 @@ def _simulate_lower_ends(
     n_users: int | None,
     confidence: float,
 ) -> list[float]:
-    """Return the lower ends of the ranges of the difference in simulated comparisons.
+    """Return the lower ends of the ranges of the difference b - a in simulated comparisons.
 
-    A comparison whose negatives would be refused has the lower end -1.
+    A difference is at least the low end of b minus the high end of a. The simulation ends early if
+    the first comparisons leave no doubt. Comparisons whose negatives would be refused have the
+    lower end -1, which decides nothing.
     """
-    ends: list[float] = []
+    lower_ends: list[float] = []
     for number in range(_COMPARISONS):
         samples = _simulate_samples(pair, m, number, design=design, n_users=n_users)
-        if unreached_share(samples[0]) > MAX_UNREACHED:
+        are_refused = unreached_share(samples[0]) > MAX_UNREACHED
+        if are_refused:
             return [-1.0] * _FEW_COMPARISONS
         range_a, range_b = (_half_range(sample, measure, confidence) for sample in samples)
-        ends.append(range_b.low - range_a.high)
-        is_certain = abs(np.mean(ends)) > _CERTAIN_RATIO * np.std(ends)
-        if len(ends) == _FEW_COMPARISONS and is_certain:
+        lower_ends.append(range_b.low - range_a.high)
+        is_certain = abs(np.mean(lower_ends)) > _CERTAIN_RATIO * np.std(lower_ends)
+        if len(lower_ends) == _FEW_COMPARISONS and is_certain:
             break
-    return ends
+    return lower_ends
 
 
 def _simulate_samples(
@@ -132,7 +144,8 @@ def _simulate_samples(
 ) -> list[StratumCounts]:
     """Draw m negatives for each user of an evaluation, and count those of both recommenders.
 
-    `number` is that of the comparison, and the seed of its random numbers.
+    Both have the same numbers of negatives in each stratum, of which how many are better is drawn
+    for each. `number` is that of the comparison, and the seed of its random numbers.
     """
     census = pair[0]
     n_rows = len(census.counts.better)
@@ -143,23 +156,31 @@ def _simulate_samples(
     row_of_negative = np.repeat(np.arange(n_rows), m)
     drawn = sums_by_stratum(row_of_negative, negatives.ravel(), census.stratum, n_rows)
     rows = np.arange(n_rows)
-    if n_users is not None or n_rows > _MAX_USERS:
+    are_redrawn = n_users is not None or n_rows > _MAX_USERS
+    if are_redrawn:
         rows = rng.integers(0, n_rows, min(n_users or n_rows, _MAX_USERS))
-    return [_draw_sample(each.counts.take(rows), drawn[rows], rng) for each in pair]
+    return [_draw_sample(whole.counts.take(rows), drawn[rows], rng) for whole in pair]
 
 
 def _draw_sample(whole: StratumCounts, drawn: Int, rng: np.random.Generator) -> StratumCounts:
-    """Draw how many negatives of each stratum are better than the held-out item."""
+    """Draw how many of the negatives `drawn` in each stratum are better than the held-out item.
+
+    `whole` counts all candidates; `drawn` has the shape (rows, strata).
+    """
     better = rng.hypergeometric(whole.better, whole.candidates - whole.better, drawn)
     return whole._replace(better=better, drawn=drawn)
 
 
 def _half_range(sample: StratumCounts, measure: Measure, confidence: float) -> Range:
-    """Return the range by half of the drop of the log likelihood, see `StratumDifferences`."""
-    n = round(float(sample.candidates.sum(axis=1).mean())) + 1
+    """Return the range of one recommender's metric that goes into the range of a difference.
+
+    The log likelihoods of both recommenders together may fall by the usual drop, half of it each;
+    see `StratumDifferences`.
+    """
+    n = round(float(sample.candidates.sum(axis=1).mean())) + 1  # with the held-out item
     fit = fit_tastes(sample)
     last_shaped = last_shaped_rank(n, sample.mean_negatives, measure.cutoff)
     mixture = fit_mixture(fit, last_shaped)
-    of_cells = metrics_of_cells(fit, [measure], n)
-    (allowed,) = profile_ranges(mixture, of_cells, confidence, share_of_drop=0.5)
+    metric_of_cells = metrics_of_cells(fit, [measure], n)
+    (allowed,) = profile_ranges(mixture, metric_of_cells, confidence, share_of_drop=0.5)
     return allowed

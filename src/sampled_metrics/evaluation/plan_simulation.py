@@ -97,9 +97,14 @@ class Pair:
         return self.a.exact(measure), self.b.exact(measure)
 
     def difference(self, a: EstimateMoments, b: EstimateMoments) -> MeanDifference:
-        """Calculate the moments of the mean of b - a over users, from those of both estimates."""
+        """Calculate the moments of the mean of b - a over users, from those of both estimates.
+
+        The variance of a user's difference is the one within users, due to the negatives, plus the
+        one between users, if users are drawn anew. Users who are the same for both recommenders
+        only contribute the variance of their differences.
+        """
         owner_a, owner_b = self.owners
-        within = a.within + b.within  # of negatives, which are drawn independently
+        within = a.within + b.within  # negatives are drawn independently
         if self.is_paired:
             differences = b.by_cohort[self.b.cohort_of_user] - a.by_cohort[self.a.cohort_of_user]
             total = within + _variance_between_users(differences, owner_a)
@@ -109,16 +114,21 @@ class Pair:
             total = within + between_a + between_b
         else:
             total = a.total + b.total
-        variance = float(total if self.is_redrawn else within) / self.n_users
-        return MeanDifference(float(b.mean - a.mean), variance, float(total) / self.n_users)
+        variance_of_user = total if self.is_redrawn else within
+        return MeanDifference(
+            mean=float(b.mean - a.mean),
+            variance=float(variance_of_user) / self.n_users,
+            redrawn_variance=float(total) / self.n_users,
+        )
 
     def draw_samples(
         self, m: int, chances: Sequence[Float], rng: np.random.Generator
     ) -> tuple[SampledRanks, SampledRanks]:
-        """Draw users and their sampled ranks, given `bin_probabilities` of both recommenders.
+        """Draw users and their sampled ranks among m negatives, for both recommenders.
 
-        `chances` are those, each of shape (cohorts, bins). Ranges do not distinguish the ranks of
-        one bin, so the first rank of a bin stands for all.
+        `chances` are the `bin_probabilities` of both, each of shape (cohorts, bins): a cohort is a
+        group of users with the same true rank, and a bin a group of sampled ranks, which ranges do
+        not distinguish, so the first rank of a bin stands for all.
         """
         users = None
         if self.is_redrawn and self.is_paired:
@@ -140,12 +150,18 @@ class Pair:
         owner: Int | None,
         users: Int | None,
     ) -> SampledRanks:
-        """Draw the sampled ranks of one recommender, for these `users` or for all.
+        """Draw the sampled ranks of one recommender.
 
-        `chances` are the probabilities of bins, shape (cohorts, bins), and `owner` is the user of
-        each visit.
+        Parameters
+        ----------
+        chances
+            Probabilities of bins of sampled ranks; shape (cohorts, bins).
+        owner
+            The user of each visit; None if users have one visit.
+        users
+            Indices of the users drawn; None for all, or for users from the whole population.
         """
-        ids = None
+        user_ids = None
         if self.is_redrawn and not self.is_paired:
             mean_chances = population.share @ chances
             bins = rng.choice(mean_chances.size, self.n_users, p=mean_chances / mean_chances.sum())
@@ -155,16 +171,16 @@ class Pair:
                 cohort = cohort[users]
             bins = _draw_bins(chances, cohort, rng)
             if self.is_paired:
-                ids = np.arange(cohort.size)
-        visits = None
+                user_ids = np.arange(cohort.size)
+        visit_ids = None
         if owner is not None:
-            ids, visits = owner, np.arange(bins.size)
+            user_ids, visit_ids = owner, np.arange(bins.size)
         return SampledRanks(
             bin_starts(m)[bins] + 1,
             self.n_items,
             m,
-            users=ids,
-            visits=visits,
+            users=user_ids,
+            visits=visit_ids,
             sampling=Sampling(self.sampling),
         )
 
@@ -193,20 +209,27 @@ def simulate_decision(
 ) -> Decision:
     """Estimate how likely the order is decided with m negatives, or by full rankings (None).
 
-    The random numbers are the same in each call.
+    The order is decided if the lower end L of the range of the difference, better minus worse
+    recommender, is above 0: with the probability Phi(E(L) / sqrt(Var(L))). For estimates without
+    bias the moments of L are known: E(L) = difference - z sqrt(variance). Otherwise they are
+    simulated, with the same random numbers in each call.
     """
     exact_a, exact_b = pair.exact(measure)
     if exact_a > exact_b:
         pair = replace(pair, a=pair.b, b=pair.a)
-    if m is None or measure.metric.needs_candidates:
-        mean, variance, redrawn_variance = pair.difference(*_exact_moments(pair, measure, m))
-        low = mean - float(ndtri((1.0 + confidence) / 2.0)) * redrawn_variance**0.5
+    if m is None or measure.metric.needs_candidates:  # no bias
+        difference = pair.difference(*_exact_moments(pair, measure, m))
+        z = float(ndtri((1.0 + confidence) / 2.0))
+        mean_lower_end = difference.mean - z * difference.redrawn_variance**0.5
+        variance = difference.variance
     else:
-        low, variance = _simulate_lower_end(pair, measure, m, shape=shape, confidence=confidence)
-    half_width = abs(exact_b - exact_a) - low
+        mean_lower_end, variance = _simulate_lower_end(
+            pair, measure, m, shape=shape, confidence=confidence
+        )
+    half_width = abs(exact_b - exact_a) - mean_lower_end
     if exact_a == exact_b:
         return Decision(0.0, half_width)
-    return Decision(float(ndtr(_standardise(low, variance))), half_width)
+    return Decision(float(ndtr(_standardise(mean_lower_end, variance))), half_width)
 
 
 def _exact_moments(pair: Pair, measure: Measure, m: int | None) -> list[EstimateMoments]:
@@ -220,37 +243,46 @@ def _exact_moments(pair: Pair, measure: Measure, m: int | None) -> list[Estimate
 def _simulate_lower_end(
     pair: Pair, measure: Measure, m: int, *, shape: str | float, confidence: float
 ) -> tuple[float, float]:
-    """Estimate mean and variance of the lower end of the range of the difference."""
-    table = kernel(pair.n_items, m, str(pair.sampling), shape, measure.cutoff)
+    """Estimate mean and variance of the lower end L of the range of the difference b - a.
+
+    L is simulated as S + (L - S), where S is the mean over users of a fixed vector that bounds b
+    from below, minus that of a vector that bounds a from above. The moments of S are known, and
+    L - S varies little:
+
+        E(L) = E(S) + mean(L - S),   Var(L) = Var(S) + Var(L - S).
+    """
     z = float(ndtri((1.0 + confidence) / 2.0))
-    populations = (pair.a, pair.b)
-    chances = [population.bin_probabilities(m, pair.sampling) for population in populations]
-    vectors = []
-    moments = []
-    for population, by_bin, sign in zip(populations, chances, (UPPER, LOWER), strict=True):
-        expected = pair.n_users * population.share @ by_bin
-        likely = likely_mixture(expected[np.newaxis], table).shares
-        vector = bracketing_vectors(measure, table, likely, n_users=pair.n_users, z=z, sign=sign)[0]
-        vectors.append(vector)
-        moments.append(population.binned_moments(vector, by_bin))
-    upper_a, lower_b = vectors
-    mean_of_s, variance_of_s, _ = pair.difference(*moments)
-    rests: list[float] = []  # L - S of the module's docstring
+    table = kernel(pair.n_items, m, str(pair.sampling), shape, measure.cutoff)
+
+    def bounding_vector(population: Population, chances: Float, sign: float) -> Float:
+        expected_counts = pair.n_users * population.share @ chances
+        likely = likely_mixture(expected_counts[np.newaxis], table).shares
+        return bracketing_vectors(measure, table, likely, n_users=pair.n_users, z=z, sign=sign)[0]
+
+    chances_a = pair.a.bin_probabilities(m, pair.sampling)
+    chances_b = pair.b.bin_probabilities(m, pair.sampling)
+    upper_a = bounding_vector(pair.a, chances_a, UPPER)  # credit of each sampled rank
+    lower_b = bounding_vector(pair.b, chances_b, LOWER)
+    s = pair.difference(
+        pair.a.binned_moments(upper_a, chances_a), pair.b.binned_moments(lower_b, chances_b)
+    )
+    rests: list[float] = []  # L - S
     for numbers in _batches(max(1, _USERS_AT_ONCE // pair.n_users)):
         samples = [
-            pair.draw_samples(m, chances, generator(0, "plan", number)) for number in numbers
+            pair.draw_samples(m, (chances_a, chances_b), generator(0, "plan", number))
+            for number in numbers
         ]
         lower_ends = lower_ends_of_differences(
             samples, measure, shape=shape, vector_confidence=confidence, confidence=confidence
         )
-        for (a, b), low in zip(samples, lower_ends, strict=True):
-            s = lower_b[b.sampled_ranks - 1].mean() - upper_a[a.sampled_ranks - 1].mean()
-            rests.append(low - s)
-        mean = mean_of_s + float(np.mean(rests))
-        is_certain = abs(_standardise(mean, variance_of_s)) > CERTAIN_RATIO
+        for (a, b), lower_end in zip(samples, lower_ends, strict=True):
+            value_of_s = lower_b[b.sampled_ranks - 1].mean() - upper_a[a.sampled_ranks - 1].mean()
+            rests.append(lower_end - value_of_s)
+        mean = s.mean + float(np.mean(rests))
+        is_certain = abs(_standardise(mean, s.variance)) > CERTAIN_RATIO
         if len(rests) == FEW_COMPARISONS and is_certain:
             break
-    return mean, variance_of_s + float(np.var(rests, ddof=1))
+    return mean, s.variance + float(np.var(rests, ddof=1))
 
 
 def _batches(size: int) -> list[range]:

@@ -130,7 +130,8 @@ def _columns_to_draw(table: pd.DataFrame) -> tuple[pd.DataFrame, str, str, list[
     value = "difference" if "difference" in table else "value"
     if value not in table:
         raise InputError("these results have no values to plot")
-    if "range_low" not in table or table["estimator"].isin(["exact", "budget"]).all():
+    has_no_ranges = "range_low" not in table
+    if has_no_ranges or table["estimator"].isin(["exact", "budget"]).all():
         ends = {"range_low": table["ci_low"], "range_high": table["ci_high"]}
         table = table.assign(estimator=value, **ends)
         meaning = "interval"
@@ -149,8 +150,8 @@ def _with_printed_values(table: pd.DataFrame) -> pd.DataFrame:
     titles = []
     values = []
     for measure, title, text in zip(table["metric"], table["title"], table["printed"], strict=True):
-        entries = [entry.rsplit("=", 1) for entry in text.split()]
-        of_metric = [entry for entry in entries if parse_measure(entry[0]) == measure]
+        printed_pairs = [entry.rsplit("=", 1) for entry in text.split()]  # (name, value)
+        of_metric = [pair for pair in printed_pairs if parse_measure(pair[0]) == measure]
         name, value = of_metric[0] if of_metric else (title, "nan")
         titles.append(name)
         values.append(float(value))
@@ -163,7 +164,11 @@ def _with_zero(meaning: str) -> str:
 
 
 def _columns_of_names(table: pd.DataFrame) -> list[str]:
-    """Return the columns that identify a line; none for a single recommender."""
+    """Return the columns that identify a line; none for a single recommender.
+
+    These are both names of a pair, the columns of a checked table that differ between its rows, or
+    the recommender.
+    """
     if "a" in table:
         return ["b", "a"]
     if "row" in table:  # of a checked table
@@ -193,14 +198,25 @@ def _share_axis(panels: list[Any], is_difference: bool) -> None:
 def _draw_lines(
     axes: Any, rows: pd.DataFrame, column: str, *, meaning: str, exact: Mapping[str, float]
 ) -> None:
-    """Draw the results of one metric, a line for each recommender or pair."""
+    """Draw the results of one metric, a line for each recommender or pair, from top to bottom.
+
+    Parameters
+    ----------
+    rows
+        One for each line and estimator, see `_columns_to_draw`.
+    column, meaning
+        Column of the marks, and what bars are: range or interval.
+    exact
+        Exact values by the key of a line.
+    """
     estimators = list(rows["estimator"].unique())
+    are_differences = "difference" in rows
     lines: list[Any] = list(rows.groupby("key", sort=False))
-    names = []
+    labels = []
     for height, (key, of_line) in enumerate(lines):
-        names.append(key or _users_in_words(of_line.get("n_users")))
+        labels.append(key or _users_in_words(of_line.get("n_users")))
         low, high = of_line[["range_low", "range_high"]].iloc[0].astype(float)
-        _draw_bar(axes, low, high, height, meaning=meaning, is_difference="difference" in rows)
+        _draw_bar(axes, low, high, height, meaning=meaning, is_difference=are_differences)
         if np.isnan([low, high]).any():
             _annotate_missing(axes, of_line, height, meaning)
         if "reported" in rows:
@@ -208,9 +224,9 @@ def _draw_lines(
         _draw_marks(axes, of_line, column, height, estimators)
         if key in exact:
             axes.plot(exact[key], height, label="exact", **_EXACT)
-    axes.set_yticks(range(len(names)), names)
-    axes.set_ylim(len(names) - 0.5, -0.5)
-    if "difference" in rows:
+    axes.set_yticks(range(len(labels)), labels)
+    axes.set_ylim(len(labels) - 0.5, -0.5)  # the first line on top
+    if are_differences:
         axes.axvline(0.0, color="0.4", linewidth=1, zorder=0)
 
 
@@ -273,8 +289,8 @@ def _title(rows: pd.DataFrame, value: str) -> str:
         return metric
     if pd.isna(first.get("reported")):
         return f"{metric}: {_value_in_words(first, value)}"
-    at_most = format_range(*ends).rpartition(" ")[2]
-    printed = f"printed {first['reported']:.4g}, at most {at_most}"
+    _, _, high_end = format_range(*ends).rpartition(" ")  # of "0.1 to 0.3"
+    printed = f"printed {first['reported']:.4g}, at most {high_end}"
     if pd.isna(first["likely"]):
         return f"{metric}: {printed}"
     quoted = _value_in_words(first, value).removeprefix(f"{QUOTED_ESTIMATOR} ")
@@ -308,7 +324,16 @@ def _orders_in_words(pairs: pd.DataFrame) -> str:
 def _exact_values(
     exact: pd.DataFrame | Mapping[Any, float], names: list[str], value: str
 ) -> dict[tuple[str, Measure], float]:
-    """Return exact values by the key of a line and the metric."""
+    """Return exact values by the key of a line and the metric.
+
+    Parameters
+    ----------
+    exact
+        Exact results with the columns `names` and `value`, or values by metric or by names of a
+        line and metric.
+    names
+        Columns that identify a line, and last `metric`.
+    """
     if not isinstance(exact, Mapping):
         for name in (*names, value):
             if name not in exact:
@@ -330,10 +355,10 @@ def _draw_plan(table: pd.DataFrame, axes: Any) -> Any:
     axes, panels = _axes_for(len(metrics), 0.5 + 1.8 * len(metrics), axes)
     for panel, (_, rows) in zip(panels, metrics, strict=True):
         first = rows.iloc[0]
-        sizes = rows["n_negatives"].astype(float)
-        full = 2 * sizes.max()
+        sizes = rows["n_negatives"].astype(float)  # nan for full rankings
+        right_edge = 2 * sizes.max()
         panel.plot(
-            sizes.fillna(full),
+            sizes.fillna(right_edge),
             rows["probability"],
             color=_INK,
             marker="o",
@@ -348,7 +373,7 @@ def _draw_plan(table: pd.DataFrame, axes: Any) -> Any:
         )
         panel.set_xscale("log")
         ticks = sizes.dropna().astype(int).tolist()
-        panel.set_xticks([*ticks, full], [*map("{:,}".format, ticks), "all"])
+        panel.set_xticks([*ticks, right_edge], [*map("{:,}".format, ticks), "all"])
         panel.minorticks_off()
         panel.set(ylim=(0, 1.05), ylabel="probability that\nthe order is decided")
         panel.grid(axis="y")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from bisect import bisect_left
 from collections.abc import Sequence
 from functools import cached_property
 from typing import NamedTuple, Self
@@ -89,8 +90,10 @@ def check_strata(ranks: SampledRanks) -> None:
     if ranks.clusters is None:
         _refuse_shared(pairs, int(ranks.n_items.min()))
     else:
+        # Clusters are those of rows, and a row is a held-out pair.
+        user_of_row = pairs.user[pairs.held_out]
         cluster_of_user = np.zeros(int(pairs.user.max()) + 1, np.int64)
-        cluster_of_user[pairs.user[pairs.held_out]] = ranks.clusters
+        cluster_of_user[user_of_row] = ranks.clusters
     check = check_evenness(pairs, pairs.counts, pairs.units, cluster_of_user)
     if not check.passed:
         raise InputError(f"negatives fail the check {check.name!r}: {check.remark}")
@@ -102,12 +105,12 @@ def _refuse_shared(pairs: ScoredPairs, n_items: int) -> None:
     In a batch, the held-out item of each user is a negative of the others, so that all pairs, the
     held-out ones included, are the same.
     """
-    codes = pair_codes(pairs.user, pairs.item, pairs.item_ids.size)
-    is_negative = ~pairs.held_out & ~is_among(codes, sorted_unique(codes[pairs.held_out]))
-    n_shared = max(
-        count_shared(pairs.user[is_negative], pairs.item[is_negative], n_items),
-        count_shared(pairs.user, pairs.item, n_items),
-    )
+    codes = pair_codes(pairs.user, pairs.item, pairs.item_ids.size)  # one number for each pair
+    is_held_out_item = is_among(codes, sorted_unique(codes[pairs.held_out]))
+    is_negative = ~pairs.held_out & ~is_held_out_item
+    n_sharing_negatives = count_shared(pairs.user[is_negative], pairs.item[is_negative], n_items)
+    n_sharing_batch = count_shared(pairs.user, pairs.item, n_items)
+    n_shared = max(n_sharing_negatives, n_sharing_batch)
     if n_shared:
         raise InputError(
             f"{n_shared:,} users have the negatives of another one, or its batch, so that errors "
@@ -117,7 +120,7 @@ def _refuse_shared(pairs: ScoredPairs, n_items: int) -> None:
 
 
 def unreached_share(strata: StratumCounts) -> float:
-    """Return the share of the candidates in strata of fewer than `MIN_DRAWS` draws."""
+    """Return the share of the candidates in strata of fewer than `MIN_DRAWS` draws in all rows."""
     drawn = strata.drawn.sum(axis=0)
     candidates = strata.candidates.sum(axis=0)
     return float(candidates[drawn < MIN_DRAWS].sum() / candidates.sum())
@@ -158,11 +161,12 @@ class _Rows(NamedTuple):
         """Group the rows of sampled ranks by units and users."""
         _, unit_of_row = ranks.different_units()
         user_of_unit = ranks.user_of_units()
-        rows_of_unit = np.bincount(unit_of_row)
-        n_units = rows_of_unit.size
+        n_rows_of_unit = np.bincount(unit_of_row)
+        n_units = n_rows_of_unit.size
         n_users = n_units if user_of_unit is None else int(user_of_unit.max()) + 1
-        weight_of_unit = n_users / n_units
-        return cls(unit_of_row, user_of_unit, weight_of_unit / rows_of_unit[unit_of_row])
+        weight_of_unit = n_users / n_units  # units sum to the number of users
+        weights = weight_of_unit / n_rows_of_unit[unit_of_row]
+        return cls(unit_of_row=unit_of_row, user_of_unit=user_of_unit, weights=weights)
 
     def means(self, values: Float) -> Float:
         """Average values of rows over each unit, shape (units,)."""
@@ -172,7 +176,8 @@ class _Rows(NamedTuple):
 def are_uniform(strata: StratumCounts) -> bool:
     """Return whether all rows have as many negatives, drawn equally often in all strata.
 
-    A chi-square test compares the draws of each stratum with m times its share of the candidates.
+    A chi-square test compares the draws of each stratum, over all rows, with their expectation: m
+    times the stratum's share of the candidates of a row, summed over rows.
 
     Examples
     --------
@@ -188,13 +193,16 @@ def are_uniform(strata: StratumCounts) -> bool:
     m = strata.drawn.sum(axis=1)
     if m.min() < m.max():
         return False
-    share = strata.candidates / strata.candidates.sum(axis=1, keepdims=True)
-    expected = m @ share
+    share = strata.candidates / strata.candidates.sum(axis=1, keepdims=True)  # (rows, strata)
+    expected = m @ share  # shape (strata,)
     is_tested = expected > 0.0
     deviation = strata.drawn.sum(axis=0) - expected
     chi_square = float((deviation[is_tested] ** 2 / expected[is_tested]).sum())
     freedom = int(is_tested.sum()) - 1
-    return freedom < 1 or float(chdtrc(freedom, chi_square)) >= LEVEL
+    if freedom < 1:  # a single stratum cannot be uneven
+        return True
+    p_value = float(chdtrc(freedom, chi_square))
+    return p_value >= LEVEL
 
 
 class StratumEstimates:
@@ -241,29 +249,50 @@ class StratumEstimates:
         self._n = ranks.mean_candidates
         self._rows = _Rows.of_ranks(ranks)
         self._fit = fit_tastes(self.strata, self._rows.weights)
-        by_tastes = estimate_by_tastes(self.strata, measures, self._n, self._fit)
-        self._values_by_row = by_tastes.by_row  # shape (measures, rows)
-        self._log_errors = by_tastes.log_errors  # shape (measures,)
-        self.design_effects = np.ones(len(measures))
-        if ranks.clusters is not None:
-            self._log_errors = self._jackknife(ranks.clusters)
-            self.design_effects = self._design_effects(by_tastes.log_errors, self._log_errors)
-        elif are_uniform(self.strata):
-            self._values_by_row, errors_of_ranks = self._estimate_uniform()
-            # Uniform negatives hardly tell whether the top is as smooth as usual.
-            self._log_errors = np.maximum(errors_of_ranks, by_tastes.log_errors)
-        if tastes is None:
-            is_safe = tastes_are_safe(self._fit, self.strata, self._n)
-            tastes = SMOOTH_TASTES if is_safe else ANY_TASTES
-        self.tastes = tastes
+        self._values_by_row, self._log_errors, self.design_effects = self._estimate()
+        self.tastes = self._safe_tastes() if tastes is None else tastes
         self._mixtures: dict[int, Mixture] = {}
         self._half_ranges: dict[tuple[int, float], Range] = {}
+
+    def _estimate(self) -> tuple[Float, Float, Float]:
+        """Estimate the exact metrics (`likely`) by a fit of tastes for popularity.
+
+        Clusters of rows that depend on each other increase the errors. Negatives that are uniform
+        are estimated without tastes instead.
+
+        Returns
+        -------
+        values_by_row
+            Estimates of each row; shape (measures, rows).
+        log_errors
+            Standard errors of the logs of the means; shape (measures,).
+        design_effects
+            Factors by which clusters increase the variance due to chance; shape (measures,).
+        """
+        by_tastes = estimate_by_tastes(self.strata, self.measures, self._n, self._fit)
+        no_effects = np.ones(len(self.measures))
+        if self.ranks.clusters is not None:
+            log_errors = self._jackknife(self.ranks.clusters)
+            effects = self._design_effects(by_tastes.log_errors, log_errors)
+            return by_tastes.by_row, log_errors, effects
+        if are_uniform(self.strata):
+            values_by_row, errors_of_ranks = self._estimate_uniform()
+            # Uniform negatives hardly tell whether the top is as smooth as usual.
+            return values_by_row, np.maximum(errors_of_ranks, by_tastes.log_errors), no_effects
+        return by_tastes.by_row, by_tastes.log_errors, no_effects
+
+    def _safe_tastes(self) -> str:
+        """Return `smooth` if the draws suffice for ranges with smooth tastes, else `any`."""
+        is_safe = tastes_are_safe(self._fit, self.strata, self._n)
+        return SMOOTH_TASTES if is_safe else ANY_TASTES
 
     def _design_effects(self, independent: Float, clustered: Float) -> Float:
         """Return by what factor clusters increase the variance of each metric due to chance.
 
-        Both standard errors of logs have the same terms for what is no chance, see (3) of
-        `estimators.tastes`, so that the difference of their squares is what clusters add.
+        Both standard errors of logs, `independent` of clusters or not, have the same terms for what
+        is no chance, see (3) of `estimators.tastes`, so that the difference of their squares is
+        what clusters add: 1 + (clustered^2 - independent^2) / by_chance^2. All have the shape
+        (measures,).
         """
         by_chance = self._fit.fit.log_errors(self._of_cells.T)
         added = clustered**2 - independent**2
@@ -386,14 +415,14 @@ class StratumEstimates:
     ) -> Range:
         """Return the metrics at which the profile likelihood is close enough to its maximum.
 
-        Its log may be lower by z^2 / 2, where z is the normal quantile of the confidence, or only
-        by a share of this drop. The drop is larger by the design effect.
+        Its log may be lower by `share_of_drop` * z^2 / 2, where z is the normal quantile of the
+        confidence, times the design effect.
         """
-        last = self._last_shaped(measure)
-        if last not in self._mixtures:
-            self._mixtures[last] = fit_mixture(self._fit, last, self._rows.weights)
+        last_shaped = self._last_shaped(measure)
+        if last_shaped not in self._mixtures:
+            self._mixtures[last_shaped] = fit_mixture(self._fit, last_shaped, self._rows.weights)
         (allowed,) = profile_ranges(
-            self._mixtures[last],
+            self._mixtures[last_shaped],
             self._of_cells[[measure]],
             confidence,
             design_effect=float(self.design_effects[measure]),
@@ -413,13 +442,19 @@ class StratumEstimates:
 
     @cached_property
     def thinned(self) -> list[ThinnedRange]:
-        """Range of each metric whatever the tastes are, without allowance for shared negatives."""
-        measures_by_last: dict[int, list[Measure]] = {}
-        for i, measure in enumerate(self.measures):
-            measures_by_last.setdefault(self._last_shaped(i), []).append(measure)
-        ranges: dict[Measure, ThinnedRange] = {}
-        for last, measures in measures_by_last.items():  # which share most of the work
-            of_shape = thinned_ranges(
+        """Range of each metric whatever the tastes are, without allowance for shared negatives.
+
+        Metrics with the same last shaped rank are computed together: they share most of the work.
+        """
+        last_shaped = [self._last_shaped(i) for i in range(len(self.measures))]
+        range_of: dict[Measure, ThinnedRange] = {}
+        for last in dict.fromkeys(last_shaped):
+            measures = [
+                measure
+                for measure, its_last in zip(self.measures, last_shaped, strict=True)
+                if its_last == last
+            ]
+            thinned = thinned_ranges(
                 self.strata,
                 measures,
                 self._n,
@@ -427,8 +462,8 @@ class StratumEstimates:
                 self.confidence,
                 weights=self._rows.weights,
             )
-            ranges.update(zip(measures, of_shape, strict=True))
-        return [ranges[measure] for measure in self.measures]
+            range_of.update(zip(measures, thinned, strict=True))
+        return [range_of[measure] for measure in self.measures]
 
     def thinned_units(self, measure: int) -> ThinnedRange:
         """Return the range of a metric whatever the tastes are, with bounds of each unit."""
@@ -446,7 +481,10 @@ class StratumEstimates:
 
 
 def _widen_chance(allowed: Range, bounds: Range, design_effect: float) -> Range:
-    """Widen what a range adds for chance to `bounds`, so that its variance has a design effect."""
+    """Widen what a range adds for chance to `bounds`, so that its variance has a design effect.
+
+    The distance of each end of `allowed` from that of `bounds` grows by sqrt(design_effect).
+    """
     factor = math.sqrt(design_effect)
     return Range(
         bounds.low - factor * (bounds.low - allowed.low),
@@ -511,33 +549,33 @@ class StratumDifferences:
         if self._common is None:
             a = _collapse_bounds(a, slice(None), owner_a)
             b = _collapse_bounds(b, slice(None), owner_b)
-            half_misses = (1.0 + confidence) / 2.0
-            allowed = _subtract(thinned_range(b, half_misses), thinned_range(a, half_misses))
+            confidence_of_each = (1.0 + confidence) / 2.0
+            allowed = _subtract(
+                thinned_range(b, confidence_of_each), thinned_range(a, confidence_of_each)
+            )
         else:
             units_a, units_b = self._common
             owner = None if owner_a is None else owner_a[units_a]  # the same users as of b
             a = _collapse_bounds(a, units_a, owner)
             b = _collapse_bounds(b, units_b, owner)
             allowed = thinned_difference(a, b, confidence)
-        bounds = Range(
-            float(b.lower.mean() - a.upper.mean()), float(b.upper.mean() - a.lower.mean())
-        )
+        bounds_a = Range(float(a.lower.mean()), float(a.upper.mean()))
+        bounds_b = Range(float(b.lower.mean()), float(b.upper.mean()))
         effect = max(self._a.design_effects[measure], self._b.design_effects[measure])
-        return _widen_chance(allowed, bounds, effect)
+        return _widen_chance(allowed, _subtract(bounds_b, bounds_a), effect)
 
     def p_value(self, measure: int) -> float:
         """Return the smallest of `_LEVELS` at which the range excludes 0; 1 if none does.
 
-        Levels fall, and ranges widen with them, so the last level that decides is bisected.
+        Levels fall, and ranges widen with them, so that the first levels decide and the others do
+        not: the number of levels that decide is found by bisection.
         """
-        n_deciding, end = 0, len(_LEVELS)
-        while n_deciding < end:
-            middle = (n_deciding + end) // 2
-            allowed = self.range(measure, 1.0 - _LEVELS[middle])
-            if allowed.low <= 0.0 <= allowed.high:
-                end = middle
-            else:
-                n_deciding = middle + 1
+
+        def is_undecided(level: float) -> bool:
+            allowed = self.range(measure, 1.0 - level)
+            return allowed.low <= 0.0 <= allowed.high
+
+        n_deciding = bisect_left(_LEVELS, True, key=is_undecided)
         return _LEVELS[n_deciding - 1] if n_deciding else 1.0
 
 
