@@ -154,6 +154,15 @@ class Checks(Results[Checked]):
 
     orders: list[Orders]
 
+    @classmethod
+    def with_orders(
+        cls, results: list[Checked], orders: list[Orders], options: _Options
+    ) -> Checks:
+        """Join the rows and the orders that they decide."""
+        checks = cls(results, partial(_format_checks, orders=orders, options=options))
+        checks.orders = orders
+        return checks
+
     def rows(self) -> list[dict[str, Any]]:
         """Return a dictionary for each row, its flags as dictionaries."""
         rows = []
@@ -276,11 +285,11 @@ HR@10 from 0.7885 to 1.0000, not 0.5538
     """
     check_arguments(metric=metric, shape=shape, confidence=confidence)
     options = _Options(
-        parse_measure(metric),
-        shape_name(shape),
-        unscored,
-        confidence,
-        read_popularity(counts, power),
+        measure=parse_measure(metric),
+        shape=shape_name(shape),
+        unscored=unscored,
+        confidence=confidence,
+        popularity=read_popularity(counts, power),
     )
     results = []
     wider_ranges = []
@@ -289,25 +298,30 @@ HR@10 from 0.7885 to 1.0000, not 0.5538
         checked, wider_range = _check_row(row, options)
         results.append(checked)
         wider_ranges.append(wider_range)
-    orders = _decide_orders(results, wider_ranges)
-    checks = Checks(results, partial(_format_checks, orders=orders, options=options))
-    checks.orders = orders
-    return checks
+    return Checks.with_orders(results, _decide_orders(results, wider_ranges), options)
 
 
 def _check_row(row: PrintedRow, options: _Options) -> tuple[Checked, Range | None]:
     """Test one row, and compute its range unless its numbers contradict each other.
 
-    Also returns a wider range, for orders. It is wrong half as often, so that the ranges of two
-    rows are both right with the confidence (Bonferroni).
+    Returns
+    -------
+    checked
+        The row with its flags and range.
+    wider_range
+        A range for orders, which is wrong half as often, so that the ranges of two rows are both
+        right with the confidence (Bonferroni); None if the row has no range, or one that decides
+        no order.
     """
     checked = _without_range(row, options.measure)
-    if row.sampling is None:
+    are_negatives_popular = row.sampling is None
+    if are_negatives_popular:
         return _add_popular_range(checked, row, options), None
     if any(flag.test == BOUNDS for flag in checked.flags):
         return checked, None
+    wider_confidence = (1.0 + options.confidence) / 2.0
     try:
-        wider_means = options.state_means(row, (1.0 + options.confidence) / 2.0)
+        wider_means = options.state_means(row, wider_confidence)
         wider_range = exact_range(wider_means, options.measure)
         means = options.state_means(row, options.confidence)
         allowed = exact_range(means, options.measure)
@@ -343,7 +357,7 @@ def _add_range(
 ) -> Checked:
     """Add the range of a metric, the number to quote, and the exact metrics beside their ranges."""
     placed = _place_exact_metrics(row, means, measure, allowed)
-    measured = [exact for exact in placed if parse_measure(exact.metric) == measure]
+    measured = next((exact for exact in placed if parse_measure(exact.metric) == measure), None)
     outside = [exact for exact in placed if exact.standing == OUTSIDE]
     flags = checked.flags
     if outside and row.n_users is not None:  # else the sampling error may explain it
@@ -357,8 +371,8 @@ def _add_range(
         likely_low=none_if_nan(quoted.low),
         likely_high=none_if_nan(quoted.high),
         flags=flags,
-        measured=measured[0].value if measured else None,
-        standing=measured[0].standing if measured else None,
+        measured=None if measured is None else measured.value,
+        standing=None if measured is None else measured.standing,
         placed=tuple(placed),
     )
 
@@ -394,31 +408,43 @@ def _place_exact_metrics(
 
 
 def _decide_orders(results: list[Checked], wider_ranges: list[Range | None]) -> list[Orders]:
-    """Decide orders within each table, by ranges that hold together."""
-    tables: dict[tuple[str, str], list[tuple[int, Range]]] = {}
-    for checked, allowed in zip(results, wider_ranges, strict=True):
-        rows = tables.setdefault((checked.source, checked.data_set), [])
-        if allowed is not None:
-            rows.append((checked.row, allowed))
+    """Decide orders within each table, by ranges that hold together.
+
+    `wider_ranges` are those of `results`, None for rows without one; tables are rows of the same
+    source and data set.
+    """
+    tables = dict.fromkeys((checked.source, checked.data_set) for checked in results)
     orders = []
-    for (source, data_set), rows in tables.items():
-        n_pairs = comb(len(rows), 2)
-        orders.append(Orders(source, data_set, n_pairs, tuple(_decided_pairs(rows))))
+    for source, data_set in tables:
+        rows = [
+            (checked.row, allowed)
+            for checked, allowed in zip(results, wider_ranges, strict=True)
+            if (checked.source, checked.data_set) == (source, data_set) and allowed is not None
+        ]
+        orders.append(
+            Orders(
+                source=source,
+                data_set=data_set,
+                n_pairs=comb(len(rows), 2),
+                decided=tuple(_decided_pairs(rows)),
+            )
+        )
     return orders
 
 
 def _decided_pairs(rows: list[tuple[int, Range]]) -> Iterator[tuple[int, int]]:
     """Yield the pairs (better, worse) of numbered rows whose ranges do not overlap."""
     for pair in combinations(rows, 2):
-        (worse, lower), (better, upper) = sorted(pair, key=lambda row: row[1].low)
-        if upper.low > lower.high:
+        (worse, lower_range), (better, upper_range) = sorted(pair, key=lambda row: row[1].low)
+        if upper_range.low > lower_range.high:
             yield better, worse
 
 
 def _format_checks(results: list[Checked], orders: list[Orders], options: _Options) -> Parts:
     """Write a table of the rows, their flags, and the orders decided."""
     lines = []
-    if len(results) > 1 and all(" " not in result.printed for result in results):
+    has_single_numbers = all(" " not in result.printed for result in results)
+    if len(results) > 1 and has_single_numbers:
         lines.append(_ONE_NUMBER)
     for result in results:
         lines += [f"{result.name}: {flag}" for flag in result.flags]

@@ -139,26 +139,37 @@ def find_impossible_shares(
     if n_users is None:
         return None
     user_runs = n_users * runs
-    shares = {}
-    for name, number in numbers:
-        if parse_measure(name).kind in _SHARES_OF_USERS:
-            shares[f"{name}={number}"] = parse_number(name, number)
-    impossible = []
-    for text, (value, decimals) in shares.items():
-        if not _is_possible_share(value, decimals, user_runs):
-            impossible.append(text)
+    shares = {
+        f"{name}={number}": parse_number(name, number)
+        for name, number in numbers
+        if parse_measure(name).kind in _SHARES_OF_USERS
+    }
+    impossible = [
+        text
+        for text, (value, decimals) in shares.items()
+        if not _is_possible_share(value, decimals, user_runs)
+    ]
     if not impossible:
         return None
-    value, decimals = shares[impossible[0]]
-    hits = floor(value * user_runs) + 1
-    return ImpossibleShares(tuple(impossible), hits, n_users, runs, decimals)
+    first_value, first_decimals = shares[impossible[0]]
+    return ImpossibleShares(
+        numbers=tuple(impossible),
+        hits=floor(first_value * user_runs) + 1,
+        n_users=n_users,
+        runs=runs,
+        decimals=first_decimals,
+    )
 
 
 def _is_possible_share(printed: float, decimals: int, user_runs: int) -> bool:
-    """Whether hits / user_runs, rounded or cut off to the decimals, is `printed` for some hits."""
-    last_digit = 10.0**-decimals
-    least_hits = (printed - last_digit / 2.0) * user_runs
-    most_hits = (printed + last_digit) * user_runs
+    """Whether hits / user_runs, rounded or cut off to the decimals, is `printed` for some hits.
+
+    With the unit of the last digit, the share is from printed - unit / 2 (rounded up) to
+    printed + unit (cut off).
+    """
+    unit = 10.0**-decimals
+    least_hits = (printed - unit / 2.0) * user_runs
+    most_hits = (printed + unit) * user_runs
     rounding = _NUMBER_ROUNDING * user_runs
     return ceil(least_hits - rounding) <= floor(most_hits + rounding)
 
@@ -186,7 +197,8 @@ def _find_contradiction(
 ) -> Contradiction | None:
     """Test whether some distribution of a rank from 1 to `n_ranks` has the printed means.
 
-    If none has, the result has the values of each number that all others allow.
+    If none has, the result has the values of each number that all others allow, as far as these do
+    not contradict each other too. None for numbers that some distribution has.
     """
     if len(numbers) < 2:
         return None
@@ -194,15 +206,17 @@ def _find_contradiction(
     credit = np.stack([parse_measure(name).value_at(ranks, n_ranks) for name in numbers])
     middles, half_widths = _rounded_or_cut_off(numbers)
     constraints = MeanConstraints.from_ranks(middles, half_widths, ranks, credit)
-    if distance_to_class(constraints) <= _LEAST_CONTRADICTION:
+    do_numbers_agree = distance_to_class(constraints) <= _LEAST_CONTRADICTION
+    if do_numbers_agree:
         return None
     allowed = []
     for index, (name, text) in enumerate(numbers.items()):
         others = constraints.without(index)
-        if distance_to_class(others) <= _LEAST_CONTRADICTION:
+        do_others_agree = distance_to_class(others) <= _LEAST_CONTRADICTION
+        if do_others_agree:
             low = least_mean(others, credit[index])
             high = -least_mean(others, -credit[index])
-            allowed.append(AllowedValues(name, text, max(low, 0.0), high))
+            allowed.append(AllowedValues(name, printed=text, low=max(low, 0.0), high=high))
     texts = tuple(f"{name}={text}" for name, text in numbers.items())
     return Contradiction(texts, n_negatives, tuple(allowed))
 
@@ -211,7 +225,8 @@ def _rounded_or_cut_off(numbers: Mapping[str, str]) -> tuple[Float, Float]:
     """Return the middles and half widths of the intervals of values behind printed numbers.
 
     A number may be rounded or cut off: the value is from half a unit of the last digit below it to
-    one unit above.
+    one unit above, so the middle is a quarter of a unit above and the half width 3/4 of a unit.
+    Both have the shape (numbers,).
     """
     middles = []
     half_widths = []
@@ -239,8 +254,9 @@ def find_exact_above_sampled(row: PrintedRow) -> list[ExactAboveSampled]:
         sampled_name, sampled_text = sampled_texts[measure]
         exact, exact_decimals = parse_number(name, exact_text)
         sampled, sampled_decimals = parse_number(sampled_name, sampled_text)
-        if exact - sampled > 10.0**-exact_decimals + 10.0**-sampled_decimals:
-            results.append(ExactAboveSampled(name, exact_text, sampled_text))
+        two_units = 10.0**-exact_decimals + 10.0**-sampled_decimals
+        if exact - sampled > two_units:
+            results.append(ExactAboveSampled(name, exact=exact_text, sampled=sampled_text))
     return results
 
 
@@ -260,10 +276,9 @@ def place_exact_metric(name: str, row: PrintedRow, allowed: Range, confidence: f
     Its own interval is Wilson's, about both ends of its rounding.
     """
     value, decimals = parse_number(name, row.exact[name])
+    rounded_low, rounded_high = rounding_interval(value, decimals)
     quantile = float(ndtri((1.0 + confidence) / 2.0))
-    low_error, high_error = wilson_interval(
-        *rounding_interval(value, decimals), quantile, row.n_users
-    )
+    low_error, high_error = wilson_interval(rounded_low, rounded_high, quantile, row.n_users)
     return Placed(
         metric=name,
         value=value,

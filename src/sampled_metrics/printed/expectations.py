@@ -78,7 +78,7 @@ def sampled_moments(
     array([[1.   , 0.667, 0.333, 0.   ]])
     """
     credit = np.stack([measure.sampled_values(m) for measure in measures], axis=1)
-    x, y = np.triu_indices(len(measures))  # each pair of metrics once
+    x, y = np.triu_indices(len(measures))  # the metrics of each pair, which occurs once
     products_of_credit = credit[:, x] * credit[:, y]
 
     def moments_at(ranks: Int) -> Float:
@@ -91,7 +91,7 @@ def sampled_moments(
 
     moments = _values_at_points(moments_at, n, m, single_ranks)
     means, products_of_pairs = np.split(moments, [len(measures)])
-    products = np.empty((len(measures), *means.shape))
+    products = np.empty((len(measures), *means.shape))  # symmetric in both metrics
     products[x, y] = products_of_pairs
     products[y, x] = products_of_pairs
     return means, products
@@ -99,13 +99,17 @@ def sampled_moments(
 
 @lru_cache(maxsize=2)  # often the same for all rows of a table
 def exact_metric(measure: Measure, n: int, single_ranks: bool) -> Float:
-    """Return an exact metric under each extreme point; shape (points,)."""
+    """Return an exact metric under each extreme point; shape (points,).
+
+    It is the metric at rank k, or its mean over the ranks 1 ... k. No rank below the cut-off adds
+    to the sum.
+    """
     points = extreme_ranks(n)
     if single_ranks:
         return measure.value_at(points, n)
     last_credited = min(measure.cutoff or n, n)
     sums_up_to = np.cumsum(measure.value_at(np.arange(1, last_credited + 1), n))
-    return sums_up_to[np.minimum(points, last_credited) - 1] / points  # means over 1 ... k
+    return sums_up_to[np.minimum(points, last_credited) - 1] / points
 
 
 def _values_at_points(
@@ -128,10 +132,12 @@ def _values_at_points(
     spline = make_interp_spline(knots, values_at_knots, _SPLINE_DEGREE)
     if single_ranks:
         return spline(points).T
-    # The first points are knots too, so that their sums need no spline.
+    # The first points are knots too, so that their sums need no spline. Further sums add the
+    # difference of two sums of the spline, in which the unknown constant cancels.
     first_sums = np.cumsum(values_at_knots[:_SINGLE_KNOTS], axis=0)
-    constant = _sums_up_to(_SINGLE_KNOTS, spline)
-    further_sums = first_sums[-1] + _sums_up_to(points[_SINGLE_KNOTS:], spline) - constant
+    spline_sum_of_first = _sums_up_to(_SINGLE_KNOTS, spline)
+    spline_sums = _sums_up_to(points[_SINGLE_KNOTS:], spline)
+    further_sums = first_sums[-1] + spline_sums - spline_sum_of_first
     return np.concatenate([first_sums, further_sums]).T / points
 
 

@@ -68,20 +68,20 @@ def flag_arithmetic(row: PrintedRow) -> list[Flag]:
 
 
 def flag_shares(shares: ImpossibleShares) -> Flag:
-    """Flag hit rates that are not a whole number of hits."""
+    """Flag hit rates that are not a whole number of hits, with the nearest rates that are."""
     user_runs = shares.n_users * shares.runs
-    digits = shares.decimals + 1
-    below = f"{(shares.hits - 1) / user_runs:.{digits}f}"
-    above = f"{shares.hits / user_runs:.{digits}f}"
+    digits = shares.decimals + 1  # one more than printed
+    rate_below = f"{(shares.hits - 1) / user_runs:.{digits}f}"
+    rate_above = f"{shares.hits / user_runs:.{digits}f}"
     users = f"{shares.n_users:,} users"
     if shares.runs > 1:
         users += f" in {shares.runs} runs"
-    share = "a share" if len(shares.numbers) == 1 else "shares"
+    a_share = "a share" if len(shares.numbers) == 1 else "shares"
     return Flag(
         test=GRANULARITY,
         problem=(
-            f"{join_names(shares.numbers)} cannot be {share} of {users}: {shares.hits - 1:,} of "
-            f"them are {below}, {shares.hits:,} are {above}"
+            f"{join_names(shares.numbers)} cannot be {a_share} of {users}: {shares.hits - 1:,} of "
+            f"them are {rate_below}, {shares.hits:,} are {rate_above}"
         ),
         causes=(
             "A mean over several runs? Another number of users? Several held-out items a user?"
@@ -94,13 +94,13 @@ def _flag_contradiction(contradiction: Contradiction) -> Flag:
     among = "over all items"
     if contradiction.n_negatives is not None:
         among = f"among {contradiction.n_negatives:,} random items"
-    allowed = []
-    for values in contradiction.allowed:
-        _, decimals = parse_number(values.name, values.printed)
-        span = f"{values.low:.{decimals}f} to {values.high:.{decimals}f}"
-        allowed.append(f"{values.name} from {span}, not {values.printed}")
-    if allowed:
-        problem = f"{among} the other numbers allow {'; or '.join(allowed)}"
+    allowed_texts = []
+    for allowed in contradiction.allowed:
+        _, decimals = parse_number(allowed.name, allowed.printed)
+        span = f"{allowed.low:.{decimals}f} to {allowed.high:.{decimals}f}"
+        allowed_texts.append(f"{allowed.name} from {span}, not {allowed.printed}")
+    if allowed_texts:
+        problem = f"{among} the other numbers allow {'; or '.join(allowed_texts)}"
     else:
         problem = f"{among} {join_names(contradiction.numbers)} contradict each other"
     causes = (
@@ -130,7 +130,10 @@ def flag_ranks(row: PrintedRow, shape: str) -> Flag:
 
 
 def flag_exact(row: PrintedRow, outside: Sequence[Placed]) -> Flag:
-    """Flag exact metrics outside of the ranges that the sampled ones allow."""
+    """Flag exact metrics outside of the ranges that the sampled ones allow.
+
+    Causes depend on whether all of them are below their ranges, or all above.
+    """
     texts = [
         f"{placed.metric}={row.exact[placed.metric]}, not in {placed.low:.4f} to {placed.high:.4f}"
         for placed in outside[:_MOST_EXACT_NAMED]

@@ -68,12 +68,15 @@ class PrintedMeansLikelihood:
     def derivatives(self, share: Float) -> Derivatives:
         """Return the derivatives by the log density g of the cells.
 
-        A mean metric has the derivatives a_c = p_c (E_c - E' p) by g in each cell c; with these of
-        each metric in a column of A, the gradient is -A C^-1 (E' p - v). The curvature is
-        A C^-1 A' - diag(gradient) + gradient p' + p gradient', and the information A C^-1 A'.
+        With p = `share` and C^-1 = `precision`, a mean metric has the derivatives
+        A_c = p_c (E_c - E' p) by g in each cell c; the matrix A has a column for each metric. Then
+
+            gradient    = -A C^-1 (E' p - v)
+            information = A C^-1 A'
+            curvature   = A C^-1 A' - diag(gradient) + gradient p' + p gradient'.
         """
-        means = share @ self.expected
-        slopes = share[:, None] * (self.expected - means)
+        means = share @ self.expected  # E' p
+        slopes = share[:, None] * (self.expected - means)  # A, shape (cells, metrics)
         gradient = -slopes @ (self.precision @ (means - self.values))
         information = slopes @ self.precision @ slopes.T
         crossed = np.outer(gradient, share)
@@ -87,10 +90,10 @@ def quote_likely(means: PrintedMeans, measure: Measure, allowed: Range) -> Quote
     Nothing is quoted from one printed number, if a number is not above that of a random order, if
     no shape is assumed, or if the interval is too wide.
     """
-    above_random = means.constraints.deviations[:, -1]  # the last point is a random order
     if len(means.texts) < _LEAST_NUMBERS or means.single_ranks:
         return NOT_QUOTED
-    if (above_random <= 0.0).any():
+    excess_over_random = means.constraints.deviations[:, -1]  # the last point is a random order
+    if (excess_over_random <= 0.0).any():
         return NOT_QUOTED
     setting = means.setting
     cells = smooth.rank_cells((measure,), setting.n_items, setting.n_negatives, setting.sampling)
@@ -101,18 +104,25 @@ def quote_likely(means: PrintedMeans, measure: Measure, allowed: Range) -> Quote
 
 
 def _fit(means: PrintedMeans, cells: Cells) -> Fit:
-    """Fit the distribution, with the covariance of the printed means under it."""
+    """Fit the distribution of true ranks to the printed means.
+
+    The covariance C of the printed means depends on the distribution p, so both are fitted in turn:
+
+        C = (sum over cells c of p_c E_c[x x'] - mean mean') / D + diag(h^2 / 3),
+
+    where D is the effective number of users, 1 / (1 / n_users + 1 / 3000), and h half a unit of the
+    last digit: a rounding error is uniform from -h to h, which has the variance h^2 / 3.
+    """
     expected, products = _moments_of_cells(means, cells)
     n_users = means.setting.n_users
-    sampling_variance = 1.0 / n_users if n_users else 0.0
-    effective_users = 1.0 / (sampling_variance + 1.0 / _SETTING_USERS)
-    # A rounding error is uniform from -h to h, which has the variance h^2 / 3.
+    inverse_n_users = 1.0 / n_users if n_users else 0.0
+    effective_users = 1.0 / (inverse_n_users + 1.0 / _SETTING_USERS)
     rounding = np.diag(means.constraints.half_units**2 / 3.0 + _LEAST_VARIANCE)
     share = cells.share(cells.usual_log_density)
     for _ in range(_FITS):
         mean = share @ expected
-        covariance = np.einsum("c,cij->ij", share, products) - np.outer(mean, mean)
-        precision = np.linalg.inv(covariance / effective_users + rounding)
+        covariance_of_user = np.einsum("c,cij->ij", share, products) - np.outer(mean, mean)
+        precision = np.linalg.inv(covariance_of_user / effective_users + rounding)
         likelihood = PrintedMeansLikelihood(expected, means.constraints.values, precision)
         fit = smooth.maximise(cells, likelihood)
         share = fit.share
@@ -122,8 +132,13 @@ def _fit(means: PrintedMeans, cells: Cells) -> Fit:
 def _moments_of_cells(means: PrintedMeans, cells: Cells) -> tuple[Float, Float]:
     """Return expectations of a user's metrics, and of products of each two, by cell of true ranks.
 
-    Of R runs over the same users, only the part of the products that varies with the negatives is
-    divided by R. Shapes (cells, metrics) and (cells, metrics, metrics).
+    Of means over R runs with the same users, only the covariance due to the negatives is divided by
+    R: E(x y) = E(x) E(y) + Cov(x, y) / R.
+
+    Returns
+    -------
+    expected, products
+        E(x) and E(x y); shapes (cells, metrics) and (cells, metrics, metrics).
     """
     m = means.setting.n_negatives
     credit = np.stack([measure.sampled_values(m) for measure in means.measures])

@@ -100,6 +100,13 @@ def popular_range(
 ) -> Range:
     """Return the range of an exact metric that printed numbers allow, see (1).
 
+    It is from the least to the greatest w @ exact among weights w >= 0 of the extreme points, which
+    sum to 1, with
+
+        w @ E_likeliest <= u  and  -w @ E_average <= -v
+
+    for the interval from v to u of each printed number.
+
     Raises
     ------
     InputError
@@ -128,15 +135,20 @@ def popular_range(
         )
     measures = [parse_measure(name) for name in printed]
     cutoffs = [each.cutoff for each in (*measures, measure) if each.cutoff is not None]
+    # Metrics jump after their cut-offs k, so k and k + 1 are among the ranks.
     ranks = programme_ranks(n, [k + step for k in cutoffs for step in (0, 1)])
     conditions = _conditions(ranks, measures, setting, popularity)
-    at_ranks = np.vstack([conditions, measure.value_at(ranks, n)])
-    at_points = at_ranks
+    at_single_ranks = np.vstack([conditions, measure.value_at(ranks, n)])
+    at_points = at_single_ranks
     if factor == 1.0:  # extreme points are uniform on the ranks 1 ... k
         at_points = np.vstack([means_up_to(ranks, conditions), mean_up_to(ranks, measure, n)])
+    at_last_rank = at_single_ranks[:, -1]
     low, high = np.transpose(_intervals(printed, setting))
-    columns = np.column_stack([at_points, at_ranks[:, -1]])
-    return _least_and_greatest(columns, np.concatenate([high, -low]), setting.unscored)
+    return _least_and_greatest(
+        columns=np.column_stack([at_points, at_last_rank]),
+        limits=np.concatenate([high, -low]),
+        max_unscored=setting.unscored,
+    )
 
 
 def _conditions(
@@ -160,7 +172,8 @@ def _intervals(printed: Numbers, setting: EvaluationSetting) -> list[tuple[float
 
     All of them hold together with the confidence (Bonferroni).
     """
-    quantile = float(ndtri(1.0 - (1.0 - setting.confidence) / 2.0 / len(printed)))
+    error_of_each = (1.0 - setting.confidence) / 2.0 / len(printed)  # at either end
+    quantile = float(ndtri(1.0 - error_of_each))
     intervals = []
     for name, number in printed.items():
         low, high = rounding_interval(*parse_number(name, number))
@@ -169,7 +182,9 @@ def _intervals(printed: Numbers, setting: EvaluationSetting) -> list[tuple[float
 
 
 def _least_and_greatest(columns: Float, limits: Float, max_unscored: float) -> Range:
-    """Solve both programmes: weights of columns of least and of greatest cost, which sum to 1.
+    """Return the least and the greatest cost of weights of columns, two linear programmes.
+
+    Weights are at least 0, sum to 1, and meet the conditions.
 
     Parameters
     ----------
@@ -181,13 +196,14 @@ def _least_and_greatest(columns: Float, limits: Float, max_unscored: float) -> R
     max_unscored
         Largest weight of the last rank alone.
     """
+    conditions, cost = columns[:-1], columns[-1]
     n_columns = columns.shape[1]
     bounds = [(0.0, None)] * (n_columns - 1) + [(0.0, max_unscored)]
     ends = []
-    for sign in (1.0, -1.0):
+    for sign in (1.0, -1.0):  # the least cost, and minus the least of -cost
         solution = linprog(
-            sign * columns[-1],
-            A_ub=columns[:-1],
+            sign * cost,
+            A_ub=conditions,
             b_ub=limits,
             A_eq=np.ones((1, n_columns)),
             b_eq=[1.0],
@@ -200,4 +216,5 @@ def _least_and_greatest(columns: Float, limits: Float, max_unscored: float) -> R
                 "n_negatives and counts"
             )
         ends.append(sign * float(solution.fun))
-    return Range(max(ends[0], 0.0), ends[1])
+    low, high = ends
+    return Range(max(low, 0.0), high)

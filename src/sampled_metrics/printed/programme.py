@@ -160,11 +160,15 @@ def distance_to_class(constraints: MeanConstraints) -> float:
 
 
 def distance_to_point(constraints: MeanConstraints, index: int) -> float:
-    """Return the distance of the printed numbers from one extreme point: delta' S^-1 delta."""
+    """Return the distance of the printed numbers from one extreme point: delta' S^-1 delta.
+
+    delta is what rounding does not explain of the deviations, and S = T - deviations deviations'.
+    """
     deviations = constraints.deviations[:, index]
     covariance = constraints.second_moments[..., index] - np.outer(deviations, deviations)
     half_units = constraints.half_units
-    delta = deviations - np.clip(deviations, -half_units, half_units)
+    rounding = np.clip(deviations, -half_units, half_units)
+    delta = deviations - rounding
     return float(delta @ np.linalg.pinv(covariance, hermitian=True) @ delta)
 
 
@@ -221,8 +225,15 @@ class _Programme:
     def solve(self, n_spread: int, *, seek_feasible: bool = False) -> float:
         """Solve for some spread-out extreme points, and add columns until none is cheaper.
 
-        If no distribution of the columns is compatible, raise an error or, with `seek_feasible`,
-        add columns that refute the solver's proof of this.
+        This is column generation: the dual prices of a solution show by how much each point would
+        lower the cost, and the best points join as columns. If no distribution of the columns is
+        compatible, raise an error or, with `seek_feasible`, add columns that refute the solver's
+        proof of this.
+
+        Returns
+        -------
+        float
+            The least cost, less what the solver's error may hide: a bound from below.
         """
         size = self.extreme_points.points.size
         first = spread_ranks(size, _FIRST_COLUMNS, 1)
@@ -235,7 +246,8 @@ class _Programme:
             if status not in _SOLVED and not (is_infeasible and seek_feasible):
                 break
             # By how much a unit of weight on each point lowers the cost at the dual prices.
-            gains = -(_dual_prices(solution, len(columns), is_infeasible) @ self.columns_of_points)
+            prices = _dual_prices(solution, len(columns), is_infeasible)
+            gains = -(prices @ self.columns_of_points)
             reductions = self.extreme_points.weighted_means(gains, gains)
             joining = _joining_points(reductions, self.extreme_points.points)
             if self.extreme_points.is_complete:
@@ -251,9 +263,14 @@ class _Programme:
         return value
 
     def _solve_columns(self, columns: Float) -> Any:
-        """Solve for some columns of extreme points, and return the solver's solution."""
+        """Solve for some columns of extreme points, and return the solver's solution.
+
+        The solver minimises cost @ x with limits - matrix @ x in the cones: the sum of weights is
+        1, the condition of the printed numbers holds, and unknowns are within their bounds.
+        """
         weights = _Unknowns.with_bounds(columns, 0.0, np.inf)
         unknowns, lowest, highest = map(np.hstack, zip(weights, *self.others, strict=True))
+        *sum_and_condition, cost = unknowns
         has_highest = np.isfinite(highest)
         eye = np.eye(lowest.size)
         bounds = np.vstack([-eye, eye[has_highest]])
@@ -261,8 +278,8 @@ class _Programme:
         condition[-1] = self.constant
         solve = partial(
             solve_cone_programme,
-            unknowns[-1],
-            np.vstack([unknowns[:-1], bounds]),
+            cost,
+            np.vstack([*sum_and_condition, bounds]),
             np.concatenate([[1.0], condition, -lowest, highest[has_highest]]),
             [clarabel.ZeroConeT(1), self.cone, clarabel.NonnegativeConeT(len(bounds))],
             _PROGRAMME_ACCURACY,
@@ -390,13 +407,17 @@ def _printed_condition(
         return deviations
     values = constraints.values
     distance = constraints.max_distance
+    # Rows and columns of the matrix are scaled to entries of about 1 on its diagonal.
     variances = np.maximum(values * (1.0 - values), distance)
     scale = 1.0 / np.sqrt(np.append(variances, distance / (1.0 + distance)))
     matrix = np.zeros((scale.size, scale.size, deviations.shape[1]))
     matrix[:-1, :-1] = second_moments
     matrix[:-1, -1] = deviations
-    column, row = np.tril_indices(scale.size)  # exchanged: the upper triangle, column by column
-    scales = scale[row] * scale[column] * np.where(row == column, 1.0, np.sqrt(2.0))
+    # The solver wants the upper triangle column by column, which is the lower one row by row with
+    # rows and columns exchanged, and entries beside the diagonal times sqrt(2).
+    column, row = np.tril_indices(scale.size)
+    factor_of_solver = np.where(row == column, 1.0, np.sqrt(2.0))
+    scales = scale[row] * scale[column] * factor_of_solver
     return scales[:, None] * matrix[row, column]
 
 
@@ -416,9 +437,11 @@ def _joining_points(reductions: Float, points: Int) -> Int:
         ascending order.
     """
     maxima = local_maxima(reductions, _LEAST_REDUCED_COST)
-    best = maxima[np.argsort(-reductions[maxima])[:_MOST_JOINING_COLUMNS]]
+    best_first = np.argsort(-reductions[maxima])
+    best = maxima[best_first[:_MOST_JOINING_COLUMNS]]
     best_points = points[best]
-    near = np.outer(_NEIGHBOUR_FACTORS, best_points).round().astype(np.int64)
-    neighbours = np.searchsorted(points, [*near, best_points - 1, best_points + 1])
+    near_points = np.outer(_NEIGHBOUR_FACTORS, best_points).round().astype(np.int64)
+    # The positions of these points, or of the next larger ones that are extreme points.
+    neighbours = np.searchsorted(points, [*near_points, best_points - 1, best_points + 1])
     neighbours = neighbours[neighbours < points.size]
     return np.union1d(best, neighbours[reductions[neighbours] > _LEAST_REDUCED_COST])

@@ -6,6 +6,7 @@ greatest mean among the compatible distributions) and `likely` (the number to qu
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from functools import partial
 from typing import Any
@@ -178,10 +179,12 @@ def reported(
     if shares is not None:
         users = quantity(shares.n_users * shares.runs, "user")
         warn_all(signs_of_impossible_shares(shares.numbers, users))
-    low: list[str] = []  # names of numbers that are not above those of a random order
-    if not unscored and shape_name(shape) != NONE and popularity is None:
-        low = not_above_random(numbers, setting.n_negatives)
-    return Results(results, partial(_format_results, confidence=confidence, low=low))
+    names_not_above_random: list[str] = []
+    has_shape_at_all_ranks = not unscored and shape_name(shape) != NONE
+    if has_shape_at_all_ranks and popularity is None:
+        names_not_above_random = not_above_random(numbers, setting.n_negatives)
+    show = partial(_format_results, confidence=confidence, low=names_not_above_random)
+    return Results(results, show)
 
 
 def _compute_ranges(
@@ -190,26 +193,18 @@ def _compute_ranges(
     setting: EvaluationSetting,
     popularity: Popularity | None,
 ) -> list[Reported]:
-    """Compute the range of each metric, and the number to quote."""
-    printed_values = {}
-    for name, number in numbers.items():
-        printed_values[parse_measure(name)], _ = parse_number(name, number)
+    """Compute the range of each metric, and the number to quote.
+
+    `metrics` are by default the printed ones.
+    """
+    values_and_decimals = {
+        parse_measure(name): parse_number(name, number) for name, number in numbers.items()
+    }
+    printed_values = {measure: value for measure, (value, _) in values_and_decimals.items()}
     measures = parse_measures(list(numbers) if metrics is None else metrics)
-    ranges: dict[Measure, Range] = {}
-    quotes: dict[Measure, Quoted] = {}
-    if popularity is None:
-        means = state_means(numbers, setting)
-        for measure in measures:
-            ranges[measure] = exact_range(means, measure)
-            quotes[measure] = quote_likely(means, measure, ranges[measure])
-    else:
-        for measure in measures:
-            ranges[measure] = popular_range(numbers, setting, measure, popularity)
-            quotes[measure] = NOT_QUOTED
-    results = []
-    for measure in measures:
-        allowed, quoted = ranges[measure], quotes[measure]
-        result = Reported(
+    ranges, quotes = _ranges_and_quotes(numbers, setting, measures, popularity)
+    return [
+        Reported(
             metric=str(measure),
             reported=printed_values.get(measure),
             range_low=allowed.low,
@@ -225,8 +220,30 @@ def _compute_ranges(
             printed=" ".join(f"{name}={number}" for name, number in numbers.items()),
             power=None if popularity is None else popularity.power,
         )
-        results.append(result)
-    return results
+        for measure, allowed, quoted in zip(measures, ranges, quotes, strict=True)
+    ]
+
+
+def _ranges_and_quotes(
+    numbers: Numbers,
+    setting: EvaluationSetting,
+    measures: Sequence[Measure],
+    popularity: Popularity | None,
+) -> tuple[list[Range], list[Quoted]]:
+    """Compute ranges and numbers to quote from uniform negatives, or from those by popularity.
+
+    Negatives by popularity (`popularity` is not None) give no number to quote.
+    """
+    if popularity is not None:
+        ranges = [popular_range(numbers, setting, measure, popularity) for measure in measures]
+        return ranges, [NOT_QUOTED] * len(measures)
+    means = state_means(numbers, setting)
+    ranges = [exact_range(means, measure) for measure in measures]
+    quotes = [
+        quote_likely(means, measure, allowed)
+        for measure, allowed in zip(measures, ranges, strict=True)
+    ]
+    return ranges, quotes
 
 
 def _format_results(results: list[Reported], confidence: float, low: list[str]) -> Parts:
@@ -276,7 +293,8 @@ def _describe_assumptions(result: Reported, confidence: float) -> str:
     users = "no sampling error, because the number of users is not given"
     if result.n_users is not None:
         users = f"{quantity(result.n_users, 'user')}, at {100 * confidence:g} %"
-    way, assumption = "uniformly", describe_shape(result.shape, where=BEFORE_LAST)
+    way = "uniformly"
+    assumption = describe_shape(result.shape, where=BEFORE_LAST)
     if result.power is not None:
         way = f"by counts to the power {result.power:g}"
         assumption += f"; and that {MORE_POPULAR}"

@@ -163,12 +163,7 @@ def _parse_row(row: int, cells: Mapping[str, str], defaults: Mapping[str, str]) 
 
     `defaults` has values of columns that the row may lack.
     """
-    texts = defaultdict(str, defaults)
-    for column, cell in cells.items():
-        name = column.strip()
-        text = cell.strip()
-        if text.lower() not in _MISSING:
-            texts[_ALIASES.get(name.lower(), name)] = text
+    texts = _cleaned_texts(cells, defaults)
     printed = _parse_metrics(texts, "printed", "")
     if not printed:
         raise InputError(
@@ -202,30 +197,43 @@ def _parse_row(row: int, cells: Mapping[str, str], defaults: Mapping[str, str]) 
     )
 
 
+def _cleaned_texts(cells: Mapping[str, str], defaults: Mapping[str, str]) -> defaultdict[str, str]:
+    """Return the texts of a row by column, without blanks around them; "" for missing ones."""
+    texts = defaultdict(str, defaults)
+    for column, cell in cells.items():
+        name = column.strip()
+        text = cell.strip()
+        if text.lower() not in _MISSING:
+            texts[_ALIASES.get(name.lower(), name)] = text
+    return texts
+
+
 def _suggest_transposing(texts: Mapping[str, str]) -> str:
     """Say how to turn a table round whose rows are metrics; nothing if no text is a metric."""
-    remedy = ""
-    for name, text in texts.items():
-        if _is_metric(text):
-            remedy = (
-                f"; column {name} contains metrics: pass table.set_index({name!r})"
-                ".T.reset_index(names='model')"
-            )
-    return remedy
+    columns_of_metrics = [name for name, text in texts.items() if _is_metric(text)]
+    if not columns_of_metrics:
+        return ""
+    name = columns_of_metrics[-1]
+    return (
+        f"; column {name} contains metrics: pass table.set_index({name!r})"
+        ".T.reset_index(names='model')"
+    )
 
 
 def _parse_metrics(texts: defaultdict[str, str], column: str, prefix: str) -> dict[str, str]:
     """Collect the numbers of a row by metric, as fractions in text.
 
-    They are in columns named by `prefix` and a metric, and in the column `column`.
+    They are in columns named by `prefix` and a metric, such as `exact HR@10`, and in the column
+    `column`, such as `HR@10=0.82 NDCG@10=0.59`. Percentages become fractions; plain numbers stay
+    as they are.
     """
     numbers: dict[str, str] = {}
-    measures: set[Measure] = set()
+    measures_found: set[Measure] = set()
     for name, text in _find_metrics(texts, column, prefix):
         measure = parse_measure(name)
-        if measure in measures:
+        if measure in measures_found:
             raise InputError(f"{measure} occurs twice; keep one", column=name)
-        measures.add(measure)
+        measures_found.add(measure)
         value, decimals = parse_number(name, text)
         is_plain = _PLAIN_NUMBER.fullmatch(text)  # not a percentage, nor a number with marks
         numbers[name] = text if is_plain else f"{value:.{decimals}f}"

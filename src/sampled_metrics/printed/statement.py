@@ -119,7 +119,7 @@ def state_means(printed: Numbers, setting: EvaluationSetting) -> PrintedMeans:
     if setting.n_users is not None:
         # Distributions may be farther away than the nearest one of the class by z^2 / D.
         of_true_ranks = of_true_ranks._replace(max_distance=of_true_ranks.max_distance + distance)
-    return PrintedMeans(texts, setting, of_true_ranks, measures)
+    return PrintedMeans(texts=texts, setting=setting, constraints=of_true_ranks, measures=measures)
 
 
 def _values_and_half_units(printed: Numbers) -> tuple[Float, Float]:
@@ -155,7 +155,7 @@ def _constrain_class(
     deviations, second_moments = _moments_about(values, means, products)
     last_products = np.outer(last_credit, last_credit)[..., None]
     last_deviations, last_second_moments = _moments_about(values, last_credit, last_products)
-    max_distance = 0.0
+    max_distance = 0.0  # without users, printed numbers are expectations
     if setting.n_users is not None:
         z = float(ndtri((1.0 + setting.confidence) / 2.0))
         max_distance = z**2 / setting.n_users
@@ -175,7 +175,9 @@ def _constrain_class(
 
 
 def _moments_about(values: Float, means: Float, products: Float) -> tuple[Float, Float]:
-    """Return values - E(x), and the second moments E(x y) - v E(y) - E(x) v' + v v' about values v.
+    """Return v - E(x), and the second moments E((x - v) (y - v)) of metrics x, y about values v.
+
+    The latter are E(x y) - v E(y) - E(x) v' + v v'.
 
     Parameters
     ----------
@@ -223,7 +225,8 @@ def _distance_or_error(
     if len(texts) > 1:
         for index, text in enumerate(texts):
             others = constraints.without(index)
-            if distance_to_class(others) <= _max_distance(others, setting.n_users):
+            do_others_agree = distance_to_class(others) <= _max_distance(others, setting.n_users)
+            if do_others_agree:
                 culprits.append(text)
     raise InputError(
         f"{claim} {' and '.join(texts)} among {setting.n_items:,} candidates; check "
@@ -232,7 +235,10 @@ def _distance_or_error(
 
 
 def _max_distance(constraints: MeanConstraints, n_users: int | None) -> float:
-    """Return the largest distance from a class that the error of sampling or solving explains."""
+    """Return the largest distance from a class that the error of sampling or solving explains.
+
+    D times the distance is about chi-square, with a degree of freedom for each number.
+    """
     if n_users is None:
         return _NO_DISTANCE
     return float(chdtri(constraints.values.size, _CONTRADICTION_P)) / n_users
@@ -269,6 +275,9 @@ def check_setting(printed: Numbers, setting: EvaluationSetting) -> EvaluationSet
 def exact_range(means: PrintedMeans, measure: Measure) -> Range:
     """Find the range of an exact metric that printed means allow.
 
+    Its ends are the least and the greatest mean among the compatible distributions. Errors of the
+    solver are cut off at the metrics that the class has at all.
+
     Examples
     --------
     >>> setting = EvaluationSetting(n_items=3253, n_negatives=100, n_users=6040)
@@ -284,8 +293,9 @@ def exact_range(means: PrintedMeans, measure: Measure) -> Range:
     low = least_mean(constraints, exact, exact_of_last)
     high = -least_mean(constraints, -exact, -exact_of_last)
     if means.allows_random_order:
-        low = min(low, float(exact[-1]))
-        high = max(high, float(exact[-1]))
+        of_random_order = float(exact[-1])
+        low = min(low, of_random_order)
+        high = max(high, of_random_order)
     lowest = min(float(exact.min()), exact_of_last)
     highest = constraints.extreme_points.greatest_mean(exact)
     low, high = np.clip([low, high], lowest, highest).tolist()
@@ -338,7 +348,8 @@ def parse_number(name: str, number: float | str) -> tuple[float, int]:
     value = _DEVIATION.sub("", text).strip()
     try:
         decimal = Decimal(value.removesuffix("%").strip())
-        if text.endswith("%") or value.endswith("%"):
+        is_percentage = text.endswith("%") or value.endswith("%")
+        if is_percentage:
             decimal = decimal.scaleb(-2)
         is_fraction = 0 <= decimal <= 1
     except InvalidOperation:
@@ -348,7 +359,8 @@ def parse_number(name: str, number: float | str) -> tuple[float, int]:
     if not is_fraction:
         percent = f"; if this is in percent, write {decimal / 100}" if 1 < decimal <= 100 else ""
         raise InputError(f"{name} is {number}; expected a fraction from 0 to 1{percent}")
-    return float(decimal), max(-int(decimal.as_tuple().exponent), 0)
+    n_decimals = max(-int(decimal.as_tuple().exponent), 0)
+    return float(decimal), n_decimals
 
 
 def rounding_interval(value: float, decimals: int) -> tuple[float, float]:
@@ -369,7 +381,9 @@ def wilson_interval(
     """Widen an interval of mean metrics by their sampling error; not if `n_users` is None.
 
     The ends are those of Wilson's intervals about `low` and `high`, for values that vary at most as
-    hits do. `quantile` is that of the normal distribution.
+    hits do: with e = quantile^2 / n_users, the `quantile` being that of the normal distribution,
+
+        (p + e / 2 -+ sqrt(e p (1 - p) + e^2 / 4)) / (1 + e)   for p = low, high.
 
     Examples
     --------
@@ -379,10 +393,10 @@ def wilson_interval(
     """
     if n_users is None:
         return low, high
-    error = quantile**2 / n_users
+    e = quantile**2 / n_users
 
-    def end(mean: float, sign: float) -> float:
-        reach = np.sqrt(error * mean * (1.0 - mean) + error**2 / 4.0)
-        return float((mean + error / 2.0 + sign * reach) / (1.0 + error))
+    def end(p: float, sign: float) -> float:
+        reach = np.sqrt(e * p * (1.0 - p) + e**2 / 4.0)
+        return float((p + e / 2.0 + sign * reach) / (1.0 + e))
 
     return end(low, -1.0), end(high, 1.0)
