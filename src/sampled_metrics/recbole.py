@@ -10,6 +10,7 @@ negatives were better; it also needs `item_counts`. Each user must have one held
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from math import nan
 from typing import TYPE_CHECKING
 
@@ -98,23 +99,28 @@ class Exact:
         """Return the metrics by key, computed from the data that RecBole collected."""
         self.ranks = self._to_ranks(dataobject.get("rec.meanrank").numpy().astype(np.float64))
         values: dict[str, float] = {}
-        if isinstance(self.ranks, SampledRanks) and self._popularity is not None:
-            for metric, allowed in self._popular_ranges(self.ranks, self._popularity).items():
-                key = f"{NAME}_{metric}"
-                values |= {f"{key}_low": allowed.low, key: nan, f"{key}_high": allowed.high}
-        elif isinstance(self.ranks, SampledRanks):
-            for corrected in correct(self.ranks, self._metrics, "likely"):
-                key = f"{NAME}_{corrected.metric}"
-                values[f"{key}_low"] = corrected.range_low
-                values[key] = corrected.value
-                values[f"{key}_high"] = corrected.range_high
-        else:
-            for evaluated in evaluate(self.ranks, self._metrics):
-                key = f"{NAME}_{evaluated.metric}"
-                values[f"{key}_low"] = evaluated.ci_low
-                values[key] = evaluated.value
-                values[f"{key}_high"] = evaluated.ci_high
+        for metric, low, value, high in self._values_with_ends(self.ranks):
+            key = f"{NAME}_{metric}"
+            values |= {f"{key}_low": low, key: value, f"{key}_high": high}
         return {key: round(value, self.decimal_place) for key, value in values.items()}
+
+    def _values_with_ends(
+        self, ranks: Ranks | SampledRanks
+    ) -> Iterator[tuple[str, float, float, float]]:
+        """Yield the name, the low end, the value and the high end of each metric.
+
+        The ends are those of the range, or of the interval of full rankings; the value is nan if
+        there is none to quote.
+        """
+        if isinstance(ranks, Ranks):
+            for evaluated in evaluate(ranks, self._metrics):
+                yield evaluated.metric, evaluated.ci_low, evaluated.value, evaluated.ci_high
+        elif self._popularity is not None:
+            for metric, allowed in self._popular_ranges(ranks, self._popularity).items():
+                yield metric, allowed.low, nan, allowed.high
+        else:
+            for corrected in correct(ranks, self._metrics, "likely"):
+                yield corrected.metric, corrected.range_low, corrected.value, corrected.range_high
 
     def _popular_ranges(self, ranks: SampledRanks, popularity: Popularity) -> dict[str, Range]:
         """Return the range of each metric that ranks among negatives by popularity allow."""
@@ -141,8 +147,14 @@ class Exact:
     def _to_ranks(self, collected: NDArray[np.float64]) -> Ranks | SampledRanks:
         """Convert what RecBole collects for each user to ranks.
 
-        Columns of `collected` are the mean rank among ties, the number of candidates and the number
-        of held-out items.
+        A mean rank of r + 1/2 stands for the tied ranks r and r + 1; sampled ranks draw one of
+        them.
+
+        Parameters
+        ----------
+        collected
+            Mean rank among ties, number of candidates and number of held-out items; shape
+            (users, 3).
         """
         mean_rank, n_candidates, n_held_out = collected.T
         n_several = int((n_held_out != 1).sum())
@@ -152,12 +164,12 @@ class Exact:
                 "split by {'LS': 'valid_and_test'}"
             )
         rank = np.floor(mean_rank).astype(np.int64)
-        is_between = mean_rank > rank  # an odd number of ties: the rank or the next one
+        is_tied = (mean_rank > rank).astype(np.int64)  # 1 for a mean rank between two ranks
         m = self._n_negatives
         if m is None or n_candidates.max() > m + 1:
-            return Ranks(n_candidates.astype(np.int64), rank - 1, is_between.astype(np.int64))
-        draws = generator(0, NAME).integers(0, 2, rank.size)
-        return SampledRanks(rank + is_between * draws, self._n_items, m, Sampling.DISTINCT)
+            return Ranks(n_candidates.astype(np.int64), n_better=rank - 1, n_tied=is_tied)
+        loses_tie = generator(0, NAME).integers(0, 2, rank.size)  # 0 or 1
+        return SampledRanks(rank + is_tied * loses_tie, self._n_items, m, Sampling.DISTINCT)
 
 
 def n_items(data: AbstractDataLoader) -> int:

@@ -47,11 +47,12 @@ def _help_text(command: Callable[..., Any]) -> str:
     typer wraps each paragraph to the width of the terminal.
     """
     summary, *paragraphs = (inspect.getdoc(command) or "").split("\n\n")
-    arguments = []
-    for hint in get_type_hints(command, include_extras=True).values():
-        for info in getattr(hint, "__metadata__", ()):
-            if isinstance(info, ArgumentInfo):
-                arguments.append(f"{info.metavar}: {info.help}")
+    # A parameter is annotated as Annotated[type, option or argument of typer].
+    hints = get_type_hints(command, include_extras=True).values()
+    annotations = [info for hint in hints for info in getattr(hint, "__metadata__", ())]
+    arguments = [
+        f"{info.metavar}: {info.help}" for info in annotations if isinstance(info, ArgumentInfo)
+    ]
     return "\n\n".join([summary, *arguments, *paragraphs])
 
 
@@ -133,12 +134,13 @@ def _describe_error(error: Exception) -> tuple[str, int]:
 def _missing_option_help(error: Any) -> str:
     """Describe a missing option, with its value in the example of the command.
 
-    That of a missing argument is the whole example. `error` is a MissingParameter of click, of
-    which typer may have its own copy.
+    For a missing argument, which the example does not name, return the whole example. `error` is a
+    MissingParameter of click, of which typer may have its own copy.
     """
     command = getattr(getattr(error, "ctx", None), "command", None)
     example = getattr(command, "epilog", None) or ""
-    for name in getattr(getattr(error, "param", None), "opts", ()):
+    names = getattr(getattr(error, "param", None), "opts", ())  # such as --n-items
+    for name in names:
         option_in_example = re.search(rf"(?<=\s){name}\s+\S+", example)
         if option_in_example is not None:
             return f" {error.param.help.rstrip('.')}, e.g. {option_in_example.group()}"

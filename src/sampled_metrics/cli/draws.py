@@ -77,18 +77,18 @@ def sample(
         raise InputError(
             "the lists may be cut off; if they contain all candidates, pass --complete", path=file
         )
-    ranks = ranks.binary
-    items = _by_item(ranks)
-    if repetitions * len(items) > MAX_ROWS:
+    ranks_without_grades = ranks.binary
+    ranks_by_item = _by_item(ranks_without_grades)
+    if repetitions * len(ranks_by_item) > MAX_ROWS:
         raise InputError(
-            f"--repetitions: {repetitions:,} repetitions of {len(items):,} ranks are more than "
-            f"{MAX_ROWS:,} rows; sample fewer"
+            f"--repetitions: {repetitions:,} repetitions of {len(ranks_by_item):,} ranks are more "
+            f"than {MAX_ROWS:,} rows; sample fewer"
         )
     generators = [generator(seed, "sample", repetition) for repetition in range(repetitions)]
     with place_of(file):
-        sampled_ranks = draw_sampled_ranks(items, n_negatives, generators, sampling, ties)
+        sampled_ranks = draw_sampled_ranks(ranks_by_item, n_negatives, generators, sampling, ties)
     columns = {
-        **_columns_of_items(ranks, repetitions),
+        **_columns_of_items(ranks_without_grades, repetitions),
         "n_negatives": n_negatives,
         "sampling": str(sampling),
         "sampled_rank": sampled_ranks.ravel(),
@@ -227,8 +227,9 @@ def _divide_row(row: dict[str, str], column: str) -> list[dict[str, str]]:
     """
     names = row[column]
     lines = wrap(names, LONGEST_LINE, break_long_words=False, break_on_hyphens=False) or [""]
+    first_line, *further_lines = lines
     empty_row = dict.fromkeys(row, "")
-    return [{**(row if i == 0 else empty_row), column: line} for i, line in enumerate(lines)]
+    return [{**row, column: first_line}, *({**empty_row, column: line} for line in further_lines)]
 
 
 @draws_app.command(epilog="Example: sampled-metrics metrics")
@@ -296,7 +297,7 @@ def _metric_names() -> list[dict[str, str]]:
 
     rows = []
     for name in known_measures(any_bounds=True):  # such as recall@k and fBETA@k
-        metric = REGISTERED_METRICS[name.partition("@")[0].removesuffix("BETA")]
-        synonyms = ", ".join(metric.aliases)
+        registered_name = name.partition("@")[0].removesuffix("BETA")
+        synonyms = ", ".join(REGISTERED_METRICS[registered_name].aliases)
         rows.append({"library": "sampled-metrics", "theirs": synonyms, "ours": name, "note": ""})
     return rows

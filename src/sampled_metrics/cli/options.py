@@ -41,8 +41,10 @@ def argument(metavar: str, text: str, **settings: Any) -> Any:
 
 def _default_form(context: typer.Context, form: Format) -> Format:
     """Return the requested format; by default the format of the output file's suffix."""
-    source, output = context.get_parameter_source("form"), context.params.get("output")
-    if output is None or source is None or source.name != "DEFAULT":
+    source = context.get_parameter_source("form")
+    is_default = source is not None and source.name == "DEFAULT"
+    output = context.params.get("output")
+    if output is None or not is_default:
         return form
     suffix = Path(output).suffix.lower()
     return next((each for each in Format if suffix == f".{each}"), form)

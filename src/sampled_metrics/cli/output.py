@@ -63,15 +63,20 @@ def _with_checked_output(command: Callable[..., None]) -> Callable[..., None]:
         if output is not None:
             from sampled_metrics._base.files import check_output_path
 
-            inputs: list[Any] = []  # all other parameters, of which some are files
-            for name, value in parameters.items():
-                if name != "output":
-                    inputs += value if isinstance(value, list | tuple) else [value]
-            check_output_path(output, suffixes, inputs)
+            check_output_path(output, suffixes, _possible_inputs(parameters))
         with _printing(parameters.get("form"), output):
             command(**parameters)
 
     return run
+
+
+def _possible_inputs(parameters: Mapping[str, Any]) -> list[Any]:
+    """Return the values of all parameters but the output, of which some are files to read."""
+    inputs: list[Any] = []
+    for name, value in parameters.items():
+        if name != "output":
+            inputs += value if isinstance(value, list | tuple) else [value]
+    return inputs
 
 
 @contextmanager
@@ -122,9 +127,9 @@ def emit_parts(parts: Parts, output: Path | None, explain: bool = False) -> None
     from sampled_metrics._base.text import format_text
 
     is_terminal = sys.stdout is not None and sys.stdout.isatty()  # None if it is closed
-    bold = output is None and is_terminal and not os.environ.get("NO_COLOR")
-    instead = "" if explain else "To interpret this table, add --explain."
-    emit_text(format_text(parts, instead=instead, bold=bold), output)
+    is_bold = output is None and is_terminal and not os.environ.get("NO_COLOR")
+    instead_of_explanation = "" if explain else "To interpret this table, add --explain."
+    emit_text(format_text(parts, instead=instead_of_explanation, bold=is_bold), output)
 
 
 def join_tables(column: str, parts_by_name: Mapping[str, Parts]) -> Parts:
@@ -132,20 +137,18 @@ def join_tables(column: str, parts_by_name: Mapping[str, Parts]) -> Parts:
 
     Lines that several tables share are printed once, after the names they apply to if not all.
     """
-    table: list[Row] = []
+    joined_rows: list[Row] = []
     names_by_text: dict[Any, list[str]] = {}
     for name, (rows, *texts) in parts_by_name.items():
-        table += [{column: name, **row} for row in rows]  # type: ignore[dict-item]
+        joined_rows += [{column: name, **row} for row in rows]  # type: ignore[dict-item]
         for text in texts:
             names_by_text.setdefault(text, []).append(name)
-    lines = []
+    joined_texts = []
     for text, names in names_by_text.items():
-        if len(names) == len(parts_by_name):
-            lines.append(text)
-        else:
-            named = f"{', '.join(names)}: {text}"
-            lines.append(type(text)(named))  # an explanation remains one
-    return [table, *lines]
+        applies_to_all = len(names) == len(parts_by_name)
+        named = text if applies_to_all else f"{', '.join(names)}: {text}"
+        joined_texts.append(type(text)(named))  # an explanation remains one
+    return [joined_rows, *joined_texts]
 
 
 def emit_results(

@@ -414,10 +414,7 @@ def plan(
     """
     from sampled_metrics.evaluation.plan import plan
 
-    a = b = None
-    if ranks is not None:
-        options.paths_by_name(ranks)
-        a, b = ranks
+    a, b = (None, None) if ranks is None else ranks
     results = plan(
         a,
         b,

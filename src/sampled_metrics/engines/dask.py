@@ -55,6 +55,7 @@ def rank(users: dd.DataFrame, items: ItemVectors, *, up_to: int | None = None) -
     """
     from dask import delayed  # an optional package
 
+    # An empty table with the columns and types of the result, as Dask expects.
     user_ids = pd.Series([], dtype=users.dtypes[USER_ID])
     empty = pd.DataFrame({USER_ID: user_ids, **{name: np.zeros(0, np.int64) for name in COUNTS}})
     return users.map_partitions(_rank_frame, delayed(items), up_to, meta=empty)

@@ -66,10 +66,11 @@ def rank_part(users: pa.Table, items: ItemVectors, up_to: int | None = None) -> 
     if not len(relevant):
         return _counts_table(users.column(USER_ID).slice(0, 0), {})
     seen = _item_table(users, SEEN) if SEEN in users.column_names else None
+    has_seen_items = seen is not None and len(seen) > 0
     ranks = rank(
         (_vectors(users), items),
-        seen if seen is not None and len(seen) else None,
-        relevant,
+        seen=seen if has_seen_items else None,
+        relevant=relevant,
         users=users.column(USER_ID).to_pandas(),
         up_to=up_to,
         n_jobs=1,
@@ -92,17 +93,23 @@ def _vectors(users: pa.Table) -> Array:
     """Return the vectors of users, shape (users, d), in the type of the column."""
     column = users.column(VECTOR).combine_chunks()
     lengths = pc.list_value_length(column).to_numpy(zero_copy_only=False)
-    if not lengths.size or (lengths != lengths[0]).any():
+    have_one_length = lengths.size and (lengths == lengths[0]).all()
+    if not have_one_length:
         raise InputError(f"column {VECTOR}: expected lists of one length, a vector for each user")
     values: Array = column.flatten().to_numpy(zero_copy_only=False)
     return values.reshape(len(column), -1)
 
 
 def _item_table(users: pa.Table, name: str) -> pa.Table:
-    """Return a row for each user and item of a column of items or of lists of items."""
+    """Return the items of a column as a table of `user_id` and `item_id`, a row for each item.
+
+    The column has an item or a list of items for each user. Missing items, and the numbers that
+    stand for no item, have no row.
+    """
     column = users.column(name).combine_chunks()
     user_ids = users.column(USER_ID).combine_chunks()
-    if pa.types.is_nested(column.type):
+    has_lists = pa.types.is_nested(column.type)
+    if has_lists:
         user_ids = user_ids.take(pc.list_parent_indices(column))
         column = column.flatten()
     table = pa.table({USER_ID: user_ids, "item_id": column}).drop_null()

@@ -52,13 +52,14 @@ def rank(users: DataFrame, items: ItemVectors, *, up_to: int | None = None) -> D
         ranks.write.parquet("ranks")
         sampled_metrics.evaluate("ranks", "HR@10")
     """
-    broadcast = users.sparkSession.sparkContext.broadcast(items)
+    broadcast_items = users.sparkSession.sparkContext.broadcast(items)
 
     def rank_partition(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-        parts = list(batches)
-        if parts:
-            yield from rank_part(pa.Table.from_batches(parts), broadcast.value, up_to).to_batches()
+        all_batches = list(batches)
+        if all_batches:
+            partition = pa.Table.from_batches(all_batches)
+            yield from rank_part(partition, broadcast_items.value, up_to).to_batches()
 
     user_type = users.schema[USER_ID].dataType.simpleString()
-    counts = ", ".join(f"{name} long" for name in COUNTS)
-    return users.mapInArrow(rank_partition, f"{USER_ID} {user_type}, {counts}")
+    types_of_counts = ", ".join(f"{name} long" for name in COUNTS)
+    return users.mapInArrow(rank_partition, schema=f"{USER_ID} {user_type}, {types_of_counts}")

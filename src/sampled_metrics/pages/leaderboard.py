@@ -42,21 +42,23 @@ def build_board(
         board of each metric, see `lay_out`.
     """
     chosen = [measure for measure in measures if (measure.cutoff or np.inf) <= MOST_CUTOFF][:2]
-    first, *others = (np.sort(ranks.n_candidates) for ranks in rankings.values())
-    if not chosen or not others or any(not np.array_equal(first, other) for other in others):
+    candidates, *of_others = (np.sort(ranks.n_candidates) for ranks in rankings.values())
+    are_candidates_equal = all(np.array_equal(candidates, each) for each in of_others)
+    if not chosen or not of_others or not are_candidates_equal:
         return None
     names = list(rankings)
-    sizes = board_sizes(int(first[0]) - 1)
+    sizes = board_sizes(int(candidates[0]) - 1)
     values = expected_metrics(rankings, chosen, sizes, sampling)
     pairs_by_metric = decided_pairs(rankings, chosen, confidence)
-    boards = {}
-    for measure, metric_values in zip(chosen, values, strict=True):
-        boards[measure.label] = lay_out(names, sizes, metric_values, pairs_by_metric[str(measure)])
+    boards = {
+        measure.label: lay_out(names, sizes, metric_values, pairs_by_metric[str(measure)])
+        for measure, metric_values in zip(chosen, values, strict=True)
+    }
     return {
         "names": names,
         "slots": slots(names),
-        "n_users": first.size,
-        "n_items": round(float(first.mean())),
+        "n_users": candidates.size,
+        "n_items": round(float(candidates.mean())),
         "level": f"{100 * confidence:g}",
         "sizes": sizes,
         "metrics": boards,
@@ -77,17 +79,24 @@ def expected_metrics(
 ) -> Float:
     """Calculate expected metrics over draws of random items, with ties in random order.
 
-    Returns fractions of shape (metrics, recommenders, sizes + 1), the last size being all items.
+    With m items, a metric is the sum over sampled ranks s up to the largest cut-off of P(s) times
+    the metric at s, where P(s) is the mean probability over users.
+
+    Returns
+    -------
+    ndarray
+        Fractions; shape (metrics, recommenders, sizes + 1), the last size being all items.
     """
-    last = max(measure.cutoff or 0 for measure in measures)
+    largest_cutoff = max(measure.cutoff or 0 for measure in measures)
     values = np.empty((len(measures), len(rankings), len(sizes) + 1))
     for recommender, ranks in enumerate(rankings.values()):
         users = Population.from_ranks(ranks)
         for size, m in enumerate(sizes):
-            chances = users.share @ top_rank_probabilities(users.ranks, m, last, sampling)
-            sampled_ranks = np.arange(1, chances.size + 1)
+            by_user = top_rank_probabilities(users.ranks, m, largest_cutoff, sampling)
+            probabilities = users.share @ by_user  # shape (sampled ranks,)
+            sampled_ranks = np.arange(1, probabilities.size + 1)
             credit = [measure.value_at(sampled_ranks, m + 1) for measure in measures]
-            values[:, recommender, size] = credit @ chances
+            values[:, recommender, size] = credit @ probabilities
         values[:, recommender, -1] = [users.exact(measure) for measure in measures]
     return values
 
@@ -118,30 +127,49 @@ def places_by_size(values: Float) -> Int:
 
 
 def undecided_runs(best_first: Sequence[int], orders: Sequence[tuple[int, int]]) -> list[list[int]]:
-    """Return the longest runs of places (first, last) without a decided pair of recommenders."""
+    """Return the longest runs of places (first, last) without a decided pair of recommenders.
+
+    Each place starts a run, which extends until a recommender is decided against one in it. A run
+    that ends where an earlier one does is part of that one and omitted.
+
+    Parameters
+    ----------
+    best_first
+        Recommenders by place.
+    orders
+        Decided pairs of recommenders.
+    """
     decided = {frozenset(pair) for pair in orders}
     runs: list[list[int]] = []
-    last = 0  # positions in `best_first`; no pair from the first to the last one is decided
+    last = 0  # index of the last recommender of the run
     for first in range(len(best_first)):
         last = max(last, first)
         end_of_previous_run = last
         for candidate in best_first[last + 1 :]:
-            if any({above, candidate} in decided for above in best_first[first : last + 1]):
+            in_run = best_first[first : last + 1]
+            if any({above, candidate} in decided for above in in_run):
                 break
             last += 1
-        if last > end_of_previous_run:  # else it is part of that run
+        if last > end_of_previous_run:
             runs.append([first + 1, last + 1])
     return runs
 
 
 def place_brackets(runs: Sequence[Sequence[int]]) -> list[list[int]]:
-    """Give each run of places a lane such that runs in a lane do not overlap: first, last, lane."""
-    last_of_lane: dict[int, int] = {}  # the last place in each lane
+    """Give each run of places the first lane in which it overlaps no other run.
+
+    `runs` are pairs (first, last) in ascending order; brackets are triples (first, last, lane).
+    """
+    last_of_lane: list[int] = []  # the last place that each lane has so far
     brackets = []
     for first, last in runs:
-        free = [lane for lane, last_place in last_of_lane.items() if last_place < first]
-        lane = min(free, default=len(last_of_lane))
-        last_of_lane[lane] = last
+        free_lanes = [lane for lane, end in enumerate(last_of_lane) if end < first]
+        if free_lanes:
+            lane = free_lanes[0]
+            last_of_lane[lane] = last
+        else:
+            lane = len(last_of_lane)
+            last_of_lane.append(last)
         brackets.append([first, last, lane])
     return brackets
 
@@ -171,9 +199,11 @@ def lay_out(
         sentence on them (`caption`).
     """
     exact = values[:, -1]
-    by_size = []
-    for m, values_at_size in zip([*sizes, None], values.T, strict=True):
-        by_size.append(_describe_size(names, m, values_at_size, exact, orders))
+    described_sizes = [
+        _describe_size(names, m, values_at_size, exact, orders)
+        for m, values_at_size in zip([*sizes, None], values.T, strict=True)
+    ]
+    lists_by_size = {key: [each[key] for each in described_sizes] for key in described_sizes[0]}
     places = places_by_size(values)
     best_first = np.argsort(places[:, -1]).tolist()
     runs = undecided_runs(best_first, orders)
@@ -185,7 +215,7 @@ def lay_out(
         "together": place_brackets(runs),
         "apart": apart,
         "caption": describe_apart(names, apart),
-        **{key: [described[key] for described in by_size] for key in by_size[0]},
+        **lists_by_size,
     }
 
 
@@ -201,14 +231,15 @@ def _describe_size(
     `m` is the number of random items, None for all; `sampled` and `exact` are the values of the
     recommenders against these and over all items.
     """
-    leads_of_worse = {(better, worse): sampled[worse] - sampled[better] for better, worse in orders}
-    wrong = [pair for pair, lead in leads_of_worse.items() if lead > ROUNDING]
-    worst = max(wrong, key=leads_of_worse.__getitem__, default=())
+    # How much the recommender that is worse over all items leads among the random ones.
+    lead_of_worse = {(better, worse): sampled[worse] - sampled[better] for better, worse in orders}
+    wrong_pairs = [pair for pair, lead in lead_of_worse.items() if lead > ROUNDING]
+    worst_pair = max(wrong_pairs, key=lead_of_worse.__getitem__, default=())
     return {
-        "wrong": len(wrong),
-        "shown": worst,
-        "headline": board_headline(m, len(wrong), len(orders)),
-        "pair": describe_wrong_pair(names, sampled, exact, worst),
+        "wrong": len(wrong_pairs),
+        "shown": worst_pair,
+        "headline": board_headline(m, len(wrong_pairs), len(orders)),
+        "pair": describe_wrong_pair(names, sampled, exact, worst_pair),
     }
 
 
@@ -221,9 +252,10 @@ def undecided_apart(
     """
     decided = {frozenset(pair) for pair in orders}
     apart = []
-    for (place, a), (other_place, b) in combinations(enumerate(best_first, 1), 2):
-        is_joined = any(first <= place and other_place <= last for first, last in runs)
-        if frozenset({a, b}) not in decided and not is_joined:
+    for (place_a, a), (place_b, b) in combinations(enumerate(best_first, 1), 2):
+        are_in_one_run = any(first <= place_a and place_b <= last for first, last in runs)
+        is_undecided = frozenset({a, b}) not in decided
+        if is_undecided and not are_in_one_run:
             apart.append((a, b))
     return apart
 

@@ -61,15 +61,19 @@ DOWN = 45  # largest depth below it
 def group_near_users(ranks: Ranks) -> Population:
     """Replace users with nearly the same ranks by groups with mean ranks.
 
-    Ranks up to 100 are not grouped. Larger ranks differ within a group by at most 3 %, and numbers
-    of candidates by 6 %. The error of an expected metric is of second order, below 1e-4.
+    Users of a group have their best and worst ranks among ties in the same intervals, alike ties or
+    none, and about the same number of candidates. Ranks up to 100 are not grouped. Larger ranks
+    differ within a group by at most 3 %, and numbers of candidates by 6 %. The error of an expected
+    metric is of second order, below 1e-4.
     """
-    ends = np.column_stack([ranks.best_rank, ranks.worst_rank])
-    group = np.where(ends <= SINGLE, ends, SINGLE + np.rint(np.log(ends) / NEAR_RANKS))
-    keys = np.column_stack([group, ranks.n_tied > 0, _size_group(ranks.n_candidates)])
+    rank_ends = np.column_stack([ranks.best_rank, ranks.worst_rank])
+    log_interval = SINGLE + np.rint(np.log(rank_ends) / NEAR_RANKS)
+    rank_intervals = np.where(rank_ends <= SINGLE, rank_ends, log_interval)
+    keys = np.column_stack([rank_intervals, ranks.n_tied > 0, _size_group(ranks.n_candidates)])
     means, share = _group_means(keys, ranks.n_candidates, ranks.n_better, ranks.n_tied)
     n, n_better, n_tied = means
-    n_better = np.minimum(n_better, n - 1)  # rounded halves may exceed it
+    # Rounded means may exceed what n allows.
+    n_better = np.minimum(n_better, n - 1)
     n_tied = np.minimum(n_tied, n - 1 - n_better)
     return Population(Ranks(n, n_better, n_tied), share)
 
@@ -99,17 +103,30 @@ class _CandidateGroups(NamedTuple):
         return cls(sizes, share)
 
     def mean_by_rank(self, ks: Int, vectors: Float, sampling: Sampling | str) -> Float:
-        """Average the expected estimate at each true rank over the groups that have this rank.
+        """Average the expected estimate at each true rank over users; 0 for users without the rank.
 
-        `vectors` has the estimate at each sampled rank, shape (vectors, m + 1). Returns shape
-        (ranks, vectors).
+        At true rank k among n candidates, the expectation is sum_s P(s | k, n) vector[s] over the
+        sampled ranks s.
+
+        Parameters
+        ----------
+        ks
+            True ranks; shape (ranks,).
+        vectors
+            The estimate at each sampled rank; shape (vectors, m + 1).
+
+        Returns
+        -------
+        ndarray
+            Shape (ranks, vectors).
         """
         m = vectors.shape[1] - 1
-        group, rank = np.nonzero(ks <= self.sizes[:, np.newaxis])
+        has_rank = ks <= self.sizes[:, np.newaxis]
+        group, rank = np.nonzero(has_rank)  # indices of all such pairs
         expected = pmf_at(ks[rank], self.sizes[group], m, sampling) @ vectors.T
-        sums = np.zeros((ks.size, len(vectors)))
-        np.add.at(sums, rank, expected * self.share[group, np.newaxis])
-        return sums
+        by_rank = np.zeros((ks.size, len(vectors)))
+        np.add.at(by_rank, rank, expected * self.share[group, np.newaxis])
+        return by_rank
 
 
 def lens_sizes(largest: int, extra: Iterable[int]) -> list[int]:
@@ -147,25 +164,26 @@ def compute_settings(
     n_users = np.array([len(ranks) for ranks in rankings.values()])
     n = round(float(candidates.mean()))
     groups = _CandidateGroups.from_candidates(candidates)
-    is_rank_of_all = ks <= groups.sizes.min()
+    is_rank_of_all_users = ks <= groups.sizes.min()
     for m in sizes:
         fast = [each for each in estimators if m <= MOST_CORRECTED or each.parameter is None]
+        # One vector for each pair of a metric and an estimator, as in the product below.
         vectors = estimator_vectors(fast, measures, n, m).reshape(-1, m + 1)
         moments = [population.moments(vectors, sampling) for population in populations]
         by_rank = groups.mean_by_rank(ks, vectors, sampling)
-        varies = np.ptp(by_rank[is_rank_of_all], axis=0) > ROUNDING
+        depends_on_rank = np.ptp(by_rank[is_rank_of_all_users], axis=0) > ROUNDING
         for i, (measure, estimator) in enumerate(product(measures, fast)):
             acts_like = None
-            if varies[i] and not measure.metric.needs_candidates:
+            if depends_on_rank[i] and not measure.metric.needs_candidates:
                 acts_like = acts_like_rank(vectors[i], n, sampling)
-            variance = np.array([moment.within[i] for moment in moments])
+            variance_of_user = np.array([of_one.within[i] for of_one in moments])
             yield LensSetting(
                 measure=measure,
                 estimator=estimator,
                 m=m,
                 n=n,
-                mean=np.array([moment.mean[i] for moment in moments]),
-                sd=np.sqrt(variance / n_users),
+                mean=np.array([of_one.mean[i] for of_one in moments]),
+                sd=np.sqrt(variance_of_user / n_users),
                 by_rank=by_rank[:, i],
                 acts_like=acts_like,
             )
@@ -173,6 +191,9 @@ def compute_settings(
 
 def order_pairs(exact: Float, mean: Float, sd: Float) -> PairOrders:
     """Compare the order of each pair on average with the exact order.
+
+    Estimates of one draw are taken to be normal and independent, so that the difference of a pair
+    has the right sign with the probability Phi(sign |mean difference| / sqrt(sd_a^2 + sd_b^2)).
 
     Parameters
     ----------
@@ -193,10 +214,10 @@ def order_pairs(exact: Float, mean: Float, sd: Float) -> PairOrders:
             continue
         difference = _rounded_difference(mean[a], mean[b])
         sign = int(np.sign(exact_difference * difference))
-        spread = float(np.hypot(sd[a], sd[b]))
+        sd_of_difference = float(np.hypot(sd[a], sd[b]))
         probability: float | None = None
-        if spread > ROUNDING:
-            probability = float(ndtr(sign * abs(difference) / spread))
+        if sd_of_difference > ROUNDING:
+            probability = float(ndtr(sign * abs(difference) / sd_of_difference))
         elif sign != 0:
             probability = float(sign > 0)
         orders[a, b] = sign, probability
@@ -229,19 +250,25 @@ class Chart(NamedTuple):
         return round(float(self.xs[index]) / (WIDTH / 100), 1)
 
     def density(self, by_rank: Float) -> Float:
-        """Return the weights of the ranks by which a credit falls, per unit of the axis."""
+        """Return by how much a credit falls from each rank to the next, per unit of the axis.
+
+        After the last rank it falls to 0, over as much of the axis as before that rank.
+        """
         after_last = 2 * self.xs[-1] - self.xs[-2]
         return -np.diff(by_rank, append=0.0) / np.diff(self.xs, append=after_last)
 
     def window(self, by_rank: Float) -> dict[str, Any]:
         """Draw the window of a credit as areas above and below the axis.
 
-        Returns the paths `up` and `down`, and the position of the peak, `at`.
+        Returns
+        -------
+        dict
+            The SVG paths `up` and `down`, and the position of the peak, `at`, in percent.
         """
         density = self.density(by_rank)
-        # The scale at which the window fits; the last number is for windows that are 0 everywhere.
-        scale = max(density.max() / UP, -density.min() / DOWN, 1e-12)
-        heights = density / scale
+        # Per unit of height, so that the window fits; not 0 for windows that are 0 everywhere.
+        density_per_unit = max(density.max() / UP, -density.min() / DOWN, 1e-12)
+        heights = density / density_per_unit
         return {
             "up": self._steps(heights.clip(0)),
             "down": self._steps(heights.clip(None, 0)),
@@ -254,8 +281,8 @@ class Chart(NamedTuple):
         is_single_bar = window["up"].count("v") <= 2  # it goes up, and down again
         if not (measure.cutoff and is_single_bar):
             return window
-        index = np.searchsorted(self.ks, min(measure.cutoff, self.ks[-1]))
-        return {**window, "up": "", "at": self.percent_along(int(index))}
+        index_of_cutoff = np.searchsorted(self.ks, min(measure.cutoff, self.ks[-1]))
+        return {**window, "up": "", "at": self.percent_along(int(index_of_cutoff))}
 
     def _steps(self, heights: Float) -> str:
         """Draw the outline of bars over the axis as an SVG path, empty if no bar has a height.
@@ -264,26 +291,30 @@ class Chart(NamedTuple):
         height changes, and up or down (v) by this change; y of SVG points down.
         """
         rises = np.diff(np.rint(heights).astype(int), prepend=0)
-        changes = np.flatnonzero(rises)
-        if not changes.size:
+        ranks_of_changes = np.flatnonzero(rises)
+        if not ranks_of_changes.size:
             return ""
-        widths = np.diff(np.rint(self.xs[changes]).astype(int), prepend=0)
-        moves = [f"h{width}v{-rise}" for width, rise in zip(widths, rises[changes], strict=True)]
+        widths = np.diff(np.rint(self.xs[ranks_of_changes]).astype(int), prepend=0)
+        moves = [
+            f"h{width}v{-rise}" for width, rise in zip(widths, rises[ranks_of_changes], strict=True)
+        ]
         return f"M0 {BASE}{''.join(moves)}H{WIDTH}V{BASE}Z"
 
     def relative_recall(self, rankings: Mapping[str, Ranks]) -> Float:
         """Return Recall@k of each recommender relative to the mean of all: r / mean - 1.
 
-        That of a single recommender is Recall@k itself. The shape is (recommenders, ranks).
+        That of a single recommender is Recall@k itself. With ties in random order, an item is among
+        the first k with the probability (k - n_better) / (n_tied + 1), within 0 and 1. The shape is
+        (recommenders, ranks).
         """
         recall = np.empty((len(rankings), self.ks.size))
-        for row, ranks in enumerate(rankings.values()):
-            for column, k in enumerate(self.ks):
-                share = (k - ranks.n_better) / (ranks.n_tied + 1)
-                recall[row, column] = np.clip(share, 0, 1).mean()
-        if len(recall) > 1:
-            recall = recall / np.maximum(recall.mean(axis=0), 1e-12) - 1.0
-        return recall
+        for recommender, ranks in enumerate(rankings.values()):
+            for index, k in enumerate(self.ks):
+                probability = (k - ranks.n_better) / (ranks.n_tied + 1)
+                recall[recommender, index] = np.clip(probability, 0, 1).mean()
+        if len(recall) == 1:
+            return recall
+        return recall / np.maximum(recall.mean(axis=0), 1e-12) - 1.0
 
     def leads(self, rankings: Mapping[str, Ranks]) -> dict[str, Any]:
         """Draw Recall@k of each recommender relative to the mean of all: r / mean - 1.
@@ -295,24 +326,36 @@ class Chart(NamedTuple):
         """
         recall = self.relative_recall(rankings)
         most = float(np.abs(recall).max()) or 1.0
-        ys = MIDDLE - (MIDDLE - TOP) * recall / most
-        clearances = np.where(self.xs < LAST_NAME, _distances_to_others(ys), 0.0)
+        ys = MIDDLE - (MIDDLE - TOP) * recall / most  # y of SVG points down
+        has_room_to_the_right = self.xs < LAST_NAME
+        clearances = np.where(has_room_to_the_right, _distances_to_others(ys), 0.0)
         lines = list(map(self._line, rankings, ys, clearances))
         return {"lines": lines, "most": round(100 * most)}
 
     def _line(self, name: str, ys: Float, clearances: Float) -> dict[str, Any]:
         """Draw the line of a recommender; its name is empty where other lines are too near.
 
-        `clearances` is how much room the name has at each rank.
+        Parameters
+        ----------
+        ys
+            y of the line at each rank; shape (ranks,).
+        clearances
+            How much room the name has at each rank; shape (ranks,).
+
+        Returns
+        -------
+        dict
+            The SVG path `d`; the `name`, whether it is `above` the middle, and its position `x` and
+            `y`, in percent of the drawing.
         """
-        index = int(np.argmax(clearances))
+        place_of_name = int(np.argmax(clearances))
         points = [f"{x:.0f} {y:.0f}" for x, y in zip(self.xs, ys, strict=True)]
         return {
             "d": f"M{'L'.join(points)}",
-            "name": name if clearances[index] > NAME_DISTANCE else "",
-            "above": bool(ys[index] <= MIDDLE),
-            "x": self.percent_along(index),
-            "y": round(100 * ys[index] / HEIGHT),
+            "name": name if clearances[place_of_name] > NAME_DISTANCE else "",
+            "above": bool(ys[place_of_name] <= MIDDLE),
+            "x": self.percent_along(place_of_name),
+            "y": round(100 * ys[place_of_name] / HEIGHT),
         }
 
     def ticks(self) -> list[tuple[str, float]]:
@@ -393,10 +436,10 @@ def build_lens(
         sizes = lens_sizes(min(fewest - 1, LARGEST), [m, *extra_sizes])
     chart = Chart.up_to(int(candidates.max()), measures)
     names = list(rankings)
-    exact = {}
-    for measure in measures:
-        means = [values(measure, ranks).mean() for ranks in rankings.values()]
-        exact[str(measure)] = np.array(means)
+    exact = {
+        str(measure): np.array([values(measure, ranks).mean() for ranks in rankings.values()])
+        for measure in measures
+    }
     undecided = _undecided_by_metric(compared)
     settings = list(
         compute_settings(
@@ -449,30 +492,39 @@ def _order_view(
 ) -> dict[str, Any]:
     """Return values and orders of the recommenders in one setting.
 
-    `undecided` are the pairs of names that full rankings leave undecided by this metric.
+    Parameters
+    ----------
+    exact
+        Exact values of the recommenders; shape (recommenders,).
+    undecided
+        Pairs of names that full rankings leave undecided by this metric.
 
-    Keys: `read`, the recommenders with their mean estimates, best first; `verdict`, a sentence on
-    the number of right orders; `pairs`, sentences on single pairs; `more`, if
-    further decided pairs are not in the right order, how many; `right`, two numbers of
-    recommenders and the probability of their right order in one draw; and `noise`, the recommender
-    with the largest standard deviation, and this deviation in percent.
+    Returns
+    -------
+    dict
+        `read`, the recommenders with their mean estimates, best first; `verdict`, a sentence on
+        the number of right orders; `pairs`, sentences on single pairs; `more`, if further decided
+        pairs are not in the right order, how many; `right`, two numbers of recommenders and the
+        probability of their right order in one draw; and `noise`, the recommender with the largest
+        standard deviation, and this deviation in percent.
     """
     orders = order_pairs(exact, setting.mean, setting.sd)
     open_pairs = {(a, b) for a, b in orders if frozenset({names[a], names[b]}) in undecided}
     decided = {pair: order for pair, order in orders.items() if pair not in open_pairs}
     noisiest = int(np.argmax(setting.sd))
-    pairs = describe_pairs(names, exact, orders, open_pairs)
+    described_pairs = describe_pairs(names, exact, orders, open_pairs)
     n_not_right = sum(sign != 1 for sign, _ in decided.values())
-    n_described = sum(sign in (-1, 0) for sign, _, _ in pairs)  # undecided ones have another sign
-    n_hidden = n_not_right - n_described
+    # Undecided pairs are described with another sign.
+    n_described = sum(sign in (-1, 0) for sign, _, _ in described_pairs)
+    n_not_described = n_not_right - n_described
     more = {}
-    if n_hidden > 0:
-        more["more"] = f"Not right either: {quantity(n_hidden, 'more pair')}."
+    if n_not_described > 0:
+        more["more"] = f"Not right either: {quantity(n_not_described, 'more pair')}."
     return {
         **more,
         "read": standings(setting.mean),
         "verdict": describe_orders(decided, len(open_pairs)),
-        "pairs": pairs,
+        "pairs": described_pairs,
         "right": [[*pair, None if p is None else round(p, 6)] for pair, (_, p) in orders.items()],
         "noise": [names[noisiest], f"{100 * setting.sd[noisiest]:.2f}"],
     }

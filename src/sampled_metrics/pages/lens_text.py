@@ -87,7 +87,7 @@ def lens_headline(setting: LensSetting) -> list[str]:
 
 
 def _measured(setting: LensSetting) -> str:
-    """Name the metric that an estimate acts like."""
+    """Name the metric that an estimate acts like, such as about Recall@342."""
     measure = setting.measure
     if measure.metric.needs_candidates:
         if setting.estimator.name == "sampled":
@@ -95,7 +95,8 @@ def _measured(setting: LensSetting) -> str:
         return f"about {measure.label}"
     acts_like = ActsLike.from_rank(str(measure), setting.acts_like, setting.n)
     if acts_like.rank is None:
-        if setting.m < (measure.cutoff or 0):
+        are_all_within_cutoff = setting.m < (measure.cutoff or 0)
+        if are_all_within_cutoff:
             return f"nothing: all {setting.m + 1} are among the best {measure.cutoff}"
         return "nothing"
     if acts_like.exact_rank is None:
@@ -153,21 +154,22 @@ def describe_pairs(
     """
 
     def decided_and_unlikely_first(pair: tuple[int, int]) -> tuple[bool, float]:
-        _, chance = orders[pair]
-        return pair in undecided, chance or 0.0
+        _, probability = orders[pair]
+        return pair in undecided, probability or 0.0
 
     chosen = sorted(orders, key=decided_and_unlikely_first)[:MOST_PAIRS]
-    pairs: list[DescribedPair] = []
+    described: list[DescribedPair] = []
     for pair in sorted(chosen):
-        sign, chance = orders[pair]
+        sign, probability = orders[pair]
         other, better = (names[i] for i in sorted(pair, key=lambda i: exact[i]))
         if pair in undecided:
-            pairs.append((OPEN_SIGN, _OPEN_PAIRS[sign].format(better=better, other=other), None))
+            sentence = _OPEN_PAIRS[sign].format(better=better, other=other)
+            described.append((OPEN_SIGN, sentence, None))
         else:
             sentence = _DECIDED_PAIRS[sign].format(better=better, other=other)
-            marks = None if chance is None else round(MARKS * chance)
-            pairs.append((sign, sentence + _describe_chance(chance), marks))
-    return pairs
+            marks = None if probability is None else round(MARKS * probability)
+            described.append((sign, sentence + _describe_chance(probability), marks))
+    return described
 
 
 def _describe_chance(chance: float | None) -> str:

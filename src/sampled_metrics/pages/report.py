@@ -29,7 +29,7 @@ from sampled_metrics.estimators import REGISTERED_ESTIMATORS, parse_estimators
 from sampled_metrics.evaluation.compare import Compared, compare
 from sampled_metrics.evaluation.compare_text import PROVES_LITTLE, better_first, order_in_words
 from sampled_metrics.evaluation.correct import Corrected, correct
-from sampled_metrics.evaluation.evaluate import evaluate
+from sampled_metrics.evaluation.evaluate import Evaluated, evaluate
 from sampled_metrics.evaluation.pairing import read_recommenders
 from sampled_metrics.evaluation.results import UNDECIDED, Results
 from sampled_metrics.evaluation.strata import STRATUM_ESTIMATORS
@@ -200,15 +200,13 @@ def _sampled_bars(
     `order_line`; `sampled`, the sampled values; `order`, the positions of the recommenders in
     `names`, best first; and `is_reordered`, whether sampled values have another order.
     """
-    quoted = []
-    sampled = []
-    ranges = []
+    by_estimator: dict[str, list[Corrected]] = {QUOTED_ESTIMATOR: [], "sampled": []}
     for result in results:
-        if result.estimator == QUOTED_ESTIMATOR:
-            quoted.append(result.value)
-        elif result.estimator == "sampled":
-            sampled.append(result.value)
-            ranges.append((result.range_low, result.range_high))
+        by_estimator.setdefault(result.estimator, []).append(result)
+    quoted = [result.value for result in by_estimator[QUOTED_ESTIMATOR]]
+    sampled = [result.value for result in by_estimator["sampled"]]
+    # All estimators of a recommender have the same range.
+    ranges = [(result.range_low, result.range_high) for result in by_estimator["sampled"]]
     best_first = order_by_value(quoted, sampled)
     orders = _group_orders(measure, pairs)
     return {
@@ -249,11 +247,11 @@ def full_content(
     for name, ranks in rankings.items():
         with place_of(name):
             evaluated[name] = evaluate(ranks, metrics, ties=ties, confidence=confidence)
-    compared = []
+    compared = []  # results of `compare`, unless there is a single recommender
     if len(rankings) > 1:
         compared.append(compare(rankings, metrics, ties=ties, confidence=confidence))
-    fewest = min(int(ranks.n_candidates.min()) for ranks in rankings.values())
-    m = min(_FIRST_SIZE, fewest - 1)
+    fewest_candidates = min(int(ranks.n_candidates.min()) for ranks in rankings.values())
+    m = min(_FIRST_SIZE, fewest_candidates - 1)
     measures = parse_measures(metrics)
     estimators = parse_estimators(LENS_ESTIMATORS)
     lens = build_lens(rankings, measures, estimators, m, compared=chain(*compared))
@@ -261,17 +259,7 @@ def full_content(
     for measure in measures:
         results = _select_metric(measure, chain(*evaluated.values()))
         pairs = _select_metric(measure, chain(*compared))
-        intervals = [(result.ci_low, result.ci_high) for result in results]
-        exact = [result.value for result in results]
-        best_first = order_by_value(exact, exact)
-        bars.append(
-            {
-                **_group_orders(measure, pairs),
-                **range_bars(intervals, exact, m),
-                "order": best_first,
-                **order_line(list(rankings), best_first, pairs),
-            }
-        )
+        bars.append(_exact_bars(measure, list(rankings), results, pairs, m))
     content = _common_content(evaluated, compared, lens)
     content["board"] = None
     if ties == "expected":
@@ -282,6 +270,29 @@ def full_content(
         "level": f"{100 * confidence:g}",
         "exact_bars": bars,
         "users": max(map(len, rankings.values())),
+    }
+
+
+def _exact_bars(
+    measure: Measure,
+    names: Sequence[str],
+    results: Sequence[Evaluated],
+    pairs: Sequence[Compared],
+    m: int,
+) -> dict[str, Any]:
+    """Describe the intervals of an exact metric, and the orders that they decide.
+
+    Keys are those of `_group_orders`, of `range_bars` and of `order_line`; and `order`, the
+    positions of the recommenders in `names`, best first.
+    """
+    intervals = [(result.ci_low, result.ci_high) for result in results]
+    exact = [result.value for result in results]
+    best_first = order_by_value(exact, exact)
+    return {
+        **_group_orders(measure, pairs),
+        **range_bars(intervals, exact, m),
+        "order": best_first,
+        **order_line(names, best_first, pairs),
     }
 
 
@@ -298,32 +309,31 @@ def _group_orders(measure: Measure, pairs: Iterable[Compared]) -> dict[str, Any]
     `Compared.holds_up_to`, is below `PROVES_LITTLE`; `open`, the pairs without a known order;
     `pairs`, the names of those with one; and `verdicts`, sentences on these, in the same order.
     """
-    decided: list[str] = []
-    leaning: list[str] = []
-    verdicts = []
-    ordered = []
-    undecided = []
+    ordered: list[Compared] = []
+    undecided: list[Compared] = []
     for pair in pairs:
-        if pair.order == UNDECIDED:
-            text = f"{pair.a} and {pair.b}"
-            if pair.users_needed is not None:
-                text += f" (about {pair.users_needed:,} users would decide)"
-            undecided.append(text)
-            continue
-        if pair.holds_up_to is not None and pair.holds_up_to < PROVES_LITTLE:
-            leaning.append(order_in_words(pair))
-        else:
-            decided.append(order_in_words(pair))
-        verdicts.append(pair.verdict)
-        ordered.append((pair.a, pair.b))
+        (undecided if pair.order == UNDECIDED else ordered).append(pair)
     return {
         "label": measure.label,
-        "decided": decided,
-        "leaning": leaning,
-        "verdicts": verdicts,
-        "pairs": ordered,
-        "open": undecided,
+        "decided": [order_in_words(pair) for pair in ordered if not _proves_little(pair)],
+        "leaning": [order_in_words(pair) for pair in ordered if _proves_little(pair)],
+        "verdicts": [pair.verdict for pair in ordered],
+        "pairs": [(pair.a, pair.b) for pair in ordered],
+        "open": [_undecided_in_words(pair) for pair in undecided],
     }
+
+
+def _proves_little(pair: Compared) -> bool:
+    """Return whether a decided order needs ranks near the top to be nearly equally likely."""
+    return pair.holds_up_to is not None and pair.holds_up_to < PROVES_LITTLE
+
+
+def _undecided_in_words(pair: Compared) -> str:
+    """Name a pair without a known order, and how many users would decide it, if that is known."""
+    names = f"{pair.a} and {pair.b}"
+    if pair.users_needed is None:
+        return names
+    return f"{names} (about {pair.users_needed:,} users would decide)"
 
 
 def _common_content(
@@ -378,19 +388,22 @@ def order_line(
     """
     if len(names) < MOST_IN_SENTENCE:
         return {"line": "", "rest": []}
-    texts_of_decided = {
+    text_by_decided_pair = {
         better_first(pair, pair.order): order_in_words(pair)
         for pair in pairs
-        if pair.order != UNDECIDED and (pair.holds_up_to or np.inf) >= PROVES_LITTLE
+        if pair.order != UNDECIDED and not _proves_little(pair)
     }
+    # All pairs of recommenders of two groups are decided.
     groups = decided_groups(
-        [names[i] for i in best_first], lambda above, below: (above, below) in texts_of_decided
+        [names[i] for i in best_first], lambda above, below: (above, below) in text_by_decided_pair
     )
-    rest = []
-    for (better, worse), text in texts_of_decided.items():
-        if any(better in group and worse in group for group in groups):
-            rest.append(text)
-    return {"line": " > ".join(map(", ".join, groups)), "rest": rest}
+    decided_within_groups = [
+        text
+        for (better, worse), text in text_by_decided_pair.items()
+        if any(better in group and worse in group for group in groups)
+    ]
+    line = " > ".join(", ".join(group) for group in groups)
+    return {"line": line, "rest": decided_within_groups}
 
 
 def planned_pair(content: Mapping[str, Any]) -> list[str]:
@@ -398,9 +411,9 @@ def planned_pair(content: Mapping[str, Any]) -> list[str]:
 
     They are the first two of the order by value that full rankings decide, or the best two.
     """
-    first_metric = (content.get("exact_bars") or content["bars"])[0]
-    best_first = [content["names"][i] for i in first_metric["order"]]
-    decided = {frozenset(pair) for pair in first_metric["pairs"]}
+    bars_of_first_metric = (content.get("exact_bars") or content["bars"])[0]
+    best_first = [content["names"][i] for i in bars_of_first_metric["order"]]
+    decided = {frozenset(pair) for pair in bars_of_first_metric["pairs"]}
     for pair in combinations(best_first, 2):
         if frozenset(pair) in decided:
             return list(pair)
@@ -421,15 +434,16 @@ def plan_command(data: Mapping[str, Any], pair: Sequence[str]) -> str:
 def typical_item(lens: Mapping[str, Any]) -> dict[str, int]:
     """Return a round true `rank` and the `sampled` rank to which it leads on average.
 
-    The true rank is near one whose sampled rank is 7.
+    A true rank r among n items leads to the sampled rank 1 + (r - 1) m / (n - 1) on average. The
+    one returned has a single digit before its zeros, and is near that with the sampled rank 7.
     """
     m = lens["start"]["m"]
     n = int(lens["n"].replace(",", ""))
-    others = max(n - 1, 1)
-    rank_of_seventh = 1 + 6 * others / m
+    n_others = max(n - 1, 1)
+    rank_of_seventh = 1 + 6 * n_others / m
     unit = 10 ** (len(str(int(rank_of_seventh))) - 1)  # of the first digit
     rank = min(max(round(rank_of_seventh / unit) * unit, 1), n)
-    return {"rank": rank, "sampled": round(1 + (rank - 1) * m / others)}
+    return {"rank": rank, "sampled": round(1 + (rank - 1) * m / n_others)}
 
 
 def _printed_table(results: Results[Any]) -> tuple[TableRows, str]:

@@ -155,9 +155,7 @@ class Checks(Results[Checked]):
     orders: list[Orders]
 
     @classmethod
-    def with_orders(
-        cls, results: list[Checked], orders: list[Orders], options: _Options
-    ) -> Checks:
+    def with_orders(cls, results: list[Checked], orders: list[Orders], options: _Options) -> Checks:
         """Join the rows and the orders that they decide."""
         checks = cls(results, partial(_format_checks, orders=orders, options=options))
         checks.orders = orders
