@@ -125,17 +125,22 @@ def exact_quantities(paper: Paper, name: str, ranks: Ranks) -> Iterator[Quantity
 def expected_quantity(
     paper: Paper, ranks: Ranks, name: str, estimator: str, measure: Measure, **settings: object
 ) -> Quantity:
-    """Compute the expectation of a cell of Table 3 with other settings of the experiment."""
+    """Compute the expectation of a cell of Table 3 with other settings of the experiment.
+
+    `settings` replace those of the paper's experiment. The published cell is a mean over
+    `REPETITIONS`, so the tolerance is three standard errors of it plus half a unit, in percent.
+    """
     changed = paper.study.experiment.replaced(
         estimators=(estimator,), metrics=(str(measure),), **settings
     )
     moments = expected_estimates(ranks, changed)
     column = parse_estimator(estimator).label
+    three_errors_of_mean = 300 * moments.sd.item() / REPETITIONS**0.5  # in percent
     return Quantity(
         name=f"{name}, {measure.label}, {column}",
         value=100 * moments.mean.item(),
         published=paper.cell(name, measure, column),
-        tolerance=300 * moments.sd.item() / REPETITIONS**0.5 + HALF_UNIT,
+        tolerance=three_errors_of_mean + HALF_UNIT,
     )
 
 
@@ -170,20 +175,12 @@ def candidates_of_auc(paper: Paper) -> Readings:
 
 def starts_of_x(paper: Paper) -> Readings:
     """Yield exact metrics of X by iterations and scale of the start, averaged over starts."""
-    settings = paper.entry("X").settings
-    data = paper.split
     for scale in SCALES:
-        percents = np.empty((N_STARTS, len(ITERATIONS), len(METRICS)))
-        for seed in range(N_STARTS):
-            model = ALS(settings.replaced(start=scale, seed=seed))
-            # One training yields the vectors at all numbers of iterations.
-            for stage, vectors in enumerate(model.stages(data.train, ITERATIONS)):
-                ranks = rank(vectors, data.train, data.held_out)
-                percents[seed, stage] = [percent_exact(measure, ranks) for measure in METRICS]
+        percents = _percents_of_starts(paper, scale)
         for stage, iterations in enumerate(ITERATIONS):
             reading = f"{iterations} iterations from U[0, {scale:g}), mean of {N_STARTS} starts"
-            for place, measure in enumerate(METRICS):
-                values_of_starts = percents[:, stage, place]
+            for index, measure in enumerate(METRICS):
+                values_of_starts = percents[:, stage, index]
                 # The published number has a start of its own, and the mean of ours is uncertain.
                 spread = float(values_of_starts.std(ddof=1)) * (1 + 1 / N_STARTS) ** 0.5
                 quantity = Quantity(
@@ -193,6 +190,23 @@ def starts_of_x(paper: Paper) -> Readings:
                     tolerance=2 * spread + HALF_UNIT,
                 )
                 yield reading, quantity
+
+
+def _percents_of_starts(paper: Paper, scale: float) -> Float:
+    """Train X from several starts, and return its exact metrics in percent.
+
+    Shape (starts, numbers of iterations, metrics), in the order of `ITERATIONS` and `METRICS`.
+    """
+    settings = paper.entry("X").settings
+    data = paper.split
+    percents = np.empty((N_STARTS, len(ITERATIONS), len(METRICS)))
+    for seed in range(N_STARTS):
+        model = ALS(settings.replaced(start=scale, seed=seed))
+        # One training yields the vectors at all numbers of iterations.
+        for stage, vectors in enumerate(model.stages(data.train, ITERATIONS)):
+            ranks = rank(vectors, data.train, data.held_out)
+            percents[seed, stage] = [percent_exact(measure, ranks) for measure in METRICS]
+    return percents
 
 
 def retrained(name: str, readings: Mapping[str, Mapping[str, Any]]) -> Callable[[Paper], Readings]:
@@ -239,21 +253,31 @@ def rank_distribution(paper: Paper) -> Readings:
 def n_of_corrections(paper: Paper) -> Readings:
     """Yield BV 1 of Y for each n that the corrections may use."""
     ranks = paper.ranks("Y")
-    sizes = {"the mean number of candidates": ranks.mean_candidates}
-    sizes["the catalogue"] = paper.split.item_ids.size
+    sizes = {
+        "the mean number of candidates": ranks.mean_candidates,
+        "the catalogue": paper.split.item_ids.size,
+    }
     for name, n in sizes.items():
-        quantity = expected_quantity(paper, ranks, "Y", "bv:1", RECALL, n_items=n)
-        yield f"n = {n}, {name}", quantity
+        yield f"n = {n}, {name}", expected_quantity(paper, ranks, "Y", "bv:1", RECALL, n_items=n)
+    yield "n of each user", _bv_with_n_of_each_user(paper, ranks)
+
+
+def _bv_with_n_of_each_user(paper: Paper, ranks: Ranks) -> Quantity:
+    """Compute BV 1 of Y, corrected with each user's own number of candidates.
+
+    Users with the same number are corrected together; the groups are independent, so their means
+    and variances add up with weights share and share^2.
+    """
     value = variance = 0.0
     for n in np.unique(ranks.n_candidates):
-        ranks_of_size = ranks.take(ranks.n_candidates == n)
-        share = len(ranks_of_size) / len(ranks)
-        quantity = expected_quantity(paper, ranks_of_size, "Y", "bv:1", RECALL, n_items=int(n))
-        deviation = (quantity.tolerance - HALF_UNIT) / 3
-        value += share * quantity.value
-        variance += (share * deviation) ** 2
+        ranks_of_group = ranks.take(ranks.n_candidates == n)
+        share = len(ranks_of_group) / len(ranks)
+        of_group = expected_quantity(paper, ranks_of_group, "Y", "bv:1", RECALL, n_items=int(n))
+        std_error = (of_group.tolerance - HALF_UNIT) / 3
+        value += share * of_group.value
+        variance += (share * std_error) ** 2
     tolerance = 3 * variance**0.5 + HALF_UNIT
-    yield "n of each user", Quantity(quantity.name, value, quantity.published, tolerance)
+    return Quantity(of_group.name, value, of_group.published, tolerance)
 
 
 def rerun(
@@ -364,16 +388,17 @@ def page_lines(table: pd.DataFrame) -> Iterator[str]:
         ]
         yield f"\n## {topic}\n"
         yield f"Reproduced in all rows by: {'; '.join(reproducing) or 'no reading'}.\n"
-        previous_reading = rows["reading"].shift()
-        columns = pd.DataFrame()
-        columns["reading"] = rows["reading"].mask(rows["reading"] == previous_reading, "")
-        columns["quantity"] = rows["quantity"]
-        columns["ours"] = [f"{value:.3f}".removesuffix(".000") for value in rows["value"]]
-        columns["published"] = rows["published"]
-        columns["reproduces it"] = rows["reproduces"]
-        lines = [
-            {str(name): cell for name, cell in row.items()} for row in columns.to_dict("records")
-        ]
+        is_repeated = rows["reading"] == rows["reading"].shift()
+        shown = pd.DataFrame(
+            {
+                "reading": rows["reading"].mask(is_repeated, ""),
+                "quantity": rows["quantity"],
+                "ours": [f"{value:.3f}".removesuffix(".000") for value in rows["value"]],
+                "published": rows["published"],
+                "reproduces it": rows["reproduces"],
+            }
+        )
+        lines: list[Any] = shown.to_dict("records")
         yield format_table(lines, "pipe")
 
 
@@ -391,20 +416,22 @@ def main() -> None:
     """Measure all readings, write both files in the order of the paper's sections."""
     with ProcessPoolExecutor(os.cpu_count()) as pool:
         jobs = {topic: pool.submit(readings_of, topic) for topic in LONGEST_FIRST}
-        readings = [one for topic in TOPICS for one in jobs[topic].result()]
+        readings = [reading for topic in TOPICS for reading in jobs[topic].result()]
     table = pd.DataFrame(
         {
-            "topic": [one.topic for one in readings],
-            "reading": [one.reading for one in readings],
-            "quantity": [one.quantity.name for one in readings],
-            "value": [f"{one.quantity.value:.4f}" for one in readings],
-            "published": [one.quantity.published for one in readings],
-            "tolerance": [f"{one.quantity.tolerance:.4f}" for one in readings],
-            "reproduces": ["yes" if one.quantity.is_reproduced else "no" for one in readings],
+            "topic": [reading.topic for reading in readings],
+            "reading": [reading.reading for reading in readings],
+            "quantity": [reading.quantity.name for reading in readings],
+            "value": [reading.quantity.value for reading in readings],
+            "published": [reading.quantity.published for reading in readings],
+            "tolerance": [f"{reading.quantity.tolerance:.4f}" for reading in readings],
+            "reproduces": [
+                "yes" if reading.quantity.is_reproduced else "no" for reading in readings
+            ],
         }
     )
-    table.to_csv(REFERENCE / "audit.csv", index=False)
-    table["value"] = [one.quantity.value for one in readings]
+    rounded = table.assign(value=table["value"].map("{:.4f}".format))
+    rounded.to_csv(REFERENCE / "audit.csv", index=False)
     (REFERENCE / "audit.md").write_text("\n".join(page_lines(table)) + "\n", encoding="utf-8")
 
 
@@ -429,21 +456,22 @@ def future() -> None:
     """Compute the shares of later training events, and write the page."""
     paper = read_paper()
     data, split = paper.interactions, paper.split
-    times = data.times("leave-last-out")
-    item_of = dict(zip(split.user_ids.tolist(), split.item_ids[split.held_out], strict=True))
+    times = data.times("leave-last-out")  # of each event
+    held_out_items = split.item_ids[split.held_out]
+    held_out_item_of = dict(zip(split.user_ids.tolist(), held_out_items, strict=True))
     events = zip(data.user.tolist(), data.item.tolist(), strict=True)
-    is_held_out = np.array([item_of[user] == item for user, item in events])
+    is_held_out = np.array([held_out_item_of[user] == item for user, item in events])
     if is_held_out.sum() != split.held_out.size:
         raise SystemExit("the split does not match the events of the archive")
-    shares = 100 * share_later(times[~is_held_out], times[is_held_out])
-    page_lines = PAGE.format(
+    percents_later = 100 * share_later(times[~is_held_out], times[is_held_out])
+    page = PAGE.format(
         events=split.train.nnz,
-        users=shares.size,
-        share=shares.mean(),
-        median=np.median(shares),
+        users=percents_later.size,
+        share=percents_later.mean(),
+        median=np.median(percents_later),
     )
-    (ROOT / "docs/measured/future.md").write_text(page_lines, encoding="utf-8")
-    print(page_lines)
+    (ROOT / "docs/measured/future.md").write_text(page, encoding="utf-8")
+    print(page)
 
 
 if __name__ == "__main__":

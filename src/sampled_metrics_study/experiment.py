@@ -85,25 +85,22 @@ def run_experiment(
         Whether to estimate `likely` too, which takes most of the time. Without it, `likely` has no
         repetitions.
     """
-    if not len(ranks):
-        raise InputError(f"{name}: no rank records")
-    most = int(ranks.n_candidates.min()) - 1
-    if settings.sampling == Sampling.WITHOUT_REPLACEMENT and settings.n_negatives > most:
-        raise InputError(
-            f"{name}: experiment.n_negatives must be at most {most}, not {settings.n_negatives}, "
-            f"because a user has {most + 1} candidates and sampling is without-replacement"
-        )
+    _require_enough_candidates(name, ranks, settings)
     if settings.shared_samples and streams is None:
         sampled_histograms = _shared_histograms(name, ranks, settings)
     else:
         streams = streams or settings.estimators
         sampled_histograms = _independent_histograms(name, ranks, settings, streams)
+    # A single stream serves all estimators.
     shape = (len(settings.estimators), *sampled_histograms.shape[1:])
     histograms_by_estimator = np.broadcast_to(sampled_histograms, shape)
     n = n_items_of_corrections(ranks, settings)
-    vectors = estimator_vectors(n, settings)
+    vectors = estimator_vectors(n, settings)  # shape (measures, estimators, m + 1)
     repeated = np.stack(
-        [repeated_estimates(c, vectors[:, i]) for i, c in enumerate(histograms_by_estimator)],
+        [
+            repeated_estimates(of_estimator, vectors[:, estimator])
+            for estimator, of_estimator in enumerate(histograms_by_estimator)
+        ],
         axis=1,
     )
     exact = np.array([values(measure, ranks).mean() for measure in settings.measures])
@@ -115,7 +112,27 @@ def run_experiment(
     if with_likely:
         design = (settings.measures, n, settings.n_negatives, settings.correction_sampling)
         likely = likely_estimates(sampled_histograms[0], *design)
-    return Experiment(settings, exact, repeated, expected, uniform, likely, ranks.source)
+    return Experiment(
+        settings=settings,
+        exact=exact,
+        repeated=repeated,
+        expected=expected,
+        uniform=uniform,
+        likely=likely,
+        source=ranks.source,
+    )
+
+
+def _require_enough_candidates(name: str, ranks: Ranks, settings: ExperimentSettings) -> None:
+    """Raise InputError without users, or if a user has fewer candidates than negatives."""
+    if not len(ranks):
+        raise InputError(f"{name}: no rank records")
+    most = int(ranks.n_candidates.min()) - 1
+    if settings.sampling == Sampling.WITHOUT_REPLACEMENT and settings.n_negatives > most:
+        raise InputError(
+            f"{name}: experiment.n_negatives must be at most {most}, not {settings.n_negatives}, "
+            f"because a user has {most + 1} candidates and sampling is without-replacement"
+        )
 
 
 def _generators(name: str, stream: str, settings: ExperimentSettings) -> list[np.random.Generator]:
@@ -126,16 +143,15 @@ def _generators(name: str, stream: str, settings: ExperimentSettings) -> list[np
 def _shared_histograms(name: str, ranks: Ranks, settings: ExperimentSettings) -> Int:
     """Draw histograms for estimators that share their samples.
 
-    The settings decide whether they share the order of tied items too.
+    The settings decide whether they share the order of tied items too. Shape (1 or estimators,
+    repetitions, m + 1).
     """
-    orders = settings.estimators
-    if settings.shared_ties:
-        orders = ("ties",)
+    streams_of_ties = ("ties",) if settings.shared_ties else settings.estimators
     return shared_histograms(
         ranks,
         settings.n_negatives,
         samples=_generators(name, "shared", settings),
-        tie_generators=[_generators(name, order, settings) for order in orders],
+        tie_generators=[_generators(name, stream, settings) for stream in streams_of_ties],
         sampling=settings.sampling,
         ties=settings.ties,
     )
@@ -219,24 +235,26 @@ def expected_moments(distribution: Float, vectors: Float) -> MeanAndSd:
     shape = np.shape(vectors)[:-1]
     mean = np.empty(shape)
     sd = np.empty(shape)
-    for place in np.ndindex(shape):
-        vector = vectors[place]
-        by_user = distribution @ vector
-        mean[place] = by_user.mean()
-        variance = _variance(distribution, vector, by_user)
-        sd[place] = np.sqrt(variance) / len(distribution)
+    n_users = len(distribution)
+    for index in np.ndindex(shape):
+        vector = vectors[index]
+        mean_by_user = distribution @ vector  # E[v | u]
+        mean[index] = mean_by_user.mean()
+        sum_of_variances = _sum_of_variances(distribution, vector, mean_by_user)
+        sd[index] = np.sqrt(sum_of_variances) / n_users
     return MeanAndSd(mean, sd)
 
 
-def _variance(distribution: Float, vector: Float, by_user: Float) -> float:
+def _sum_of_variances(distribution: Float, vector: Float, mean_by_user: Float) -> float:
     """Sum Var[v | u] over users; 0 if the sum is only rounding error.
 
-    The variance is computed from deviations, because E[v^2] - E[v]^2 would cancel.
+    Var[v | u] = sum over sampled ranks s of P(s | u) (v(s) - E[v | u])^2, because E[v^2] - E[v]^2
+    would cancel. Values are divided by the largest one, so that rounding errors have a known size.
     """
     scale = np.abs(vector).max() or 1.0
     total = 0.0
     for rows in blocks(len(distribution), vector.size, CACHE_ENTRIES):
-        deviation = (vector - by_user[rows, None]) / scale
+        deviation = (vector - mean_by_user[rows, None]) / scale
         total += float(np.vdot(distribution[rows], np.square(deviation)))
     if total <= ROUNDING_ERROR**2 * len(distribution):
         return 0.0
@@ -257,13 +275,13 @@ def repeated_estimates(histograms: ArrayLike, vectors: Float) -> Float:
 def probability_less(a: MeanAndSd, b: MeanAndSd) -> Float:
     """Approximate the probability that the estimate of A is below that of B.
 
-    The estimates are taken as independent and normal. Means that are equal, up to rounding error,
-    give a probability of one half.
+    The estimates are taken as independent and normal: Phi((mean_b - mean_a) / sqrt(sd_a^2 +
+    sd_b^2)). Means that are equal, up to rounding error, give a probability of one half.
     """
-    difference = b.mean - a.mean
-    scale = np.maximum(np.abs(a.mean), np.abs(b.mean))
-    is_rounding = np.abs(difference) <= ROUNDING_ERROR * scale
-    difference = np.where(is_rounding, 0.0, difference)
+    raw_difference = b.mean - a.mean
+    larger_mean = np.maximum(np.abs(a.mean), np.abs(b.mean))
+    is_rounding_error = np.abs(raw_difference) <= ROUNDING_ERROR * larger_mean
+    difference = np.where(is_rounding_error, 0.0, raw_difference)
     return ndtr(divide_by_sd(difference, np.hypot(a.sd, b.sd)))
 
 
@@ -283,10 +301,12 @@ def read_ranks_by_name(paths: Sequence[Path]) -> dict[str, Ranks]:
             raise InputError(f"duplicate recommender: {name}")
     ranks_by_name = {path.stem: read_single_item_ranks(path) for path in paths}
     for path in paths:
-        n_first = len(ranks_by_name[names[0]])
+        n_users_of_first = len(ranks_by_name[names[0]])
         n_users = len(ranks_by_name[path.stem])
-        if n_users != n_first:
-            raise InputError(f"{n_users} users, but {paths[0].name} has {n_first}", path=path)
+        if n_users != n_users_of_first:
+            raise InputError(
+                f"{n_users} users, but {paths[0].name} has {n_users_of_first}", path=path
+            )
     return ranks_by_name
 
 

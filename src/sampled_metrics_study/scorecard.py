@@ -112,9 +112,9 @@ def mean_tolerance(table: int, expected: float, deviation: float, spread: float 
     `expected` and `deviation` are the mean and the standard deviation of one repetition, in closed
     form. `spread` is the standard deviation over choices that the paper leaves open.
     """
-    size = LAST_DIGITS[table]
-    error = float(np.hypot(deviation / PAPERS_REPETITIONS[table] ** 0.5, spread))
-    return _normal_tolerance(expected, error, size)
+    error_of_mean = deviation / PAPERS_REPETITIONS[table] ** 0.5
+    error = float(np.hypot(error_of_mean, spread))
+    return _normal_tolerance(expected, error, unit=LAST_DIGITS[table])
 
 
 def std_tolerance(table: int, deviation: float) -> Tolerance:
@@ -124,42 +124,52 @@ def std_tolerance(table: int, deviation: float) -> Tolerance:
     is that of normal ones, `deviation` / sqrt(2 (R - 1)): 7.1 % of it for R = 100.
     """
     error = deviation / (2.0 * (PAPERS_REPETITIONS[table] - 1)) ** 0.5
-    return _normal_tolerance(deviation, error, LAST_DIGITS[table])
+    return _normal_tolerance(deviation, error, unit=LAST_DIGITS[table])
 
 
-def _normal_tolerance(expected: float, error: float, size: float) -> Tolerance:
-    """Return the tolerance of a number with a standard `error`, printed in units of `size`."""
-    edges = (np.round(expected / size) + np.array([-0.5, 0.5])) * size
+def _normal_tolerance(expected: float, error: float, unit: float) -> Tolerance:
+    """Return the tolerance of a number that is normal about `expected`, and printed rounded.
+
+    It is 3 standard errors plus half a unit of the last digit. The number is near-certain if it is
+    printed like `expected` with a probability of at least `CERTAIN`. A rounding error is uniform
+    over a unit, with the standard deviation unit / sqrt(12).
+    """
+    edges = (np.round(expected / unit) + np.array([-0.5, 0.5])) * unit  # rounded like `expected`
     with np.errstate(divide="ignore", invalid="ignore"):
-        low, high = ndtr((edges - expected) / error)
+        at_lower_edge, at_upper_edge = ndtr((edges - expected) / error)
     kind = "random"
-    if not error or high - low >= CERTAIN:
+    if not error or at_upper_edge - at_lower_edge >= CERTAIN:
         kind = "near-certain"
-    allowed = SIGMAS * error + size / 2.0
-    return Tolerance(kind, float(np.hypot(error, size / 12.0**0.5)), allowed, allowed)
+    allowed = SIGMAS * error + unit / 2.0
+    error_with_rounding = float(np.hypot(error, unit / 12.0**0.5))
+    return Tolerance(kind, error_with_rounding, below=allowed, above=allowed)
 
 
 def count_tolerance(expected: float, spread: float = 0.0) -> Tolerance:
     """Return the tolerance of a count of Table 4: a binomial range, 0.135 % left out at each end.
 
-    With a `spread` it is at least 3 standard deviations of both together.
+    The count of right orders in n repetitions is binomial with the probability p = `expected` / n.
+    The range is from the smallest k with P(count <= k) >= Phi(-3) to n minus the same number for
+    wrong orders, with the probability 1 - p: so both ends are sums of small terms. With a `spread`
+    it is at least 3 standard deviations of both together.
     """
     n = PAPERS_REPETITIONS[COUNTS]
-    share = min(max(expected / n, 0.0), 1.0)
-    expected_count = n * share
-    # Row 0 counts right orders and row 1 wrong ones, so that both ends are sums of small terms.
-    at_most = bdtr(np.arange(n + 1.0), n, [[share], [1.0 - share]])
-    fewest = np.argmax(at_most >= ndtr(-SIGMAS), axis=1)
-    low = float(fewest[0])
-    high = float(n - fewest[1])
-    error = float(np.hypot(np.sqrt(expected_count * (1.0 - share)), spread))
+    p = min(max(expected / n, 0.0), 1.0)
+    expected_count = n * p
+    counts = np.arange(n + 1.0)
+    at_most_right = bdtr(counts, n, p)  # P(count <= k) for k = 0, ..., n
+    at_most_wrong = bdtr(counts, n, 1.0 - p)
+    fewest_right = np.argmax(at_most_right >= ndtr(-SIGMAS))
+    fewest_wrong = np.argmax(at_most_wrong >= ndtr(-SIGMAS))
+    low = float(fewest_right)
+    high = float(n - fewest_wrong)
+    error = float(np.hypot(np.sqrt(expected_count * (1.0 - p)), spread))
     if spread:
         low = min(low, expected_count - SIGMAS * error)
         high = max(high, expected_count + SIGMAS * error)
-    kind = "random"
-    if np.diff(at_most[0], prepend=0.0).max() >= CERTAIN:
-        kind = "near-certain"
-    return Tolerance(kind, error, expected - low, high - expected)
+    probability_of_likeliest = np.diff(at_most_right, prepend=0.0).max()
+    kind = "near-certain" if probability_of_likeliest >= CERTAIN else "random"
+    return Tolerance(kind, error, below=expected - low, above=high - expected)
 
 
 def scorecard(
@@ -187,29 +197,40 @@ def scorecard(
         One row for each published cell, in the same order, with the columns `SCORECARD`. Cells that
         this run did not compute are not comparable; with departures, no cell is.
     """
-    # `ours` are the cells of this run. Counts of Table 4 are published per 100 repetitions, and
-    # without a standard deviation. `uniform` is the expectation if all orders of tied samples are
-    # equally likely.
-    ours = table.assign(
-        expected=counts_per_100_repetitions(table),
-        uniform=counts_per_100_repetitions(table, "uniform"),
-        expected_std=table["expected_std"].where(table["table"] != COUNTS),
-    )
-    # The fields `ours` and `ours_std` are expectations as texts with the published decimals.
-    printed = as_printed(ours, "expected", "expected_std")
-    ours = ours.assign(ours=printed["value"], ours_std=printed["std"])
     # Both tables have columns `value` and `std`; the published ones get a suffix.
-    cells = published.merge(ours, on=KEY, how="left", suffixes=("_published", ""), validate="1:1")
+    cells = published.merge(
+        _cells_like_published(table),
+        on=KEY,
+        how="left",
+        suffixes=("_published", ""),
+        validate="1:1",
+    )
     cells = cells.merge(spread, on=KEY, how="left", validate="1:1").fillna({"spread": 0.0})
     # With a departure no cell is comparable, so each one has them all.
     cells["departures"] = "; ".join(departures)
     difference = cells["expected"] - cells["value_published"].astype(float)
     cells["difference"] = difference.map("{:z.4f}".format)
-    # Cells that this run did not compute have no numbers of ours.
-    cells.loc[difference.isna(), ["ours", "ours_std", "difference"]] = ""
+    is_not_computed = difference.isna()
+    cells.loc[is_not_computed, ["ours", "ours_std", "difference"]] = ""
     rows = cells[[*PublishedCell._fields]].itertuples(index=False)
     judged = pd.DataFrame([_judge(PublishedCell(*row)) for row in rows], columns=Judgement._fields)
     return pd.concat([cells, judged], axis=1).rename(columns=_NAMES)[[*SCORECARD]]
+
+
+def _cells_like_published(table: pd.DataFrame) -> pd.DataFrame:
+    """Bring the cells of this run into the units and the digits of the published ones.
+
+    Counts of Table 4 are published per 100 repetitions, and without a standard deviation. Columns
+    added are `ours` and `ours_std`, expectations as texts with the published decimals; and
+    `uniform`, the expectation if all orders of tied samples are equally likely.
+    """
+    cells = table.assign(
+        expected=counts_per_100_repetitions(table),
+        uniform=counts_per_100_repetitions(table, "uniform"),
+        expected_std=table["expected_std"].where(table["table"] != COUNTS),
+    )
+    printed = as_printed(cells, "expected", "expected_std")
+    return cells.assign(ours=printed["value"], ours_std=printed["std"])
 
 
 def _judge(cell: PublishedCell) -> Judgement:
@@ -219,27 +240,41 @@ def _judge(cell: PublishedCell) -> Judgement:
         return Judgement(note=reason, std_verdict=NOT_COMPARABLE if cell.std_published else "")
     difference = cell.expected - float(cell.value_published)
     noise = _tolerance(cell)
-    widest = _tolerance(cell, cell.spread)
-    tolerance = noise
-    note = ""
-    verdict = _verdict_by_noise(noise, difference, is_same=cell.ours == cell.value_published)
-    if verdict == "differs":
-        tolerance = widest
-        if pd.notna(cell.cause):
-            note = f"beyond the spread of the {cell.cause}"
-            if widest.holds(difference):
-                verdict = "explained"
-                note = cell.cause
-    if verdict in VERDICTS[:2] and _is_due_to_ties(cell):
-        verdict = "explained"
-        note = "order of tied samples"
-    allowed = tolerance.above
-    if difference > 0:
-        allowed = tolerance.below
-    judgement = Judgement(f"{allowed:.4f}", verdict, note, noise.kind, f"{widest.error:.4f}")
+    noise_and_choices = _tolerance(cell, cell.spread)
+    is_same = cell.ours == cell.value_published
+    verdict_by_noise = _verdict_by_noise(noise, difference, is_same=is_same)
+    tolerance = noise_and_choices if verdict_by_noise == "differs" else noise
+    allowed = tolerance.below if difference > 0 else tolerance.above
+    verdict, note = _explain_by_choices(cell, verdict_by_noise, noise_and_choices, difference)
+    judgement = Judgement(
+        tolerance=f"{allowed:.4f}",
+        verdict=verdict,
+        note=note,
+        kind=noise.kind,
+        error=f"{noise_and_choices.error:.4f}",
+    )
     if not cell.std_published:
         return judgement
     return _judge_std(cell, judgement)
+
+
+def _explain_by_choices(
+    cell: PublishedCell, verdict_by_noise: str, noise_and_choices: Tolerance, difference: float
+) -> tuple[str, str]:
+    """Return the verdict on a value, and a note, given what the paper leaves open.
+
+    A value that differs is `explained` if the spread over a choice allows it. One that agrees is
+    `explained` too if it would not agree with all orders of tied samples equally likely.
+    """
+    if verdict_by_noise == "differs":
+        if pd.isna(cell.cause):
+            return verdict_by_noise, ""
+        if noise_and_choices.holds(difference):
+            return "explained", cell.cause
+        return verdict_by_noise, f"beyond the spread of the {cell.cause}"
+    if _is_due_to_ties(cell):
+        return "explained", "order of tied samples"
+    return verdict_by_noise, ""
 
 
 def _judge_std(cell: PublishedCell, judgement: Judgement) -> Judgement:
@@ -299,18 +334,21 @@ def verdicts_of_numbers(card: pd.DataFrame) -> list[str]:
 
 
 def count_by_verdict(card: pd.DataFrame) -> pd.DataFrame:
-    """Count the printed numbers of each table by verdict: values, and standard deviations."""
-    rows = []
-    for table, cells in [*card.groupby("table"), ("all", card)]:
-        values = cells["verdict"].tolist()
+    """Count the printed numbers of each table by verdict: values, and standard deviations.
+
+    The last row counts those of all tables.
+    """
+    verdicts_by_row: dict[tuple[object, str], list[str]] = {}
+    for table, cells in card.groupby("table"):
+        verdicts_by_row[table, "values"] = cells["verdict"].tolist()
         deviations = [verdict for verdict in cells["std verdict"] if verdict]
-        kinds = {"values": values, "standard deviations": deviations}
-        if table == "all":
-            kinds = {"": values + deviations}
-        for kind, verdicts in kinds.items():
-            if verdicts:
-                counts = Counter(verdicts)
-                rows.append([table, kind, *(counts[name] for name in VERDICTS), counts.total()])
+        verdicts_by_row[table, "standard deviations"] = deviations
+    verdicts_by_row["all", ""] = verdicts_of_numbers(card)
+    rows = []
+    for table_and_numbers, verdicts in verdicts_by_row.items():
+        if verdicts:
+            counts = Counter(verdicts)
+            rows.append([*table_and_numbers, *(counts[name] for name in VERDICTS), counts.total()])
     return pd.DataFrame(rows, columns=["table", "numbers", *VERDICTS, "all"]).astype(object)
 
 

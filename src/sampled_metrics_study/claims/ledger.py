@@ -96,38 +96,67 @@ def _judge_claim(
 def _measure_claim(
     claim: dict[str, str], run: Run, printed: Run, starts: Sequence[Run]
 ) -> dict[str, str]:
-    """Measure a claim; raise LookupError if a run lacks the numbers for it."""
-    name = claim["measurement"]
-    holds, ours = run.measure(name)
-    published = claim["published"]
-    in_print = True  # if the paper states it in words
-    notes = [claim["note"]]
-    if not published:
-        in_print, published = printed.measure(name)
-    verdict = HOLDS if holds else DOES_NOT_HOLD
+    """Measure a claim; raise LookupError if a run lacks the numbers for it.
+
+    A claim holds in print if the paper states its number (`published`), or else if the published
+    tables say so. The verdict on this run is replaced by that over `starts` if the claim varies
+    with the start, and by `if_not`, such as `rounding`, if it does not hold.
+
+    Returns
+    -------
+    dict
+        The columns `published`, `ours`, `verdict` and `note`.
+    """
+    measurement = claim["measurement"]
+    holds, ours = run.measure(measurement)
+    if claim["published"]:
+        holds_in_print, published = True, claim["published"]
+    else:
+        holds_in_print, published = printed.measure(measurement)
+    verdict = _verdict(holds)
+    note_on_starts = note_on_print = ""
     if claim["varies_with"]:
-        outcomes = [start.measure(name)[0] for start in starts]
-        verdict, note = _judge_over_starts(outcomes, in_print=in_print, holds=holds)
-        notes.append(note)
-    if in_print != holds and not claim["published"]:
-        print_verdict = HOLDS if in_print else DOES_NOT_HOLD
-        notes.append(f"{print_verdict} in the published tables")
+        outcomes = [start.measure(measurement)[0] for start in starts]
+        verdict, note_on_starts = _judge_over_starts(outcomes, in_print=holds_in_print, holds=holds)
+    if holds_in_print != holds and not claim["published"]:
+        note_on_print = f"{_verdict(holds_in_print)} in the published tables"
     if claim["if_not"] and not holds:
         verdict = claim["if_not"]
-    note = "; ".join(filter(None, notes))
+    note = "; ".join(filter(None, [claim["note"], note_on_starts, note_on_print]))
     return {"published": published, "ours": ours, "verdict": verdict, "note": note}
 
 
+def _verdict(holds: bool) -> str:
+    return HOLDS if holds else DOES_NOT_HOLD
+
+
 def _judge_over_starts(outcomes: Sequence[bool], *, in_print: bool, holds: bool) -> tuple[str, str]:
-    """Judge a claim by the share of runs for which it is true; the note says for which."""
+    """Judge a claim by the share of runs for which it is true; the note says for which.
+
+    Parameters
+    ----------
+    outcomes
+        Whether it is true of each run from another start.
+    in_print, holds
+        Whether it is true of the published numbers, and of this run.
+
+    Returns
+    -------
+    verdict, note
+    """
     others = f"{sum(outcomes)} of {len(outcomes)} others"
-    n_true = sum(outcomes, holds)
+    n_true = sum([holds, *outcomes])
+    n_runs = 1 + len(outcomes)
     if n_true == 0:
         return DOES_NOT_HOLD, ""
-    if n_true / (len(outcomes) + 1) >= OFTEN:
+    if n_true / n_runs >= OFTEN:
         return HOLDS, f"true of {others}"
-    runs = ["the published run"] * in_print + ["this one"] * holds
-    return DEPENDS, f"true of {', '.join([*runs, others])}"
+    true_of = [others]
+    if holds:
+        true_of.insert(0, "this one")
+    if in_print:
+        true_of.insert(0, "the published run")
+    return DEPENDS, f"true of {', '.join(true_of)}"
 
 
 def write_claims(ledger: pd.DataFrame, ranks: str, path: Path, md: Path) -> None:

@@ -36,10 +36,11 @@ _EQUAL = 1e-9  # percentage points; smaller differences are rounding errors
 
 def order_of(values: Mapping[str, float]) -> str:
     """Return the names from best to worst, such as `B = C > A`; equal ones are sorted."""
-    levels = []
+    names_by_level = []
     for value in sorted(set(values.values()), reverse=True):
-        levels.append(" = ".join(sorted(name for name in values if values[name] == value)))
-    return " > ".join(levels)
+        names_of_value = sorted(name for name in values if values[name] == value)
+        names_by_level.append(" = ".join(names_of_value))
+    return " > ".join(names_by_level)
 
 
 def _values_in_order(values: Mapping[str, float]) -> str:
@@ -299,24 +300,38 @@ def comparable_run(
     These are cells of Tables 3 and 4 and numbers of Figures 5 and 6. The ranks of a recommender are
     comparable if one of its exact metrics is.
     """
-    comparable = card.loc[card["verdict"] != NOT_COMPARABLE, KEY]
-    comparable_cells = cells.merge(comparable, on=KEY)
-    comparable_names = comparable_cells.loc[
-        (comparable_cells["table"] == 3) & (comparable_cells["column"] == EXACT), "row"
-    ].unique()
+    keys_of_comparable = card.loc[card["verdict"] != NOT_COMPARABLE, KEY]
+    comparable_cells = cells.merge(keys_of_comparable, on=KEY)
+    is_exact_metric = (comparable_cells["table"] == 3) & (comparable_cells["column"] == EXACT)
+    comparable_names = comparable_cells.loc[is_exact_metric, "row"].unique()
     expected = counts_per_100_repetitions(comparable_cells)
-    rows: list[tuple[Any, ...]] = []
+    rows_of_figures = _sizes_of_figure6(figure6)
     if "X" in comparable_names:
-        for which, users in count_users_by_rank(ranks["X"]).items():
-            rows.append((USERS[0], "X", USERS[1], which, users))
-    is_ordered = (figure6["kind"] == "ordered") & (figure6["recommender"] == "X vs Y")
-    sizes = figure6[is_ordered].set_index("estimator")["n_negatives"]
-    names = figure6.loc[figure6["kind"] == "curve", "estimator"].unique()
-    for name, size in sizes.reindex(names).items():
-        rows.append((SIZES[0], "X vs Y", SIZES[1], name, size))
-    other_numbers = pd.DataFrame(rows, columns=[*KEY, "expected"])
-    numbers = pd.concat([comparable_cells.assign(expected=expected), other_numbers])
+        rows_of_figures = _users_of_figure5(ranks["X"]) + rows_of_figures
+    numbers_of_figures = pd.DataFrame(rows_of_figures, columns=[*KEY, "expected"])
+    numbers = pd.concat([comparable_cells.assign(expected=expected), numbers_of_figures])
     return Run(numbers, {name: ranks[name] for name in comparable_names})
+
+
+def _users_of_figure5(ranks: Ranks) -> list[tuple[Any, ...]]:
+    """Return how many users of X have ranks at either end, as rows of `KEY` and the number."""
+    table, metric = USERS
+    return [
+        (table, "X", metric, part_of_ranks, n_users)
+        for part_of_ranks, n_users in count_users_by_rank(ranks).items()
+    ]
+
+
+def _sizes_of_figure6(figure6: pd.DataFrame) -> list[tuple[Any, ...]]:
+    """Return the m at which each estimator orders X and Y, as rows of `KEY` and m; NaN for none."""
+    table, metric = SIZES
+    is_ordered = (figure6["kind"] == "ordered") & (figure6["recommender"] == "X vs Y")
+    size_by_estimator = figure6[is_ordered].set_index("estimator")["n_negatives"]
+    estimators = figure6.loc[figure6["kind"] == "curve", "estimator"].unique()
+    return [
+        (table, "X vs Y", metric, estimator, size)
+        for estimator, size in size_by_estimator.reindex(estimators).items()
+    ]
 
 
 def printed_run(published: pd.DataFrame) -> Run:

@@ -89,17 +89,26 @@ def starts_table(
     """
     tables = []
     for start, ranks in enumerate(starts):
-        seeded = settings.replaced(seed=settings.seed + start + 1)
-        numbers = count_users_by_rank(ranks).items()
-        rows = [(USERS[0], name, USERS[1], which, users, users) for which, users in numbers]
-        users = pd.DataFrame(rows, columns=COLUMNS[1:])
-        experiments = {}
-        for other, records in {name: ranks, **others}.items():
-            experiments[other] = run_experiment(other, records, seeded, with_likely=False)
+        settings_of_start = settings.replaced(seed=settings.seed + start + 1)
+        experiments = {
+            recommender: run_experiment(recommender, records, settings_of_start, with_likely=False)
+            for recommender, records in {name: ranks, **others}.items()
+        }
+        users = _users_table(name, ranks)
         for table in (table3(experiments), table4(experiments), users):
             tables.append(table.assign(start=start))
     sizes = smallest_sizes_of_starts(name, starts, others, settings)
     return pd.concat([*tables, sizes], ignore_index=True)[[*COLUMNS]]
+
+
+def _users_table(name: str, ranks: Ranks) -> pd.DataFrame:
+    """Return the rows of Table 5 for one start, with the columns `COLUMNS` without the start."""
+    table, metric = USERS
+    rows = [
+        (table, name, metric, part_of_ranks, n_users, n_users)
+        for part_of_ranks, n_users in count_users_by_rank(ranks).items()
+    ]
+    return pd.DataFrame(rows, columns=COLUMNS[1:])
 
 
 def count_in_worst_bucket(ranks: Ranks, ties: str, width: int = BUCKET) -> int:
@@ -125,26 +134,27 @@ def count_users_by_rank(ranks: Ranks) -> dict[str, int]:
 def smallest_sizes_of_starts(
     name: str, starts: Sequence[Ranks], others: Mapping[str, Ranks], settings: ExperimentSettings
 ) -> pd.DataFrame:
-    """Find the m at which the order of each start and the first other recommender becomes right."""
+    """Find the m at which the order of each start and the first other recommender becomes right.
+
+    These are the rows of Table 6, one for each estimator and start, with the columns `COLUMNS`.
+    """
     if not others:
         return pd.DataFrame(columns=COLUMNS)
     other = next(iter(others))
-    keys = list(map(str, range(len(starts))))
-    records = {other: others[other], **dict(zip(keys, starts, strict=True))}
+    ranks_by_start = {str(start): ranks for start, ranks in enumerate(starts)}
+    records = {other: others[other], **ranks_by_start}
     sizes = sample_sizes(records)
     moments_at = expected_recall(records, settings)
     exact = {key: values(RECALL, ranks).mean() for key, ranks in records.items()}
-    cell = (SIZES[0], f"{name} vs {other}", SIZES[1])
+    table, metric = SIZES
     rows = []
-    for e, estimator in enumerate(ESTIMATORS):
-        for start in keys:
-            m = smallest_size_with_lead(
-                partial(
-                    lead_in_sds, moments_at=moments_at, exact=exact, a=start, b=other, estimator=e
-                ),
-                sizes,
+    for index, estimator in enumerate(ESTIMATORS):
+        for start in ranks_by_start:
+            lead_at = partial(
+                lead_in_sds, moments_at=moments_at, exact=exact, a=start, b=other, estimator=index
             )
-            rows.append((int(start), *cell, estimator.label, m, m))
+            m = smallest_size_with_lead(lead_at, sizes)
+            rows.append((int(start), table, f"{name} vs {other}", metric, estimator.label, m, m))
     return pd.DataFrame(rows, columns=COLUMNS)
 
 
@@ -159,8 +169,8 @@ def band_over_starts(
     moments_at = expected_recall(records, settings)
     rows = []
     for m in sample_sizes(records):
-        for e, estimator in enumerate(ESTIMATORS):
-            means = [moments_at(start, e, m).mean for start in records]
+        for index, estimator in enumerate(ESTIMATORS):
+            means = [moments_at(start, index, m).mean for start in records]
             for kind, value in (("lowest", min(means)), ("highest", max(means))):
                 rows.append((kind, name, estimator.label, m, value))
     return pd.DataFrame(rows, columns=CURVES)
@@ -179,23 +189,35 @@ def spread_table(
     in percent, over 1,000 random orders, because the published number comes from one order and ours
     is the expectation over all.
     """
-    is_of_name = starts["row"].str.split(" vs ").str[0] == name
+    over_starts = _spread_over_starts(name, starts, settings)
+    over_ties = _spread_over_ties(others, settings)
+    return pd.concat([table for table in (over_starts, over_ties) if len(table)])
+
+
+def _spread_over_starts(
+    name: str, starts: pd.DataFrame, settings: ExperimentSettings
+) -> pd.DataFrame:
+    """Return the standard deviation of the difference of two starts, for each cell of `name`."""
+    is_of_name = starts["row"].str.split(" vs ").str[0] == name  # alone, or first of a pair
     cells = starts[starts["table"].isin((3, COUNTS)) & is_of_name]
     cells = cells.assign(repetitions=settings.repetitions)
-    cells["spread"] = counts_per_100_repetitions(cells)
-    table = cells.groupby(KEY, sort=False)["spread"].std(ddof=1).reset_index()
+    expected = cells.assign(spread=counts_per_100_repetitions(cells))
+    table = expected.groupby(KEY, sort=False)["spread"].std(ddof=1).reset_index()
     table["spread"] *= np.sqrt(2.0)
-    parts = [table.assign(cause=f"initialisation of {name}")]
+    return table.assign(cause=f"initialisation of {name}")
+
+
+def _spread_over_ties(others: Mapping[str, Ranks], settings: ExperimentSettings) -> pd.DataFrame:
+    """Return the standard deviation over orders of ties, for exact metrics with many ties."""
     rows = []
     for other, ranks in others.items():
-        if ranks.n_tied.mean() <= 1:
-            continue
-        for measure in settings.measures:
-            orders = (generator(settings.seed, "ties", other, draw) for draw in range(1000))
-            spread = PERCENT * float(means_over_orders(measure, ranks, orders).std(ddof=1))
-            rows.append((3, other, measure.label, EXACT, spread, f"tie draw of {other}"))
-    parts.append(pd.DataFrame(rows, columns=SPREAD_COLUMNS))
-    return pd.concat([part for part in parts if len(part)])
+        has_many_ties = ranks.n_tied.mean() > 1
+        if has_many_ties:
+            for measure in settings.measures:
+                orders = (generator(settings.seed, "ties", other, draw) for draw in range(1000))
+                spread = PERCENT * float(means_over_orders(measure, ranks, orders).std(ddof=1))
+                rows.append((3, other, measure.label, EXACT, spread, f"tie draw of {other}"))
+    return pd.DataFrame(rows, columns=SPREAD_COLUMNS)
 
 
 def means_over_orders(
