@@ -57,7 +57,12 @@ from sampled_metrics.budget.counts import StratumCounts, does_proxy_help
 from sampled_metrics.budget.estimates import estimate_recommenders
 from sampled_metrics.budget.model import Model, parse_metrics
 from sampled_metrics.budget.result import BudgetResult, count_ranked_users
-from sampled_metrics.budget.scorers import RecommenderScores, TimedScorer, pair_scorer
+from sampled_metrics.budget.scorers import (
+    PairScorer,
+    RecommenderScores,
+    TimedScorer,
+    pair_scorer,
+)
 from sampled_metrics.budget.strata import Strata, make_proxy
 from sampled_metrics.budget.user_audit import Audit
 from sampled_metrics.checks import Signs
@@ -184,16 +189,9 @@ def evaluate_on_budget(
         limit = _limit_scores(strata, budget)
         has_single_items = strata.user_of_row.size == strata.n_candidates.size
         measures = parse_metrics(metrics, single=has_single_items)
-        audits = []
-        seconds_per_score = []
-        for name, score_pairs in pair_scorers.items():
-            name_in_messages = name if len(pair_scorers) > 1 else None
-            n_pairs = limit + strata.user_of_row.size
-            with progress_bar(n_pairs, name, progress) as report, place_of(name_in_messages):
-                scorer = TimedScorer(score_pairs, data, batch_size, report)
-                audits.append(_audit_recommender(scorer, strata, measures, limit))
-            seconds_per_score.append(scorer.seconds_per_score)
-    with one_thread():
+        audits, seconds_per_score = _audit_recommenders(
+            pair_scorers, strata, measures, limit, batch_size=batch_size, progress=progress
+        )
         by_recommender, by_pair = estimate_recommenders(audits, confidence)
     return BudgetResult(
         names=tuple(pair_scorers),
@@ -233,6 +231,31 @@ def _name_recommenders(
 def _with_threads(scores: RecommenderScores) -> RecommenderScores:
     """Let a recommender that is a function use as many threads as now."""
     return with_current_threads(scores) if kind_of(scores) is Kind.FUNCTION else scores
+
+
+def _audit_recommenders(
+    pair_scorers: Mapping[str, PairScorer],
+    strata: Strata,
+    measures: Sequence[Measure],
+    limit: int,
+    *,
+    batch_size: int | None,
+    progress: bool | None,
+) -> tuple[list[Audit], list[float]]:
+    """Audit recommenders one after the other; also return the seconds that each took per score.
+
+    For `limit` see `_limit_scores`; the others are options of `evaluate_on_budget`.
+    """
+    audits = []
+    seconds_per_score = []
+    for name, score_pairs in pair_scorers.items():
+        name_in_messages = name if len(pair_scorers) > 1 else None
+        n_pairs = limit + strata.user_of_row.size  # held-out items are scored too
+        with progress_bar(n_pairs, name, progress) as report, place_of(name_in_messages):
+            scorer = TimedScorer(score_pairs, strata.data, batch_size, report)
+            audits.append(_audit_recommender(scorer, strata, measures, limit))
+        seconds_per_score.append(scorer.seconds_per_score)
+    return audits, seconds_per_score
 
 
 def _audit_recommender(

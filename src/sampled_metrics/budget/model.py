@@ -176,12 +176,13 @@ class Model:
         self._in_bin = _bin_indicators(strata.share_before)
         n_rows, n_bins = self._in_bin.shape
         n_classes = max(LEAST_CLASSES, min(MOST_CLASSES, n_rows // ROWS_PER_CLASS))
-        # Before the first fit, classes are equally probable.
         self._least_share = min(LEAST_EXPECTED_BETTER / strata.edges[-1], LEAST_SHARE)
         self._initial_share = initial_shares(strata.edges, n_classes)
         self.share = self._initial_share
-        self._prior = np.full((n_bins, n_classes), 1 / n_classes)  # given the bin
-        self.posterior = np.full((n_rows, n_classes), 1 / n_classes)
+        # Before the first fit, classes are equally probable.
+        equal_probability = 1 / n_classes
+        self._prior = np.full((n_bins, n_classes), equal_probability)  # given the bin
+        self.posterior = np.full((n_rows, n_classes), equal_probability)
 
     def fit(self, steps: int) -> None:
         """Take steps of expectation maximisation.

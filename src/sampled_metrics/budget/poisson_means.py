@@ -50,10 +50,12 @@ class PoissonMeans:
     def __init__(self, measures: Sequence[Measure], depth: int, n_largest: int) -> None:
         self._measures = measures
         self._depth = depth
+        # The means E X of the tables have equal steps of their logs.
         self._lowest_log = np.log(SMALLEST_MEAN)
         highest_log = np.log(max(MEAN_MARGIN * n_largest, LEAST_LARGEST_MEAN))
-        n_steps = int(np.ceil((highest_log - self._lowest_log) / LOG_STEP))
-        self._steps_per_log = n_steps / (highest_log - self._lowest_log)
+        span = highest_log - self._lowest_log
+        n_steps = int(np.ceil(span / LOG_STEP))
+        self._steps_per_log = n_steps / span
         means = np.exp(np.linspace(self._lowest_log, highest_log, n_steps + 1))
         self._tables = self._tabulate(means, n_largest)  # shape (2, metrics, depth, means)
 

@@ -138,7 +138,7 @@ class BudgetResult(Record, Shown):
 
     def _compare_pairs(self) -> Iterator[Compared]:
         """Yield one comparison per pair and metric, without a verdict."""
-        n_items = round((self.n_candidates + self.n_held_out) / self.n_users)
+        mean_items = round((self.n_candidates + self.n_held_out) / self.n_users)
         for (a, b), differences in self.differences.items():
             by_metric = zip(
                 self.metrics, differences, self.estimates[a], self.estimates[b], strict=True
@@ -160,7 +160,7 @@ class BudgetResult(Record, Shown):
                     p_value=estimate_p_value(difference, self.confidence),
                     paired=True,
                     n_users=self.n_users,
-                    n_items=n_items,
+                    n_items=mean_items,
                 )
 
     def parts(self, correction: str = "holm", **_: Any) -> Parts:
@@ -259,10 +259,12 @@ def estimate_p_value(estimate: Estimate, level: float) -> float:
 
 
 def _interval_heading(confidence: float) -> str:
+    """Return the heading of a column of intervals, such as `interval (95 %)`."""
     return f"interval ({100 * confidence:g} %)"
 
 
 def _format_order_table(orders: list[Compared], confidence: float) -> Parts:
+    """Return a table of differences b - a with their intervals, and the orders decided."""
     rows = [
         {
             "a": result.a,

@@ -110,11 +110,11 @@ class Strata:
         self._tail_order = rng.permutation(n_items)
         n_tail = self.n_candidates - self._head_lengths
         self._tail_starts = rng.integers(0, np.maximum(n_tail, 1))
-        absent = self._absent_keys() if n_tail.any() else np.empty(0, np.int64)
-        self._first_absent = np.searchsorted(absent, np.arange(n_users + 1) * n_items)
-        # The j-th absent item of a user, at position a, has a - j tail items of the user before it.
-        n_absent_before = concatenate_ranges(0, np.diff(self._first_absent))  # j
-        self._keys_of_tail_items_before = absent - n_absent_before
+        absent_keys = self._absent_keys() if n_tail.any() else np.empty(0, np.int64)
+        self._first_absent = np.searchsorted(absent_keys, np.arange(n_users + 1) * n_items)
+        # If the user's j-th absent item is at position a, a - j tail items are before it.
+        j = concatenate_ranges(0, np.diff(self._first_absent))
+        self._keys_of_tail_items_before = absent_keys - j
 
     def _choose_head_lengths(self) -> Int:
         """Return how many candidates of each user are stored, shape (users,).

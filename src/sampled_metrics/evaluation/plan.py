@@ -203,18 +203,12 @@ def plan(
     measures = parse_measures(metrics)
     rankings = _name_rankings(a, b)
     censuses = None
-    if effect is None and value is None:
-        options = Reading(n_items=n_items, relevant=relevant, seen=seen)
-        pair, notes = _read_pair(rankings, options, n_users, sampling)
+    are_ranks_assumed = effect is not None or value is not None
+    if are_ranks_assumed:
         if counts is not None:
-            censuses = _read_censuses(rankings, relevant, seen, read_item_counts(counts))
-        current_call().require_columns()  # before the simulation
-        about_ranks = "as in these rankings"
-    elif counts is not None:
-        raise InputError("counts (--counts) need rankings; drop effect and value, or counts")
-    elif a is not None or b is not None:
-        raise InputError("effect and value are for a plan without rankings; drop them")
-    else:
+            raise InputError("counts (--counts) need rankings; drop effect and value, or counts")
+        if a is not None or b is not None:
+            raise InputError("effect and value are for a plan without rankings; drop them")
         pair = _assumed_pair(
             measures,
             effect=effect,
@@ -225,11 +219,21 @@ def plan(
         )
         notes = [_POWER_LAW]
         about_ranks = "by a power law"
-    fewest = min(int(population.ranks.n_candidates.min()) for population in (pair.a, pair.b))
-    possible = [m for m in sizes if m < fewest]
+    else:
+        options = Reading(n_items=n_items, relevant=relevant, seen=seen)
+        pair, notes = _read_pair(rankings, options, n_users, sampling)
+        if counts is not None:
+            censuses = _read_censuses(rankings, relevant, seen, read_item_counts(counts))
+        current_call().require_columns()  # before the simulation
+        about_ranks = "as in these rankings"
+    fewest_candidates = min(
+        int(population.ranks.n_candidates.min()) for population in (pair.a, pair.b)
+    )
+    possible_sizes = [m for m in sizes if m < fewest_candidates]
+    sizes_and_full = [*possible_sizes, None]
     results = []
     for measure in measures:
-        planned = _plan_metric(pair, measure, [*possible, None], shape=shape, confidence=confidence)
+        planned = _plan_metric(pair, measure, sizes_and_full, shape=shape, confidence=confidence)
         if censuses is not None:
             planned = _add_half(planned, censuses, measure, n_users=n_users, confidence=confidence)
         results += planned

@@ -461,9 +461,14 @@ def build_lens(
             view |= _order_view(setting, names, exact[metric], undecided[metric])
         views[f"{metric} {setting.estimator} {setting.m}"] = view
     first_metric = str(measures[0])
+    undecided_pairs = [
+        [a, b] for a, b in combinations(names, 2) if frozenset({a, b}) in undecided[first_metric]
+    ]
     return {
         "views": views,
-        "asked": {str(x): {"label": x.label, **chart.cut_off(x)} for x in measures},
+        "asked": {
+            str(measure): {"label": measure.label, **chart.cut_off(measure)} for measure in measures
+        },
         "estimators": {str(setting.estimator): setting.estimator.label for setting in settings},
         "truth": {metric: standings(means) for metric, means in exact.items()},
         "exact": {metric: means.round(6).tolist() for metric, means in exact.items()},
@@ -474,11 +479,7 @@ def build_lens(
         "last": int(chart.ks[-1]),
         "names": names,
         "slots": slots(names),
-        "undecided": [
-            [a, b]
-            for a, b in combinations(names, 2)
-            if frozenset({a, b}) in undecided[first_metric]
-        ],
+        "undecided": undecided_pairs,
         "fewest": fewest,
         "n": f"{round(float(candidates.mean())):,}",
     }

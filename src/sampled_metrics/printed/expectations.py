@@ -121,11 +121,12 @@ def _values_at_points(
     candidates it is called at knots only, and its values are interpolated.
     """
     points = extreme_ranks(n)
-    if n <= ALL_POINTS or m >= _MANY_SAMPLED * n:
+    is_exact = n <= ALL_POINTS or m >= _MANY_SAMPLED * n
+    if is_exact:
         ranks = np.arange(1, n + 1)
         values = values_at(ranks)
         if not single_ranks:
-            values = np.cumsum(values, axis=0) / ranks[:, None]
+            values = np.cumsum(values, axis=0) / ranks[:, None]  # means over 1 ... k
         return values[points - 1].T
     knots = _dense_at_both_ends(n, _SINGLE_KNOTS, _SPREAD_KNOTS)
     values_at_knots = values_at(knots)

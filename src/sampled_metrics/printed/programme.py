@@ -101,7 +101,7 @@ class MeanConstraints(NamedTuple):
         )
 
     def without(self, index: int) -> "MeanConstraints":
-        """Leave out one of the printed numbers."""
+        """Return the constraints without one of the printed numbers, given by its position."""
         others = np.arange(self.values.size) != index
         pairs = np.ix_(others, others)
         return self._replace(
@@ -300,15 +300,18 @@ def _state_least_mean(constraints: MeanConstraints, cost: Float, cost_of_last: f
 def _state_least_violation(constraints: MeanConstraints) -> _Programme:
     """State the programme of the least sum of violations, the only unknowns that cost something.
 
-    With a number of users, the last entry of the matrix is the violation instead of a constant. Its
+    Without a number of users, delta = 0 may be violated in each number upward or downward, by two
+    unknowns. With it, there is one unknown: the last entry of the matrix instead of a constant. Its
     least value is q of (2) in units of z^2 / (D + z^2).
     """
     n_means = constraints.values.size
-    eye = np.eye(n_means)
-    parts_of_condition = np.hstack([eye, -eye])
-    if constraints.max_distance > 0.0:
+    has_users = constraints.max_distance > 0.0
+    if has_users:
         n_entries = (n_means + 1) * (n_means + 2) // 2  # of the upper triangle
         parts_of_condition = np.eye(n_entries)[:, -1:]
+    else:
+        eye = np.eye(n_means)
+        parts_of_condition = np.hstack([eye, -eye])
     violations = _columns(parts_of_condition, cost=1.0)
     no_cost = np.zeros(constraints.extreme_points.points.size)
     return _state_programme(
