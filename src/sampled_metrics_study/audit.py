@@ -161,12 +161,12 @@ def ties_of_the_split(paper: Paper) -> Readings:
 
 def candidates_of_auc(paper: Paper) -> Readings:
     """Yield AUC of Y among the user's candidates, and among all items."""
-    ranks = paper.ranks("Y")
-    n_items = np.full(len(ranks), paper.split.item_ids.size)
-    whole = Ranks(n_items, ranks.n_better, ranks.n_tied)
+    among_candidates = paper.ranks("Y")
+    n_items = np.full(len(among_candidates), paper.split.item_ids.size)
+    among_all = Ranks(n_items, among_candidates.n_better, among_candidates.n_tied)
     readings = {
-        "n = catalogue minus the user's training items": ranks,
-        "n = whole catalogue": whole,
+        "n = catalogue minus the user's training items": among_candidates,
+        "n = whole catalogue": among_all,
     }
     for reading, ranks in readings.items():
         value = percent_exact(AUC, ranks)

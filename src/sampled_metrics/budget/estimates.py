@@ -137,7 +137,11 @@ class ModelErrors:
 
 
 def estimate_errors(audit: Audit) -> ModelErrors:
-    """Estimate the errors of a recommender's model from its audit."""
+    """Estimate the errors of a recommender's model from its audit.
+
+    `shift` is the estimator of Horvitz and Thompson, by user: the sum over phases of the change of
+    the user's metric divided by the probability of reaching the phase.
+    """
     shift = np.zeros(audit.noise.shape)
     for phase in audit.phases:
         shift += phase.change / phase.reach_probability

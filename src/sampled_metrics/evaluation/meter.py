@@ -286,7 +286,8 @@ class RankMeter:
 
     def _warn_about_columns(self, n_candidates: Int, n_columns: int) -> None:
         """Warn that scores may be those of a sample, and note that seen items may be candidates."""
-        if (n_candidates < n_columns).any():
+        are_seen_items_masked = (n_candidates < n_columns).any()  # by -inf
+        if are_seen_items_masked:
             return
         columns = [batch.column for batch in self._batches if batch.column is not None]
         is_catalogue = self.n_items is not None

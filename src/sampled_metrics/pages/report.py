@@ -345,13 +345,12 @@ def _common_content(
 
     Negatives that were not drawn uniformly have no lens.
     """
-    rows: list[dict[str, Any]] = []
-    texts = []
-    for name, results in results_by_name.items():
-        table, text = _printed_table(results)
-        texts.append(text)
-        rows += [{"recommender": name, **row} for row in table]
-    tables = [_table_content("values", rows, texts[0])]
+    printed_tables = {name: _printed_table(results) for name, results in results_by_name.items()}
+    rows = [
+        {"recommender": name, **row} for name, (table, _) in printed_tables.items() for row in table
+    ]
+    _, text_of_first = next(iter(printed_tables.values()))  # about the columns of all
+    tables = [_table_content("values", rows, text_of_first)]
     tables += [_table_content("comparisons", *_printed_table(pairs)) for pairs in compared]
     return {
         "names": list(results_by_name),
