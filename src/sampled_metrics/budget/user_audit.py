@@ -162,12 +162,12 @@ class Audit:
     ) -> None:
         """Record the new values of users drawn, and the variance that the model expected.
 
-        The sum over users gains (new value - old value) / P(reaching the phase) for each user drawn
-        with probability p, which adds the variance (value change)^2 (1 - p) / P^2. `assumed` has
-        the same sum with the model's expected squared change, and, from the first phase, its mean
-        with the square of a user's worst possible error. `noise` takes a change that rests on
-        random draws of candidates as the standard deviation of its own error; divided by sqrt(P),
-        so that its square stands for the users not drawn as well.
+        A user drawn with probability p adds change / P to the estimated sum over users, where P is
+        the probability of reaching the phase, and change^2 (1 - p) / P^2 to its variance. `assumed`
+        has the sum of these variances with the change^2 that the model expected, and, from the
+        first phase, their mean with the square of a user's worst possible error. `noise` takes a
+        change that rests on random draws of candidates as the standard deviation of its own error,
+        divided by sqrt(P), so that its square stands for the users not drawn as well.
 
         Parameters
         ----------

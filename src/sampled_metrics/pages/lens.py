@@ -61,10 +61,10 @@ DOWN = 45  # largest depth below it
 def group_near_users(ranks: Ranks) -> Population:
     """Replace users with nearly the same ranks by groups with mean ranks.
 
-    Users of a group have their best and worst ranks among ties in the same intervals, alike ties or
-    none, and about the same number of candidates. Ranks up to 100 are not grouped. Larger ranks
-    differ within a group by at most 3 %, and numbers of candidates by 6 %. The error of an expected
-    metric is of second order, below 1e-4.
+    In a group, the best and the worst ranks among ties are in the same intervals, all users have
+    ties or none has, and numbers of candidates are about the same. Ranks up to 100 are not grouped.
+    Larger ranks differ within a group by at most 3 %, and numbers of candidates by 6 %. The error
+    of an expected metric is of second order, below 1e-4.
     """
     rank_ends = np.column_stack([ranks.best_rank, ranks.worst_rank])
     log_interval = SINGLE + np.rint(np.log(rank_ends) / NEAR_RANKS)
