@@ -155,7 +155,7 @@ class Strata:
         return heads, np.concatenate(shares_before)
 
     def _score_candidates(self, users: Int, proxy: Proxy) -> tuple[Float, Float]:
-        """Score all items of some users, and the candidates above their held-out items.
+        """Score all items for some users, and compute how many candidates outrank held-out items.
 
         Returns
         -------
@@ -203,13 +203,13 @@ class Strata:
 
         All arrays have the shape (pairs,).
         """
-        position_of_user = self.edges[strata] + positions  # in all strata together, from 0
-        is_in_head = position_of_user < self._head_lengths[users]
+        overall_position = self.edges[strata] + positions  # in all strata together, from 0
+        is_in_head = overall_position < self._head_lengths[users]
         is_in_tail = ~is_in_head
-        index_in_heads = self._head_starts[users] + position_of_user
+        index_in_heads = self._head_starts[users] + overall_position
         items = np.empty(users.size, np.int64)
         items[is_in_head] = self._heads[index_in_heads[is_in_head]]
-        items[is_in_tail] = self._tail_items(users[is_in_tail], position_of_user[is_in_tail])
+        items[is_in_tail] = self._tail_items(users[is_in_tail], overall_position[is_in_tail])
         return items
 
     def _tail_items(self, users: Int, positions: Int) -> Int:
