@@ -211,10 +211,13 @@ def evaluate(
         or min_relevance != 0.0
     )
     needs_all_users = any(measure.metric.pooled for measure in measures)
-    # A large file of ranks is read block by block, unless all rows are needed at once.
-    file = None if has_options or needs_all_users else LargeRankFile.open_if_large(data, n_items)
-    if file is not None:
-        averages = _average_large_file(file, measures, ties=ties, seed=seed, progress=progress)
+    large_file = None
+    if not has_options and not needs_all_users:  # then blocks of rows can be averaged one by one
+        large_file = LargeRankFile.open_if_large(data, n_items)
+    if large_file is not None:
+        averages = _average_large_file(
+            large_file, measures, ties=ties, seed=seed, progress=progress
+        )
         return _to_results(averages, ties, confidence)
     options = Reading(
         relevant=relevant,
