@@ -1,6 +1,8 @@
 """Wrong tables and files are refused in one line that names the place and the first fault."""
 
 import gzip
+from pathlib import Path
+from typing import Any, NamedTuple
 from unittest.mock import Mock
 
 import numpy as np
@@ -27,263 +29,379 @@ from tests.helpers.cases import (
 from tests.helpers.labelled_lists import SCORED_LISTS
 from tests.helpers.results import refusal, refusal_message
 
-# In these tables | ends a line of a file, and - means that no row or column is named.
-WRONG_RANKS = """\
-rank|                                       - - no rows
-rank|5|7|0                                  3 rank found 0
-|rank||5||0                                 2 rank found 0
-rank|1|abc                                  2 rank abc
-rank,rank|1,2                               - - duplicate column rank
-rank,x|1,2|3,4,5                            - - got 3
-place|1                                     - - found columns place
-place;rank|1;x                              1 rank found x
-17,secret|18,secret                         - - no header
-n_candidates,n_better|5,0                   - - lacks column n_tied
-user_id,rank|7,5|7,5                        2 rank found 5; expected each rank once
-rank,n_candidates|5,4                       1 rank 1 to 4
-rank,n_candidates|1,1                       1 n_candidates found 1
-n_candidates,n_better,n_tied|5,5,0          1 n_better 0 to 4
-n_candidates,n_better,n_tied|5,2,3          1 n_tied 0 to 2
-n_candidates,n_better,n_tied|1000000001,0,0 1 n_candidates found 1000000001
-user_id,n_candidates,n_better,n_tied|a,5,0,0|b,5,0,0|a,6,1,0 3 n_candidates expected 5, as in row 1
-"""
-# Lists and relevant items; the file at fault is r or t.
-WRONG_LISTS = """\
-user_id,item_id,rank|1,7,1|1,8,3      user_id,item_id|1,7         r 2 rank found 3; expected 1, 2, 3
-user_id,item_id,rank|1,7,1|1,7,2      user_id,item_id|1,7         r 2 - duplicate of row 1
-user_id,item_id,rank|1,7,1            user_id,item_id|1,7|2,7     r - - no list for user 2
-user_id,item_id,rank|1,,1             user_id,item_id|1,7         r 1 item_id found nothing
-user_id,item_id,score|1,7,1|1,8,nan   user_id,item_id|1,7         r 2 score found nan
-user_id,item_id,score|1,7,high        user_id,item_id|1,7         r 1 score high
-item_id,score|1,7                     user_id,item_id|1,7         r - - lacks column user_id
-rank|1                                user_id,item_id|1,7         r - - cannot be used with ranks
-user_id,item_id,score|1,7,1           user_id,item_id|1,7|1,7     t 2 - duplicate of row 1
-user_id,item_id,score|1,7,1           user_id,item_id|a,7|,8      t 2 user_id found nothing
-user_id,item_id,score|1,7,1  user_id,item_id,relevance|1,7,0      t - - no relevance above 0
-user_id,item_id,score|1,7,1           user_id,item_id|            t - - no rows
-q_Q0_d_1_2.0_t|q_Q0_e_2_x_t           q_0_d_1                     r 2 score found x
-q_Q0_d_1_2.0_t|q_Q0_d_2_1.0_t         q_0_d_1                     r 2 - duplicate of row 1
-q_Q0_d_1_2.0_t|q_Q0_d_2_1.0_t_x       q_0_d_1                     r - - saw 7
-q_Q0_d_1_2.0_t                        q_0_d_1|p_0_d_1             r - - no list for user p
-q_Q0_d_1_2.0_t                        q_0_d_1|q_0_e               t 2 relevance nothing
-"""
-# Sampled ranks among 99 negatives of 200 items.
-WRONG_SAMPLED_RANKS = """\
-sampled_rank|1|0                 2 sampled_rank found 0
-sampled_rank|101                 1 sampled_rank 1 to 100
-sampled_rank|1|x                 2 sampled_rank found x
-sampled_rank,n_candidates|1,99   1 n_candidates found 99
-sampled_rank,user_id,repetition|1,a,-1 1 repetition found -1
-sampled_rank,repetition|1,0|2,1  - - lacks column user_id
-rank|1                           - - evaluate
-user_id,place|1,1                - - lacks column sampled_rank
-user_id,score,label|u,9,0        - - no held-out item among the candidates of user u
-user_id,score,label|u,9,1        - - no negatives for user u
-user_id,score,label|u,9,2|u,1,0  1 label found 2; expected 1 or 0
-user_id,score|u,9                - - label
-user_id,repetition,sampled_rank|a,0,1|b,0,2|a,1,1|a,0,3 4 - user a
-user_id,item_id,repetition,sampled_rank|a,x,0,1|a,x,0,3 2 - user a
-"""
+
+class Wrong(NamedTuple):
+    """Wrong data, the place that its error names, if any, and what the error shows."""
+
+    content: Any
+    shows: str
+    row: int | None = None
+    column: str | None = None
 
 
-def parse_cases(table, fields):
-    return [tuple(line.split(maxsplit=fields)) for line in table.splitlines()]
-
-
-def write_content(folder, name, content):
-    """Write text, bytes, a table or an array to a file."""
-    path = folder / name
-    if isinstance(content, str):
-        path.write_text(content.replace("|", "\n").replace("_Q0_", " Q0 "), encoding="utf-8")
-    elif isinstance(content, bytes):
-        path.write_bytes(content)
-    elif path.suffix == ".parquet":
-        pd.DataFrame(content).to_parquet(path)
-    elif isinstance(content, dict):
-        path = path.with_suffix(".npz")
-        np.savez(path, **{key: np.asarray(value) for key, value in content.items()})
-    else:
-        path = path.with_suffix(".npy")
-        np.save(path, np.asarray(content))
-    return path
-
-
-def with_blanks(text):
-    """Return a line of trec_eval with blanks in place of underscores."""
-    return text.replace("_", " ") if text.startswith("q_") else text
-
-
-def place_of(error):
-    """Return the file, the row and the column that an error names, where - stands for none."""
-    place = (error.path.name.partition(".")[0], error.row, error.column)
-    return tuple("-" if part is None else str(part) for part in place)
-
-
-@pytest.mark.parametrize(("content", "row", "column", "message"), parse_cases(WRONG_RANKS, 3))
-def test_wrong_ranks_name_row_and_column(tmp_path, content, row, column, message):
-    path = write_content(tmp_path, "r.csv", content)
-    error = refusal(as_ranks, path, n_items=3541)
-    assert place_of(error) == ("r", str(row), column)
-    assert message in str(error)
-    assert "secret" not in str(error).replace(str(path), "")
+def place_of(error: InputError) -> tuple[Path | str | None, int | None, str | None]:
+    return error.path, error.row, error.column
 
 
 @pytest.mark.parametrize(
-    ("lists", "relevant", "name", "row", "column", "message"),
-    parse_cases(WRONG_LISTS, 5),
-)
-def test_wrong_lists_name_row_and_column(tmp_path, lists, relevant, name, row, column, message):
-    path = write_content(tmp_path, "r.csv", with_blanks(lists))
-    relevant = write_content(tmp_path, "t.csv", with_blanks(relevant))
-    error = refusal(as_ranks, path, relevant=relevant)
-    assert place_of(error) == (name, str(row), column)
-    assert message in str(error)
-
-
-@pytest.mark.parametrize(
-    ("content", "row", "column", "message"), parse_cases(WRONG_SAMPLED_RANKS, 3)
-)
-def test_wrong_sampled_ranks_name_row_and_column(tmp_path, content, row, column, message):
-    path = write_content(tmp_path, "s.csv", content)
-    error = refusal(as_sampled_ranks, path, n_negatives=99, n_items=200)
-    assert place_of(error) == ("s", str(row), column)
-    assert message in str(error)
-
-
-COUNTS = {"n_candidates": [5], "n_better": [0], "n_tied": [0]}
-
-
-@pytest.mark.parametrize(
-    ("name", "content", "row", "column", "message"),
+    "wrong",
     [
-        ("r.csv", b"", "-", "-", "empty"),
-        ("r.csv", b"\x00\x01\x02", "-", "-", "null bytes"),
-        ("r.csv", b"rank\n\xff\n", "-", "rank", "found bytes"),
-        ("r.csv.gz", b"rank\n1\n", "-", "-", "not ranks"),
-        ("r.csv.gz", gzip.compress(b"rank\n5\n0\n", mtime=0), 2, "rank", "found 0"),
-        ("r.parquet", b"rank\n1\n", "-", "-", "not ranks"),
-        ("r.parquet", {"rank": [5, None]}, 2, "rank", "found nothing"),
-        ("r.parquet", {"rank": [5, 2**63]}, 2, "rank", "found 9.22337203685478e+18"),
-        ("r.parquet", {"rank": [[5], [6]]}, "-", "rank", "found type list"),
-        ("r.parquet", COUNTS | {"user_id": [1.5]}, 1, "user_id", "found 1.5"),
-        ("r.run", b"q1 Q0 d1 1 2.0\n", "-", "-", "found columns"),
-        ("r.npy", b"no numbers", "-", "-", "not ranks, lists or scores"),
-        ("r.npz", b"no archive", "-", "-", "not arrays with scores"),
-    ],
-)
-def test_unreadable_file_is_refused(tmp_path, name, content, row, column, message):
-    path = write_content(tmp_path, name, content)
-    error = refusal(as_ranks, path, n_items=3541)
-    assert place_of(error) == ("r", str(row), column)
-    assert message in str(error)
-    assert "secret" not in str(error).replace(str(path), "")
-
-
-SCORES = np.ones((3, 4))
-SCORES_WITH_NAN = np.where(np.eye(3, 4, 1) * [[0], [0], [1]] > 0, np.nan, SCORES)
-SCORES_WITHOUT_DIAGONAL = np.where(np.eye(3, 4) > 0, -np.inf, SCORES)
-DIAGONAL = [0, 1, 2]
-
-
-@pytest.mark.parametrize(
-    ("scores", "relevant", "seen", "name", "row", "column", "message"),
-    [
-        (np.ones(4), DIAGONAL, None, "s", "-", "-", "relevant cannot be used with ranks"),
-        (np.array([[None]]), DIAGONAL, None, "s", "-", "-", "not ranks, lists or scores"),
-        (SCORES, None, None, "s", "-", "-", "found scores; pass relevant"),
-        (SCORES_WITH_NAN, [0, 0, 0], None, "s", "-", "-", "score of item 3 for user 2 is nan"),
-        (SCORES_WITHOUT_DIAGONAL, [1, 1, 1], None, "s", "-", "-",
-         "item 1 of user 1 has score -inf"),
-        (SCORES, [0, 0, 4], None, "t", 3, "relevant", "found 4"),
-        (SCORES, [0, 0], None, "t", "-", "-", "relevant items are int64 of shape"),
-        (SCORES, "user_id,item_id|0,4", None, "t", 1, "item_id", "found 4"),
-        (SCORES, "user_id,item_id|anna,0", None, "t", 1, "user_id", "anna"),
-        (SCORES, "user_id,item_id|0,0|0,0", None, "t", 2, "-", "duplicate of row 1"),
-        (SCORES, DIAGONAL, "user_id,item_id|1,1", "s", "-", "-", "is among the seen items"),
-        (SCORES, DIAGONAL, "user_id,item_id|0,5", "seen", 1, "item_id", "found 5"),
-        (SCORES, DIAGONAL, np.zeros((3, 5), bool), "seen", "-", "-",
-         "seen items are bool of shape"),
-        ({"x": SCORES}, DIAGONAL, None, "s", "-", "-", "expected scores"),
-        ({"user_ids": DIAGONAL}, DIAGONAL, None, "s", "-", "-", "no scores"),
-        ({"scores": SCORES, "seen": [1, 2]}, DIAGONAL, None, "s", "-", "-", "found an array seen"),
-        ({"scores": SCORES, "item_ids": [1, 2, 1, 3]}, DIAGONAL, None, "s", "-", "-",
-         "duplicate id 1, at positions 0 and 2"),
+        Wrong("rank\n", "no rows"),
+        Wrong("rank\n5\n7\n0\n", "found 0", row=3, column="rank"),
+        Wrong("\nrank\n\n5\n\n0\n", "found 0", row=2, column="rank"),  # empty lines do not count
+        Wrong("rank\n1\nabc\n", "found abc", row=2, column="rank"),
+        Wrong("rank,rank\n1,2\n", "duplicate column rank"),
+        Wrong("rank,x\n1,2\n3,4,5\n", "got 3"),
+        Wrong("place\n1\n", "found columns place"),
+        Wrong("place;rank\n1;x\n", "found x", row=1, column="rank"),
+        Wrong("17,a\n18,b\n", "no header"),
+        Wrong("n_candidates,n_better\n5,0\n", "lacks column n_tied"),
+        Wrong("user_id,rank\n7,5\n7,5\n", "found 5", row=2, column="rank"),
+        Wrong("rank,n_candidates\n5,4\n", "1 to 4", row=1, column="rank"),
+        Wrong("rank,n_candidates\n1,1\n", "found 1", row=1, column="n_candidates"),
+        Wrong("n_candidates,n_better,n_tied\n5,5,0\n", "0 to 4", row=1, column="n_better"),
+        Wrong("n_candidates,n_better,n_tied\n5,2,3\n", "0 to 2", row=1, column="n_tied"),
+        Wrong("n_candidates,n_better,n_tied\n1000000001,0,0\n", "found 1000000001",
+              row=1, column="n_candidates"),
+        Wrong("user_id,n_candidates,n_better,n_tied\na,5,0,0\nb,5,0,0\na,6,1,0\n",
+              "expected 5, as in row 1", row=3, column="n_candidates"),
     ],
 )  # fmt: skip
-def test_wrong_matrix_is_refused(tmp_path, scores, relevant, seen, name, row, column, message):
-    path, relevant, seen = (
-        None if content is None else write_content(tmp_path, file, content)
-        for file, content in (
-            ("s.npy", scores),
-            ("t.csv", relevant),
-            ("seen.csv", seen),
-        )
-    )
-    error = refusal(as_ranks, path, relevant=relevant, seen=seen)
-    assert place_of(error) == (name, str(row), column)
-    assert message in str(error)
+def test_wrong_ranks_name_row_and_column(tmp_path, wrong):
+    path = tmp_path / "r.csv"
+    path.write_text(wrong.content)
+    error = refusal(as_ranks, path, n_items=3541)
+    assert place_of(error) == (path, wrong.row, wrong.column)
+    assert wrong.shows in error.problem
+
+
+def test_values_of_a_file_without_header_stay_private(tmp_path):
+    path = tmp_path / "r.csv"
+    path.write_text("17,secret\n18,secret\n")
+    error = refusal(as_ranks, path, n_items=3541)
+    assert "secret" not in error.problem
+
+
+@pytest.mark.parametrize(
+    "wrong",
+    [
+        Wrong("user_id,item_id,rank\n1,7,1\n1,8,3\n", "expected 1, 2, 3", row=2, column="rank"),
+        Wrong("user_id,item_id,rank\n1,7,1\n1,7,2\n", "duplicate of row 1", row=2),
+        Wrong("user_id,item_id,rank\n2,7,1\n", "no list for any relevant user"),
+        Wrong("user_id,item_id,rank\n1,,1\n", "found nothing", row=1, column="item_id"),
+        Wrong("user_id,item_id,score\n1,7,1\n1,8,nan\n", "found nan", row=2, column="score"),
+        Wrong("user_id,item_id,score\n1,7,high\n", "found high", row=1, column="score"),
+        Wrong("item_id,score\n1,7\n", "lacks column user_id"),
+        Wrong("rank\n1\n", "relevant cannot be used with ranks"),
+        # runs of trec_eval
+        Wrong("1 Q0 7 1 2.0 t\n1 Q0 8 2 x t\n", "found x", row=2, column="score"),
+        Wrong("1 Q0 7 1 2.0 t\n1 Q0 7 2 1.0 t\n", "duplicate of row 1", row=2),
+        Wrong("1 Q0 7 1 2.0 t\n1 Q0 7 2 1.0 t x\n", "saw 7"),
+    ],
+)
+def test_wrong_lists_name_row_and_column(tmp_path, wrong):
+    lists, relevant = tmp_path / "r.csv", tmp_path / "t.csv"
+    lists.write_text(wrong.content)
+    relevant.write_text("user_id,item_id\n1,7\n")
+    error = refusal(as_ranks, lists, relevant=relevant)
+    assert place_of(error) == (lists, wrong.row, wrong.column)
+    assert wrong.shows in error.problem
+
+
+@pytest.mark.parametrize(
+    ("lists", "relevant"),
+    [
+        ("user_id,item_id,rank\n1,7,1\n", "user_id,item_id\n1,7\nmia,7\n"),
+        ("1 Q0 7 1 2.0 t\n", "1 0 7 1\nmia 0 7 1\n"),  # of trec_eval
+    ],
+)
+def test_user_without_a_list_is_named(tmp_path, lists, relevant):
+    lists_path, relevant_path = tmp_path / "r.csv", tmp_path / "t.csv"
+    lists_path.write_text(lists)
+    relevant_path.write_text(relevant)
+    error = refusal(as_ranks, lists_path, relevant=relevant_path)
+    assert place_of(error) == (lists_path, None, None)
+    assert "no list for user mia" in error.problem
+
+
+@pytest.mark.parametrize(
+    "wrong",
+    [
+        Wrong("user_id,item_id\n1,7\n1,7\n", "duplicate of row 1", row=2),
+        Wrong("user_id,item_id\na,7\n,8\n", "found nothing", row=2, column="user_id"),
+        Wrong("user_id,item_id,relevance\n1,7,0\n", "no relevance above 0"),
+        Wrong("user_id,item_id\n", "no rows"),
+        Wrong("q 0 d 1\nq 0 e\n", "found nothing", row=2, column="relevance"),  # qrels
+    ],
+)
+def test_wrong_relevant_items_name_row_and_column(tmp_path, wrong):
+    lists, relevant = tmp_path / "r.csv", tmp_path / "t.csv"
+    lists.write_text("user_id,item_id,score\n1,7,1\n")
+    relevant.write_text(wrong.content)
+    error = refusal(as_ranks, lists, relevant=relevant)
+    assert place_of(error) == (relevant, wrong.row, wrong.column)
+    assert wrong.shows in error.problem
+
+
+@pytest.mark.parametrize(
+    "wrong",
+    [
+        Wrong("sampled_rank\n1\n0\n", "found 0", row=2, column="sampled_rank"),
+        Wrong("sampled_rank\n101\n", "1 to 100", row=1, column="sampled_rank"),
+        Wrong("sampled_rank\n1\nx\n", "found x", row=2, column="sampled_rank"),
+        Wrong("sampled_rank,n_candidates\n1,99\n", "found 99", row=1, column="n_candidates"),
+        Wrong("sampled_rank,user_id,repetition\n1,a,-1\n", "found -1", row=1, column="repetition"),
+        Wrong("sampled_rank,repetition\n1,0\n2,1\n", "lacks column user_id"),
+        Wrong("rank\n1\n", "evaluate"),
+        Wrong("user_id,place\n1,1\n", "lacks column sampled_rank"),
+        Wrong("user_id,score,label\nu,9,0\n", "no held-out item among the candidates of user u"),
+        Wrong("user_id,score,label\nu,9,1\n", "no negatives for user u"),
+        Wrong("user_id,score,label\nu,9,2\nu,1,0\n", "found 2", row=1, column="label"),
+        Wrong("user_id,score\nu,9\n", "label"),
+        Wrong("user_id,repetition,sampled_rank\na,0,1\nb,0,2\na,1,1\na,0,3\n", "user a", row=4),
+        Wrong("user_id,item_id,repetition,sampled_rank\na,x,0,1\na,x,0,3\n", "user a", row=2),
+    ],
+)
+def test_wrong_sampled_ranks_name_row_and_column(tmp_path, wrong):
+    path = tmp_path / "s.csv"
+    path.write_text(wrong.content)
+    error = refusal(as_sampled_ranks, path, n_negatives=99, n_items=200)
+    assert place_of(error) == (path, wrong.row, wrong.column)
+    assert wrong.shows in error.problem
+
+
+@pytest.mark.parametrize(
+    ("name", "wrong"),
+    [
+        ("r.csv", Wrong(b"", "empty")),
+        ("r.csv", Wrong(b"\x00\x01\x02", "null bytes")),
+        ("r.csv", Wrong(b"rank\n\xff\n", "found bytes", column="rank")),
+        ("r.csv.gz", Wrong(b"rank\n1\n", "not ranks")),
+        ("r.csv.gz", Wrong(gzip.compress(b"rank\n5\n0\n"), "found 0", row=2, column="rank")),
+        ("r.parquet", Wrong(b"rank\n1\n", "not ranks")),
+        ("r.run", Wrong(b"q1 Q0 d1 1 2.0\n", "found columns")),
+        ("r.npy", Wrong(b"no numbers", "not ranks")),
+        ("r.npz", Wrong(b"no archive", "not arrays")),
+    ],
+)
+def test_unreadable_file_is_refused(tmp_path, name, wrong):
+    path = tmp_path / name
+    path.write_bytes(wrong.content)
+    error = refusal(as_ranks, path, n_items=3541)
+    assert place_of(error) == (path, wrong.row, wrong.column)
+    assert wrong.shows in error.problem
+
+
+@pytest.mark.parametrize(
+    "wrong",
+    [
+        Wrong({"rank": [5, None]}, "found nothing", row=2, column="rank"),
+        Wrong({"rank": [5, 2**63]}, "found 9.22337203685478e+18", row=2, column="rank"),
+        Wrong({"rank": [[5], [6]]}, "found type list", column="rank"),
+        Wrong({"n_candidates": [5], "n_better": [0], "n_tied": [0], "user_id": [1.5]},
+              "found 1.5", row=1, column="user_id"),
+    ],
+)  # fmt: skip
+def test_wrong_columns_of_parquet_are_refused(tmp_path, wrong):
+    path = tmp_path / "r.parquet"
+    pd.DataFrame(wrong.content).to_parquet(path)
+    error = refusal(as_ranks, path, n_items=3541)
+    assert place_of(error) == (path, wrong.row, wrong.column)
+    assert wrong.shows in error.problem
+
+
+# Scores of three users and four items, in a file; user 0 likes item 0, user 1 item 1, user 2 item 2
+
+SCORES, OF_DIAGONAL = np.ones((3, 4)), [0, 1, 2]
+NAN_OF_USER_2, NONE_OF_USER_1 = SCORES.copy(), SCORES.copy()
+NAN_OF_USER_2[2, 3] = np.nan
+NONE_OF_USER_1[1, 1] = -np.inf
+
+
+@pytest.mark.parametrize(
+    "wrong",
+    [
+        Wrong(np.ones(4), "relevant cannot be used with ranks"),
+        Wrong(np.array([[None]]), "not ranks, lists or scores"),
+        Wrong(NAN_OF_USER_2, "item 3 for user 2 is nan"),
+        Wrong(NONE_OF_USER_1, "item 1 of user 1 has score -inf"),
+    ],
+)
+def test_wrong_matrix_of_scores_is_refused(tmp_path, wrong):
+    path = tmp_path / "s.npy"
+    np.save(path, wrong.content)
+    error = refusal(as_ranks, path, relevant=OF_DIAGONAL)
+    assert place_of(error) == (path, None, None)
+    assert wrong.shows in error.problem
+
+
+@pytest.mark.parametrize(
+    "wrong",
+    [
+        Wrong({"x": SCORES}, "expected scores"),
+        Wrong({"user_ids": [0, 1, 2]}, "no scores"),
+        Wrong({"scores": SCORES, "seen": [1, 2]}, "found an array seen"),
+        Wrong({"scores": SCORES, "item_ids": [1, 2, 1, 3]}, "id 1, at positions 0 and 2"),
+    ],
+)
+def test_wrong_archive_of_arrays_is_refused(tmp_path, wrong):
+    path = tmp_path / "s.npz"
+    np.savez(path, **wrong.content)
+    error = refusal(as_ranks, path, relevant=OF_DIAGONAL)
+    assert place_of(error) == (path, None, None)
+    assert wrong.shows in error.problem
+
+
+def test_scores_without_relevant_items_are_refused(tmp_path):
+    path = tmp_path / "s.npy"
+    np.save(path, SCORES)
+    error = refusal(as_ranks, path)
+    assert place_of(error) == (path, None, None)
+    assert "pass relevant" in error.problem
+
+
+@pytest.mark.parametrize(
+    "wrong",
+    [
+        Wrong([0, 0, 4], "found 4", row=3, column="relevant"),
+        Wrong([0, 0], "int64 of shape"),
+    ],
+)
+def test_wrong_array_of_relevant_columns_is_refused(tmp_path, wrong):
+    path = tmp_path / "t.npy"
+    np.save(path, wrong.content)
+    error = refusal(as_ranks, SCORES, relevant=path)
+    assert place_of(error) == (path, wrong.row, wrong.column)
+    assert wrong.shows in error.problem
+
+
+@pytest.mark.parametrize(
+    "wrong",
+    [
+        Wrong("user_id,item_id\n0,4\n", "found 4", row=1, column="item_id"),
+        Wrong("user_id,item_id\nanna,0\n", "found anna", row=1, column="user_id"),
+        Wrong("user_id,item_id\n0,0\n0,0\n", "duplicate of row 1", row=2),
+    ],
+)
+def test_wrong_table_of_relevant_columns_is_refused(tmp_path, wrong):
+    path = tmp_path / "t.csv"
+    path.write_text(wrong.content)
+    error = refusal(as_ranks, SCORES, relevant=path)
+    assert place_of(error) == (path, wrong.row, wrong.column)
+    assert wrong.shows in error.problem
+
+
+def test_seen_item_that_is_relevant_is_refused(tmp_path):
+    scores, seen = tmp_path / "s.npy", tmp_path / "seen.csv"
+    np.save(scores, SCORES)
+    seen.write_text("user_id,item_id\n1,1\n")
+    error = refusal(as_ranks, scores, relevant=OF_DIAGONAL, seen=seen)
+    assert place_of(error) == (scores, None, None)
+    assert "among the seen items" in error.problem
+
+
+def test_seen_item_without_a_column_is_refused(tmp_path):
+    seen = tmp_path / "seen.csv"
+    seen.write_text("user_id,item_id\n0,5\n")
+    error = refusal(as_ranks, SCORES, relevant=OF_DIAGONAL, seen=seen)
+    assert place_of(error) == (seen, 1, "item_id")
+    assert "found 5" in error.problem
+
+
+def test_seen_items_of_another_number_of_columns_are_refused(tmp_path):
+    seen = tmp_path / "seen.npy"
+    np.save(seen, np.zeros((3, 5), bool))
+    error = refusal(as_ranks, SCORES, relevant=OF_DIAGONAL, seen=seen)
+    assert place_of(error) == (seen, None, None)
+    assert "bool of shape (3, 5)" in error.problem
 
 
 @pytest.mark.parametrize("suffix", ["csv", "parquet", "npy", "npz", "run", "csv.gz", ""])
-def test_missing_file_is_named(tmp_path, suffix):
+@pytest.mark.parametrize(
+    ("read", "content"),
+    [
+        (as_ranks, "ranks, lists or scores"),
+        (lambda path: items_by_id(path, "relevant"), "relevant items"),
+        (lambda path: as_sampled_ranks(path, n_negatives=9), "sampled ranks"),
+    ],
+    ids=["ranks", "relevant", "sampled ranks"],
+)
+def test_missing_file_is_named(tmp_path, suffix, read, content):
     path = tmp_path / f"missing.{suffix}"
-    for message, content in (
-        (refusal_message(as_ranks, path), "ranks, lists or scores"),
-        (refusal_message(items_by_id, path, "relevant"), "relevant items"),
-        (refusal_message(as_sampled_ranks, path, n_negatives=9), "sampled ranks"),
-    ):
-        assert message.startswith(f"{path}: no such file")
-        assert content in message
+    message = refusal_message(read, path)
+    assert message.startswith(f"{path}: no such file")
+    assert content in message
+
+
+@pytest.mark.parametrize("suffix", ["csv", "parquet", "npy", "npz", "run", "csv.gz", ""])
+def test_folder_in_place_of_a_file_is_refused(tmp_path, suffix):
+    path = tmp_path / f"folder.{suffix}"
     path.mkdir()
-    assert "a folder" in str(refusal(as_ranks, path))
+    assert "a folder" in refusal(as_ranks, path).problem
 
 
-def test_message_is_one_short_line(tmp_path):
-    text = "\ufeff\r\nrank,x\r\n\r\n1,a\r\n\r\n\r\nx,b\r\n"
-    path = write_content(tmp_path, "a\nb.csv", text)
-    place = f"{tmp_path}/a b.csv, row 2, column rank: found x"
-    assert refusal_message(as_ranks, path, n_items=9).startswith(place)
-    path = write_content(tmp_path, "r.csv", 'rank,n_candidates|"' + "1,9|" * 1000 + '",9|')
-    assert len(str(refusal(as_ranks, path))) < 250  # a long value is cut
-    # The reader guesses types from the first rows; the last row contradicts the guess.
-    path = write_content(tmp_path, "r.csv", "|".join(["rank", *["7"] * 300_000, "oops"]))
+def test_line_break_in_a_name_is_a_blank_in_the_message(tmp_path):
+    path = tmp_path / "a\nb.csv"
+    path.write_text("\ufeff\r\nrank,x\r\n\r\n1,a\r\n\r\n\r\nx,b\r\n")
+    message = refusal_message(as_ranks, path, n_items=9)
+    assert message.startswith(f"{tmp_path}/a b.csv, row 2, column rank: found x")
+
+
+def test_cell_of_many_lines_is_cut_in_the_message(tmp_path):
+    path = tmp_path / "r.csv"
+    path.write_text('rank,n_candidates\n"' + "1,9\n" * 1000 + '",9\n')
+    assert len(str(refusal(as_ranks, path))) < 250
+
+
+def test_last_of_many_rows_is_named(tmp_path):
+    """A reader guesses types from the first rows; the last row contradicts the guess."""
+    path = tmp_path / "r.csv"
+    path.write_text("rank\n" + "7\n" * 300_000 + "oops\n")
     error = refusal(as_ranks, path, n_items=9)
     assert (error.row, error.column) == (300_001, "rank")
 
 
-SOUND_FILES = {
-    "r.csv": b"user_id,n_candidates,n_better,n_tied\nanna,9,4,0\nbert,7,0,2\nanna,9,1,0\n",
-    "list.csv": b"user_id,item_id,score\n1,7,0.5\n1,8,0.25\n2,7,1e3\n",
-    "r.csv.gz": gzip.compress(b"rank\n5\n6\n", mtime=0),
-    "a.run": b"q1 Q0 d1 1 2.5 t\nq1 Q0 d2 2 1.5 t\n",
-    "s.csv": b"sampled_rank,user_id\n1,a\n2,b\n",
-}
+def sound_files(folder):
+    """Return the content of files that can be read, by their names."""
+    pd.DataFrame({"user_id": ["a", "b"], "rank": [1, 2]}).to_parquet(folder / "r.parquet")
+    np.save(folder / "s.npy", SCORES)
+    np.savez(folder / "s.npz", scores=SCORES, user_ids=[0, 1, 2])
+    written = {name: (folder / name).read_bytes() for name in ("r.parquet", "s.npy", "s.npz")}
+    return written | {
+        "r.csv": b"user_id,n_candidates,n_better,n_tied\nanna,9,4,0\nbert,7,0,2\nanna,9,1,0\n",
+        "list.csv": b"user_id,item_id,score\n1,7,0.5\n1,8,0.25\n2,7,1e3\n",
+        "r.csv.gz": gzip.compress(b"rank\n5\n6\n", mtime=0),
+        "a.run": b"q1 Q0 d1 1 2.5 t\nq1 Q0 d2 2 1.5 t\n",
+        "s.csv": b"sampled_rank,user_id\n1,a\n2,b\n",
+    }
+
+
+def draw_damage(data, content):
+    """Return the content of a file with one to four parts of 0 to 3 bytes replaced by others."""
+    damaged = bytearray(content)
+    for _ in range(data.draw(st.integers(1, 4))):
+        place = data.draw(st.integers(0, len(damaged)))
+        damaged[place : place + data.draw(st.integers(0, 3))] = data.draw(st.binary(max_size=4))
+    return bytes(damaged)
 
 
 @given(data=st.data())
 @settings(max_examples=100)
 def test_damaged_file_is_read_or_refused_in_one_line(tmp_path_factory, data):
-    folder, files = tmp_path_factory.mktemp("damaged"), dict(SOUND_FILES)
-    frame = pd.DataFrame({"user_id": ["a", "b"], "rank": [1, 2]})
-    arrays = {"scores": SCORES, "user_ids": DIAGONAL}
-    for name, content in (("r.parquet", frame), ("s.npy", SCORES), ("s.npz", arrays)):
-        files[name] = write_content(folder, name, content).read_bytes()
-    name = data.draw(st.sampled_from(sorted(files)))
-    content = bytearray(files[name])
-    for _ in range(data.draw(st.integers(1, 4))):
-        place = data.draw(st.integers(0, len(content)))
-        content[place : place + data.draw(st.integers(0, 3))] = data.draw(st.binary(max_size=4))
-    path = write_content(folder, name, bytes(content))
-    relevant = write_content(folder, "t.csv", "user_id,item_id|1,7|2,7|q1,d2")
-    for reader, options in (
-        (as_ranks, {"n_items": 9}),
-        (as_ranks, {"relevant": relevant}),
-        (as_sampled_ranks, {"n_negatives": 9}),
-        (lambda data: items_by_id(data, "relevant"), {}),
+    folder = tmp_path_factory.mktemp("damaged")
+    files = sound_files(folder)
+    path, relevant = folder / data.draw(st.sampled_from(sorted(files))), folder / "t.csv"
+    path.write_bytes(draw_damage(data, files[path.name]))
+    relevant.write_text("user_id,item_id\n1,7\n2,7\nq1,d2\n")
+    for read in (
+        lambda: as_ranks(path, n_items=9),
+        lambda: as_ranks(path, relevant=relevant),
+        lambda: as_sampled_ranks(path, n_negatives=9),
+        lambda: items_by_id(path, "relevant"),
     ):
         message = ""
         try:
-            reader(path, **options)
+            read()
         except InputError as error:
             message = str(error)
         assert "\n" not in message
