@@ -234,6 +234,12 @@ SCORE_CASES = [
          r"users x items, \(1, 2\)"),
 ]  # fmt: skip
 
+
+@each_case(SCORE_CASES)
+def test_wrong_scores_are_refused_with_a_remedy_that_is_right(case: Case) -> None:
+    assert_ends_as_expected(case)
+
+
 # Lists of items, and tables of pairs
 
 PAIRS = [("y", 0.9), ("z", 0.3)]
@@ -409,6 +415,12 @@ LIST_CASES = [
          {"columns": {"visit": "day"}}, (1 + 1 / 2) / 2),
 ]  # fmt: skip
 
+
+@each_case(LIST_CASES)
+def test_wrong_lists_and_pairs_are_refused_with_a_remedy_that_is_right(case: Case) -> None:
+    assert_ends_as_expected(case)
+
+
 # Ranks
 
 CUT = Ranks.from_scores(SCORES, HELD, up_to=2)
@@ -470,6 +482,12 @@ RANK_CASES = [
          "other candidates", {"data": SCORES, "relevant": np.array([[1, 1, 0]] * 2)},
          (1 / 2 + 1 / 2) / 2),
 ]  # fmt: skip
+
+
+@each_case(RANK_CASES)
+def test_wrong_ranks_and_metrics_are_refused_with_a_remedy_that_is_right(case: Case) -> None:
+    assert_ends_as_expected(case)
+
 
 # Samples
 
@@ -536,6 +554,12 @@ SAMPLE_CASES = [
     Case("cut-offs beyond what can be computed",
          call_of(sm.correct, SampledRanks([1, 2, 3], 10**9, 9), "ap", "sampled"), "10,000,000"),
 ]  # fmt: skip
+
+
+@each_case(SAMPLE_CASES)
+def test_wrong_samples_are_refused_with_a_remedy_that_is_right(case: Case) -> None:
+    assert_ends_as_expected(case)
+
 
 # Meters
 
@@ -608,26 +632,6 @@ METER_CASES = [
 ]  # fmt: skip
 
 
-@each_case(SCORE_CASES)
-def test_scores(case: Case) -> None:
-    assert_ends_as_expected(case)
-
-
-@each_case(LIST_CASES)
-def test_lists_and_pairs(case: Case) -> None:
-    assert_ends_as_expected(case)
-
-
-@each_case(RANK_CASES)
-def test_ranks_and_metrics(case: Case) -> None:
-    assert_ends_as_expected(case)
-
-
-@each_case(SAMPLE_CASES)
-def test_samples(case: Case) -> None:
-    assert_ends_as_expected(case)
-
-
 @each_case(METER_CASES)
-def test_meters(case: Case) -> None:
+def test_wrong_batches_of_meters_are_refused_with_a_remedy_that_is_right(case: Case) -> None:
     assert_ends_as_expected(case)

@@ -133,6 +133,12 @@ BUDGET_CASES = [
     Case("class as proxy", budget(proxy=SimpleNamespace), "proxy: scores: found type"),
 ]  # fmt: skip
 
+
+@each_case(BUDGET_CASES)
+def test_wrong_budgets_are_refused_with_a_remedy_that_is_right(case: Case) -> None:
+    assert_ends_as_expected(case)
+
+
 # compare: values of both recommenders
 
 
@@ -248,6 +254,12 @@ COMPARE_CASES = [
          {"data": {"a": USERS_A, "b": USERS_B}, "n_items": 3}, COMMON_RR),
 ]  # fmt: skip
 
+
+@each_case(COMPARE_CASES)
+def test_wrong_comparisons_are_refused_with_a_remedy_that_is_right(case: Case) -> None:
+    assert_ends_as_expected(case)
+
+
 # plan: the exact metrics that it plans for
 
 EFFECT = {"effect": 0.1, "value": 0.2, "n_items": 300, "n_users": 50}
@@ -320,6 +332,11 @@ PLAN_CASES = [
          "one held-out item each", {"a": WHOLE, "b": FULL["b"]}, (0, 1 / 2)),
     Case("nobody", plan(full([1]).take([]), full([1])), "a: no user has"),
 ]  # fmt: skip
+
+
+@each_case(PLAN_CASES)
+def test_wrong_plans_are_refused_with_a_remedy_that_is_right(case: Case) -> None:
+    assert_ends_as_expected(case)
 
 
 # check and reported: the range of the exact metric
@@ -408,6 +425,12 @@ PRINTED_CASES = [
     Case("sparse matrix", reported(dok_array((2, 2))), "no printed numbers"),
 ]  # fmt: skip
 
+
+@each_case(PRINTED_CASES)
+def test_wrong_printed_numbers_are_refused_with_a_remedy_that_is_right(case: Case) -> None:
+    assert_ends_as_expected(case)
+
+
 # correct: sampled ranks of which the second true rank is three times as likely as the first
 
 PEAKED = np.repeat(np.arange(1, 42), [150, 450, 450] + 38 * [51])
@@ -458,6 +481,12 @@ OTHER_CASES = [
          call_of(sm.negatives, {"u": [1]}, None, 1, items=np.ones((2, 2), int)), r"\(2, 2\)"),
 ]  # fmt: skip
 
+
+@each_case(OTHER_CASES)
+def test_wrong_shapes_and_negatives_are_refused_with_a_remedy_that_is_right(case: Case) -> None:
+    assert_ends_as_expected(case)
+
+
 # rmse and mae
 
 
@@ -490,33 +519,8 @@ RATING_CASES = [
 ]  # fmt: skip
 
 
-@each_case(BUDGET_CASES)
-def test_budget(case: Case) -> None:
-    assert_ends_as_expected(case)
-
-
-@each_case(COMPARE_CASES)
-def test_compare(case: Case) -> None:
-    assert_ends_as_expected(case)
-
-
-@each_case(PLAN_CASES)
-def test_plan(case: Case) -> None:
-    assert_ends_as_expected(case)
-
-
-@each_case(PRINTED_CASES)
-def test_printed_numbers(case: Case) -> None:
-    assert_ends_as_expected(case)
-
-
-@each_case(OTHER_CASES)
-def test_shapes_and_negatives(case: Case) -> None:
-    assert_ends_as_expected(case)
-
-
 @each_case(RATING_CASES)
-def test_ratings(case: Case) -> None:
+def test_wrong_ratings_are_refused_with_a_remedy_that_is_right(case: Case) -> None:
     assert_ends_as_expected(case)
 
 
@@ -549,6 +553,6 @@ REPORT_CASES = [
 
 
 @each_case(REPORT_CASES)
-def test_report(case: Case, tmp_path: Path) -> None:
+def test_wrong_reports_are_refused_with_a_remedy_that_is_right(case: Case, tmp_path: Path) -> None:
     assert isinstance(case.call, Call)
     assert_ends_as_expected(case._replace(call=case.call.but(folder=tmp_path)))

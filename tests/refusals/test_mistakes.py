@@ -140,6 +140,12 @@ SCORE_CASES = [
          "user_id: found u0"),
 ]  # fmt: skip
 
+
+@each_case(SCORE_CASES)
+def test_mistake_in_scores_ends_as_expected_in_all_forms(case: Case, tmp_path: Path) -> None:
+    assert_ends_as_expected(case, tmp_path)
+
+
 # Lists
 
 PLACES = np.tile(np.arange(1, TOP + 1), N_USERS)
@@ -222,6 +228,12 @@ LIST_CASES = [
     Case("numbers of items as ids, dictionary", evaluate(by_user(ITEM_NUMBERS), TEST),
          Warned("by chance"), {"data": by_user(TOP_ITEMS)}, HIT_RATE),
 ]  # fmt: skip
+
+
+@each_case(LIST_CASES)
+def test_mistake_in_lists_ends_as_expected_in_all_forms(case: Case, tmp_path: Path) -> None:
+    assert_ends_as_expected(case, tmp_path)
+
 
 # Ranks and samples
 
@@ -332,6 +344,12 @@ SAMPLE_CASES = [
          OneOf([1, "label: found True"])),
 ]  # fmt: skip
 
+
+@each_case(SAMPLE_CASES)
+def test_mistake_in_samples_ends_as_expected_in_all_forms(case: Case, tmp_path: Path) -> None:
+    assert_ends_as_expected(case, tmp_path)
+
+
 # Two recommenders, printed numbers, and budgets
 
 HR = np.mean(SAMPLED_RANKS <= 10)
@@ -389,6 +407,14 @@ OTHER_CASES = [
          Warned("normalised")),
     Case("budget, scores of a call are sorted", on_budget(sorted_in_a_call), Warned("sorted")),
 ]  # fmt: skip
+
+
+@each_case(OTHER_CASES)
+def test_mistake_in_comparisons_and_budgets_ends_as_expected_in_all_forms(
+    case: Case, tmp_path: Path
+) -> None:
+    assert_ends_as_expected(case, tmp_path)
+
 
 # Ids that match no other table, or by position; pairs with values
 
@@ -474,6 +500,12 @@ ID_CASES = [
     Case("other ids of seen, few common ids", evaluate(WITH_SEEN, TEST, seen=pairs(SHIFTED)),
          Warned("4 of .*ids of the users of seen"), {"seen": TRAIN}, HIT_RATE),
 ]  # fmt: skip
+
+
+@each_case(ID_CASES)
+def test_mistake_in_ids_ends_as_expected_in_all_forms(case: Case, tmp_path: Path) -> None:
+    assert_ends_as_expected(case, tmp_path)
+
 
 # Other kinds of data
 
@@ -599,12 +631,13 @@ KIND_CASES = [
          HIT_RATE),
 ]  # fmt: skip
 
-MISTAKES = SCORE_CASES + LIST_CASES + SAMPLE_CASES + OTHER_CASES + ID_CASES + KIND_CASES
 
-
-@each_case(MISTAKES)
-def test_mistake(case: Case, tmp_path: Path) -> None:
+@each_case(KIND_CASES)
+def test_data_of_another_kind_ends_as_expected_in_all_forms(case: Case, tmp_path: Path) -> None:
     assert_ends_as_expected(case, tmp_path)
+
+
+MISTAKES = SCORE_CASES + LIST_CASES + SAMPLE_CASES + OTHER_CASES + ID_CASES + KIND_CASES
 
 
 def test_run_and_qrels_swapped(tmp_path: Path) -> None:

@@ -93,7 +93,7 @@ CASES = [
 
 
 @each_case(CASES)
-def test_data(case: Case, tmp_path: Path) -> None:
+def test_unlikely_data_warns_and_likely_data_does_not(case: Case, tmp_path: Path) -> None:
     assert_ends_as_expected(case, tmp_path)
 
 
@@ -361,7 +361,7 @@ OPTION_CASES = [
 
 
 @each_case(OPTION_CASES)
-def test_options(case: Case) -> None:
+def test_unlikely_options_warn_and_likely_ones_do_not(case: Case) -> None:
     assert_ends_as_expected(case)
 
 

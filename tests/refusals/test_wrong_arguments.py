@@ -72,7 +72,7 @@ CASES = [
 
 
 @each_case(CASES)
-def test_argument(case: Case) -> None:
+def test_wrong_argument_is_refused_in_a_short_line_that_names_it(case: Case) -> None:
     assert_ends_as_expected(case)
 
 
