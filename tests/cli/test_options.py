@@ -107,23 +107,40 @@ def arguments_of_call(command, words, monkeypatch):
     return dict(parts((), dict(enumerate(call.args)) | call.kwargs))
 
 
-@pytest.mark.parametrize("command", CALLS)
-def test_option_reaches_function(command, monkeypatch, tmp_path):
+PASSED = [
+    (command, option.name)
+    for command in CALLS
+    for option in COMMANDS[command].params
+    if option.name not in FIRST | PRINTED | AFTERWARDS.get(command, set())
+    and (command, option.name) not in {("evaluate", "files"), ("plan", "ranks")}
+]
+
+
+@pytest.mark.parametrize(("command", "option"), PASSED)
+def test_option_changes_one_argument_to_its_value(command, option, monkeypatch, tmp_path):
     monkeypatch.chdir(tmp_path)
-    first = Path(CALLS[command][0].split(" ")[0])
+    words, value = OTHERWISE.get((command, option), VALUES[option])
     without = arguments_of_call(command, "", monkeypatch)
-    for option in (parameter.name for parameter in COMMANDS[command].params):
-        if option in PRINTED | AFTERWARDS.get(command, set()):
-            continue
-        if option in FIRST or (command, option) == ("evaluate", "files"):
-            assert first in without.values(), option
-            continue
-        words, value = OTHERWISE.get((command, option), VALUES.get(option))
-        changed = arguments_of_call(command, words, monkeypatch)
-        different = [passed for place, passed in changed.items() if without.get(place) != passed]
-        equal = [passed for passed in different if passed == value]
-        assert [type(passed) for passed in equal] == [type(value)], option
-        assert len(different) == 1 + (option == "ranks"), option  # there are two
+    with_option = arguments_of_call(command, words, monkeypatch)
+    changed = [passed for place, passed in with_option.items() if without.get(place) != passed]
+    assert [(type(passed), passed) for passed in changed] == [(type(value), value)]
+
+
+def test_ranks_of_a_plan_are_two_named_files(monkeypatch, tmp_path):
+    monkeypatch.chdir(tmp_path)
+    without = arguments_of_call("plan", "", monkeypatch)
+    with_option = arguments_of_call("plan", "--ranks a.csv b.csv", monkeypatch)
+    changed = [passed for place, passed in with_option.items() if without.get(place) != passed]
+    assert changed == [Path("a.csv"), Path("b.csv")]
+
+
+@pytest.mark.parametrize(
+    "command", ["evaluate", "correct", "check", "compare", "report", "sample", "check-negatives"]
+)
+def test_first_file_reaches_function(command, monkeypatch, tmp_path):
+    monkeypatch.chdir(tmp_path)
+    first, *_ = CALLS[command][0].split(" ")
+    assert Path(first) in arguments_of_call(command, "", monkeypatch).values()
 
 
 @pytest.mark.parametrize("command", CALLS)
