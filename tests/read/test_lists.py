@@ -2,6 +2,7 @@
 
 import warnings
 from functools import partial
+from itertools import chain
 
 import numpy as np
 import pandas as pd
@@ -16,7 +17,7 @@ from sampled_metrics._base.arrays import count_by_score
 from sampled_metrics.read import tables
 from sampled_metrics.read.options import as_ranks
 from tests.helpers.caught_warnings import warns_about
-from tests.helpers.files import join_rows, rank_counts, write_file
+from tests.helpers.files import rank_counts, write_file
 from tests.helpers.labelled_lists import SCORED_LISTS
 from tests.helpers.results import (
     refusal_message,
@@ -29,42 +30,48 @@ from tests.helpers.retriever import HELD_OUT, HIT_RATE, N_USERS, TOP_ITEMS, TOP_
 # User 1 likes items 10, 11 and 12; the list has 12 first and 10 third.
 # User 2 likes item 10, which is not in the list. User 3 likes nothing and is left out.
 RELEVANT = "user_id,item_id\n2,10\n1,10\n1,11\n1,12\n"
+LISTS = pd.DataFrame(
+    [(1, 10, 0.5, 3), (3, 10, 0.5, 1), (1, 12, 0.9, 1),
+     (2, 11, 7.0, 1), (2, 12, 6.0, 2), (1, 99, 0.7, 2)],
+    columns=["user_id", "item_id", "score", "rank"],
+)  # fmt: skip
 LIST_COUNTS = {  # of user 2 and of user 1; of items 12 and 10
     "n_found": [0, 2], "n_relevant": [1, 3], "n_candidates": [0, 0], "depth": [2, 3],
     "n_better": [0, 2], "n_tied": [0, 0],
 }  # fmt: skip
-LIST_ROWS = [
-    ("user_id", "item_id", "score", "rank"),
-    (1, 10, 0.5, 3),
-    (3, 10, 0.5, 1),
-    (1, 12, 0.9, 1),
-    (2, 11, 7.0, 1),
-    (2, 12, 6.0, 2),
-    (1, 99, 0.7, 2),
-]
 
 
-@pytest.mark.parametrize("places", [(0, 1, 2, 3), (0, 1, 3), (0, 1, 2)])
+@pytest.mark.parametrize("unread", [[], ["score"], ["rank"]], ids=["all", "rank", "score"])
 @pytest.mark.parametrize("n_items", [None, 50])
-def test_lists_with_rank_or_score_are_read(tmp_path, places, n_items):
-    text = join_rows([[row[place] for place in places] for row in LIST_ROWS])
-    path = write_file(tmp_path, "r.csv", text)
+def test_lists_with_rank_or_score_are_read(tmp_path, unread, n_items):
+    LISTS.drop(columns=unread).to_csv(tmp_path / "r.csv", index=False)
     relevant = write_file(tmp_path, "t.csv", RELEVANT)
-    ranks = as_ranks(path, relevant=relevant, n_items=n_items)
-    assert rank_counts(ranks) == LIST_COUNTS | {"n_candidates": [n_items or 0] * 2}
+    ranks = as_ranks(tmp_path / "r.csv", relevant=relevant, n_items=n_items)
     assert ranks.users.tolist() == [2, 1]
-    path = write_file(tmp_path, "r.inter", text.replace(",", "\t").replace("_id", "_id:token"))
+    assert rank_counts(ranks) == LIST_COUNTS | {"n_candidates": [n_items or 0] * 2}
+
+
+def test_lists_in_an_atomic_file_of_recbole_are_read(tmp_path):
+    """Columns are separated by tabs, and their names end with a type."""
+    header = "user_id:token\titem_id:token\tscore:float\n"
+    rows = LISTS.drop(columns="rank").to_csv(sep="\t", index=False, header=False)
+    path = write_file(tmp_path, "r.inter", header + rows)
+    relevant = write_file(tmp_path, "t.csv", RELEVANT)
     assert rank_counts(as_ranks(path, relevant=relevant)) == LIST_COUNTS
 
 
 def test_rank_decides_beside_score(tmp_path):
-    # The scores are distances, so that the best item has the lowest.
+    """The scores are distances, so that the best item has the lowest."""
     path = write_file(tmp_path, "r.csv", "user_id,item_id,score,rank\n1,10,0.1,1\n1,11,0.2,2\n")
     relevant = write_file(tmp_path, "t.csv", "user_id,item_id\n1,10\n")
     assert as_ranks(path, relevant=relevant).n_better == [0]
-    # integers that no float can hold are compared exactly
+
+
+def test_scores_that_no_float_can_hold_are_compared_exactly(tmp_path):
+    """Item 2 is above item 10, and item 3 is tied with it."""
     scores = pd.DataFrame({"user_id": 1, "item_id": [10, 2, 3], "score": [2**62, 2**62 + 1, 2**62]})
-    ranks = as_ranks(write_file(tmp_path, "s.csv", scores.to_csv(index=False)), relevant=relevant)
+    path = write_file(tmp_path, "s.csv", scores.to_csv(index=False))
+    ranks = as_ranks(path, relevant={1: [10]})
     assert (ranks.n_better.tolist(), ranks.n_tied.tolist()) == ([1], [1])
 
 
@@ -175,48 +182,75 @@ def study():
     }
 
 
-def test_complete_lists_without_seen_items_are_exact(study):
-    exact = study["exact"]
-    relevant, seen = study["relevant"], study["seen"]
+def test_complete_lists_beside_seen_items_are_exact(study):
     values = values_by_metric(
-        study["scores"], "recall@10,auc", complete=True, relevant=relevant, seen=seen
+        study["scores"], "recall@10,auc", complete=True,
+        relevant=study["relevant"], seen=study["seen"],
+    )  # fmt: skip
+    assert values == pytest.approx(study["exact"], rel=1e-14)
+
+
+def test_complete_lists_without_seen_items_are_exact(study):
+    values = values_by_metric(
+        study["filtered"], "recall@10,auc", complete=True, relevant=study["relevant"]
     )
-    assert values == pytest.approx(exact, rel=1e-14)
-    values = values_by_metric(study["filtered"], "recall@10,auc", complete=True, relevant=relevant)
-    assert values == pytest.approx(exact, rel=1e-14)
-    (result,) = results = sm.evaluate(study["scores"], "recall@10", relevant=relevant)
-    assert result.value != exact["recall@10"]
+    assert values == pytest.approx(study["exact"], rel=1e-14)
+
+
+def test_lists_with_seen_items_are_noted_and_have_another_value(study):
+    """Seen items have high scores, so that fewer held-out items are among the first ten."""
+    (result,) = results = sm.evaluate(study["scores"], "recall@10", relevant=study["relevant"])
+    assert result.value < study["exact"]["recall@10"]
     assert any(note.startswith("seen: read as none") for note in results.notes)
-    assert (
-        values_by_metric(study["filtered"], "recall@10,auc", relevant=relevant, n_items=60)["auc"]
-        > exact["auc"]
-    )
+
+
+def test_candidates_of_n_items_are_more_than_those_not_seen(study):
+    """The items that were seen count as candidates at the end of each list."""
+    values = values_by_metric(study["filtered"], "auc", relevant=study["relevant"], n_items=60)
+    assert values["auc"] > study["exact"]["auc"]
+
+
+def test_relevant_items_that_are_seen_are_refused(study):
+    relevant = study["relevant"]
     with pytest.raises(sm.InputError, match="user 0"):
-        values_by_metric(study["filtered"], "recall@10,auc", relevant=relevant, seen=relevant)
+        sm.evaluate(study["filtered"], "recall@10", relevant=relevant, seen=relevant)
+
+
+@pytest.fixture
+def top_10(study):
+    return study["filtered"][study["filtered"]["rank"] <= 10]
+
+
+def test_metrics_that_need_all_items_are_skipped_for_cut_lists(top_10, study):
+    with warns_about("skipped: a") as caught:
+        values = values_by_metric(top_10, "recall@10,ap,ndcg@5,auc", relevant=study["relevant"])
+    assert list(values) == ["recall@10", "ndcg@5"]
+    assert values["recall@10"] == study["exact"]["recall@10"]
+    of_ap, of_auc = caught
+    assert "ap@10" in of_ap
+    assert "@10" not in of_auc
 
 
 @pytest.mark.filterwarnings("ignore:.*have the same ranks")
-def test_cut_lists_leave_out_metrics_that_need_all_items(study):
-    top = study["filtered"][study["filtered"]["rank"] <= 10]
-    relevant = study["relevant"]
-    with warns_about("skipped: a") as caught:
-        values = values_by_metric(top, "recall@10,ap,ndcg@5,auc", relevant=relevant)
-    assert list(values) == ["recall@10", "ndcg@5"]
-    assert values["recall@10"] == study["exact"]["recall@10"]
-    assert ["use ap@10" in text for text in caught] == [True, False]
+@pytest.mark.parametrize("function", ["evaluate", "compare"])
+def test_skipped_metric_is_a_note_of_the_result(top_10, study, function):
+    data = {"evaluate": top_10, "compare": {"a": top_10, "b": top_10}}[function]
     with warns_about("skipped: auc"):
-        compared = sm.compare({"a": top, "b": top}, "hr@10,auc", relevant=relevant)
-    assert [result.metric for result in compared] == ["hr@10"]
-    with warns_about("skipped: auc"):
-        evaluated = sm.evaluate(top, "hr@10,auc", relevant=relevant)
-    for results in (compared, evaluated):
-        note = results.notes[-1]
-        assert note.startswith("metrics: skipped: auc needs n_candidates")
-        assert note in " ".join(str(results).split())
+        results = getattr(sm, function)(data, "hr@10,auc", relevant=study["relevant"])
+    assert [result.metric for result in results] == ["hr@10"]
+    note = results.notes[-1]
+    assert note.startswith("metrics: skipped: auc")
+    assert note in " ".join(str(results).split())
+
+
+def test_auc_alone_is_refused_for_cut_lists(top_10, study):
     with pytest.raises(sm.InputError, match="n_candidates"):
-        values_by_metric(top, "auc", relevant=relevant)
+        sm.evaluate(top_10, "auc", relevant=study["relevant"])
+
+
+def test_cut_lists_that_are_called_complete_are_refused(top_10, study):
     with pytest.raises(sm.InputError, match="drop complete"):
-        values_by_metric(top, "recall@10,auc", relevant=relevant, complete=True)
+        sm.evaluate(top_10, "recall@10", relevant=study["relevant"], complete=True)
 
 
 # Against loops
@@ -234,59 +268,62 @@ def test_better_and_tied_rows_match_a_loop(rows):
         assert tied[place] == user_scores.count(score) - 1
 
 
-@pytest.mark.filterwarnings("ignore::sampled_metrics.InputWarning")
-@pytest.mark.parametrize("seed", range(4))
-@pytest.mark.parametrize("mode", ["cut", "complete", "n_items"])
-@pytest.mark.parametrize("by_rank", [False, True])
-def test_lists_match_a_loop_over_rows(seed, mode, by_rank):
-    rng = np.random.default_rng(seed)
+def random_lists_with_relevant_and_seen_items(rng, by_rank, complete):
+    """Return rows of user, item and score or rank, and pairs of relevant and of seen items.
+
+    Each of 12 users has a list of 14 to 19 of 30 items, of which the first one to three are
+    relevant, and up to three others are seen. Incomplete lists lack up to two relevant items.
+    """
     rows, relevant, seen = [], [], []
     for user in range(12):
         items = rng.choice(30, rng.integers(14, 20), replace=False)
-        score = rng.permutation(items.size) if by_rank else rng.integers(0, 9, items.size)
-        rows += [(f"u{user}", f"i{item}", s) for item, s in zip(items, score, strict=True)]
-        outside = np.setdiff1d(np.arange(30), items)
-        relevant_items = list(items[: rng.integers(1, 4)])
-        if mode != "complete":
-            relevant_items += list(outside[: rng.integers(0, 3)])
-        relevant += [(f"u{user}", f"i{item}") for item in rng.permutation(relevant_items)]
+        scores = rng.integers(0, 9, items.size)
+        if by_rank:
+            scores = 1 + rng.permutation(items.size)
+        rows += [(f"u{user}", f"i{item}", score) for item, score in zip(items, scores, strict=True)]
+        others = np.setdiff1d(np.arange(30), items)
+        lacking = others[: 0 if complete else rng.integers(0, 3)]
+        relevant_items = rng.permutation([*items[: rng.integers(1, 4)], *lacking])
+        relevant += [(f"u{user}", f"i{item}") for item in relevant_items]
         seen += [(f"u{user}", f"i{item}") for item in items[4 : 4 + rng.integers(0, 4)]]
-    table = pd.DataFrame(rows, columns=["user_id", "item_id", "score"])
-    relevant = pd.DataFrame(relevant, columns=["user_id", "item_id"])
-    seen = pd.DataFrame(seen, columns=["user_id", "item_id"])
-    lists = table.sample(frac=1, random_state=seed)
-    if by_rank:
-        rank = lists.groupby("user_id")["score"].rank(ascending=False).astype(int)
-        lists = lists.drop(columns="score").assign(rank=rank)
-    options = {"complete": {"complete": True}, "n_items": {"n_items": 40}}.get(mode, {})
-    ranks = as_ranks(lists, relevant=relevant, seen=seen, **options)
-    is_seen = set(map(tuple, seen.to_numpy()))
-    better, tied, result, depth, sizes = [], [], [], [], []
-    users = list(dict.fromkeys(relevant["user_id"]))
+    return rows, relevant, seen
+
+
+@pytest.mark.filterwarnings("ignore::sampled_metrics.InputWarning")
+@pytest.mark.parametrize("seed", range(4))
+@pytest.mark.parametrize(
+    "options", [{}, {"complete": True}, {"n_items": 40}], ids=["cut", "complete", "n_items"]
+)
+@pytest.mark.parametrize("by_rank", [False, True])
+def test_lists_match_a_loop_over_rows(seed, options, by_rank):
+    rng = np.random.default_rng(seed)
+    complete = "complete" in options
+    rows, relevant, seen = random_lists_with_relevant_and_seen_items(rng, by_rank, complete)
+    lists = pd.DataFrame(rows, columns=["user_id", "item_id", "rank" if by_rank else "score"])
+    relevant_pairs, seen_pairs = (
+        pd.DataFrame(pairs, columns=["user_id", "item_id"]) for pairs in (relevant, seen)
+    )
+    shuffled = lists.sample(frac=1, random_state=seed)
+    ranks = as_ranks(shuffled, relevant=relevant_pairs, seen=seen_pairs, **options)
+    users = list(dict.fromkeys(user for user, _ in relevant))
+    counts, depth = [], []
     for user in users:
-        user_rows = [
-            (item, score) for u, item, score in rows if u == user and (u, item) not in is_seen
-        ]
-        relevant_items = relevant.loc[relevant["user_id"] == user, "item_id"].tolist()
-        counts = []
-        for item, score in user_rows:
-            if item in relevant_items:
-                above = sum(s > score for _, s in user_rows)
-                counts.append((above, sum(s == score for _, s in user_rows) - 1))
-        counts.sort()
-        better += [count[0] for count in counts]
-        tied += [count[1] for count in counts]
-        result.append(len(counts))
-        depth.append(len(user_rows))
-        sizes.append(len(relevant_items))
+        own = {
+            item: -score if by_rank else score
+            for owner, item, score in rows
+            if owner == user and (owner, item) not in seen
+        }
+        counts.append(sorted(
+            (sum(other > score for other in own.values()), list(own.values()).count(score) - 1)
+            for item, score in own.items() if (user, item) in relevant
+        ))  # fmt: skip
+        depth.append(len(own))
     assert ranks.users.tolist() == users
-    assert ranks.n_found.tolist() == result
-    assert ranks.n_relevant.tolist() == sizes
+    assert ranks.n_found.tolist() == [len(of_user) for of_user in counts]
+    assert ranks.n_relevant.tolist() == [sum(u == user for u, _ in relevant) for user in users]
     assert ranks.depth.tolist() == depth
-    assert ranks.n_better.tolist() == better
-    assert ranks.n_tied.tolist() == tied
-    n = {"cut": [0] * 12, "complete": depth, "n_items": [40] * 12}[mode]
-    assert ranks.n_candidates.tolist() == n
+    assert list(zip(ranks.n_better, ranks.n_tied, strict=True)) == [*chain(*counts)]
+    assert ranks.n_candidates.tolist() == (depth if complete else [options.get("n_items", 0)] * 12)
 
 
 # Many users
@@ -354,29 +391,38 @@ def test_order_of_rows_does_not_matter(seed, several):
 
 
 @pytest.mark.filterwarnings("ignore")
-@pytest.mark.parametrize(
-    ("row", "column", "value", "message"),
-    [
-        # row 23 repeats the item of row 21, both of one user
-        (23, "item_id", None, "row 24: duplicate of row 22"),
-        (24, "rank", 7, "row 25, column rank: found 7; expected 1, 2, 3 and so on"),
-        (24, "rank", 1, "column rank: found .*; expected 1, 2, 3 and so on"),
-    ],
-)
-def test_wrong_lists_are_refused(row, column, value, message):
-    frame, relevant = random_lists(np.random.default_rng(1), False)
-    frame.loc[row, column] = frame.loc[21, column] if value is None else value
-    with pytest.raises(sm.InputError, match=message):
+def test_item_twice_in_a_list_is_refused():
+    """Rows 21 to 25 are of one user, counted from 1."""
+    frame, relevant = random_lists(np.random.default_rng(1), several=False)
+    frame.loc[24 - 1, "item_id"] = frame.loc[22 - 1, "item_id"]
+    with pytest.raises(sm.InputError, match="row 24: duplicate of row 22"):
         sm.evaluate(frame, METRICS, relevant=relevant)
 
 
 @pytest.mark.filterwarnings("ignore")
-def test_repeated_relevant_item_or_missing_list_is_refused():
-    frame, relevant = random_lists(np.random.default_rng(1), False)
+@pytest.mark.parametrize("rank", [7, 1])
+def test_ranks_of_a_list_other_than_1_to_5_are_refused(rank):
+    """The last of five items of a user has another rank than 5."""
+    frame, relevant = random_lists(np.random.default_rng(1), several=False)
+    frame.loc[25 - 1, "rank"] = rank
+    with pytest.raises(sm.InputError, match="expected 1, 2, 3") as caught:
+        sm.evaluate(frame, METRICS, relevant=relevant)
+    assert caught.value.column == "rank"
+
+
+@pytest.mark.filterwarnings("ignore")
+def test_relevant_item_twice_is_refused():
+    frame, relevant = random_lists(np.random.default_rng(1), several=False)
     with pytest.raises(sm.InputError, match="row 3"):
         sm.evaluate(frame, METRICS, relevant=pd.concat([relevant, relevant[2:3]]))
-    with pytest.raises(sm.InputError, match="list"):
-        sm.evaluate(frame[K:], METRICS, relevant=relevant)
+
+
+@pytest.mark.filterwarnings("ignore")
+def test_relevant_user_without_a_list_is_refused():
+    frame, relevant = random_lists(np.random.default_rng(1), several=False)
+    first_user = frame.loc[0, "user_id"]
+    with pytest.raises(sm.InputError, match=f"user {first_user}"):
+        sm.evaluate(frame[frame["user_id"] != first_user], METRICS, relevant=relevant)
 
 
 @pytest.mark.filterwarnings("ignore")
@@ -409,25 +455,33 @@ def test_lists_hold_all_candidates_only_if_complete():
 
 
 @pytest.mark.parametrize(
-    ("lists", "metric", "expected"),
+    ("lists", "metric", "of_u", "of_v"),
     [
-        ({"u": [], "v": [1, 2]}, "recall@1", 0.5),
-        ({"u": [], "v": [1, 2]}, "ndcg@2", 0.5),
-        ({"v": [1, 2]}, "recall@1", 0.5),
-        ({"u": [2, 1], "v": [1]}, "recall@5", 1.0),
-        ({"u": [2], "v": [3, 1]}, "rr@5", 0.25),
-        ({"u": [2], "v": [3, 1]}, "ap@5", 0.25),
-        ({"u": [2], "v": [3, 1]}, "precision@5", 0.1),
+        ({"u": [], "v": [1, 2]}, "recall@1", 0, 1),
+        ({"u": [], "v": [1, 2]}, "ndcg@2", 0, 1),
+        ({"v": [1, 2]}, "recall@1", 0, 1),
+        ({"u": [2, 1], "v": [1]}, "recall@5", 1, 1),
+        ({"u": [2], "v": [3, 1]}, "rr@5", 0, 1 / 2),
+        ({"u": [2], "v": [3, 1]}, "ap@5", 0, 1 / 2),
+        ({"u": [2], "v": [3, 1]}, "precision@5", 0, 1 / 5),
     ],
 )
-def test_missing_item_counts_as_not_found(lists, metric, expected):
+def test_missing_item_counts_as_not_found(lists, metric, of_u, of_v):
     relevant = {"u": [1], "v": [1]}
     (result,) = sm.evaluate(lists, metric, relevant=relevant, missing="last")
-    assert result.value == pytest.approx(expected)
-    ranks = sm.Ranks.from_lists(lists, relevant, missing="last")
-    assert ranks.n_missing == len(relevant) - len([x for x in lists.values() if x])
-    if metric == "recall@1":
-        assert "missing='last'" in refusal_message(sm.evaluate, lists, metric, relevant=relevant)
+    assert result.value == pytest.approx((of_u + of_v) / 2)
+
+
+@pytest.mark.parametrize("lists", [{"u": [], "v": [1, 2]}, {"v": [1, 2]}])
+def test_user_without_a_list_is_refused_or_counted_as_missing(lists):
+    relevant = {"u": [1], "v": [1]}
+    assert "missing='last'" in refusal_message(sm.evaluate, lists, "recall@1", relevant=relevant)
+    assert sm.Ranks.from_lists(lists, relevant, missing="last").n_missing == 1
+
+
+def test_user_with_a_list_is_not_missing():
+    lists, relevant = {"u": [2], "v": [3, 1]}, {"u": [1], "v": [1]}
+    assert sm.Ranks.from_lists(lists, relevant, missing="last").n_missing == 0
 
 
 def test_user_without_a_complete_list_finds_nothing():
@@ -439,18 +493,25 @@ def test_user_without_a_complete_list_finds_nothing():
     assert values(results) == pytest.approx([1 / 2, (1 + 1 / 3) / 2, (1 + 0) / 2])
 
 
-def test_results_count_users_without_a_list():
-    lists = {user: [2, 1] for user in range(20)}
-    relevant = {user: [1] for user in range(23)}
-    options = {"relevant": relevant, "missing": "last"}
-    assert "3 users" in str(sm.evaluate(lists, "recall@2", **options))
-    by_user = sm.values_by_user(lists, "recall@2", **options)["recall@2"]
-    assert by_user.sum() == 20
-    assert by_user.size == 23
-    other = {user: [4, 3] for user in range(23)}
-    compared = sm.compare({"A": lists, "B": other}, "recall@2", **options)
-    assert (compared[0].value_a, compared[0].value_b) == (pytest.approx(20 / 23), 0)
-    assert "3 users" in str(compared)
+# Lists of 20 users, who all find item 1, and relevant items of 23.
+LISTS_OF_20 = {user: [2, 1] for user in range(20)}
+OF_23 = {"relevant": {user: [1] for user in range(23)}, "missing": "last"}
+
+
+def test_users_without_a_list_are_counted_below_the_result():
+    assert "3 users" in str(sm.evaluate(LISTS_OF_20, "recall@2", **OF_23))
+
+
+def test_users_without_a_list_have_the_value_0():
+    by_user = sm.values_by_user(LISTS_OF_20, "recall@2", **OF_23)["recall@2"]
+    assert sorted(by_user) == [0] * 3 + [1] * 20
+
+
+def test_users_without_a_list_are_compared():
+    without_item_1 = {user: [4, 3] for user in range(23)}
+    results = sm.compare({"A": LISTS_OF_20, "B": without_item_1}, "recall@2", **OF_23)
+    assert (results[0].value_a, results[0].value_b) == (pytest.approx(20 / 23), 0)
+    assert "3 users" in str(results)
 
 
 def test_sampled_list_without_its_held_out_item_counts_it_last():
@@ -474,35 +535,46 @@ def test_sampled_list_without_its_held_out_item_counts_it_last():
 RNG = np.random.default_rng(0)
 
 
-@pytest.mark.parametrize("order", ["ids first", "scores first"])
+PLACES = RNG.permuted(np.tile(np.arange(10), (N_USERS, 1)), axis=1)
+SHUFFLED_ITEMS, SHUFFLED_SCORES = (
+    np.take_along_axis(array, PLACES, axis=1) for array in (TOP_ITEMS, TOP_SCORES)
+)
+IN_ANY_ORDER = pytest.mark.parametrize(
+    ("ids", "scores"),
+    [(TOP_ITEMS, TOP_SCORES), (SHUFFLED_ITEMS, SHUFFLED_SCORES)],
+    ids=["best first", "shuffled"],
+)
+
+
+@IN_ANY_ORDER
 @pytest.mark.parametrize("kind", ["f8", "f4"])
-def test_arrays_of_a_retriever_are_read(order, kind):
-    shuffled = RNG.permuted(np.tile(np.arange(10), (N_USERS, 1)), axis=1)
-    # the scores decide the order
-    for place in (np.tile(np.arange(10), (N_USERS, 1)), shuffled):
-        ids, scores = (
-            np.take_along_axis(array, place, axis=1) for array in (TOP_ITEMS, TOP_SCORES)
-        )
-        data = (ids, scores.astype(kind))
-        if order == "scores first":
-            data = data[::-1]
-        result, _ = values_and_warnings(sm.evaluate, data, "hit@5", relevant=HELD_OUT)
-        assert result == [pytest.approx(HIT_RATE)]
+@pytest.mark.parametrize("order", [1, -1], ids=["ids first", "scores first"])
+def test_arrays_of_a_retriever_are_read(ids, scores, kind, order):
+    """The scores decide the order of the items."""
+    data = (ids, scores.astype(kind))[::order]
+    value, _ = values_and_warnings(sm.evaluate, data, "hit@5", relevant=HELD_OUT)
+    assert value == [pytest.approx(HIT_RATE)]
 
-        def value(ids, scores):
-            ranks = sm.Ranks.from_top_k(ids, HELD_OUT, scores=scores)
-            return sm.evaluate(ranks, "hit@5")
 
-        result_of_ranks, _ = values_and_warnings(partial(value, ids, scores))
-        assert result_of_ranks == result
+@IN_ANY_ORDER
+@pytest.mark.filterwarnings("ignore:.*scores rise from one rank to the next")
+def test_scores_of_top_k_decide_the_order(ids, scores):
+    ranks = sm.Ranks.from_top_k(ids, HELD_OUT, scores=scores)
+    value, _ = values_and_warnings(sm.evaluate, ranks, "hit@5")
+    assert value == [pytest.approx(HIT_RATE)]
 
 
 def test_minus_1_ends_a_list():
-    ids = np.array([[4, 2, -1], [3, -1, -1]])
-    ranks = sm.Ranks.from_top_k(ids, [2, 0], missing="last")
+    """Item 2 is second of the first list, and item 0 is not in the second, which has one item."""
+    ids, relevant = np.array([[4, 2, -1], [3, -1, -1]]), [2, 0]
+    ranks = sm.Ranks.from_top_k(ids, relevant, missing="last")
+    assert sm.evaluate(ranks, "recall@3")[0].value == (1 + 0) / 2
     assert ranks.n_missing == 0
-    assert sm.evaluate(ranks, "recall@3")[0].value == 0.5
-    assert "list" in refusal_message(sm.evaluate, sm.Ranks.from_top_k(ids, [2, 0]), "recall@3")
+
+
+def test_cut_off_below_a_list_that_ends_is_refused():
+    ranks = sm.Ranks.from_top_k(np.array([[4, 2, -1], [3, -1, -1]]), [2, 0])
+    assert "list" in refusal_message(sm.evaluate, ranks, "recall@3")
 
 
 @pytest.mark.parametrize(
@@ -534,15 +606,24 @@ def test_file_without_header_is_not_read_as_qrels(tmp_path):
         assert "user_id" in message
 
 
-def test_comment_lines_of_trec_eval_are_skipped(tmp_path):
-    run, qrels = tmp_path / "run.txt", tmp_path / "a.qrels"
-    lines = ["q1 Q0 d2 1 3.0 run", "q1 Q0 d1 2 2.0 run", "q2 Q0 d3 1 1.0 run"]
-    qrels.write_text("# judged\nq1 0 d1 1\nq1 0 d2 0\nq2 0 d3 1\n")
-    for n_comments in (1, 2):
-        run.write_text("\n".join(["# a comment"] * n_comments + lines) + "\n")
-        assert sm.evaluate(run, "rr@1", relevant=qrels)[0].value == 0.5
-    (tmp_path / "l.csv").write_text("# lists\nuser_id,item_id\nq1,d1\nq2,d1\n")
-    assert sm.evaluate(tmp_path / "l.csv", "rr@1", relevant=qrels)[0].value == 0.5
+JUDGED = "# judged\nq1 0 d1 1\nq1 0 d2 0\nq2 0 d3 1\n"
+
+
+@pytest.mark.parametrize("comments", ["# one\n", "# one\n# two\n"])
+def test_comment_lines_of_trec_eval_are_skipped(comments, tmp_path):
+    """Of q1, d1 is second; of q2, d3 is first."""
+    run = write_file(
+        tmp_path, "run.txt",
+        f"{comments}q1 Q0 d2 1 3.0 run\nq1 Q0 d1 2 2.0 run\nq2 Q0 d3 1 1.0 run\n",
+    )  # fmt: skip
+    qrels = write_file(tmp_path, "a.qrels", JUDGED)
+    assert sm.evaluate(run, "rr@1", relevant=qrels)[0].value == (0 + 1) / 2
+
+
+def test_comment_line_of_a_table_is_skipped(tmp_path):
+    lists = write_file(tmp_path, "l.csv", "# lists\nuser_id,item_id\nq1,d1\nq2,d1\n")
+    qrels = write_file(tmp_path, "a.qrels", JUDGED)
+    assert sm.evaluate(lists, "rr@1", relevant=qrels)[0].value == (1 + 0) / 2
 
 
 def test_ids_in_the_index_are_read():
@@ -570,24 +651,27 @@ ID_ROWS = np.array([[3, 7, 10], [5, 8, 1]])
         (np.array([["7"], ["5"]]), "rr@3", (1 / 2 + 1) / 2),
     ],
 )
-def test_relevant_array_beside_lists_holds_ids(relevant, metric, right, tmp_path):
+def test_relevant_array_beside_lists_holds_ids(relevant, metric, right):
     scores = np.array([[3.0, 2, 1]] * 2)
     table = pd.DataFrame({"user_id": [0, 1], "item_id": ID_ROWS.tolist()}).explode("item_id")
-    forms = [
-        sm.Ranks.from_top_k(ID_ROWS, relevant),
-        sm.Ranks.from_top_k(ID_ROWS, relevant, users=["anna", "bert"]),
+    for data in (
         (scores, ID_ROWS),
         (ID_ROWS, scores),
         dict(enumerate(ID_ROWS.tolist())),
         table.astype({"item_id": int}),
-    ]
-    for data in forms:
-        options = {} if isinstance(data, sm.Ranks) else {"relevant": relevant}
-        assert values(sm.evaluate(data, metric, **options)) == pytest.approx([right])
-    if isinstance(relevant, np.ndarray) and relevant.dtype.kind == "i":
-        np.save(tmp_path / "held.npy", relevant)
-        results = sm.evaluate((scores, ID_ROWS), metric, relevant=tmp_path / "held.npy")
+    ):
+        results = sm.evaluate(data, metric, relevant=relevant)
         assert values(results) == pytest.approx([right])
+    for users in (None, ["anna", "bert"]):
+        ranks = sm.Ranks.from_top_k(ID_ROWS, relevant, users=users)
+        assert values(sm.evaluate(ranks, metric)) == pytest.approx([right])
+
+
+def test_relevant_array_beside_lists_may_be_in_a_file(tmp_path):
+    np.save(tmp_path / "held.npy", np.array([[7, 9], [8, -1]]))
+    data = np.array([[3.0, 2, 1]] * 2), ID_ROWS
+    results = sm.evaluate(data, "recall@3", relevant=tmp_path / "held.npy")
+    assert values(results) == pytest.approx([(1 / 2 + 1) / 2])
 
 
 def test_many_ids_of_neighbours_are_read():

@@ -111,13 +111,17 @@ def test_make_schema_is_current(project):
     assert (project.folder / name).read_bytes() == (ROOT / name).read_bytes()
 
 
-def test_make_dist_and_clean(project):
+def test_make_dist_builds_a_wheel_and_a_source_archive(project):
     for name in ("README.md", "LICENSE"):
         shutil.copy(ROOT / name, project.folder)
     shell(project, "make dist")
     (wheel,) = project.folder.glob("dist/*.whl")
     assert "sampled_metrics/__init__.py" in zipfile.ZipFile(wheel).namelist()
     assert len(list(project.folder.glob("dist/*.tar.gz"))) == 1
+
+
+def test_make_clean_removes_all_but_the_reference_run(make_project):
+    project = make_project()
     (project.results / "mine.txt").touch()
     shell(project, "make clean")
     assert not (project.folder / ".venv").exists()

@@ -126,23 +126,29 @@ SHOP = {
 }
 
 
-@pytest.mark.long
-@pytest.mark.parametrize(("dataset", "status"), [("ml-1m", 1), ("Shop", 0)], ids=["other", "same"])
-def test_results_of_other_data_are_refused(tmp_path, dataset, status):
-    """The cases are in tests/study/test_config.py."""
+def plan_beside_results_of(dataset, folder):
+    """Plan the study of a shop in a folder that has the results of a data set."""
     record = {"source": {"dataset": dataset}, "split": {"method": "leave-last-out"}}
-    (tmp_path / "config").mkdir()
-    (tmp_path / "config/config.yaml").write_text(yaml.safe_dump(SHOP))
-    (tmp_path / "events.csv").write_text("user,item\na,b\na,c\n")
-    (tmp_path / "results").mkdir()
-    (tmp_path / "results/provenance.json").write_text(json.dumps(record))
-    command = ("snakemake", "--snakefile", ROOT / "Snakefile", "--dry-run")
-    done = run(*command, cwd=tmp_path)
-    assert done.returncode == status, done.stdout
-    if status:
-        last = done.stdout.splitlines()[-1]
-        assert last.startswith("config: results: ")
-        assert "another folder" in last
+    (folder / "config").mkdir()
+    (folder / "config/config.yaml").write_text(yaml.safe_dump(SHOP))
+    (folder / "events.csv").write_text("user,item\na,b\na,c\n")
+    (folder / "results").mkdir()
+    (folder / "results/provenance.json").write_text(json.dumps(record))
+    return run("snakemake", "--snakefile", ROOT / "Snakefile", "--dry-run", cwd=folder)
+
+
+@pytest.mark.long
+def test_results_of_other_data_are_refused(tmp_path):
+    """Other cases are in tests/study/test_config.py."""
+    done = plan_beside_results_of("ml-1m", tmp_path)
+    assert done.returncode == 1, done.stdout
+    assert done.stdout.splitlines()[-1].startswith("config: results: ")
+
+
+@pytest.mark.long
+def test_results_of_the_same_data_are_updated(tmp_path):
+    done = plan_beside_results_of("Shop", tmp_path)
+    assert done.returncode == 0, done.stdout
 
 
 def test_documented_studies_have_own_results():

@@ -55,15 +55,29 @@ def test_all_results_are_planned(make_project, small_archive):
 @pytest.mark.long
 def test_all_results_are_made(finished):
     expected = {*RANKS, *SPLIT, *BELOW_RANKS, *THEORY}
-    assert all(finished.result(name) for name in expected)
-    assert not finished.temporary_files()
+    assert [name for name in expected if not finished.result(name)] == []
+    assert finished.temporary_files() == []
+
+
+@pytest.mark.long
+def test_provenance_tells_that_recommenders_were_trained(finished):
     record = json.loads(finished.result("provenance.json"))
     assert record["ranks"] == "trained"
     assert record["source"]["origin"] == "local archive"
     assert record["split"]["users"] == 60
     assert set(record["seeds"]) == {"split", "exact", "toy", "experiment", "X"}
-    for name in ("tables/exact.md", "tables/table3.md", "tables/table4.tex", "scorecard.md"):
-        assert "trained in this run" in finished.result(name).decode()
+
+
+@pytest.mark.long
+@pytest.mark.parametrize(
+    "name", ["tables/exact.md", "tables/table3.md", "tables/table4.tex", "scorecard.md"]
+)
+def test_tables_tell_that_recommenders_were_trained(finished, name):
+    assert "trained in this run" in finished.result(name).decode()
+
+
+@pytest.mark.long
+def test_page_has_the_number_of_users(finished):
     assert "60 users" in finished.result("report.html").decode()
 
 
@@ -182,22 +196,31 @@ def test_python_path_with_blank_is_refused(finished, tmp_path):
     assert line.startswith(str(environment))
 
 
-@pytest.mark.long
-def test_report_has_results(finished):
+@pytest.fixture(scope="module")
+def report(finished):
+    """The report of Snakemake: names of the files in it, and the text of its first page."""
     output = finished.snakemake("--report", "report.zip")
     assert "RuntimeWarning" not in output
-    with ZipFile(finished.folder / "report.zip") as report:
-        names = {PurePath(name).name for name in report.namelist() if "/data/" in name}
-        (first,) = [name for name in report.namelist() if "/data/" not in name]
-        text = report.read(first).decode()
+    with ZipFile(finished.folder / "report.zip") as archive:
+        names = archive.namelist()
+        (first,) = [name for name in names if "/data/" not in name]
+        return {PurePath(name).name for name in names}, html.unescape(archive.read(first).decode())
+
+
+@pytest.mark.long
+def test_report_has_results(report):
+    names, _ = report
     figures = {f"figure{n}.svg" for n in range(1, 7)}
     tables = {f"table{n}.md" for n in range(1, 5)}
     assert {*figures, *tables, "exact.md", "scorecard.md", "z.svg", "report.html"} < names
-    # It begins with the lines at the end of `make reproduce`.
+
+
+@pytest.mark.long
+def test_report_begins_with_the_last_lines_of_make_reproduce(finished, report):
+    _, text = report
     lines = finished.result("summary.txt").decode().splitlines()
     assert lines[-1] == "Open results/report.html"
-    shown = html.unescape(text)
-    assert [line for line in lines if line not in shown] == []
+    assert [line for line in lines if line not in text] == []
 
 
 @pytest.mark.long
@@ -214,36 +237,61 @@ def test_changed_times_rerun_nothing(finished):
         ranks.write_bytes(before)
 
 
-@pytest.mark.long
-def test_kills_pieces_cores_keep_bytes(finished, make_project, small_archive):
+REPRODUCE_X = ["make", "reproduce", "TARGETS=results/split/split.json results/ranks/X.parquet"]
+
+
+@pytest.fixture(scope="module")
+def killed(make_project, small_archive):
+    """A project that ranks X in two pieces: killed while splitting, and once X is trained."""
     project = make_project(small_archive)
     project.change("ranking", pieces=2)
-    names = ["split/split.json", "ranks/X.parquet"]
-    command = ["make", "reproduce", f"TARGETS={' '.join(f'results/{n}' for n in names)}"]
-    split = project.results / "split/split.npz"
-    assert project.kill_when(
-        [*command, "CORES=2"], lambda _: project.temporary_files() or split.exists()
+    split, model = project.results / "split/split.npz", project.results / "models/X.npz"
+    project.kill_when(
+        [*REPRODUCE_X, "CORES=2"], lambda _: project.temporary_files() or split.exists()
     )
     project.run("snakemake", "--unlock")
-    running = project.start(*command, "CORES=2")
+    assert project.kill_when([*REPRODUCE_X, "CORES=2"], lambda _: model.exists())
+    return project
+
+
+@pytest.mark.long
+def test_killed_run_leaves_a_lock_that_is_named(killed):
+    refused = killed.run(*REPRODUCE_X)
+    assert refused.returncode != 0
+    assert "locked" in refused.stdout
+    assert "snakemake --unlock" in refused.stdout
+    assert killed.run(*REPRODUCE_X).returncode != 0  # it does not unlock by itself
+
+
+@pytest.mark.long
+def test_kills_pieces_cores_keep_bytes(finished, killed):
+    """The other run was neither killed nor in pieces, and used two cores."""
+    killed.run("snakemake", "--unlock")
+    done = killed.run(*REPRODUCE_X, "CORES=1")
+    assert done.returncode == 0, done.stdout
+    for name in ("split/split.json", "ranks/X.parquet"):
+        assert killed.result(name) == finished.result(name)
+    assert [path.name for path in (killed.results / "ranks").glob("[!.]*")] == ["X.parquet"]
+    logs = sorted(killed.results.glob("logs/rank-X.*-of-2.log"))
+    users_of_pieces = [path.read_text().split()[1] for path in logs]
+    assert users_of_pieces == ["30", "30"]  # of 60
+
+
+@pytest.mark.long
+def test_folder_of_a_running_workflow_is_refused(make_project, small_archive):
+    project = make_project(small_archive)
+    running = project.start(*REPRODUCE_X, "CORES=2")
     while not (project.results / "models/X.npz").exists():
         assert running.poll() is None
         time.sleep(0.001)
     os.killpg(running.pid, signal.SIGSTOP)
-    refused = project.run(*command, "CORES=2")
-    os.killpg(running.pid, signal.SIGKILL)
-    running.wait()
+    try:
+        refused = project.run(*REPRODUCE_X, "CORES=2")
+    finally:
+        os.killpg(running.pid, signal.SIGKILL)
+        running.wait()
     assert refused.returncode != 0
     assert "locked" in refused.stdout
-    assert "snakemake --unlock" in refused.stdout
-    assert project.run(*command).returncode != 0  # it does not unlock by itself
-    project.run("snakemake", "--unlock")
-    done = project.run(*command, "CORES=1")
-    assert done.returncode == 0, done.stdout
-    assert all(project.result(name) == finished.result(name) for name in names)
-    assert [path.name for path in (project.results / "ranks").glob("[!.]*")] == ["X.parquet"]
-    logs = [path.read_text() for path in sorted(project.results.glob("logs/rank-X.*-of-2.log"))]
-    assert [text.split()[1] for text in logs] == ["30", "30"]
 
 
 @pytest.mark.long
