@@ -37,21 +37,28 @@ COLUMNS = ("user_id", "item_id", "score", "rank", "n_tied")
         pa.array(["2", "9", "5"]).dictionary_encode(),
     ],
 )
-def test_whole_numbers_are_read_within_bounds(values):
-    table = one_column(values)
-    for most in (9, None, np.array([2, 9, 5])):
-        result = table.whole_numbers("rank", 2, most)
-        assert (result.dtype, result.tolist()) == (np.int64, [2, 9, 5])
-    for least, most, row, expected in (
+@pytest.mark.parametrize("most", [9, None, np.array([2, 9, 5])])
+def test_whole_numbers_are_read_within_bounds(values, most):
+    """`most` may be one bound, none, or one for each row."""
+    result = one_column(values).whole_numbers("rank", 2, most)
+    assert (result.dtype, result.tolist()) == (np.int64, [2, 9, 5])
+
+
+@pytest.mark.parametrize(
+    ("least", "most", "row", "expected"),
+    [
         (3, 9, 1, "3 to 9"),
         (2, 8, 2, "2 to 8"),
         (6, None, 1, "at least 6"),
         (0, np.array([2, 9, 4]), 3, "0 to 4"),
         (0, np.array([1, 9, 5]), 1, "0 to 1"),
-    ):
-        error = refusal(table.whole_numbers, "rank", least, most)
-        assert (error.row, error.column) == (row, "rank")
-        assert error.problem.endswith(expected)
+    ],
+)
+@pytest.mark.parametrize("values", [[2, 9, 5], [2.0, 9.0, 5.0], ["2", " 9 ", "5.0"]])
+def test_whole_number_out_of_bounds_is_refused(values, least, most, row, expected):
+    error = refusal(one_column(values).whole_numbers, "rank", least, most)
+    assert (error.row, error.column) == (row, "rank")
+    assert error.problem.endswith(expected)
 
 
 @pytest.mark.parametrize(
@@ -82,15 +89,23 @@ def test_semicolon_separates_columns(tmp_path):
     assert read_table(tmp_path / "t.csv", "ranks").whole_numbers("rank", 1).tolist() == [2]
 
 
-def test_largest_whole_numbers_are_exact():
-    largest = 2**53 - 1
-    assert one_column([-float(largest), float(largest)]).whole_numbers(
-        "rank", -largest
-    ).tolist() == [-largest, largest]
-    exact = pa.array([2**63 - 1, 0], pa.uint64())
-    assert one_column(exact).whole_numbers("rank", 0).tolist() == [2**63 - 1, 0]
+def test_largest_whole_numbers_of_floats_are_exact():
+    """From 2**53 on, floats skip whole numbers."""
+    values = one_column([1 - 2.0**53, 2.0**53 - 1]).whole_numbers("rank", 1 - 2**53)
+    assert values.tolist() == [1 - 2**53, 2**53 - 1]
+
+
+def test_largest_whole_number_of_64_bits_is_exact():
+    table = one_column(pa.array([2**63 - 1, 0], pa.uint64()))
+    assert table.whole_numbers("rank", 0).tolist() == [2**63 - 1, 0]
+
+
+def test_whole_number_beyond_64_bits_is_refused():
     error = refusal(one_column(pa.array([2**63], pa.uint64())).whole_numbers, "rank", 0)
     assert "found 9.22337203685478e+18" in error.problem
+
+
+def test_refused_number_is_beside_what_is_expected():
     error = refusal(one_column([0, 5]).whole_numbers, "rank", 1, 9, "ranks of mine")
     assert error.problem == "found 0; expected ranks of mine, 1 to 9"
 
@@ -104,16 +119,17 @@ def test_float_of_any_width_keeps_its_value(kind):
     assert result.tolist() == values.astype(np.float64).tolist()
 
 
-def test_marks_are_zero_or_one():
-    for values in ([1, 0, 1], [True, False, True], [1.0, 0.0, 1.0], ["1", "0", "1"]):
-        assert one_column(values).zeros_and_ones("rank").tolist() == [
-            True,
-            False,
-            True,
-        ]
-    assert one_column([1, -1]).zeros_and_ones("rank").tolist() == [True, False]
-    for values in ([1, 2], [1, -2], [1, None]):
-        assert refusal(one_column(values).zeros_and_ones, "rank").row == 2
+@pytest.mark.parametrize(
+    "values", [[1, 0, 1], [True, False, True], [1.0, 0.0, 1.0], ["1", "0", "1"], [1, -1, 1]]
+)
+def test_zeros_and_ones_are_marks(values):
+    """-1 stands for 0, as in some click logs."""
+    assert one_column(values).zeros_and_ones("rank").tolist() == [True, False, True]
+
+
+@pytest.mark.parametrize("wrong", [2, -2, None])
+def test_other_numbers_are_no_marks(wrong):
+    assert refusal(one_column([1, wrong]).zeros_and_ones, "rank").row == 2
 
 
 @pytest.mark.parametrize(
@@ -130,9 +146,12 @@ def test_ordered_numbers_keep_their_order(values, expected):
 
 def test_finite_numbers_are_read():
     assert one_column(["0.5", "-1e3"]).finite_numbers("rank").tolist() == [0.5, -1000]
-    for values in ([0.0, math.inf], [0.0, math.nan], ["1", "nan"], [1.0, None]):
-        for method in (Table.finite_numbers, Table.ordered_numbers):
-            assert refusal(method, one_column(values), "rank").row == 2
+
+
+@pytest.mark.parametrize("method", [Table.finite_numbers, Table.ordered_numbers])
+@pytest.mark.parametrize("values", [[0.0, math.inf], [0.0, math.nan], ["1", "nan"], [1.0, None]])
+def test_number_that_is_not_finite_is_refused(method, values):
+    assert refusal(method, one_column(values), "rank").row == 2
 
 
 @pytest.mark.parametrize(
@@ -180,21 +199,24 @@ def test_value_that_is_not_an_id_is_refused(values, row, message):
     assert message in error.problem
 
 
-def test_places_of_ids_are_found():
+def test_positions_of_ids_are_found():
     table = one_column(["5", "a", "5"])
     assert table.positions("rank", np.array(["a", "5"]), "ids").tolist() == [1, 0, 1]
-    error = refusal(table.positions, "rank", np.array(["5", "b"]), "mine")
+
+
+def test_id_without_a_position_is_refused():
+    error = refusal(one_column(["5", "a"]).positions, "rank", np.array(["5", "b"]), "mine")
     assert (error.row, error.problem) == (2, "found a; expected mine")
 
 
-def test_missing_column_is_refused():
+@pytest.mark.parametrize("read", [Table.require, Table.finite_numbers])
+def test_missing_column_is_refused(read):
+    assert refusal(read, one_column([1, 2]), "score").problem == "lacks column score; found rank"
+
+
+def test_table_has_its_rows_and_columns():
     table = one_column([1, 2])
     table.require("rank")
-    for missing in (
-        lambda: table.require("rank", "score"),
-        lambda: table.finite_numbers("score"),
-    ):
-        assert refusal(missing).problem == "lacks column score; found rank"
     assert len(table) == 2
     assert len(Table(PATH, {}, ())) == 0
 
@@ -230,27 +252,29 @@ def test_table_holds_its_other_columns(tmp_path, kind):
 @pytest.mark.parametrize(
     ("text", "trec", "column_names"),
     [
-        ("q Q0 d 1 0.5 t\n", RUN, ["user_id", "item_id", "score"]),
-        (
-            "  q \t Q0 d 1 0.5 t  \nr Q0 e 1 0.4 t\n",
-            RUN,
-            ["user_id", "item_id", "score"],
-        ),
-        ("q 0 d 1\n", QRELS, ["user_id", "item_id", "relevance"]),
-        ("rank,user_id\n1,a\n", RUN, ["user_id", "rank"]),
-        ("q Q0 d x 0.5 t\n", RUN, None),  # the rank is no number
-        ("q 0 d 1\n", RUN, None),
-        ("q 0 d 1\n", None, None),
+        ("q Q0 d 1 0.5 t\n", RUN, {"user_id", "item_id", "score"}),
+        ("  q \t Q0 d 1 0.5 t  \nr Q0 e 1 0.4 t\n", RUN, {"user_id", "item_id", "score"}),
+        ("q 0 d 1\n", QRELS, {"user_id", "item_id", "relevance"}),
+        ("rank,user_id\n1,a\n", RUN, {"user_id", "rank"}),  # a table
     ],
 )
 def test_file_of_trec_eval_is_recognised(tmp_path, text, trec, column_names):
-    path = tmp_path / "t.txt"
-    path.write_text(text)
-    if column_names is None:
-        with pytest.raises(InputError, match="lists"):
-            read_table(path, "lists", trec=trec)
-        return
-    assert sorted(read_table(path, "lists", trec=trec).columns) == sorted(column_names)
+    path = write_file(tmp_path, "t.txt", text)
+    assert read_table(path, "lists", trec=trec).columns.keys() == column_names
+
+
+@pytest.mark.parametrize(
+    ("text", "trec"),
+    [
+        ("q Q0 d x 0.5 t\n", RUN),  # the rank is no number
+        ("q 0 d 1\n", RUN),
+        ("q 0 d 1\n", None),
+    ],
+)
+def test_text_that_is_not_in_the_format_of_trec_eval_is_refused(tmp_path, text, trec):
+    path = write_file(tmp_path, "t.txt", text)
+    with pytest.raises(InputError, match="lists"):
+        read_table(path, "lists", trec=trec)
 
 
 @pytest.mark.parametrize(
@@ -377,34 +401,59 @@ def test_number_in_place_of_a_table_is_refused():
         read_table(7, "ranks")
 
 
+THREE_ROWS = "rank\n\n1\n1\n\n1\n"  # rows are counted without empty lines
+
+
 @pytest.mark.parametrize("row", [1, 3])
-def test_error_names_the_row(tmp_path, row):
-    path = tmp_path / "t.csv"
-    path.write_text("rank\n\n1\n1\n\n1\n")
-    table = read_table(path, "ranks")
-    error = table.error_at(row - 1, "wrong", "rank")
+def test_error_names_the_file_the_row_and_the_column(tmp_path, row):
+    path = write_file(tmp_path, "t.csv", THREE_ROWS)
+    error = read_table(path, "ranks").error_at(row - 1, "wrong", "rank")
     assert (error.path, error.row, error.column) == (path, row, "rank")
-    good = np.array([False] * (row - 1) + [True] + [False] * (3 - row))
-    error = refusal(table.refuse, "rank", good, [0.1 + 0.2, "b", np.float64(1 / 3)], "none")
-    result = {1: "0.30000000000000004", 3: "0.333333333333333"}[row]
-    assert error.problem == f"found {result}; expected none"
-    table.refuse("rank", np.zeros(3, bool), [1, 2, 3], "none")
-    error = refusal(table.refuse, "rank", good, ["z" * 80] * 3, lambda row: f"{row}!")
-    assert error.problem == f"found {'z' * 80}; expected {row - 1}!"
-    error = refusal(table.refuse, "rank", good, ["z" * 81] * 3, "n")
-    assert error.problem == f"found {'z' * 80}; expected n"
 
 
-@pytest.mark.parametrize("kind", [pa.string_view(), pa.large_string()])
-def test_string_views_and_large_strings_are_read(kind):
-    texts = pa.array(["a", "user", "a"], kind)
-    for values in (texts, pa.array(["a", "user", "a"]).dictionary_encode()):
-        table = read_table(pa.table({"user": values, "rank": [1, 2, 3]}), "ranks")
-        assert table.ids("user_id").to_pylist() == ["a", "user", "a"]
-    codes = pa.array([0, 1, 0], pa.uint32())
-    values = pa.DictionaryArray.from_arrays(codes, pa.array(["a", "user"], kind))
-    table = read_table(pa.table({"user": values, "rank": [1, 2, 3]}), "ranks")
-    assert table.ids("user_id").to_pylist() == ["a", "user", "a"]
+@pytest.mark.parametrize(
+    ("value", "shown"),
+    [
+        (0.1 + 0.2, "0.30000000000000004"),
+        (np.float64(1 / 3), "0.333333333333333"),
+        ("z" * 80, "z" * 80),
+        ("z" * 81, "z" * 80),
+    ],
+)
+def test_refused_value_is_shown_with_80_characters_at_most(value, shown):
+    error = refusal(one_column([5]).refuse, "rank", np.array([True]), [value], "none")
+    assert error.problem == f"found {shown}; expected none"
+
+
+def test_expected_value_may_depend_on_the_row():
+    is_wrong = np.array([False, False, True])
+    refuse = one_column([5, 6, 7]).refuse
+    error = refusal(refuse, "rank", is_wrong, [5, 6, 7], lambda row: f"less than {row}")
+    assert error.problem == "found 7; expected less than 2"
+
+
+def test_nothing_is_refused_without_a_wrong_row():
+    one_column([1, 2, 3]).refuse("rank", np.zeros(3, bool), [1, 2, 3], "none")
+
+
+TEXTS = ["a", "user", "a"]
+CODES = pa.array([0, 1, 0], pa.uint32())
+
+
+@pytest.mark.parametrize(
+    "users",
+    [
+        pa.array(TEXTS, pa.string_view()),
+        pa.array(TEXTS, pa.large_string()),
+        pa.array(TEXTS).dictionary_encode(),
+        pa.DictionaryArray.from_arrays(CODES, pa.array(["a", "user"], pa.string_view())),
+        pa.DictionaryArray.from_arrays(CODES, pa.array(["a", "user"], pa.large_string())),
+    ],
+    ids=["views", "large", "codes", "codes of views", "codes of large"],
+)
+def test_texts_of_any_arrow_type_are_ids(users):
+    table = read_table(pa.table({"user": users, "rank": [1, 2, 3]}), "ranks")
+    assert table.ids("user_id").to_pylist() == TEXTS
 
 
 def test_long_header_is_read(tmp_path):
@@ -484,31 +533,41 @@ def test_ranks_without_ties_are_read(tmp_path):
 
 
 @pytest.mark.filterwarnings("ignore::sampled_metrics.InputWarning")
-def test_rank_is_at_most_the_number_of_candidates():
-    table = pd.DataFrame({"rank": [1, 2, 3], "n_candidates": [2, 2, 3]})
-    ranks = as_ranks(table)
+def test_last_rank_is_read():
+    """Ranks 1 and 2 of 2 candidates, and 3 of 3."""
+    ranks = as_ranks(pd.DataFrame({"rank": [1, 2, 3], "n_candidates": [2, 2, 3]}))
     assert ranks.n_candidates.tolist() == [2, 2, 3]
     assert ranks.n_better.tolist() == [0, 1, 2]
-    with pytest.raises(sm.InputError) as caught:
-        as_ranks(table.assign(n_candidates=[2, 2, 1]))
-    assert (caught.value.row, caught.value.column) == (3, "n_candidates")
+
+
+def test_fewer_candidates_than_the_rank_are_refused():
+    error = refusal(as_ranks, pd.DataFrame({"rank": [1, 2, 3], "n_candidates": [2, 2, 1]}))
+    assert (error.row, error.column) == (3, "n_candidates")
 
 
 @pytest.mark.filterwarnings("ignore::sampled_metrics.InputWarning")
-@pytest.mark.parametrize("kind", [np.int64, np.uint8, np.float32, list])
+@pytest.mark.parametrize("kind", [np.int64, np.uint8, np.float32, None])
 def test_array_of_ranks_is_read(kind):
     numbers = [1, 3, 10]
-    ranks = as_ranks(numbers if kind is list else np.array(numbers, kind), n_items=10)
+    ranks = as_ranks(numbers if kind is None else np.array(numbers, kind), n_items=10)
     assert ranks.n_better.tolist() == [0, 2, 9]
     assert ranks.n_tied.tolist() == [0, 0, 0]
     assert ranks.n_candidates.tolist() == [10] * 3
-    for wrong, row in (([1, 0], 2), ([1, 2, 11], 3), ([1.5, 2.0], 1)):
-        with pytest.raises(sm.InputError) as caught:
-            as_ranks(np.array(wrong), n_items=10)
-        assert (caught.value.row, caught.value.column) == (row, "rank")
-    for wrong in (np.array([True, False]), np.array([[1, 2]])):
-        with pytest.raises(sm.InputError):
-            as_ranks(wrong, n_items=10)
+
+
+@pytest.mark.parametrize(("ranks", "row"), [([1, 0], 2), ([1, 2, 11], 3), ([1.5, 2.0], 1)])
+def test_array_with_a_wrong_rank_is_refused(ranks, row):
+    error = refusal(as_ranks, np.array(ranks), n_items=10)
+    assert (error.row, error.column) == (row, "rank")
+
+
+@pytest.mark.parametrize("data", [[True, False], [[1, 2]]], ids=["bool", "two axes"])
+def test_array_that_has_no_ranks_is_refused(data):
+    with pytest.raises(sm.InputError):
+        as_ranks(np.array(data), n_items=10)
+
+
+def test_array_of_ranks_needs_the_number_of_items():
     with pytest.raises(sm.InputError, match="n_items"):
         as_ranks(np.array([1, 2]))
 
@@ -526,29 +585,44 @@ def test_tables_of_another_byte_order_are_read():
     assert from_ranks.n_better.tolist() == [0, 1, 8, 3]
 
 
-def test_table_of_ranks_is_read():
-    plain = sm.Ranks.from_ranks([3, 1], 30)
-    for table in (pd.DataFrame({"rank": [3, 1]}), pa.table({"rank": [3, 1]})):
-        assert sm.Ranks.from_ranks(table, 30).n_better.tolist() == [2, 0]
-    with_ids = pd.DataFrame({"user_id": ["b", "a"], "rank": [3, 1]})
-    assert sm.Ranks.from_ranks(with_ids, 30).users.tolist() == ["b", "a"]
-    assert plain.n_better.tolist() == [2, 0]
+@pytest.mark.filterwarnings("ignore::sampled_metrics.InputWarning")
+@pytest.mark.parametrize(
+    "ranks",
+    [[3, 1], pd.DataFrame({"rank": [3, 1]}), pa.table({"rank": [3, 1]})],
+    ids=["list", "frame", "arrow"],
+)
+def test_ranks_in_a_list_or_a_table_are_read(ranks):
+    assert sm.Ranks.from_ranks(ranks, 30).n_better.tolist() == [2, 0]
+
+
+RANKS_OF_USERS = pd.DataFrame({"user_id": ["b", "a"], "rank": [3, 1]})
+
+
+@pytest.mark.filterwarnings("ignore::sampled_metrics.InputWarning")
+def test_users_of_a_table_of_ranks_are_read():
+    assert sm.Ranks.from_ranks(RANKS_OF_USERS, 30).users.tolist() == ["b", "a"]
+
+
+def test_users_beside_those_of_a_table_are_refused():
     with pytest.raises(InputError, match="user_id"):
-        sm.Ranks.from_ranks(with_ids, 30, users=["b", "a"])
+        sm.Ranks.from_ranks(RANKS_OF_USERS, 30, users=["b", "a"])
 
 
-def test_ranks_of_users_with_own_catalogues_are_read(tmp_path):
+def test_ranks_of_users_with_own_catalogues_are_read():
+    """User 7 has the ranks 2 and 3 of 5 candidates, and user 8 rank 1 of 6."""
     ranks = sm.Ranks.from_ranks([2, 1, 3], [5, 6, 5], users=[7, 8, 7])
     assert ranks.users.tolist() == [7, 8]
     assert ranks.n_candidates.tolist() == [5, 6]
-    assert ranks.n_better.tolist() == [1, 2, 0]
     assert ranks.n_found.tolist() == [2, 1]
-    path = tmp_path / "s.parquet"
-    sampled = sm.SampledRanks([2, 1, 3], 50, 9)
-    sampled.write(path)
-    loaded = sm.SampledRanks.read(path)
-    assert loaded.sampled_ranks.tolist() == [2, 1, 3]
-    assert (set(loaded.n_items.tolist()), loaded.n_negatives) == ({50}, 9)
+    assert ranks.n_better.tolist() == [1, 2, 0]  # of both items of 7, and of 8
+
+
+def test_written_sampled_ranks_are_read(tmp_path):
+    sm.SampledRanks([2, 1, 3], n_items=50, n_negatives=9).write(tmp_path / "s.parquet")
+    sample = sm.SampledRanks.read(tmp_path / "s.parquet")
+    assert sample.sampled_ranks.tolist() == [2, 1, 3]
+    assert sample.n_items.tolist() == [50] * 3
+    assert sample.n_negatives == 9
 
 
 @pytest.mark.long
