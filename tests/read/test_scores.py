@@ -1,7 +1,5 @@
 """Matrices of scores, vectors and functions, with ids or numbers of rows and columns."""
 
-import warnings
-from collections import deque
 from functools import partial
 
 import numpy as np
@@ -27,7 +25,12 @@ SCORE_COUNTS = {
 
 
 @pytest.mark.parametrize("dtype", [np.float64, np.float32, np.float16])
-def test_score_matrix_is_read(tmp_path, dtype):
+@pytest.mark.parametrize("scores", ["c.npy", "f.npy", "s.npz"])
+@pytest.mark.parametrize(
+    ("seen", "held_out"),
+    [("seen.npz", "held.npy"), ("seen.npy", "held.csv"), ("seen.csv", "held.qrels")],
+)
+def test_score_matrix_is_read(tmp_path, dtype, scores, seen, held_out):
     np.save(tmp_path / "c.npy", SCORES.astype(dtype))
     np.save(tmp_path / "f.npy", np.asarray(SCORES, dtype=dtype, order="F"))
     np.savez(tmp_path / "s.npz", scores=SCORES.astype(dtype))
@@ -37,29 +40,41 @@ def test_score_matrix_is_read(tmp_path, dtype):
     np.save(tmp_path / "held.npy", np.array([2, 4], dtype=np.int32))
     write_file(tmp_path, "held.csv", "user_id,item_id,relevance\n1,4,1\n0,2,1\n0,3,0\n")
     write_file(tmp_path, "held.qrels", "0 0 2 1\n1 0 4 1\n")
-    # each pair of forms once
-    seen_names = ("seen.npz", "seen.npy", "seen.csv")
-    held_out_names = deque(("held.npy", "held.csv", "held.qrels"))
-    for scores in ("c.npy", "f.npy", "s.npz"):
-        for seen, held_out in zip(seen_names, held_out_names, strict=True):
-            files = {"relevant": tmp_path / held_out, "seen": tmp_path / seen}
-            ranks = as_ranks(tmp_path / scores, n_items=5, **files)
-            assert rank_counts(ranks) == SCORE_COUNTS, (scores, seen, held_out)
-            assert ranks.users.tolist() == [0, 1]
-        held_out_names.rotate()
+    files = {"relevant": tmp_path / held_out, "seen": tmp_path / seen}
+    ranks = as_ranks(tmp_path / scores, n_items=5, **files)
+    assert rank_counts(ranks) == SCORE_COUNTS
+    assert ranks.users.tolist() == [0, 1]
 
 
-def test_ids_of_a_matrix_are_read(tmp_path):
-    scores = np.array([[0.3, 0.9, 0.1], [0.2, 0.4, 0.8]])
-    np.savez(tmp_path / "s.npz", scores=scores, user_ids=["u", "v"], item_ids=[10, 20, 30])
+@pytest.fixture
+def matrix_of_ids(tmp_path):
+    """Scores of users u and v, and of items 10, 20 and 30, in a file."""
+    path = tmp_path / "s.npz"
+    scores = [[0.3, 0.9, 0.1], [0.2, 0.4, 0.8]]
+    np.savez(path, scores=scores, user_ids=["u", "v"], item_ids=[10, 20, 30])
+    return path
+
+
+def test_ids_of_a_matrix_are_those_of_relevant_items(matrix_of_ids, tmp_path):
+    """Item 20 of v is below 30, and item 10 of u below 20."""
+    held_out = write_file(tmp_path, "held.csv", "user_id,item_id\nv,20\nu,10\n")
+    ranks = as_ranks(matrix_of_ids, relevant=held_out)
+    assert dict(zip(ranks.users, ranks.best_rank, strict=True)) == {"u": 2, "v": 2}
+
+
+def test_ids_of_a_matrix_are_those_of_seen_items(matrix_of_ids, tmp_path):
+    """Without item 20, which u has seen, item 10 is first of two."""
     held_out = write_file(tmp_path, "held.csv", "user_id,item_id\nv,20\nu,10\n")
     seen = write_file(tmp_path, "seen.csv", "user_id,item_id\nu,20\nu,20\n")
-    ranks = as_ranks(tmp_path / "s.npz", relevant=held_out)
-    assert (ranks.users.tolist(), ranks.best_rank.tolist()) == (["u", "v"], [2, 2])
-    ranks = as_ranks(tmp_path / "s.npz", relevant=held_out, seen=seen)
+    ranks = as_ranks(matrix_of_ids, relevant=held_out, seen=seen)
+    assert ranks.users.tolist() == ["u", "v"]
     assert (ranks.best_rank.tolist(), ranks.n_candidates.tolist()) == ([1, 2], [2, 3])
+
+
+def test_grades_in_a_sparse_file_are_read_by_position(matrix_of_ids, tmp_path):
+    """Items 20 and 30 of u are first and third, and item 10 of v is third."""
     save_npz(tmp_path / "held.npz", csr_array([[0, 5, 1], [2, 0, 0]]))
-    ranks = as_ranks(tmp_path / "s.npz", relevant=tmp_path / "held.npz")
+    ranks = as_ranks(matrix_of_ids, relevant=tmp_path / "held.npz")
     assert ranks.best_rank.tolist() == [1, 3, 3]
 
 
@@ -85,116 +100,145 @@ def test_scores_match_comparing_one_by_one(tmp_path):
 
 # Columns and ids
 
-
-def scores_and_held(n_users=40, n_items=12, n_held=3, seed=3):
-    rng = np.random.default_rng(seed)
-    scores = rng.normal(size=(n_users, n_items))
-    held_out = np.array([rng.choice(n_items, n_held, replace=False) for _ in range(n_users)])
-    np.put_along_axis(scores, held_out, np.take_along_axis(scores, held_out, 1) + 1, 1)
-    return scores, held_out
-
-
-def permuted_data(kind, seed=4):
-    """Return scores, shuffled ids of rows and columns, held-out and seen items by id, and hit@3."""
-    scores, held_out = scores_and_held(n_held=1, seed=seed)
-    # popularity would hide a wrong order
-    scores += np.linspace(4, 0, scores.shape[1])
-    rng = np.random.default_rng(seed)
-    users, items = (rng.permutation(n) for n in scores.shape)
-    seen = (held_out[:, 0] + 5) % scores.shape[1]
-    if kind == "text":
-        users, items = ([f"{name}{n}" for n in ids] for name, ids in (("u", users), ("i", items)))
-    users, items = np.array(users), np.array(items)
-    tables = [
-        pd.DataFrame({"user_id": users, "item_id": items[column]}).sample(frac=1, random_state=0)
-        for column in (held_out[:, 0], seen)
-    ]
-    allowed = scores.copy()
-    allowed[np.arange(len(scores)), seen] = -np.inf
-    held_out_score = np.take_along_axis(allowed, held_out, 1)
-    right = np.mean((allowed > held_out_score).sum(1) < 3)
-    return scores, users, items, *tables, right
+# Three users and four items in another order than that of their ids: user 8 has seen item 3, which
+# is first, and likes item 1, which is then first of three; user 7 likes item 2, at rank 3 of 4;
+# user 9 likes item 4, which is first.
+BY_POSITION = np.array([[0.7, 0.1, 0.9, 0.2], [0.8, 0.5, 0.9, 0.1], [0.2, 0.3, 0.4, 0.9]])
+USER_IDS, ITEM_IDS = [8, 7, 9], [1, 2, 3, 4]
+LIKED, SEEN_BY_8 = {7: [2], 8: [1], 9: [4]}, {8: [3]}
+RANK_BY_ID = {7: 3, 8: 1, 9: 1}
 
 
-@pytest.mark.parametrize("kind", ["numbers", "text"])
-def test_users_and_items_give_the_ids_of_tables(kind):
-    scores, users, items, held_out, seen, right = permuted_data(kind)
-    ids = {"users": users, "items": items}
-    vectors = (np.eye(len(scores)), scores.T.copy())
-    dictionaries = [
-        {row.user_id: [row.item_id] for row in table.itertuples()} for table in (held_out, seen)
-    ]
-    frames = tuple(
-        pd.DataFrame(rows, index=names) for rows, names in zip(vectors, (users, items), strict=True)
+def pairs_of(items):
+    """Return a table of the items of users."""
+    return pd.DataFrame(
+        [(user, item) for user, of_user in items.items() for item in of_user],
+        columns=["user_id", "item_id"],
     )
-    by_rows = lambda rows: scores[rows]  # noqa: E731
-    for relevant, taken in ((held_out, seen), dictionaries):
-        ranks = [
-            sm.Ranks.from_scores(scores, relevant, seen=taken, **ids),
-            sm.Ranks.from_factors(*vectors, relevant, seen=taken, **ids),
-            sm.Ranks.from_factors(*frames, relevant, seen=taken),
-            sm.Ranks.from_function(by_rows, relevant, seen=taken, **ids),
-            sm.rank(scores, taken, relevant, **ids),
-            sm.rank(vectors, taken, relevant, **ids),
-            sm.rank(by_rows, taken, relevant, **ids),
-        ]
-        for ranking in ranks:
-            assert values(sm.evaluate(ranking, "hit@3")) == pytest.approx([right])
-            assert set(ranking.users) == set(users)
-        for data in (frames, pd.DataFrame(scores, index=users, columns=items)):
-            results = sm.evaluate(data, "hit@3", relevant=relevant, seen=taken)
-            assert values(results) == pytest.approx([right])
 
 
-def test_ids_given_twice_must_agree():
-    frame = pd.DataFrame(np.eye(2), index=["a", "b"], columns=["x", "y"])
-    relevant = {"a": ["x"], "b": ["x"]}
-    same = sm.Ranks.from_scores(frame, relevant, users=["a", "b"])
-    assert same.best_rank.tolist() == [1, 2]
-    with pytest.raises(sm.InputError, match="users differ"):
-        sm.Ranks.from_scores(frame, relevant, users=["b", "a"])
-    relevant = {"b": [0], "a": [0]}
-    ranks = sm.Ranks.from_scores(frame.to_numpy(), relevant, users=["b", "a"])
+def as_text(items, prefix="u"):
+    """Return ids as texts, also those of a dictionary of items by user."""
+    if isinstance(items, dict):
+        return {f"u{user}": as_text(of_user, "i") for user, of_user in items.items()}
+    return [f"{prefix}{item}" for item in items]
+
+
+VECTORS = np.eye(3), BY_POSITION.T.copy()  # whose products are the scores
+CONSTRUCTORS = {
+    "from_scores": partial(sm.Ranks.from_scores, BY_POSITION),
+    "from_factors": partial(sm.Ranks.from_factors, *VECTORS),
+    "from_function": partial(sm.Ranks.from_function, lambda rows: BY_POSITION[rows]),
+    "rank of scores": lambda relevant, seen, **ids: sm.rank(BY_POSITION, seen, relevant, **ids),
+    "rank of vectors": lambda relevant, seen, **ids: sm.rank(VECTORS, seen, relevant, **ids),
+    "rank of a function": lambda relevant, seen, **ids: sm.rank(
+        lambda rows: BY_POSITION[rows], seen, relevant, **ids
+    ),
+}
+
+
+@pytest.mark.parametrize("constructor", CONSTRUCTORS)
+@pytest.mark.parametrize("form", [dict, pairs_of], ids=["dictionary", "table"])
+def test_rows_and_columns_have_the_given_ids(constructor, form):
+    make = CONSTRUCTORS[constructor]
+    ranks = make(form(LIKED), seen=form(SEEN_BY_8), users=USER_IDS, items=ITEM_IDS)
+    assert dict(zip(ranks.users, ranks.best_rank, strict=True)) == RANK_BY_ID
+
+
+@pytest.mark.parametrize("constructor", CONSTRUCTORS)
+def test_rows_and_columns_have_the_given_texts(constructor):
+    ids = {"users": as_text(USER_IDS), "items": as_text(ITEM_IDS, "i")}
+    ranks = CONSTRUCTORS[constructor](as_text(LIKED), seen=as_text(SEEN_BY_8), **ids)
+    assert dict(zip(ranks.users, ranks.best_rank, strict=True)) == {"u7": 3, "u8": 1, "u9": 1}
+
+
+@pytest.mark.parametrize("form", [dict, pairs_of], ids=["dictionary", "table"])
+def test_ids_of_frames_are_read(form):
+    users, items = pd.DataFrame(VECTORS[0], USER_IDS), pd.DataFrame(VECTORS[1], ITEM_IDS)
+    ranks = sm.Ranks.from_factors(users, items, form(LIKED), seen=form(SEEN_BY_8))
+    assert dict(zip(ranks.users, ranks.best_rank, strict=True)) == RANK_BY_ID
+    for data in ((users, items), pd.DataFrame(BY_POSITION, USER_IDS, ITEM_IDS)):
+        results = sm.evaluate(data, "rr", relevant=form(LIKED), seen=form(SEEN_BY_8))
+        assert values(results) == pytest.approx([(1 / 3 + 1 + 1) / 3])
+
+
+ROWS_A_B = pd.DataFrame([[1, 0], [0, 1]], index=["a", "b"], columns=["x", "y"])
+
+
+def test_ids_beside_an_index_may_repeat_it():
+    """Item x is first of a, and second of b."""
+    ranks = sm.Ranks.from_scores(ROWS_A_B, {"a": ["x"], "b": ["x"]}, users=["a", "b"])
     assert ranks.best_rank.tolist() == [1, 2]
 
 
-def test_column_of_ids_is_not_part_of_a_vector():
-    users = pd.DataFrame({"user_id": [7, 8], "x": [1.0, 0.0], "y": [0.0, 1.0]})
-    items = np.array([[1.0, 0.0], [0.0, 1.0], [0.0, 0.0]])
+def test_ids_that_contradict_an_index_are_refused():
+    with pytest.raises(sm.InputError, match="users differ"):
+        sm.Ranks.from_scores(ROWS_A_B, {"a": ["x"], "b": ["x"]}, users=["b", "a"])
+
+
+def test_ids_of_an_array_without_an_index_are_those_given():
+    """Column 0 is first of b, the first row, and second of a."""
+    ranks = sm.Ranks.from_scores(np.eye(2), {"b": [0], "a": [0]}, users=["b", "a"])
+    assert dict(zip(ranks.users, ranks.best_rank, strict=True)) == {"b": 1, "a": 2}
+
+
+WITH_ID_COLUMN = pd.DataFrame({"user_id": [7, 8], "x": [1.0, 0.0], "y": [0.0, 1.0]})
+ITEM_VECTORS = np.array([[1.0, 0.0], [0.0, 1.0], [0.0, 0.0]])
+
+
+def test_column_of_ids_among_those_of_a_vector_is_refused():
     with pytest.raises(sm.InputError, match="user_id"):
-        sm.Ranks.from_factors(users, items, {7: [0], 8: [1]})
-    vectors = users[["x", "y"]]
-    ids = users["user_id"]
-    ranks = sm.Ranks.from_factors(vectors, items, {7: [0], 8: [1]}, users=ids)
-    assert ranks.best_rank.tolist() == [1, 1]
+        sm.Ranks.from_factors(WITH_ID_COLUMN, ITEM_VECTORS, {7: [0], 8: [1]})
+
+
+def test_column_of_ids_beside_vectors_is_read():
+    users = WITH_ID_COLUMN["user_id"]
+    vectors = WITH_ID_COLUMN[["x", "y"]]
+    ranks = sm.Ranks.from_factors(vectors, ITEM_VECTORS, {7: [0], 8: [1]}, users=users)
+    assert dict(zip(ranks.users, ranks.best_rank, strict=True)) == {7: 1, 8: 1}
+
+
+# Users 1 to 11 each like the item of their own number, as their vectors tell; 12 likes nothing.
+UNIT_VECTORS = np.eye(12), np.eye(13, 12)
+OWN_NUMBER = pd.DataFrame({"user_id": range(1, 12), "item_id": range(1, 12)})
 
 
 @pytest.mark.filterwarnings("ignore:seen")
 def test_ids_from_1_beside_rows_from_0_warn():
-    """Users 1 to 12 each like the item of their own number; user 12 has no relevant item."""
-    vectors = np.eye(12), np.eye(13, 12)
-    ids = np.arange(1, 12)
-    relevant = pd.DataFrame({"user_id": ids, "item_id": ids})
     with warns_about("from 1"):
-        sm.evaluate(vectors, "hit@1", relevant=relevant)
-    users, items = np.arange(1, 13), np.arange(1, 14)
-    ranks = sm.Ranks.from_factors(*vectors, relevant, users=users, items=items)
+        sm.evaluate(UNIT_VECTORS, "hit@1", relevant=OWN_NUMBER)
+
+
+def test_ids_from_1_are_right_if_given():
+    ids = {"users": range(1, 13), "items": range(1, 14)}
+    ranks = sm.Ranks.from_factors(*UNIT_VECTORS, OWN_NUMBER, **ids)
     assert ranks.best_rank.tolist() == [1] * 11
 
 
-def test_numbers_read_as_rows_are_noted():
-    """Few rows do not show whether numbers are ids from 1 or rows from 0, so a note tells."""
-    vectors = np.array([[1.0, 0], [0, 1]]), np.array([[1, 0.1], [0.2, 1], [0.5, 0.5]])
+# Row 0 has the scores 1, .2 and .5 of items, and row 1 the scores .1, 1 and .5.
+TWO_ROWS = np.array([[1.0, 0], [0, 1]]), np.array([[1, 0.1], [0.2, 1], [0.5, 0.5]])
+
+
+def test_few_numbers_that_may_be_ids_from_1_are_noted():
+    """User 1 and item 2 are read as the second row and the third column, at rank 2."""
     relevant = pd.DataFrame({"user_id": [1], "item_id": [2]})
-    results = sm.evaluate(vectors, "hit@1", relevant=relevant)
-    assert values(results) == [0.0]  # row 1 has scores .1, 1, .5
-    assert any("row and column numbers" in note for note in results.notes)
-    assert "relevant: read as row and column numbers" in str(results)
-    ranks = sm.Ranks.from_factors(*vectors, relevant, users=[1, 2], items=[1, 2, 3])
-    assert ranks.best_rank.tolist() == [3]  # the first row has scores 1, .2, .5
-    for first in ({"user_id": [0]}, {"item_id": [0]}):
-        results = sm.evaluate(vectors, "hit@1", relevant=relevant.assign(**first))
-        assert results.notes == []
+    results = sm.evaluate(TWO_ROWS, "rr", relevant=relevant)
+    assert values(results) == [1 / 2]
+    (note,) = [note for note in results.notes if note.startswith("relevant: read as")]
+    assert note in " ".join(str(results).split())
+
+
+def test_few_ids_from_1_are_right_if_given():
+    """User 1 and item 2 are the first row and the second column, at rank 3."""
+    relevant = pd.DataFrame({"user_id": [1], "item_id": [2]})
+    ranks = sm.Ranks.from_factors(*TWO_ROWS, relevant, users=[1, 2], items=[1, 2, 3])
+    assert ranks.best_rank.tolist() == [3]
+
+
+@pytest.mark.parametrize(("user", "item"), [(0, 2), (1, 0)])
+def test_number_0_shows_that_numbers_are_rows(user, item):
+    relevant = pd.DataFrame({"user_id": [user], "item_id": [item]})
+    assert sm.evaluate(TWO_ROWS, "hit@1", relevant=relevant).notes == []
 
 
 # Scores of few items
@@ -306,27 +350,38 @@ def test_dense_matrix_of_ranks_has_some_at_0():
     assert (RANK_MATRIX.data == 0).any()
 
 
-@pytest.mark.parametrize("entry", ["meter", "correct"])
-def test_held_out_item_without_score_is_missing(entry):
-    scores = np.array([[-np.inf, 0.5, 0.2, 0.1], [0.9, -np.inf, 0.3, 0.2], [0.4, 0.5, 0.1, 0.2]])
-    arguments = {"n_items": 90, "missing": "last"}
+# The held-out items are in column 0, at the ranks: no score, 1 of 3, and 2 of 4.
+WITHOUT_SCORE = np.array([[-np.inf, 0.5, 0.2, 0.1], [0.9, -np.inf, 0.3, 0.2], [0.4, 0.5, 0.1, 0.2]])
 
-    def ranks(**options):
-        if entry == "correct":
-            return sm.SampledRanks.from_scores(scores, 0, **options)
-        meter = sm.RankMeter("auc", **options)
-        meter.update(scores)
-        return meter.ranks()
 
-    assert ranks(**arguments).sampled_ranks.tolist() == [4, 1, 2]
-    assert ranks(**arguments).n_missing == 1
-    assert "missing='last'" in refusal_message(ranks, n_items=90)
-    if entry == "meter":
-        with warnings.catch_warnings(action="ignore"):
-            full = ranks(missing="last")
-        # other items with -inf are no candidates
-        assert full.n_candidates.tolist() == [4, 3, 4]
-        assert full.n_better.tolist() == [3, 0, 1]
+def ranks_of_meter(scores, **options):
+    meter = sm.RankMeter("auc", **options)
+    meter.update(scores)
+    return meter.ranks()
+
+
+def ranks_of_correct(scores, **options):
+    return sm.SampledRanks.from_scores(scores, 0, **options)
+
+
+@pytest.mark.parametrize("read", [ranks_of_meter, ranks_of_correct])
+def test_sampled_held_out_item_without_score_is_last_of_four(read):
+    sample = read(WITHOUT_SCORE, n_items=90, missing="last")
+    assert sample.sampled_ranks.tolist() == [4, 1, 2]
+    assert sample.n_missing == 1
+
+
+@pytest.mark.parametrize("read", [ranks_of_meter, ranks_of_correct])
+def test_sampled_held_out_item_without_score_is_refused(read):
+    assert "missing='last'" in refusal_message(read, WITHOUT_SCORE, n_items=90)
+
+
+@pytest.mark.filterwarnings("ignore::sampled_metrics.InputWarning")
+def test_held_out_item_without_score_is_last_of_all_with_a_score():
+    """Other items with -inf are no candidates."""
+    ranks = ranks_of_meter(WITHOUT_SCORE, missing="last")
+    assert ranks.n_candidates.tolist() == [4, 3, 4]
+    assert ranks.n_better.tolist() == [3, 0, 1]
 
 
 def test_ids_beside_vectors_are_numbers_of_rows():
