@@ -1,7 +1,6 @@
 """Sampled ranks from scores, pairs and tables, by hand and against loops."""
 
 import math
-import warnings
 
 import numpy as np
 import pandas as pd
@@ -43,97 +42,161 @@ def test_range_holds_the_exact_metric(study):
     assert (result.n_items, result.n_negatives) == (N, M)
 
 
+# Each of 300 held-out items is tied with two of its three negatives, so that its rank is 1, 2 or 3.
+TIED = [[0.5, 0.5, 0.5, 0.1]] * 300
+OF_TIED = {"n_items": 50, "positive": 0}
+
+
 @pytest.mark.filterwarnings("ignore::sampled_metrics.InputWarning")
-def test_tie_policies_order_ranks():
-    scores = [[0.5, 0.5, 0.5, 0.1]] * 300
-    sample_options = {"n_items": 50, "positive": 0}
-    ranks = {
-        ties: as_sampled_ranks(scores, ties=ties, **sample_options).sampled_ranks
-        for ties in ("random", "optimistic", "pessimistic")
-    }
-    assert set(ranks["optimistic"]) == {1}
-    assert set(ranks["pessimistic"]) == {3}
-    error = math.sqrt(2 / 3 / 300)  # standard error of the mean of 1, 2 and 3
-    assert ranks["random"].mean() == pytest.approx(2, abs=4 * error)
-    options = {"shape": "none", "ties": "optimistic", **sample_options}
-    assert sm.correct(scores, "auc", "sampled", **options)[0].value == 1
+@pytest.mark.parametrize(("ties", "rank"), [("optimistic", 1), ("pessimistic", 3)])
+def test_tied_item_is_first_or_last_of_those_tied(ties, rank):
+    assert set(as_sampled_ranks(TIED, ties=ties, **OF_TIED).sampled_ranks) == {rank}
+
+
+@pytest.mark.filterwarnings("ignore::sampled_metrics.InputWarning")
+def test_tied_item_is_at_any_rank_of_those_tied():
+    """The variance of 1, 2 and 3 is 2 / 3; the mean of 300 ranks is within four errors."""
+    ranks = as_sampled_ranks(TIED, ties="random", **OF_TIED).sampled_ranks
+    assert set(ranks) == {1, 2, 3}
+    assert ranks.mean() == pytest.approx(2, abs=4 * math.sqrt(2 / 3 / 300))
+
+
+@pytest.mark.filterwarnings("ignore::sampled_metrics.InputWarning")
+def test_tie_policy_reaches_the_corrected_metric():
+    results = sm.correct(TIED, "auc", "sampled", shape="none", ties="optimistic", **OF_TIED)
+    assert results[0].value == 1
+
+
+def test_tie_policy_of_full_rankings_is_refused():
     with pytest.raises(sm.InputError, match="'expected'"):
-        as_sampled_ranks(scores, ties="expected", **sample_options)
+        as_sampled_ranks(TIED, ties="expected", **OF_TIED)
 
 
-def test_several_positives_are_not_negatives_of_each_other(tmp_path):
-    # u has positives 9 and 5 among 7 and 1, at ranks 1 and 2; v has 3 and 2 among 4 and 1.
+@pytest.fixture
+def two_positives(tmp_path):
+    """u has positives 9 and 5 among 7 and 1, at ranks 1 and 2; v has 3 and 2 among 4 and 1."""
     path = tmp_path / "pairs.csv"
     path.write_text("user_id,score,label\nu,9,1\nu,5,1\nu,7,0\nu,1,0\nv,3,1\nv,4,0\nv,2,1\nv,1,0\n")
-    ranks = as_sampled_ranks(path, n_items=50)
-    assert ranks.sampled_ranks.tolist() == [1, 2, 2, 2]
-    assert ranks.several_items
-    recall = sm.correct(ranks, "recall@1", "sampled", shape="none")[0]
+    return as_sampled_ranks(path, n_items=50)
+
+
+def test_several_positives_are_not_negatives_of_each_other(two_positives):
+    assert two_positives.sampled_ranks.tolist() == [1, 2, 2, 2]
+    assert two_positives.several_items
+
+
+def test_recall_of_several_positives_is_a_mean_over_users(two_positives):
+    recall = sm.correct(two_positives, "recall@1", "sampled", shape="none")[0]
     assert (recall.value, recall.n_users) == ((1 / 2 + 0) / 2, 2)
+
+
+def test_hit_of_several_positives_is_refused(two_positives):
     with pytest.raises(sm.InputError, match="hit@1"):
-        sm.correct(ranks, "hit@1")
+        sm.correct(two_positives, "hit@1")
 
 
-def test_different_numbers_of_negatives_need_n_negatives(tmp_path):
-    path = tmp_path / "pairs.csv"
-    path.write_text("user_id,score,label\nu,9,1\nu,7,0\nu,1,0\nv,3,1\nv,4,0\n")
+# u has the rank 1 among two negatives, and v the rank 2 among one.
+TWO_AND_ONE = pd.DataFrame(
+    {"user_id": list("uuuvv"), "score": [9, 7, 1, 3, 4], "label": [1, 0, 0, 1, 0]}
+)
+
+
+def test_different_numbers_of_negatives_are_refused():
     with pytest.raises(sm.InputError, match="1 to 2"):
-        as_sampled_ranks(path, n_items=50)
-    ranks = as_sampled_ranks(path, n_negatives=2, n_items=50, sampling="distinct")
+        as_sampled_ranks(TWO_AND_ONE, n_items=50)
+
+
+def test_different_numbers_of_distinct_negatives_are_those_of_two_draws():
+    ranks = as_sampled_ranks(TWO_AND_ONE, n_negatives=2, n_items=50, sampling="distinct")
     assert (ranks.sampled_ranks.tolist(), ranks.n_negatives) == ([1, 2], 2)
 
 
-def test_written_sample_must_agree_with_options(tmp_path):
+@pytest.fixture
+def written(tmp_path):
     path = tmp_path / "s.pq"
-    written = sm.SampledRanks([1, 5], [40, 50], 9, "with-replacement", ["a", "b"])
-    written.write(path)
-    ranks = as_sampled_ranks(path, n_negatives=9, sampling="with-replacement")
-    assert (ranks.n_negatives, ranks.sampling) == (9, "with-replacement")
-    assert len(ranks) == 2
-    for options in ({"n_negatives": 10}, {"sampling": "distinct"}, {"n_items": 60}):
-        for data in (path, ranks):
-            with pytest.raises(sm.InputError, match=r"found .*, but .* is (10|distinct|60)"):
-                sm.correct(data, "auc", **options)
+    sm.SampledRanks([1, 5], [40, 50], 9, "with-replacement", ["a", "b"]).write(path)
+    return path
+
+
+def test_options_that_agree_with_a_written_sample_are_taken(written):
+    sample = as_sampled_ranks(written, n_negatives=9, sampling="with-replacement")
+    assert (sample.n_negatives, sample.sampling) == (9, "with-replacement")
+    assert sample.sampled_ranks.tolist() == [1, 5]
+
+
+@pytest.mark.parametrize(
+    ("option", "other"), [("n_negatives", 10), ("sampling", "distinct"), ("n_items", 60)]
+)
+def test_option_that_contradicts_a_written_sample_is_refused(written, option, other):
+    for data in (written, as_sampled_ranks(written)):
+        with pytest.raises(sm.InputError, match=f"found .* is {other}"):
+            sm.correct(data, "auc", **{option: other})
 
 
 @pytest.mark.filterwarnings("ignore:.*held-out items of other users")  # item 0
-def test_sampled_ranks_that_look_like_others_warn(study):
-    among, relevant = study["among"], np.zeros(USERS, int)
+def test_sampled_scores_that_look_like_those_of_all_items_warn(study):
+    """The held-out item is in column 0 of all rows."""
+    among = study["among"]
     with warns_about("the held-out item of all 400 users: .* sampled"):
-        sm.evaluate(among, "recall@10", relevant=relevant, seen=among < -9)
+        sm.evaluate(among, "recall@10", relevant=np.zeros(USERS, int), seen=among < -9)
+
+
+def test_ranks_among_fewer_negatives_than_said_warn():
+    """The largest rank among 10 negatives is 11."""
     rng = np.random.default_rng(0)
     ranks = 1 + rng.binomial(10, rng.random(120))
-    with warns_about("largest rank is 11 of 101.* 10 sampled items"):
+    with warns_about("largest rank is 11 of 101"):
         as_sampled_ranks(ranks, n_items=N, n_negatives=100)
+
+
+@pytest.mark.filterwarnings("error")
+def test_ranks_among_as_many_negatives_as_said_do_not_warn():
+    rng = np.random.default_rng(0)
     ranks = 1 + rng.binomial(10, 0.4 * rng.random(120))
     as_sampled_ranks(ranks, n_items=N, n_negatives=10)
-    for m in (20, 100, 1000):  # a good recommender does not warn
-        ranks = 1 + rng.binomial(m, rng.beta(0.3, 6, 6000))
-        as_sampled_ranks(ranks, n_items=5000, n_negatives=m)
+
+
+@pytest.mark.filterwarnings("error")
+@pytest.mark.parametrize("m", [20, 100, 1000])
+def test_low_ranks_of_a_good_recommender_do_not_warn(m):
+    rng = np.random.default_rng(0)
+    ranks = 1 + rng.binomial(m, rng.beta(0.3, 6, 6000))
+    as_sampled_ranks(ranks, n_items=5000, n_negatives=m)
+
+
+@pytest.mark.filterwarnings("ignore:.*held-out items are above")  # b is random
+def test_scores_of_all_items_are_compared_exactly(study):
+    noise = np.random.default_rng(1).normal(size=study["all"].shape)
+    options = {"relevant": study["held_out"], "seen": np.zeros(noise.shape, bool)}
+    (result,) = sm.compare({"a": study["all"], "b": noise}, "hr@10", **options)
+    assert (result.order, result.estimator, result.paired) == ("a", "exact", True)
+    assert result.value_a == study["recall"]
 
 
 @pytest.mark.filterwarnings("ignore:.*have the same ranks")
-@pytest.mark.filterwarnings("ignore:.*held-out items are above")  # b is random
-def test_comparison_of_full_and_sampled_data(study, tmp_path):
-    noise = np.random.default_rng(1).normal(size=study["all"].shape)
-    data = {"a": study["all"], "b": noise}
-    options = {"relevant": study["held_out"], "seen": noise < -9}
-    (result,) = sm.compare(data, "hr@10", **options)
-    assert (result.order, result.estimator, result.paired) == ("a", "exact", True)
-    assert result.value_a == study["recall"]
+def test_sampled_scores_in_a_file_equal_those_in_memory(study, tmp_path):
     np.save(tmp_path / "s.npy", study["among"])
     data = {"a": tmp_path / "s.npy", "b": study["among"]}
     (result,) = sm.compare(data, "recall@10", "cls", positive=0, n_items=N)
     assert (result.order, result.difference) == ("undecided", 0)
     assert result.n_negatives == M
-    full, sampled = sm.Ranks([9], [0], [0]), sm.SampledRanks([1], 9, 2)
-    for data, message in (
-        ({"A": full, "B": sampled}, "A has full rankings and B sampled"),
-        ({"A": full, "B": [[1.0, 2.0]]}, r"^B: found scores; pass relevant"),
-        ([1, 2], "data is of type list; expected a dictionary"),
-    ):
-        with pytest.raises(sm.InputError, match=message):
-            sm.compare(data)
+
+
+@pytest.mark.parametrize(
+    ("data", "named"),
+    [
+        (
+            {"A": sm.Ranks([9], [0], [0]), "B": sm.SampledRanks([1], 9, 2)},
+            "A has full .* B sampled",
+        ),
+        ({"A": sm.Ranks([9], [0], [0]), "B": [[1.0, 2.0]]}, "^B: .*relevant"),
+        ([1, 2], "data is of type list"),
+    ],
+    ids=["both kinds", "scores alone", "list"],
+)
+def test_recommenders_that_cannot_be_compared_are_refused(data, named):
+    with pytest.raises(sm.InputError, match=named):
+        sm.compare(data)
 
 
 # Against loops
@@ -230,28 +293,34 @@ def test_contradictory_sample_columns_are_refused(columns, row, column):
     assert (caught.value.row, caught.value.column) == (row, column)
 
 
-@pytest.mark.filterwarnings("ignore::sampled_metrics.InputWarning")
-def test_sample_columns_at_their_bounds_are_read():
-    columns = {
-        "sampled_rank": [1, 11, 11],
+AT_BOUNDS = pd.DataFrame(
+    {
+        "sampled_rank": [1, 11, 11],  # 1 to 11 among 10 negatives
         "n_negatives": 10,
-        "n_candidates": [11, 12, 50],
+        "n_candidates": [11, 12, 50],  # the held-out item and its negatives, or more
         "sampling": "distinct",
         "user_id": list("aba"),
         "repetition": [0, 0, 1],
     }
-    result = as_sampled_ranks(pd.DataFrame(columns))
-    assert (result.n_negatives, result.several_items) == (10, False)
-    assert str(result.sampling) == "distinct"
-    assert result.n_items.tolist() == [11, 12, 50]
-    assert result.users.tolist() == list("aba")
-    result = as_sampled_ranks(pd.DataFrame(columns | {"item_id": [1, 1, 2]}))
-    assert result.several_items
-    with warnings.catch_warnings():
-        warnings.simplefilter("error", sm.InputWarning)
-        as_sampled_ranks(pd.DataFrame(columns))  # with numbered repetitions
-        with pytest.raises(sm.InputWarning, match="1 of 2"):
-            as_sampled_ranks(pd.DataFrame(columns).drop(columns="repetition"))
+)
+
+
+@pytest.mark.filterwarnings("error")
+def test_sample_columns_at_their_bounds_are_read():
+    sample = as_sampled_ranks(AT_BOUNDS)
+    assert (sample.n_negatives, str(sample.sampling)) == (10, "distinct")
+    assert sample.n_items.tolist() == [11, 12, 50]
+    assert sample.users.tolist() == list("aba")
+
+
+def test_repetitions_of_a_user_are_not_several_items():
+    assert not as_sampled_ranks(AT_BOUNDS).several_items
+    assert as_sampled_ranks(AT_BOUNDS.assign(item_id=[1, 1, 2])).several_items
+
+
+def test_user_twice_without_repetitions_warns():
+    with warns_about("1 of 2 users"):
+        as_sampled_ranks(AT_BOUNDS.drop(columns="repetition"))
 
 
 @pytest.mark.filterwarnings("ignore::sampled_metrics.InputWarning")
@@ -273,41 +342,57 @@ def test_dropped_duplicates_need_the_number_drawn(n_negatives, m):
 
 
 def test_rows_keep_the_fewest_negatives():
-    """Ranks are those among a random part of the negatives of each row."""
-    numbers = np.repeat([90, 100], 4000)
-    ranks = np.repeat([37, 41], 4000)  # 40 % of the negatives are above
+    """40 % of the negatives of each row are above; 90 of 100 are kept at random.
+
+    The number of those above that are kept is hypergeometric: its variance is
+    90 * .4 * .6 * (100 - 90) / (100 - 1).
+    """
+    ranks = np.repeat([1 + 36, 1 + 40], 4000)
     ranks[0] = 91  # so that ranks do not end too early
-    table = pd.DataFrame({"sampled_rank": ranks, "n_negatives": numbers})
+    table = pd.DataFrame({"sampled_rank": ranks, "n_negatives": np.repeat([90, 100], 4000)})
     with warns_about("90 negatives"):
         thinned = as_sampled_ranks(table, n_items=3541)
     assert thinned.n_negatives == 90
-    assert set(thinned.sampled_ranks[1:4000]) == {37}
+    assert set(thinned.sampled_ranks[1:4000]) == {1 + 36}
     n_better = thinned.sampled_ranks[4000:] - 1
-    spread = np.sqrt(90 * 0.4 * 0.6 * 10 / 99)
+    spread = np.sqrt(90 * 0.4 * 0.6 * (100 - 90) / (100 - 1))
     assert (n_better.mean(), n_better.std()) == pytest.approx((36, spread), abs=0.1)
-    few = pd.DataFrame({"sampled_rank": [1, 2], "n_negatives": [50, 100]})
-    for wrong, sampling in ((table, "distinct"), (few, None)):
-        with pytest.raises(sm.InputError, match="negatives"):
-            sm.correct(wrong, "auc", "sampled", n_items=3541, sampling=sampling)
 
 
-def test_users_of_sampled_ranks_come_from_the_file(tmp_path):
-    # the index of a DataFrame may be arbitrary
-    scores = np.array([[2.0, 1.0, 0.0], [1.0, 2.0, 0.0]])
-    sample_options = {"n_items": 9, "positive": 0}
-    frame = pd.DataFrame(scores, index=["a", "b"], columns=["x", "y", "z"])
-    assert as_sampled_ranks(frame, **sample_options).users is None
-    named = as_sampled_ranks(frame, n_items=9, positive="y")
-    assert named.sampled_ranks.tolist() == [2, 1]
-    np.savez(tmp_path / "s.npz", scores=scores, user_ids=["a", "b"])
-    result = as_sampled_ranks(tmp_path / "s.npz", **sample_options)
-    assert result.users.tolist() == ["a", "b"]
-    assert not result.several_items
-    np.savez(tmp_path / "s.npz", scores=scores, user_ids=["a", "a"])
-    assert as_sampled_ranks(tmp_path / "s.npz", **sample_options).several_items
-    np.savez(tmp_path / "s.npz", scores=scores, positive=[1, 0])
+@pytest.mark.parametrize(("fewest", "sampling"), [(90, "distinct"), (50, None)])
+def test_distinct_or_far_fewer_negatives_are_not_thinned(fewest, sampling):
+    table = pd.DataFrame({"sampled_rank": [1, 2], "n_negatives": [fewest, 100]})
+    with pytest.raises(sm.InputError, match="negatives"):
+        sm.correct(table, "auc", "sampled", n_items=3541, sampling=sampling)
+
+
+# The item of column 0 is first of row a, and second of row b.
+TWO_SAMPLES = np.array([[2.0, 1.0, 0.0], [1.0, 2.0, 0.0]])
+
+
+def test_index_of_a_frame_gives_no_users():
+    """It may be arbitrary."""
+    frame = pd.DataFrame(TWO_SAMPLES, index=["a", "b"])
+    assert as_sampled_ranks(frame, n_items=9, positive=0).users is None
+
+
+def test_positive_column_is_found_by_its_name():
+    frame = pd.DataFrame(TWO_SAMPLES, columns=["x", "y", "z"])
+    assert as_sampled_ranks(frame, n_items=9, positive="y").sampled_ranks.tolist() == [2, 1]
+
+
+@pytest.mark.parametrize(("users", "several"), [(["a", "b"], False), (["a", "a"], True)])
+def test_users_of_sampled_scores_come_from_the_file(users, several, tmp_path):
+    np.savez(tmp_path / "s.npz", scores=TWO_SAMPLES, user_ids=users)
+    sample = as_sampled_ranks(tmp_path / "s.npz", n_items=9, positive=0)
+    assert sample.users.tolist() == users
+    assert sample.several_items == several
+
+
+def test_positive_in_a_file_beside_the_argument_is_refused(tmp_path):
+    np.savez(tmp_path / "s.npz", scores=TWO_SAMPLES, positive=[1, 0])
     with pytest.raises(sm.InputError, match="positive"):
-        as_sampled_ranks(tmp_path / "s.npz", **sample_options)
+        as_sampled_ranks(tmp_path / "s.npz", n_items=9, positive=0)
 
 
 # Rows with fewer negatives
