@@ -1,11 +1,12 @@
 """Visits of users: means over visits, standard errors over users, in every form of the data."""
 
+import json
+
 import numpy as np
 import pandas as pd
 import pytest
 
 import sampled_metrics as sm
-from sampled_metrics.cli import app
 from tests.helpers.cases import Case, assert_ends_as_expected, each_case, evaluate
 from tests.helpers.results import value_of, values, values_and_warnings
 
@@ -86,50 +87,58 @@ def test_mean_and_error_of_tables_by_hand(data, options):
     assert of_first(sm.evaluate(data, "rr", **options)) == BY_HAND
 
 
-def test_mean_and_error_of_ranks_by_hand():
-    for form in (
-        sm.Ranks.from_ranks(RANKS["rank"], 4, users=RANKS["user_id"], visits=RANKS["session_id"]),
-        sm.Ranks.from_top_k(LISTS, ALL_RELEVANT, **IDS),
-        sm.Ranks.from_top_k(LISTS, RELEVANT, **IDS),
-        sm.Ranks.from_scores(SCORES, ALL_RELEVANT, items=ITEMS, **IDS),
-        rank_scores(),
-        rank_scores(lambda rows: SCORES[rows]),
-    ):
-        assert of_first(sm.evaluate(form, "rr")) == BY_HAND
+@pytest.mark.parametrize(
+    "make",
+    [
+        lambda: sm.Ranks.from_ranks(
+            RANKS["rank"], 4, users=RANKS["user_id"], visits=RANKS["session_id"]
+        ),
+        lambda: sm.Ranks.from_top_k(LISTS, ALL_RELEVANT, **IDS),
+        lambda: sm.Ranks.from_top_k(LISTS, RELEVANT, **IDS),
+        lambda: sm.Ranks.from_scores(SCORES, ALL_RELEVANT, items=ITEMS, **IDS),
+        lambda: rank_scores(SCORES),
+        lambda: rank_scores(lambda rows: SCORES[rows]),
+    ],
+    ids=["ranks", "lists", "lists of each", "from_scores", "rank", "rank of a function"],
+)
+def test_mean_and_error_of_ranks_by_hand(make):
+    assert of_first(sm.evaluate(make(), "rr")) == BY_HAND
 
 
-def test_command_reads_visits(tmp_path):
-    ALL_LISTS.to_csv(tmp_path / "lists.csv", index=False)
-    ALL_RELEVANT.to_csv(tmp_path / "wanted.csv", index=False)
-    files = [str(tmp_path / name) for name in ("lists.csv", "wanted.csv", "out.csv")]
-    app(
-        [
-            *("evaluate", files[0], "--relevant", files[1], "--metric", "rr"),
-            *("--format", "csv", "--output", files[2]),
-        ],
-        standalone_mode=False,
-    )
-    assert of_first(list(pd.read_csv(files[2]).itertuples())) == BY_HAND
+def test_command_reads_visits(run, tmp_path):
+    lists, relevant = tmp_path / "lists.csv", tmp_path / "wanted.csv"
+    ALL_LISTS.to_csv(lists, index=False)
+    ALL_RELEVANT.to_csv(relevant, index=False)
+    line = ("evaluate", lists, "--relevant", relevant, "--metric", "rr", "--format", "json")
+    (row,) = json.loads(run(*line).stdout)
+    assert (row["value"], row["std_error"], row["n_users"], row["n_visits"]) == BY_HAND
 
 
 @pytest.mark.parametrize("suffix", ["parquet", "csv"])
-def test_written_visits_are_read(suffix, tmp_path):
-    ranks = sm.Ranks.from_table(RANKS, 4)
-    ranks.write(tmp_path / f"ranks.{suffix}")
+def test_written_visits_of_ranks_are_read(suffix, tmp_path):
+    sm.Ranks.from_table(RANKS, 4).write(tmp_path / f"ranks.{suffix}")
     assert of_first(sm.evaluate(tmp_path / f"ranks.{suffix}", "rr")) == BY_HAND
-    pairs = sm.SampledRanks.from_pairs(LABELLED.iloc[:8], n_items=9)
-    pairs.write(tmp_path / f"sampled.{suffix}")
-    same = sm.SampledRanks.read(tmp_path / f"sampled.{suffix}")
-    assert same.visits.tolist() == pairs.visits.tolist() == [1, 2]
-    assert same.users.tolist() == ["anna", "anna"]
 
 
-def test_parts_are_joined():
+@pytest.mark.parametrize("suffix", ["parquet", "csv"])
+def test_written_visits_of_samples_are_read(suffix, tmp_path):
+    """The first eight pairs are of two visits of anna."""
+    sm.SampledRanks.from_pairs(LABELLED[:8], n_items=9).write(tmp_path / f"sample.{suffix}")
+    sample = sm.SampledRanks.read(tmp_path / f"sample.{suffix}")
+    assert sample.users.tolist() == ["anna", "anna"]
+    assert sample.visits.tolist() == [1, 2]
+
+
+def test_visits_in_several_parts_are_joined():
     ranks = sm.Ranks.from_table(RANKS, 4)
     halves = [ranks.take([0, 3]), ranks.take([1, 2])]
     assert of_first(sm.evaluate(sm.Ranks.concatenate(halves), "rr")) == BY_HAND
+
+
+def test_part_without_visits_is_not_joined():
+    without_visits = sm.Ranks([4], [0], [0], users=["cleo"])
     with pytest.raises(sm.InputError, match="visits"):
-        sm.Ranks.concatenate([ranks, sm.Ranks([4], [0], [0], users=["cleo"])])
+        sm.Ranks.concatenate([sm.Ranks.from_table(RANKS, 4), without_visits])
 
 
 def test_values_by_visit():
@@ -161,32 +170,39 @@ def test_visit_in_several_meters_counts_once():
     assert of_first((meters[0] + meters[1]).compute()) == BY_HAND
 
 
-def test_sessions_of_ten_items_have_errors_of_users():
-    """If 2,000 rows were independent, the standard error would be a third of the right one."""
+@pytest.fixture
+def hits():
+    """Hits of 200 users in 10 visits each: a user has many or few."""
     rng = np.random.default_rng(49)
-    easy = rng.random(200) < 0.3
-    hit = rng.random((200, 10)) < np.where(easy, 0.9, 0.05)[:, None]
-    rank = np.where(hit, 1, 50).ravel()
-    means = hit.mean(1)
-    right = means.std(ddof=1) / 200**0.5
-    assert right == pytest.approx(0.02859, abs=1e-5)
-    with pytest.raises(sm.InputError, match="visits="):
-        sm.Ranks.from_ranks(rank, 1000, users=SESSIONS)
+    is_easy = rng.random(200) < 0.3
+    return rng.random((200, 10)) < np.where(is_easy, 0.9, 0.05)[:, None]
+
+
+def read_ranks(hits, **ids):
+    return sm.evaluate(sm.Ranks.from_ranks(np.where(hits, 1, 50).ravel(), 1000, **ids), "recall@10")
+
+
+def read_in_a_meter(hits, **ids):
     meter = sm.RankMeter("recall@10", n_items=1000)
-    meter.update(ranks=rank, users=SESSIONS)
+    meter.update(ranks=np.where(hits, 1, 50).ravel(), **ids)
+    return meter.compute()
+
+
+@pytest.mark.parametrize("read", [read_ranks, read_in_a_meter])
+def test_users_with_ten_rows_are_refused_without_visits(hits, read):
     with pytest.raises(sm.InputError, match="visits="):
-        meter.compute()
-    # as the messages suggest
-    ids = {"users": SESSIONS, "visits": np.arange(2000)}
-    meter = sm.RankMeter("recall@10", n_items=1000)
-    meter.update(ranks=rank, **ids)
-    full = sm.Ranks.from_ranks(rank, 1000, **ids)
-    with pytest.warns(sm.InputWarning):  # because ranks end at 50
-        results = [sm.evaluate(full, "recall@10")[0], meter.compute()[0]]
-    for result in results:
-        assert result.value == pytest.approx(hit.mean())
-        assert result.std_error == pytest.approx(right)
-        assert (result.n_users, result.n_visits) == (200, 2000)
+        read(hits, users=SESSIONS)
+
+
+@pytest.mark.parametrize("read", [read_ranks, read_in_a_meter])
+@pytest.mark.filterwarnings("ignore::sampled_metrics.InputWarning")  # ranks end at 50
+def test_visits_have_the_error_of_means_of_users(hits, read):
+    """The error of independent rows would be a third of it."""
+    (result,) = read(hits, users=SESSIONS, visits=np.arange(2000))
+    of_users = hits.mean(axis=1)
+    assert result.value == pytest.approx(of_users.mean())
+    assert result.std_error == pytest.approx(of_users.std(ddof=1) / 200**0.5)
+    assert (result.n_users, result.n_visits) == (200, 2000)
 
 
 def uneven_visits(seed, n_users=30):
@@ -198,30 +214,34 @@ def uneven_visits(seed, n_users=30):
     return user, np.arange(user.size) % 7 + 100 * user, ranks
 
 
+def ndcg_at_10(rank):
+    return np.where(rank <= 10, 1 / np.log2(1 + rank), 0)
+
+
 @pytest.mark.parametrize("seed", range(3))
-def test_errors_and_comparisons_match_brute_force(seed):
+@pytest.mark.parametrize("model", [0, 1])
+def test_clustered_error_of_a_metric_matches_brute_force(seed, model):
     user, visit, ranks = uneven_visits(seed)
-    values = [np.where(rank <= 10, 1 / np.log2(1 + rank), 0) for rank in ranks]
-    recommenders = {
-        name: sm.Ranks.from_ranks(rank, 230, users=user, visits=visit)
-        for name, rank in zip("ab", ranks, strict=True)
-    }
-    for name, value in zip("ab", values, strict=True):
-        (result,) = sm.evaluate(recommenders[name], "ndcg@10")
-        assert result.value == pytest.approx(value.mean())
-        assert result.std_error == pytest.approx(clustered_error(value, user))
-        assert result.n_users == 30
-    # in any order, over common visits
+    value = ndcg_at_10(ranks[model])
+    (result,) = sm.evaluate(
+        sm.Ranks.from_ranks(ranks[model], 230, users=user, visits=visit), "ndcg@10"
+    )
+    assert result.value == pytest.approx(value.mean())
+    assert result.std_error == pytest.approx(clustered_error(value, user))
+    assert result.n_users == 30
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_clustered_error_of_a_difference_matches_brute_force(seed):
+    """Visits of b are in another order, and lack five of a."""
+    user, visit, ranks = uneven_visits(seed)
+    a, b = (sm.Ranks.from_ranks(rank, 230, users=user, visits=visit) for rank in ranks)
     order = np.random.default_rng(9).permutation(user.size)[:-5]
-    recommenders["b"] = recommenders["b"].take(order)
-    (result,) = sm.compare(recommenders, "ndcg@10")
-    difference = (values[1] - values[0])[order]
+    (result,) = sm.compare({"a": a, "b": b.take(order)}, "ndcg@10")
+    difference = (ndcg_at_10(ranks[1]) - ndcg_at_10(ranks[0]))[order]
     assert result.difference == pytest.approx(difference.mean())
     assert result.std_error == pytest.approx(clustered_error(difference, user[order]))
-    assert (result.n_users, result.n_visits) == (
-        np.unique(user[order]).size,
-        order.size,
-    )
+    assert (result.n_users, result.n_visits) == (np.unique(user[order]).size, order.size)
 
 
 def test_users_of_one_visit_have_no_visits():
@@ -242,28 +262,43 @@ def sampled_visits(seed, n_negatives=20):
     return user, visit, sampled_ranks
 
 
+def ndcg_at_5(rank):
+    return np.where(rank <= 5, 1 / np.log2(1 + rank), 0)
+
+
 @pytest.mark.parametrize("seed", range(2))
-def test_sampled_ranks_match_brute_force(seed):
-    user, visit, sampled_ranks = sampled_visits(seed)
-    recommenders = {
-        name: sm.SampledRanks(rank, 230, 20, users=user, visits=visit)
-        for name, rank in zip("ab", sampled_ranks, strict=True)
-    }
-    values = [np.where(rank <= 5, 1 / np.log2(1 + rank), 0) for rank in sampled_ranks]
-    for name, value in zip("ab", values, strict=True):
-        (result,) = sm.correct(recommenders[name], "ndcg@5", "sampled")
-        assert result.value == pytest.approx(value.mean())
-        assert result.std_error == pytest.approx(clustered_error(value, user))
-        assert (result.n_users, result.n_visits) == (120, user.size)
-    (result,) = sm.compare(recommenders, "ndcg@5", "sampled")
-    assert result.difference == pytest.approx((values[1] - values[0]).mean())
-    assert result.std_error == pytest.approx(clustered_error(values[1] - values[0], user))
-    # AUC is linear in the sampled rank: its range is a confidence interval of the mean, and a
-    # little wider, as users with many visits may be missing
-    (auc,) = sm.correct(recommenders["a"], "auc", "sampled")
-    value = 1 - (sampled_ranks[0] - 1) / 20
-    width = auc.range_high - auc.range_low
-    assert 1.95 < width / 2 / clustered_error(value, user) < 2.6
+@pytest.mark.parametrize("model", [0, 1])
+def test_clustered_error_of_a_sampled_metric_matches_brute_force(seed, model):
+    user, visit, ranks = sampled_visits(seed)
+    value = ndcg_at_5(ranks[model])
+    sample = sm.SampledRanks(ranks[model], 230, 20, users=user, visits=visit)
+    (result,) = sm.correct(sample, "ndcg@5", "sampled")
+    assert result.value == pytest.approx(value.mean())
+    assert result.std_error == pytest.approx(clustered_error(value, user))
+    assert (result.n_users, result.n_visits) == (120, user.size)
+
+
+@pytest.mark.parametrize("seed", range(2))
+def test_clustered_error_of_a_sampled_difference_matches_brute_force(seed):
+    user, visit, ranks = sampled_visits(seed)
+    a, b = (sm.SampledRanks(rank, 230, 20, users=user, visits=visit) for rank in ranks)
+    (result,) = sm.compare({"a": a, "b": b}, "ndcg@5", "sampled")
+    difference = ndcg_at_5(ranks[1]) - ndcg_at_5(ranks[0])
+    assert result.difference == pytest.approx(difference.mean())
+    assert result.std_error == pytest.approx(clustered_error(difference, user))
+
+
+@pytest.mark.parametrize("seed", range(2))
+def test_range_of_auc_has_the_width_of_a_clustered_interval(seed):
+    """AUC is linear in the sampled rank, so that its range is an interval of 1.96 errors.
+
+    It is a little wider, as users with many visits may be missing.
+    """
+    user, visit, (rank, _) = sampled_visits(seed)
+    (auc,) = sm.correct(sm.SampledRanks(rank, 230, 20, users=user, visits=visit), "auc", "sampled")
+    error = clustered_error(1 - (rank - 1) / 20, user)
+    half_width = (auc.range_high - auc.range_low) / 2
+    assert 1.95 < half_width / error < 2.6
 
 
 def test_range_of_visits_is_wider_than_of_rows():
@@ -294,46 +329,71 @@ def test_repeated_draws_of_a_visit_are_averaged():
     assert (result.n_users, result.n_visits) == (2, 3)
 
 
-@pytest.mark.long
-def test_plan_of_visits_decides_larger_differences():
+@pytest.fixture(scope="module")
+def visits_of_plans():
+    """Users of 400 visits, ten each, and the ranks of two recommenders in them."""
     rng = np.random.default_rng(0)
-    user = np.repeat(np.arange(40), 10)
-    base = rng.gamma(1.0, 60.0, 40)
-    a = 1 + np.minimum(rng.poisson(base[user]), 499)
-    b = 1 + np.minimum(rng.poisson(rng.permutation(base)[user] * 0.5), 499)
-    ids = {"users": user, "visits": np.arange(400)}
-    plans = []
-    for options in ({}, ids):
-        ranks = [sm.Ranks.from_ranks(rank, 500, **options) for rank in (a, b)]
-        plans.append(sm.plan(*ranks, "recall@10", sizes=[100]))
-    rows, visits = plans
-    assert (visits[0].n_users, visits[0].n_visits) == (40, 400)
-    assert visits[-1].exact_a == pytest.approx((a <= 10).mean())
-    for row_plan, visit_plan in zip(rows, visits, strict=True):
-        assert visit_plan.decides_above > 1.5 * row_plan.decides_above
-    # for full rankings, half the width of the interval of `compare`
-    value = (b <= 10).astype(float) - (a <= 10)
-    assert visits[-1].decides_above == pytest.approx(1.96 * clustered_error(value, user), rel=0.05)
+    user, level = np.repeat(np.arange(40), 10), rng.gamma(1.0, 60.0, 40)
+    a = 1 + np.minimum(rng.poisson(level[user]), 499)
+    b = 1 + np.minimum(rng.poisson(rng.permutation(level)[user] * 0.5), 499)
+    return user, a, b
+
+
+def plan_of(visits_of_plans, with_visits=True, **options):
+    user, *both = visits_of_plans
+    ids = {"users": user, "visits": np.arange(400)} if with_visits else {}
+    ranks = [sm.Ranks.from_ranks(rank, 500, **ids) for rank in both]
+    return sm.plan(*ranks, "recall@10", **options)
+
+
+@pytest.mark.long
+def test_plan_counts_users_and_visits(visits_of_plans):
+    _, a, _ = visits_of_plans
+    sampled, full = plan_of(visits_of_plans, sizes=[100])
+    assert (sampled.n_users, sampled.n_visits) == (40, 400)
+    assert full.exact_a == pytest.approx((a <= 10).mean())
+
+
+@pytest.mark.long
+def test_plan_of_visits_decides_larger_differences(visits_of_plans):
+    rows = plan_of(visits_of_plans, with_visits=False, sizes=[100])
+    visits = plan_of(visits_of_plans, sizes=[100])
+    for of_rows, of_visits in zip(rows, visits, strict=True):
+        assert of_visits.decides_above > 1.5 * of_rows.decides_above
+
+
+@pytest.mark.long
+def test_plan_of_full_rankings_decides_above_half_the_interval(visits_of_plans):
+    user, a, b = visits_of_plans
+    (full,) = plan_of(visits_of_plans, sizes=[])
+    error = clustered_error((b <= 10).astype(float) - (a <= 10), user)
+    assert full.decides_above == pytest.approx(1.96 * error, rel=0.05)
+
+
+def test_plan_of_visits_for_another_number_of_users_is_refused(visits_of_plans):
     with pytest.raises(sm.InputError, match="n_users"):
-        sm.plan(*ranks, "recall@10", n_users=100)
+        plan_of(visits_of_plans, n_users=100)
 
 
-@pytest.mark.parametrize(
-    ("visits", "expected"),
-    [
-        pytest.param({}, [1, 1 / 2, 1 / 2, 1 / 4], id="all visits"),
-        pytest.param({"session_id": [2]}, [1, 1 / 2, 1 / 2, 1 / 4], id="visit 2"),
-        pytest.param({"session_id": [3]}, [1, 1 / 3, 1 / 2, 1 / 4], id="visit 3"),
-    ],
-)
-def test_seen_item_is_left_out_of_its_visits(visits, expected):
-    """Anna has seen b, which her second list has first."""
+@pytest.mark.parametrize("visits", [{}, {"session_id": [2]}], ids=["all visits", "visit 2"])
+def test_seen_item_is_left_out_of_its_visits(visits):
+    """Anna has seen b, which is before the relevant item in the second of four lists only."""
     seen = pd.DataFrame({"user_id": ["anna"], "item_id": ["b"], **visits})
     result = sm.values_by_user(ALL_LISTS, "rr", relevant=ALL_RELEVANT, seen=seen)
-    assert result["rr"].tolist() == pytest.approx(expected)
-    if not visits:
-        result = sm.values_by_user(rank_scores(seen=seen), "rr")
-        assert result["rr"].tolist() == pytest.approx(expected)
+    assert result["rr"].tolist() == pytest.approx([1, 1 / 2, 1 / 2, 1 / 4])
+
+
+def test_seen_item_is_left_out_of_scores_of_all_visits():
+    seen = pd.DataFrame({"user_id": ["anna"], "item_id": ["b"]})
+    result = sm.values_by_user(rank_scores(seen=seen), "rr")
+    assert result["rr"].tolist() == pytest.approx([1, 1 / 2, 1 / 2, 1 / 4])
+
+
+def test_item_seen_in_a_visit_stays_in_the_others():
+    """Anna has seen b in visit 3, where it is below the relevant item."""
+    seen = pd.DataFrame({"user_id": ["anna"], "item_id": ["b"], "session_id": [3]})
+    result = sm.values_by_user(ALL_LISTS, "rr", relevant=ALL_RELEVANT, seen=seen)
+    assert result["rr"].tolist() == pytest.approx(RR)
 
 
 @pytest.mark.parametrize(
@@ -365,17 +425,22 @@ def test_unclear_visits_of_lists_are_refused(lists, options, message):
         sm.evaluate(lists, "rr", **{"relevant": ALL_RELEVANT, **options})
 
 
-def test_unclear_visits_of_ranks_are_refused():
-    visit_ranks = sm.Ranks.from_table(RANKS, 4)
-    user_ranks = sm.Ranks([4, 4], [0, 1], [0, 0], users=["anna", "bob"])
-    twice = {"users": [1, 1], "visits": [2, 2]}
-    for call, message in (
+VISIT_RANKS = sm.Ranks.from_table(RANKS, 4)
+USER_RANKS = sm.Ranks([4, 4], [0, 1], [0, 0], users=["anna", "bob"])
+
+
+@pytest.mark.parametrize(
+    ("call", "named"),
+    [
         (lambda: sm.Ranks.from_ranks([1, 2], 9, visits=[1, 2]), "users"),
-        (lambda: sm.Ranks([9, 9], [0, 1], [0, 0], **twice), "duplicate"),
-        (lambda: sm.compare({"A": visit_ranks, "B": user_ranks}, "rr"), "visits"),
-    ):
-        with pytest.raises(sm.InputError, match=message):
-            call()
+        (lambda: sm.Ranks([9, 9], [0, 1], [0, 0], users=[1, 1], visits=[2, 2]), "duplicate"),
+        (lambda: sm.compare({"A": VISIT_RANKS, "B": USER_RANKS}, "rr"), "visits"),
+    ],
+    ids=["without users", "visit twice", "of one recommender"],
+)
+def test_unclear_visits_of_ranks_are_refused(call, named):
+    with pytest.raises(sm.InputError, match=named):
+        call()
 
 
 def test_results_count_visits():
@@ -448,37 +513,59 @@ VISIT_NAMES = [
 ]
 
 
+# The relevant items are at ranks 2 and 1 of the lists of visits 7 and 8.
+SESSION_RANKED = SESSION_LISTS.drop(columns="score").assign(rank=[1, 2, 1, 2])
+
+
 @pytest.mark.parametrize("name", VISIT_NAMES)
-def test_lists_of_visits_are_not_merged(name, tmp_path):
+@pytest.mark.parametrize("lists", [SESSION_LISTS, SESSION_RANKED], ids=["scores", "ranks"])
+def test_lists_of_visits_are_not_merged(name, lists):
+    lists, held_out = (table.rename(columns={"visit": name}) for table in (lists, SESSION_HELD))
+    results = sm.evaluate(lists, "mrr@2, recall@2", relevant=held_out)
+    assert values(results) == [(1 / 2 + 1) / 2, 1]
+    assert (results[0].n_users, results[0].n_visits) == (1, 2)
+
+
+@pytest.mark.parametrize("name", VISIT_NAMES)
+def test_lists_of_visits_in_a_file_are_not_merged(name, tmp_path):
+    SESSION_LISTS.rename(columns={"visit": name}).to_csv(tmp_path / "lists.csv", index=False)
+    held_out = SESSION_HELD.rename(columns={"visit": name})
+    results = sm.evaluate(tmp_path / "lists.csv", "mrr@2", relevant=held_out)
+    assert values(results) == [(1 / 2 + 1) / 2]
+
+
+@pytest.mark.parametrize("name", VISIT_NAMES)
+@pytest.mark.parametrize("lists", [SESSION_LISTS, SESSION_RANKED], ids=["scores", "ranks"])
+def test_visits_without_users_are_users(name, lists):
     lists, held_out = (
-        table.rename(columns={"visit": name}) for table in (SESSION_LISTS, SESSION_HELD)
+        table.drop(columns="user_id").rename(columns={"visit": name})
+        for table in (lists, SESSION_HELD)
     )
-    lists.to_csv(tmp_path / "lists.csv", index=False)
-    ranked = lists.drop(columns="score").assign(rank=[1, 2, 1, 2])
-    # the relevant items are at ranks 2 and 1 of two lists
-    for data in (lists, tmp_path / "lists.csv", ranked):
-        results = sm.evaluate(data, "mrr@2, recall@2", relevant=held_out)
-        assert values(results) == [0.75, 1]
-        assert (results[0].n_users, results[0].n_visits) == (1, 2)
-    lists, ranked, held_out = (table.drop(columns="user_id") for table in (lists, ranked, held_out))
-    for data in (lists, ranked):
-        results = sm.evaluate(data, "mrr@2, recall@2", relevant=held_out)
-        assert values(results) == [0.75, 1]
+    for relevant in (held_out, {7: [11], 8: [20]}):
+        results = sm.evaluate(lists, "mrr@2, recall@2", relevant=relevant)
+        assert values(results) == [(1 / 2 + 1) / 2, 1]
         assert (results[0].n_users, results[0].n_visits) == (2, None)
-    dictionary = {7: [11], 8: [20]}
-    assert values(sm.evaluate(lists, "mrr@2", relevant=dictionary)) == [0.75]
+
+
+@pytest.mark.parametrize("name", VISIT_NAMES)
+def test_visits_beside_relevant_items_of_users_are_refused(name):
+    lists = SESSION_LISTS.drop(columns="user_id").rename(columns={"visit": name})
     with pytest.raises(sm.InputError, match="visit_id"):
         sm.evaluate(lists, "mrr@2", relevant=SESSION_HELD[["user_id", "item_id"]])
 
 
-def test_single_visits_do_not_matter():
-    lists = SESSION_LISTS.assign(user_id=SESSION_LISTS["visit"]).rename(
-        columns={"visit": "session_id"}
-    )
-    held_out = SESSION_HELD.assign(user_id=[7, 8]).drop(columns="visit")
-    assert values(sm.evaluate(lists, "mrr@2", relevant=held_out)) == [0.75]
-    # visits in the relevant items only do not split a list
-    held_out = held_out.assign(user_id=8, item_id=[10, 20], session_id=[1, 2])
+def test_one_visit_of_each_user_does_not_matter():
+    """Users 7 and 8 have one list each; their relevant items are given by user."""
+    lists = SESSION_LISTS.assign(user_id=SESSION_LISTS["visit"])
+    lists = lists.rename(columns={"visit": "session_id"})
+    held_out = pd.DataFrame({"user_id": [7, 8], "item_id": [11, 20]})
+    assert values(sm.evaluate(lists, "mrr@2", relevant=held_out)) == [(1 / 2 + 1) / 2]
+
+
+def test_visits_of_relevant_items_alone_do_not_split_a_list():
+    lists = SESSION_LISTS.assign(user_id=SESSION_LISTS["visit"])
+    lists = lists.rename(columns={"visit": "session_id"})
+    held_out = pd.DataFrame({"user_id": 8, "item_id": [10, 20], "session_id": [1, 2]})
     assert values(sm.evaluate(lists, "recall@2", relevant=held_out)) == [1.0]
 
 
