@@ -49,22 +49,37 @@ class TestExact:
     a, b = (1, 2, 4, 50), (2, 1, 1, 10)
     ap = 1 / np.array([a, b])
 
-    @pytest.mark.filterwarnings("ignore:confidence")  # of 0.4
-    def test_paired_by_hand(self):
+    @pytest.fixture
+    def paired(self):
+        """The same four users, in opposite orders."""
         a = ranks_of(self.a, users=[1, 2, 3, 4])
         b = ranks_of(self.b[::-1], users=[4, 3, 2, 1])
-        (result,) = compare(named(a, b), "ap")
+        return named(a, b)
+
+    def test_paired_by_hand(self, paired):
+        (result,) = compare(paired, "ap")
         of_a, of_b = self.ap
         differences = of_b - of_a
         mean, error = differences.mean(), math.sqrt(differences.var(ddof=1) / 4)
         assert (result.value_a, result.value_b) == pytest.approx((of_a.mean(), of_b.mean()))
         assert (result.difference, result.std_error) == pytest.approx((mean, error))
         assert result.p_value == pytest.approx(2 * stats.t(df=3).sf(abs(mean) / error))
+
+    def test_exact_difference_has_no_range_of_its_own(self, paired):
+        (result,) = compare(paired, "ap")
         assert (result.range_low, result.range_high) == (result.ci_low, result.ci_high)
-        assert (result.paired, result.n_users, result.n_items) == (True, 4, 100)
         assert (result.estimator, result.acts_like, result.n_negatives) == ("exact", None, None)
-        orders = [compare(named(a, b), "ap", confidence=c)[0].order for c in (0.4, 0.6)]
-        assert orders == ["b", "undecided"]  # the p-value is 0.503
+
+    def test_users_and_items_of_a_pair_are_counted(self, paired):
+        (result,) = compare(paired, "ap")
+        assert (result.paired, result.n_users, result.n_items) == (True, 4, 100)
+
+    @pytest.mark.filterwarnings("ignore:confidence")  # of 0.4
+    def test_order_is_decided_if_the_p_value_is_below_the_risk(self, paired):
+        (result,) = compare(paired, "ap")
+        assert 1 - 0.6 < result.p_value < 1 - 0.4
+        (at_40,), (at_60,) = (compare(paired, "ap", confidence=level) for level in (0.4, 0.6))
+        assert (at_40.order, at_60.order) == ("b", "undecided")
 
     def test_exchanged_recommenders_have_the_opposite_difference(self):
         a, b = ranks_of(self.a, users=range(4)), ranks_of(self.b, users=range(4))
@@ -99,32 +114,48 @@ class TestExact:
         assert (other.ci_low, other.ci_high) == (-one.ci_high, -one.ci_low)
         assert one.n_items is None
 
-    def test_equal_ranks_and_single_users_are_undecided(self):
+    def test_equal_ranks_are_undecided(self):
         ranks = ranks_of([3, 4], users=[1, 2])
         (equal,) = compare(named(ranks, ranks), ["ap"])
         assert (equal.difference, equal.std_error, equal.p_value) == (0.0, 0.0, 1.0)
         assert equal.order == "undecided"
+
+    def test_single_users_are_undecided(self):
         (single,) = compare(named(ranks_of([3], users=[1]), ranks_of([4], users=[1])), ["ap"])
         assert all(map(math.isnan, (single.std_error, single.ci_low, single.ci_high)))
         assert (single.order, single.p_value) == ("undecided", 1.0)
 
-    def test_holm_correction_by_hand(self):
+    @pytest.fixture
+    def three(self):
+        """Ranks of 60 users up to 60, 40 and 35."""
         rng = np.random.default_rng(3)
-        ranks = [ranks_of(rng.integers(1, top, 60), users=range(60)) for top in (60, 40, 35)]
+        return named(*(ranks_of(rng.integers(1, top, 60), users=range(60)) for top in (60, 40, 35)))
+
+    def test_each_pair_has_a_result_for_each_metric(self, three):
+        results = compare(three, ["ap", "recall@10"])
+        assert [(one.a, one.b, one.metric) for one in results] == [
+            ("A", "B", "ap"), ("A", "B", "recall@10"), ("A", "C", "ap"), ("A", "C", "recall@10"),
+            ("B", "C", "ap"), ("B", "C", "recall@10"),
+        ]  # fmt: skip
+
+    @pytest.mark.parametrize("metric", ["ap", "recall@10"])
+    def test_holm_correction_by_hand(self, three, metric):
+        """The other metric does not count: the least of three p-values is multiplied by 3."""
         plain, holm = (
-            compare(named(*ranks), ["ap", "recall@10"], correction=correction)
+            [
+                one
+                for one in compare(three, "ap, recall@10", correction=correction)
+                if one.metric == metric
+            ]
             for correction in ("none", "holm")
         )
-        pairs = [(one.a, one.b, one.metric) for one in holm]
-        assert pairs == [(*pair, x) for pair in ("AB", "AC", "BC") for x in ("ap", "recall@10")]
-        for place in (0, 1):  # each metric is corrected separately
-            raw = [one.p_value for one in plain[place::2]]
-            by_hand, least = [0.0] * 3, 0.0
-            for step, index in enumerate(np.argsort(raw)):
-                least = max(least, min(1.0, (3 - step) * raw[index]))
-                by_hand[index] = least
-            assert [one.p_value for one in holm[place::2]] == pytest.approx(by_hand)
-        assert all((one.order != "undecided") == (one.p_value < 0.05) for one in holm)
+        corrected = {one.p_value: other.p_value for one, other in zip(plain, holm, strict=True)}
+        least, middle, most = sorted(corrected)
+        first = min(1, 3 * least)
+        second = max(first, min(1, 2 * middle))
+        by_hand = {least: first, middle: second, most: max(second, most)}
+        assert corrected == pytest.approx(by_hand)
+        assert [one.order != "undecided" for one in holm] == [one.p_value < 0.05 for one in holm]
 
 
 @pytest.mark.parametrize("paired", [True, False])
@@ -220,22 +251,31 @@ class TestOrder:
     head = mixture(0.12, 10)  # recall@10 .12
     broad = mixture(0.8, 400)  # recall@10 .02, and higher from about rank 70 on
 
-    @pytest.mark.filterwarnings("ignore:.*A and B have 0 of")
-    def test_estimates_may_be_significant_in_wrong_order(self):
-        few, many = (
-            named(expected_sample(self.head, m), expected_sample(self.broad, m, 10**6))
-            for m in (10, 300)
-        )
-        truth = self.broad.exact(*RECALL) - self.head.exact(*RECALL)  # B - A
+    @pytest.fixture
+    def truth(self):
+        """The true difference B - A of recall@10, about .02 - .12."""
+        truth = self.broad.exact(*RECALL) - self.head.exact(*RECALL)
         assert truth < -0.09
-        for result in compare(few, ["recall@10"], "cls, bv:0.1"):
-            assert result.ci_low > 0.0  # estimates put B above A
-            assert (result.order, result.p_value > 0.05) == ("undecided", True)
-            assert result.range_low <= truth <= result.range_high
-            assert f"B is above A at about recall@{result.acts_like}" in result.verdict
-        (decided,) = compare(many, ["recall@10"], ["sampled"])
-        assert (decided.order, decided.p_value < 0.05) == ("a", True)
-        assert decided.difference > 0.0  # the sampled metric still has the opposite order
+        return truth
+
+    @pytest.mark.filterwarnings("ignore:.*A and B have 0 of")
+    @pytest.mark.parametrize("estimator", ["cls", "bv:0.1"])
+    def test_estimates_may_be_significant_in_wrong_order(self, truth, estimator):
+        """Among 10 negatives, estimates put B above A; the range knows that it does not know."""
+        data = named(expected_sample(self.head, 10), expected_sample(self.broad, 10, 10**6))
+        (result,) = compare(data, ["recall@10"], estimator)
+        assert result.ci_low > 0.0
+        assert result.range_low <= truth <= result.range_high
+        assert (result.order, result.p_value > 0.05) == ("undecided", True)
+        assert f"B is above A at about recall@{result.acts_like}" in result.verdict
+
+    @pytest.mark.filterwarnings("ignore:.*A and B have 0 of")
+    def test_many_negatives_decide_the_true_order(self, truth):
+        """Although the sampled metric still has the opposite order."""
+        data = named(expected_sample(self.head, 300), expected_sample(self.broad, 300, 10**6))
+        (result,) = compare(data, ["recall@10"], ["sampled"])
+        assert result.difference > 0.0 > truth
+        assert (result.order, result.p_value < 0.05) == ("a", True)
 
     @pytest.mark.parametrize("m", [5, pytest.param(100, marks=pytest.mark.long)])
     def test_decided_orders_are_never_wrong(self, m):
@@ -255,26 +295,42 @@ class TestOrder:
                 wrong += one.ci_low > 0 if right == "a" else one.ci_high < 0
         assert wrong  # sampled metrics often are significantly wrong
 
+    @pytest.fixture
+    def zipf(self):
+        """Samples of two recommenders, of which A has more users at the top."""
+        a, b = (zipf_sample(offset, np.random.default_rng(offset)) for offset in (5, 20))
+        return named(a, b)
+
+    @pytest.mark.long
+    @pytest.mark.parametrize(
+        ("factor", "order"), [(1.0, "a"), (1.06, "undecided")], ids=["at", "beyond"]
+    )
+    def test_holds_up_to_is_where_order_becomes_undecided(self, zipf, factor, order):
+        """`shape` allows ranks to be that many times as likely as the one before."""
+        (result,) = compare(zipf, "recall@10", "sampled")
+        assert (result.order, 1.0 < result.holds_up_to < 16.0) == ("a", True)
+        (again,) = compare(zipf, "recall@10", "sampled", shape=factor * result.holds_up_to)
+        assert again.order == order
+        if order == "a":
+            assert again.holds_up_to == pytest.approx(result.holds_up_to, rel=0.06)
+
+    @pytest.mark.long
+    def test_order_by_recall_needs_a_shape(self, zipf):
+        (result,) = compare(zipf, "recall@10", "sampled", shape="none")
+        assert result.order == "undecided"
+
+    @pytest.mark.long
+    def test_order_by_auc_holds_up_to_the_largest_factor(self, zipf):
+        (result,) = compare(zipf, "auc", "sampled")
+        assert result.holds_up_to == 16.0
+
     @pytest.mark.long
     @pytest.mark.filterwarnings("ignore:.*have the same ranks")
-    def test_holds_up_to_is_where_order_becomes_undecided(self):
-        samples = [zipf_sample(offset, np.random.default_rng(offset)) for offset in (5, 20)]
-        result, of_auc = compare(named(*samples), "recall@10, auc", "sampled")
-        assert result.order == "a"
-        assert 1.0 < result.holds_up_to < 16.0
-        assert of_auc.holds_up_to == 16.0  # the largest factor, as AUC needs no shape
-        for shape, order in (
-            (result.holds_up_to, "a"),
-            (1.06 * result.holds_up_to, "undecided"),
-            ("none", "undecided"),
-        ):
-            (again,) = compare(named(*samples), "recall@10", "sampled", shape=shape)
-            assert again.order == order
-            if order == "a":
-                assert again.holds_up_to == pytest.approx(result.holds_up_to, rel=0.06)
-        corrected, *_ = compare(named(*samples, samples[1]), "recall@10", "sampled")
-        assert corrected.order == "a"
-        assert 1.0 < corrected.holds_up_to < result.holds_up_to  # of three pairs, which is stricter
+    def test_order_of_one_of_three_pairs_holds_up_to_less(self, zipf):
+        (alone,) = compare(zipf, "recall@10", "sampled")
+        of_three, *_ = compare({**zipf, "C": zipf["B"]}, "recall@10", "sampled")
+        assert of_three.order == "a"
+        assert 1.0 < of_three.holds_up_to < alone.holds_up_to
 
     def test_p_value_is_where_range_includes_zero(self):
         samples = (expected_sample(self.head, 20), expected_sample(self.broad, 20, 10**6))
@@ -309,20 +365,33 @@ def test_misfit_is_refused_with_chi_square(case):
     assert caught.value.path == "second"
 
 
-@pytest.mark.filterwarnings("ignore:.*have the same ranks")
-def test_users_needed_by_hand():
-    # Of 100 users, 10 have a hit by b only and 5 by a only: mean 0.05, variance 0.15 - 0.05^2.
-    a, b, none = np.zeros((3, 100), int)
-    a[:10], b[10:15] = 1, 1
-    (result,) = compare({"a": Ranks(none + 9, a, none), "b": Ranks(none + 9, b, none)}, "hr@1")
-    needed = 100 * (1.959964 * math.sqrt(0.1475 / 99) / 0.05) ** 2
-    assert 220 < needed < 230  # written with two digits, upwards
+@pytest.fixture
+def fifteen_differ():
+    """Of 100 users, 10 have a hit by B only, 5 by A only, and 85 by both.
+
+    Differences have the mean (10 - 5) / 100 and the variance (10 + 5) / 100 - .05^2.
+    """
+    none, a, b = np.zeros((3, 100), int)
+    a[:10], b[10:15] = 1, 1  # at rank 2
+    return {"A": Ranks(none + 9, a, none), "B": Ranks(none + 9, b, none)}
+
+
+NEEDED = 100 * (1.959964 * math.sqrt((0.15 - 0.05**2) / 99) / 0.05) ** 2  # 228.9
+
+
+def test_users_needed_by_hand(fifteen_differ):
+    """Written with two digits, upwards."""
+    (result,) = compare(fifteen_differ, "hr@1")
+    assert 220 < NEEDED < 230
     assert result.users_needed == 230
-    # Holm's method compares the least of three p-values with a third of the risk.
-    ranks = {"a": Ranks(none + 9, a, none), "b": Ranks(none + 9, b, none)}
-    most, *_ = compare({**ranks, "c": ranks["a"]}, "hr@1")
+
+
+@pytest.mark.filterwarnings("ignore:.*have the same ranks")
+def test_more_users_are_needed_for_one_of_three_pairs(fifteen_differ):
+    """Holm's method compares the least of three p-values with a third of the risk."""
+    of_three, *_ = compare({**fifteen_differ, "C": fifteen_differ["A"]}, "hr@1")
     wider = stats.norm.isf(0.05 / 3 / 2) / stats.norm.isf(0.05 / 2)
-    assert most.users_needed == pytest.approx(needed * wider**2, rel=0.05)
+    assert of_three.users_needed == pytest.approx(NEEDED * wider**2, rel=0.05)
 
 
 @pytest.mark.parametrize(
@@ -362,17 +431,14 @@ def test_users_needed_beyond_ten_million():
 @pytest.mark.parametrize("offset", [26, pytest.param(40, marks=pytest.mark.long)])
 def test_holds_up_to_is_within_five_percent(offset):
     rng = np.random.default_rng(7)
-    samples = []
-    for each in (5, offset):
-        weights = 1.0 / (np.arange(1, 401) + each)
-        true = 1 + rng.choice(400, 3000, p=weights / weights.sum())
-        sampled_ranks = 1 + rng.hypergeometric(true - 1, 400 - true, 60)
-        samples.append(SampledRanks(sampled_ranks, 400, 60))
-    (result,) = compare(named(*samples), "recall@10", "sampled")
-    assert result.order == "a"
-    assert 1.0 < result.holds_up_to < 16.0
-    for shape, order in ((result.holds_up_to, "a"), (1.055 * result.holds_up_to, "undecided")):
-        assert compare(named(*samples), "recall@10", "sampled", shape=shape)[0].order == order
+    data = named(*(zipf_sample(each, rng, n=400, users=3000, m=60) for each in (5, offset)))
+    (result,) = compare(data, "recall@10", "sampled")
+    assert (result.order, 1.0 < result.holds_up_to < 16.0) == ("a", True)
+    (at,), (beyond,) = (
+        compare(data, "recall@10", "sampled", shape=factor * result.holds_up_to)
+        for factor in (1.0, 1.055)
+    )
+    assert (at.order, beyond.order) == ("a", "undecided")
 
 
 PRIOR = Moments.from_values([0.0, 1.0])

@@ -194,24 +194,51 @@ def test_wrong_options_are_refused(option, word):
         correct([1, 2], **{"n_items": 9, "n_negatives": 2} | option)
 
 
-def test_range_and_acts_like():
-    ranks = 1 + np.random.default_rng(0).binomial(100, np.random.default_rng(1).random(500) ** 4)
-    evaluation = SampledRanks(ranks, 3541, 100)
-    results = correct(evaluation, ["recall@10"], ["bv:0.1", "cls", "sampled"])
-    assert [each.acts_like for each in results] == [17, 26, 342]
-    (expected,) = metric_ranges([parse_measure("recall@10")], evaluation)
-    ends = {(each.range_low, each.range_high, each.shape) for each in results}
-    assert ends == {(expected.low, expected.high, "non-increasing")}
-    (auc,) = correct(evaluation, ["auc"], ["sampled"])
+@pytest.fixture
+def many_good_ranks():
+    """Sampled ranks of 500 users among 100 negatives of 3,541 items."""
+    above = np.random.default_rng(1).random(500) ** 4
+    return SampledRanks(1 + np.random.default_rng(0).binomial(100, above), 3541, 100)
+
+
+def test_range_and_acts_like(many_good_ranks):
+    """An estimate acts like recall at the true rank at which its mean falls to half."""
+    probabilities = rank_probabilities(3541, 100, "without-replacement")
+    recall = metric("recall@10", np.arange(1, 3542), 3541)
+    credit = {
+        "bv:0.1": bv_oracle(probabilities, recall, 0.1),
+        "sampled": sampled_oracle("recall@10", 3541, 100),
+    }
+    for result in correct(many_good_ranks, ["recall@10"], list(credit)):
+        of_true_ranks = probabilities @ credit[result.estimator]
+        is_half = of_true_ranks <= credit[result.estimator][0] / 2
+        assert result.acts_like == 1 + is_half.argmax()
+
+
+def test_every_estimator_has_the_same_range(many_good_ranks):
+    (expected,) = metric_ranges([parse_measure("recall@10")], many_good_ranks)
+    for result in correct(many_good_ranks, ["recall@10"], ["bv:0.1", "cls", "sampled"]):
+        assert (result.range_low, result.range_high) == (expected.low, expected.high)
+        assert result.shape == "non-increasing"
+
+
+def test_auc_acts_like_itself(many_good_ranks):
+    (auc,) = correct(many_good_ranks, ["auc"], ["sampled"])
     assert auc.acts_like is None
     assert auc.range_low < auc.value < auc.range_high
 
 
+MANY_NEGATIVES = SampledRanks([1, 3, 200, 900, 1501], n_items=1700, n_negatives=1501)
+
+
 def test_many_negatives_skip_slow_estimators():
-    ranks = SampledRanks([1, 3, 200, 900, 1501], n_items=1700, n_negatives=1501)
     with warns_about("cls"):
-        results = correct(ranks, "recall@10")
+        results = correct(MANY_NEGATIVES, "recall@10")
     assert [result.estimator for result in results] == ["likely", "sampled"]
-    (named,) = correct(ranks, "recall@10", ["rank-estimate"])
-    assert named.estimator == "rank-estimate"
-    assert (named.range_low, named.range_high) == (results[0].range_low, results[0].range_high)
+
+
+def test_estimator_of_many_negatives_has_the_same_range():
+    (result,) = correct(MANY_NEGATIVES, "recall@10", ["rank-estimate"])
+    (likely,) = correct(MANY_NEGATIVES, "recall@10", ["likely"])
+    assert result.estimator == "rank-estimate"
+    assert (result.range_low, result.range_high) == (likely.range_low, likely.range_high)
