@@ -51,20 +51,32 @@ def test_results_are_plain_values():
     ("ties", "first"),
     [("expected", (1 + 1 / 2 + 1 / 3) / 3), ("optimistic", 1), ("pessimistic", 1 / 3)],
 )
-def test_ties(ties, first):
-    (result,) = evaluate(ranks_of(9, [0, 1], [2, 0]), ["ap"], ties=ties)
+def test_item_that_ties_with_two_others_has_rank_1_2_or_3(ties, first):
+    """The other user's item is at rank 2."""
+    (result,) = evaluate(ranks_of(9, better=[0, 1], tied=[2, 0]), ["ap"], ties=ties)
     assert (result.value, result.ties) == (pytest.approx((first + 1 / 2) / 2), ties)
 
 
-def test_several_relevant_items_without_n_items():
-    ranks = ranks_by_user([0, 0, 1], [0, 3, 1], [0, 0, 0], [2, 1], [6, 6], [6, 6])
+def test_recall_of_several_items_by_hand():
+    """One user has items at ranks 1 and 4, another one at rank 2, of 6 candidates each."""
+    ranks = Ranks([6, 6], [0, 3, 1], [0, 0, 0], n_found=[2, 1])
     (result,) = evaluate(ranks, ["recall@2"])
     assert (result.value, result.n_users) == ((1 / 2 + 1) / 2, 2)
-    ranks = ranks_by_user([0], [3], [0], [1, 1], [0, 0], [10, 10])
-    (result,) = evaluate(ranks, ["ndcg@10"])
-    assert (result.value, result.n_items) == (pytest.approx(1 / math.log2(5) / 2), None)
+
+
+# Lists of ten items of two users: one item is at rank 4, and another is in none.
+CUT = ranks_by_user([0], [3], [0], n_relevant=[1, 1], n_candidates=[0, 0], depth=[10, 10])
+
+
+def test_item_that_is_in_no_list_counts_0():
+    (result,) = evaluate(CUT, ["ndcg@10"])
+    assert result.value == pytest.approx((1 / math.log2(1 + 4) + 0) / 2)
+    assert result.n_items is None
+
+
+def test_auc_of_lists_that_end_is_refused():
     with pytest.raises(InputError, match="auc"):
-        evaluate(ranks, ["auc"])
+        evaluate(CUT, ["auc"])
 
 
 def prior_of(name, ranks):
@@ -72,52 +84,72 @@ def prior_of(name, ranks):
     return shape
 
 
-def test_prior_is_uniform_rank():
+def test_prior_has_the_moments_of_uniform_ranks():
     values = 1 / np.arange(1, 41)
     shape = prior_of("ap", ranks_of(40, [3]))
-    fourth = ((values - values.mean()) ** 4).mean()
-    assert (shape.mean, shape.fourth) == pytest.approx((values.mean(), fourth))
+    assert shape.mean == pytest.approx(values.mean())
+    assert shape.fourth == pytest.approx(((values - values.mean()) ** 4).mean())
     assert (shape.low, shape.high) == (1 / 40, 1.0)
-    large = prior_of("recall@10", ranks_of(10**6, [3]))
-    assert (large.mean, large.second) == pytest.approx((1e-5, 1e-5 * (1 - 1e-5)))
 
 
-def test_prior_of_several_items_is_random_order():
-    """Compared with random orders of five candidates, two of them relevant."""
+def test_prior_of_recall_among_a_million_items():
+    """A share 10 / 10^6 of users has a hit; the variance of a share p is p (1 - p)."""
+    shape = prior_of("recall@10", ranks_of(10**6, [3]))
+    assert shape.mean == pytest.approx(1e-5)
+    assert shape.second == pytest.approx(1e-5 * (1 - 1e-5))
+
+
+@pytest.mark.parametrize("name", ["precision@3", "ndcg-by-k@3"])
+def test_prior_of_several_items_is_within_random_orders(name):
+    """All places of two relevant items among five candidates."""
     pairs = list(itertools.combinations(range(1, 6), 2))
     dcg = [sum((rank <= 3) / math.log2(rank + 1) for rank in pair) for pair in pairs]
     ideal = sum(1 / math.log2(rank + 1) for rank in (1, 2, 3))
-    hits = [sum(rank <= 3 for rank in pair) / 3 for pair in pairs]
-    two = Ranks([5] * 500, [1, 3] * 500, [0] * 1000, n_found=[2] * 500)
-    for name, values in (("precision@3", hits), ("ndcg-by-k@3", np.array(dcg) / ideal)):
-        shape = prior_of(name, two)
-        assert min(values) <= shape.mean <= max(values)
-        assert (shape.low, shape.high) == (0.0, 1.0)
-    wide = Ranks([2000] * 500, [1, 3] * 500, [0] * 1000, n_found=[2] * 500)
-    shape = prior_of("precision@10", wide)
-    assert shape.mean == pytest.approx(2 / 2000, rel=0.1)  # two items of 2,000 at random places
-    assert shape.second == pytest.approx(2 / 2000 / 10, rel=0.15)
+    values = {
+        "precision@3": [sum(rank <= 3 for rank in pair) / 3 for pair in pairs],
+        "ndcg-by-k@3": [each / ideal for each in dcg],
+    }[name]
+    shape = prior_of(name, Ranks([5] * 500, [1, 3] * 500, [0] * 1000, n_found=[2] * 500))
+    assert min(values) <= shape.mean <= max(values)
+    assert (shape.low, shape.high) == (0.0, 1.0)
 
 
-@pytest.mark.filterwarnings("ignore:.*held-out items are above")  # of random scores
+def test_prior_of_two_items_of_2000_in_random_order():
+    """Precision@10 is 1 / 10 with a probability of about 2 * 10 / 2000."""
+    ranks = Ranks([2000] * 500, [1, 3] * 500, [0] * 1000, n_found=[2] * 500)
+    shape = prior_of("precision@10", ranks)
+    assert shape.mean == pytest.approx(2 * 10 / 2000 / 10, rel=0.1)
+    assert shape.second == pytest.approx(2 * 10 / 2000 / 10**2, rel=0.15)
+
+
+RANDOM_SCORES = np.random.default_rng(0).random((50, 300))
+
+
 @pytest.mark.filterwarnings("ignore::sampled_metrics.InputWarning")  # random, item 0 for all
-def test_scores_with_seen_items_are_noted():
-    rng = np.random.default_rng(0)
+@pytest.mark.parametrize(
+    "data",
+    [
+        RANDOM_SCORES,
+        pd.DataFrame(RANDOM_SCORES),
+        pd.DataFrame(
+            {"user_id": np.repeat(np.arange(50), 300), "item_id": np.tile(np.arange(300), 50),
+             "score": RANDOM_SCORES.ravel()}
+        ),
+    ],
+    ids=["array", "frame", "pairs"],
+)  # fmt: skip
+def test_scores_without_seen_items_are_noted(data):
+    relevant = {user: [0] for user in range(50)}
+    (result,) = results = evaluate(data, "ap", relevant=relevant)
+    assert any(note.startswith("seen: read as none") for note in results.notes)
+    rank = (RANDOM_SCORES[:, :1] <= RANDOM_SCORES).sum(axis=1)
+    assert result.value == pytest.approx((1 / rank).mean())
+
+
+@pytest.mark.filterwarnings("ignore::sampled_metrics.InputWarning")
+def test_101_columns_beside_seen_items_of_nobody_warn():
     with warns_about("candidates"):
-        evaluate(rng.random((50, 101)), "ap", relevant=[0] * 50, seen=np.zeros((50, 101)))
-    scores, users, items = (
-        rng.random((50, 300)),
-        np.arange(50).repeat(300),
-        np.tile(np.arange(300), 50),
-    )
-    table = pd.DataFrame({"user_id": users, "item_id": items, "score": scores.ravel()})
-    relevant = pd.DataFrame({"user_id": np.arange(50), "item_id": 0})
-    rank = (scores >= scores[:, :1]).sum(axis=1)
-    frame = pd.DataFrame(scores)
-    for data, held_out in ((table, relevant), (scores, [0] * 50), (frame, [0] * 50)):
-        (result,) = results = evaluate(data, "ap", relevant=held_out)
-        assert any(note.startswith("seen: read as none") for note in results.notes)
-        assert result.value == pytest.approx((1 / rank).mean())
+        evaluate(RANDOM_SCORES[:, :101], "ap", relevant=[0] * 50, seen=np.zeros((50, 101)))
 
 
 @pytest.mark.filterwarnings("ignore:data: ")  # most users have the same rank
@@ -187,24 +219,31 @@ def test_pooled_recall_has_no_value_by_user():
         sm.values_by_user(BATCH, "recall-micro@2")
 
 
-def test_pooled_recall_of_samples_needs_one_item_per_user():
-    one = sm.SampledRanks([1, 2, 5, 30], 200, 50)
-    micro, recall = (sm.correct(one, name) for name in ("recall-micro@10", "recall@10"))
-    for ours, theirs in zip(micro, recall, strict=True):
-        assert (ours.value, ours.range_low, ours.range_high) == (
-            theirs.value,
-            theirs.range_low,
-            theirs.range_high,
-        )
+def test_pooled_recall_of_one_item_per_user_is_recall():
+    sample = sm.SampledRanks([1, 2, 5, 30], 200, 50)
+    pooled, recall = (
+        [(one.value, one.range_low, one.range_high) for one in sm.correct(sample, name)]
+        for name in ("recall-micro@10", "recall@10")
+    )
+    assert pooled == recall
+
+
+def test_pooled_recall_of_samples_of_several_items_is_refused():
     several = sm.SampledRanks([1, 2, 5, 30], 200, 50, users=[1, 1, 2, 3], several_items=True)
     with pytest.raises(InputError, match="together"):
         sm.correct(several, "recall-micro@10")
 
 
 def test_accuracy_is_share_of_users_with_hit():
-    """As in BEIR, and as for classifiers, where each row has one class."""
+    """As in BEIR, and as for classifiers, where each row has one class.
+
+    The users have items at ranks 1, 2 and 4; at rank 6; and at rank 1.
+    """
     ranks = sm.Ranks([9] * 3, [0, 1, 3, 5, 0], [0] * 5, n_found=[3, 1, 1])
     (first, second) = sm.evaluate(ranks, "accuracy@1, Accuracy@6")
-    assert (first.metric, first.value, second.value) == ("accuracy@1", 2 / 3, 1.0)
-    with pytest.raises(InputError, match="needs a cut-off"):
+    assert (first.metric, first.value, second.value) == ("accuracy@1", 2 / 3, 3 / 3)
+
+
+def test_accuracy_without_a_cut_off_is_refused():
+    with pytest.raises(InputError, match="cut-off"):
         parse_measure("accuracy")

@@ -84,15 +84,25 @@ def test_sampled_result_does_not_depend_on_batches(bounds):
     assert str(meter.compute()) == str(expected)
 
 
-def test_ranks_match_evaluate_and_correct():
-    ranks = np.array([3, 1, 10, 7])
-    exact = sm.RankMeter(METRICS, n_items=30)
-    among = sm.RankMeter(METRICS, n_items=30, n_negatives=9)
-    for rows in (slice(0, 3), slice(3, 4)):
-        exact.update(ranks=ranks[rows])
-        among.update(ranks=ranks[rows])
-    assert list(exact.compute()) == list(sm.evaluate(ranks, METRICS, n_items=30))
-    assert list(among.compute()) == list(sm.correct(ranks, METRICS, n_items=30, n_negatives=9))
+RANKS = np.array([3, 1, 10, 7])
+
+
+def meter_of_ranks(**options):
+    """Return a meter of the ranks, in batches of three and one."""
+    meter = sm.RankMeter(METRICS, **options)
+    meter.update(ranks=RANKS[:3])
+    meter.update(ranks=RANKS[3:])
+    return meter
+
+
+def test_ranks_match_evaluate():
+    meter = meter_of_ranks(n_items=30)
+    assert list(meter.compute()) == list(sm.evaluate(RANKS, METRICS, n_items=30))
+
+
+def test_ranks_among_negatives_match_correct():
+    sizes = {"n_items": 30, "n_negatives": 9}
+    assert list(meter_of_ranks(**sizes).compute()) == list(sm.correct(RANKS, METRICS, **sizes))
 
 
 def test_positive_column_from_either_end():
@@ -104,38 +114,48 @@ def test_positive_column_from_either_end():
     assert first.compute()[0] == last.compute()[0]
 
 
-def test_tensors_and_lists():
+@pytest.mark.parametrize("form", [Tensor, np.ndarray.tolist], ids=["tensor", "list"])
+def test_batch_may_be_a_tensor_or_a_list(form):
     meter = sm.RankMeter("rr")
-    meter.update(Tensor(SCORES), positive=Tensor(HELD_OUT))
-    meter.update(SCORES.tolist(), positive=HELD_OUT.tolist())
-    twice = sm.evaluate(np.tile(SCORES, (2, 1)), "rr", relevant=np.tile(HELD_OUT, 2))
-    assert meter.compute()[0] == twice[0]
+    meter.update(form(SCORES), positive=form(HELD_OUT))
+    assert meter.compute()[0] == sm.evaluate(SCORES, "rr", relevant=HELD_OUT)[0]
 
 
-def test_ties_match_evaluate_and_correct():
-    for ties in ("optimistic", "pessimistic"):
-        full = sm.RankMeter("rr", ties=ties)
-        full.update(SCORES, HELD_OUT)
-        assert full.compute()[0] == sm.evaluate(SCORES, "rr", relevant=HELD_OUT, ties=ties)[0]
-        among = sm.RankMeter("auc", n_items=40, ties=ties)
-        among.update(SCORES, HELD_OUT)
-        expected = sm.correct(SCORES, "auc", positive=HELD_OUT, n_items=40, ties=ties)
-        assert list(among.compute()) == list(expected)
-    meters = [sm.RankMeter("auc", n_items=40, seed=seed) for seed in (1, 2)]
-    for meter in meters:
-        meter.update(SCORES, HELD_OUT)
-    assert (meters[0].ranks().sampled_ranks != meters[1].ranks().sampled_ranks).any()
-
-
-def test_sampling_and_confidence_reach_result():
-    options = {"sampling": "with-replacement", "confidence": 0.5}
-    meter = sm.RankMeter("auc", n_items=40, **options)
+def meter_of_scores(metric, **options):
+    meter = sm.RankMeter(metric, **options)
     meter.update(SCORES, HELD_OUT)
-    expected = sm.correct(SCORES, "auc", positive=HELD_OUT, n_items=40, **options)
-    assert list(meter.compute()) == list(expected)
-    wide = sm.RankMeter("auc", confidence=0.5)
-    wide.update(SCORES, HELD_OUT)
-    assert wide.compute()[0] == sm.evaluate(SCORES, "auc", relevant=HELD_OUT, confidence=0.5)[0]
+    return meter
+
+
+@pytest.mark.parametrize(
+    "option", [{"ties": "optimistic"}, {"ties": "pessimistic"}, {"confidence": 0.5}], ids=str
+)
+def test_option_of_full_rankings_reaches_the_result(option):
+    expected = sm.evaluate(SCORES, "rr", relevant=HELD_OUT, **option)
+    assert list(meter_of_scores("rr", **option).compute()) == list(expected)
+    assert list(expected) != list(sm.evaluate(SCORES, "rr", relevant=HELD_OUT))
+
+
+@pytest.mark.parametrize(
+    "option",
+    [
+        {"ties": "optimistic"},
+        {"ties": "pessimistic"},
+        {"sampling": "with-replacement"},
+        {"confidence": 0.5},
+    ],
+    ids=str,
+)
+def test_option_of_samples_reaches_the_result(option):
+    usual = {"positive": HELD_OUT, "n_items": 40}
+    expected = sm.correct(SCORES, "auc", **usual, **option)
+    assert list(meter_of_scores("auc", n_items=40, **option).compute()) == list(expected)
+    assert list(expected) != list(sm.correct(SCORES, "auc", **usual))
+
+
+def test_seed_of_a_meter_breaks_ties():
+    one, other = (meter_of_scores("auc", n_items=40, seed=seed).ranks() for seed in (1, 2))
+    assert (one.sampled_ranks != other.sampled_ranks).any()
 
 
 def test_users_pair_shuffled_meters():
@@ -211,24 +231,30 @@ def test_unknown_ties_are_refused(n_items, ties):
         meter.compute()
 
 
-def test_invalid_meters_are_refused():
+def test_meter_without_a_batch_is_refused():
     with pytest.raises(sm.InputError, match="update"):
         sm.RankMeter().compute()
-    with pytest.raises(sm.InputError, match="n_items"):
-        sm.RankMeter(n_negatives=100)
-    with pytest.raises(sm.InputError, match="hti"):
-        sm.RankMeter("hti@10")
+
+
+@pytest.mark.parametrize(
+    ("arguments", "named"), [({"n_negatives": 100}, "n_items"), ({"metrics": "hti@10"}, "hti")]
+)
+def test_invalid_argument_of_a_meter_is_refused(arguments, named):
+    with pytest.raises(sm.InputError, match=named):
+        sm.RankMeter(**arguments)
 
 
 @pytest.mark.filterwarnings("error")
-def test_unmasked_scores_are_noted_without_n_items():
-    meters = [sm.RankMeter("rr"), sm.RankMeter("rr", n_items=ITEMS), sm.RankMeter("rr")]
-    for meter, scores in zip(meters, (SCORES, SCORES, MASKED), strict=True):
-        meter.update(scores, HELD_OUT)
-    (note,) = meters[0].compute().notes
-    assert note.startswith("n_items: read as")
-    assert meters[1].compute()[0] == sm.evaluate(meters[1].ranks(), "rr")[0]
-    assert meters[2].compute().notes == []
+@pytest.mark.parametrize(
+    ("scores", "n_items", "is_noted"),
+    [(SCORES, None, True), (SCORES, ITEMS, False), (MASKED, None, False)],
+    ids=["unmasked", "n_items is given", "masked"],
+)
+def test_unmasked_scores_are_noted_without_n_items(scores, n_items, is_noted):
+    meter = sm.RankMeter("rr", n_items=n_items)
+    meter.update(scores, HELD_OUT)
+    notes = getattr(meter.compute(), "notes", [])
+    assert [note.startswith("n_items: read as") for note in notes] == [True] * is_noted
 
 
 def test_random_order_warns():

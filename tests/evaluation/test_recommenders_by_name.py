@@ -53,20 +53,37 @@ FORMS = {
 }
 
 
-@pytest.mark.parametrize("form", FORMS)
-def test_recommenders_are_refused_and_compared(form):
-    """The remedies: compare, or evaluate of each."""
-    recommenders = {name: FORMS[form](scores) for name, scores in BOTH.items()}
+RR = {name: (1 / exact_rank(scores)).mean() for name, scores in BOTH.items()}
+
+
+def in_form(form):
+    """Return both recommenders in a form, and their relevant items."""
     is_table = form in ("frame", "lists", "scores")
     relevant = None if form == "Ranks" else TEST if is_table else HELD_OUT
-    for function in (sm.evaluate, sm.values_by_user):
-        with pytest.raises(sm.InputError, match="compare"):
-            function(recommenders, "rr", relevant=relevant)
-    (compared,) = sm.compare(recommenders, "rr", relevant=relevant)
-    each = {name: sm.evaluate(data, "rr", relevant=relevant) for name, data in recommenders.items()}
-    expected = {name: (1 / exact_rank(scores)).mean() for name, scores in BOTH.items()}
-    assert {name: results[0].value for name, results in each.items()} == pytest.approx(expected)
-    assert {compared.a: compared.value_a, compared.b: compared.value_b} == pytest.approx(expected)
+    return {name: FORMS[form](scores) for name, scores in BOTH.items()}, relevant
+
+
+@pytest.mark.parametrize("function", [sm.evaluate, sm.values_by_user])
+@pytest.mark.parametrize("form", FORMS)
+def test_recommenders_by_name_are_refused_with_compare_as_remedy(form, function):
+    recommenders, relevant = in_form(form)
+    with pytest.raises(sm.InputError, match="compare"):
+        function(recommenders, "rr", relevant=relevant)
+
+
+@pytest.mark.parametrize("form", FORMS)
+def test_recommenders_by_name_are_compared(form):
+    recommenders, relevant = in_form(form)
+    (result,) = sm.compare(recommenders, "rr", relevant=relevant)
+    assert {result.a: result.value_a, result.b: result.value_b} == pytest.approx(RR)
+
+
+@pytest.mark.parametrize("form", FORMS)
+@pytest.mark.parametrize("name", BOTH)
+def test_each_recommender_is_evaluated(form, name):
+    recommenders, relevant = in_form(form)
+    (result,) = sm.evaluate(recommenders[name], "rr", relevant=relevant)
+    assert result.value == pytest.approx(RR[name])
 
 
 def test_a_single_recommender_by_name_is_refused():
@@ -74,44 +91,75 @@ def test_a_single_recommender_by_name_is_refused():
         sm.evaluate({"ALS": GOOD}, "rr", relevant=HELD_OUT)
 
 
-def test_files_by_name_are_refused(tmp_path: Path):
-    paths = {name: tmp_path / f"{name}.npy" for name in BOTH}
+@pytest.fixture
+def paths(tmp_path: Path):
     for name, scores in BOTH.items():
-        np.save(paths[name], scores)
-    for data in (paths, {name: str(path) for name, path in paths.items()}):
-        with pytest.raises(sm.InputError, match="compare"):
-            sm.evaluate(data, "rr", relevant=HELD_OUT)
-    compared = sm.compare(paths, "rr", relevant=HELD_OUT)
-    assert compared[0].value_a == pytest.approx((1 / exact_rank(GOOD)).mean())
+        np.save(tmp_path / f"{name}.npy", scores)
+    return {name: tmp_path / f"{name}.npy" for name in BOTH}
 
 
-def test_sampled_recommenders_are_refused_and_compared():
-    recommenders = {name: scores[:, :11] for name, scores in BOTH.items()}
-    options = {"positive": 0, "n_items": 900}
+@pytest.mark.parametrize("kind", [Path, str])
+def test_files_by_name_are_refused(paths, kind):
     with pytest.raises(sm.InputError, match="compare"):
-        sm.correct(recommenders, "hit@2", "sampled", **options)
-    (compared,) = sm.compare(recommenders, "hit@2", "sampled", **options)
-    (corrected,) = sm.correct(recommenders["ALS"], "hit@2", "sampled", **options)
+        sm.evaluate({name: kind(path) for name, path in paths.items()}, "rr", relevant=HELD_OUT)
+
+
+def test_files_by_name_are_compared(paths):
+    (result,) = sm.compare(paths, "rr", relevant=HELD_OUT)
+    assert {result.a: result.value_a, result.b: result.value_b} == pytest.approx(RR)
+
+
+# Among ten negatives, which are columns 1 to 10; the held-out item is column 0.
+AMONG_10 = {name: scores[:, :11] for name, scores in BOTH.items()}
+OF_AMONG_10 = {"positive": 0, "n_items": 900}
+
+
+def test_sampled_recommenders_by_name_are_refused():
+    with pytest.raises(sm.InputError, match="compare"):
+        sm.correct(AMONG_10, "hit@2", "sampled", **OF_AMONG_10)
+
+
+def test_sampled_recommenders_by_name_are_compared_by_their_hits():
+    (result,) = sm.compare(AMONG_10, "hit@2", "sampled", **OF_AMONG_10)
     ranks = 1 + (GOOD[:, 1:11] > GOOD[:, :1]).sum(axis=1)
-    assert compared.value_a == corrected.value == (ranks <= 2).mean()
+    assert result.value_a == (ranks <= 2).mean()
+    (alone,) = sm.correct(AMONG_10["ALS"], "hit@2", "sampled", **OF_AMONG_10)
+    assert alone.value == result.value_a
 
 
 RANKS = {"ALS": np.array([1, 5, 9]), "kNN": np.array([2, 3, 7])}
 
 
+# One of three ranks of ALS is at most 2, and one of kNN.
+FULL, SAMPLED = {"n_items": 50}, {"estimators": "sampled", "n_items": 50, "n_negatives": 9}
+
+
 @pytest.mark.parametrize(
-    "ranks", [RANKS, {"ALS": [1, 1, 9], "kNN": [2, 2, 7]}], ids=["different", "repeated"]
+    ("function", "options"), [(sm.evaluate, FULL), (sm.correct, SAMPLED)], ids=["full", "sampled"]
 )
-def test_ranks_by_name_are_refused_and_compared(ranks):
+def test_ranks_by_name_are_refused(function, options):
     with pytest.raises(sm.InputError, match="compare"):
-        sm.evaluate(ranks, "hr@2", n_items=50)
-    (compared,) = sm.compare(ranks, "hr@2", n_items=50)
-    hits = {name: np.mean(np.array(one) <= 2) for name, one in ranks.items()}
-    assert {compared.a: compared.value_a, compared.b: compared.value_b} == pytest.approx(hits)
+        function(RANKS, "hr@2", **options)
+
+
+@pytest.mark.parametrize("options", [FULL, SAMPLED], ids=["full", "sampled"])
+@pytest.mark.parametrize(
+    ("ranks", "hr_als", "hr_knn"),
+    [(RANKS, 1 / 3, 1 / 3), ({"ALS": [1, 1, 9], "kNN": [2, 3, 7]}, 2 / 3, 1 / 3)],
+    ids=["different", "repeated"],
+)
+def test_ranks_by_name_are_compared(ranks, hr_als, hr_knn, options):
+    (result,) = sm.compare(ranks, "hr@2", **options)
+    assert (result.a, result.b) == ("ALS", "kNN")
+    assert (result.value_a, result.value_b) == pytest.approx((hr_als, hr_knn))
+
+
+@pytest.mark.parametrize(
+    ("function", "options"), [(sm.evaluate, FULL), (sm.correct, SAMPLED)], ids=["full", "sampled"]
+)
+def test_repeated_ranks_by_name_are_refused(function, options):
     with pytest.raises(sm.InputError, match="compare"):
-        sm.correct(ranks, "hr@2", "sampled", n_items=50, n_negatives=9)
-    (compared,) = sm.compare(ranks, "hr@2", "sampled", n_items=50, n_negatives=9)
-    assert {compared.a: compared.value_a, compared.b: compared.value_b} == pytest.approx(hits)
+        function({"ALS": [1, 1, 9], "kNN": [2, 2, 7]}, "hr@2", **options)
 
 
 def test_lists_by_user_with_relevant_items_stay_lists():
@@ -151,22 +199,43 @@ def test_dictionaries_of_ranks_are_refused_or_columns():
         sm.Ranks.from_ranks(RANKS, 50)
 
 
-def test_plan_takes_two_recommenders_by_name():
-    ranks = {name: sm.rank(scores, None, HELD_OUT) for name, scores in BOTH.items()}
-    expected = sm.plan(ranks["ALS"], ranks["kNN"], "hit@5", sizes=[5])
-    arrays = {name: exact_rank(scores) for name, scores in BOTH.items()}
-    for data, n_items in ((ranks, None), (arrays, ITEMS)):
-        results = sm.plan(data, metrics="hit@5", sizes=[5], n_items=n_items)
-        assert list(results) == list(expected)
-    with pytest.raises(sm.InputError, match="two recommenders"):
-        sm.plan({**ranks, "third": ranks["ALS"]})
-    with pytest.raises(sm.InputError, match="metrics="):
-        sm.plan(ranks, "hit@5")
-    columns = {name: {"rank": one} for name, one in arrays.items()}
-    with pytest.raises(sm.InputError, match="dictionary of both"):
-        sm.plan(*columns.values(), "hit@5", n_items=ITEMS, sizes=[5])
-    results = sm.plan(columns, metrics="hit@5", n_items=ITEMS, sizes=[5])
-    assert list(results) == list(expected)
+BY_RANK = {name: exact_rank(scores) for name, scores in BOTH.items()}
+
+
+@pytest.mark.parametrize(
+    "form",
+    [
+        lambda name: sm.rank(BOTH[name], None, HELD_OUT),
+        lambda name: BY_RANK[name],
+        lambda name: {"rank": BY_RANK[name]},
+    ],
+    ids=["Ranks", "array", "columns"],
+)
+def test_plan_takes_two_recommenders_by_name(form):
+    """The same as both in a row; `Ranks` tell their number of items."""
+    n_items = None if isinstance(form("ALS"), sm.Ranks) else ITEMS
+    ranks = {name: form(name) for name in BOTH}
+    planned = sm.plan(ranks, metrics="hit@5", sizes=[5], n_items=n_items)
+    full = planned[-1]
+    assert (full.exact_a, full.exact_b) == pytest.approx(
+        tuple(np.mean(rank <= 5) for rank in BY_RANK.values())
+    )
+    in_a_row = sm.plan(*BY_RANK.values(), "hit@5", sizes=[5], n_items=ITEMS)
+    assert list(planned) == list(in_a_row)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "named"),
+    [
+        (({**BY_RANK, "third": BY_RANK["ALS"]},), "two recommenders"),
+        ((BY_RANK, "hit@5"), "metrics="),
+        (({"rank": BY_RANK["ALS"]}, {"rank": BY_RANK["kNN"]}, "hit@5"), "dictionary of both"),
+    ],
+    ids=["three", "metrics in the place of b", "columns in a row"],
+)
+def test_other_dictionaries_of_a_plan_are_refused(arguments, named):
+    with pytest.raises(sm.InputError, match=named):
+        sm.plan(*arguments, n_items=ITEMS, sizes=[5])
 
 
 def test_columns_are_not_compared_as_recommenders():
