@@ -22,6 +22,7 @@ from sampled_metrics.printed.consistency import (
 from sampled_metrics.printed.flags import flag_arithmetic
 from sampled_metrics.printed.rows import PrintedRow, read_printed
 from tests.helpers import printed_tables
+from tests.helpers.results import refusal
 
 ABOUT = {"n_items": 3416, "n_negatives": 100, "n_users": 6040}
 PAPER = {"HR@1": "0.3675", "HR@5": "0.7235", "HR@10": "0.8245"}
@@ -64,13 +65,19 @@ def test_range_matches_reported():
     assert result.flags == ()
 
 
+UNSCORED = {"n_items": 300, "n_negatives": 20, "n_users": 500, "HR@1": "0.20", "HR@10": "0.45"}
+
+
+def test_numbers_that_need_unscored_items_are_flagged_without():
+    assert failed([UNSCORED], unscored=0) == ["ranks"]
+
+
 @pytest.mark.parametrize("unscored", [0.2, 0.9])
-def test_unscored_is_same_in_reported(unscored):
-    about = {"n_items": 300, "n_negatives": 20, "n_users": 500}
-    paper = {"HR@1": "0.20", "HR@10": "0.45"}
-    assert failed([{**paper, **about}], unscored=0) == ["ranks"]
-    (row,) = check([{**paper, **about}], "HR@5", unscored=unscored)
-    (result,) = reported(paper, "HR@5", **about, unscored=unscored)
+def test_range_with_unscored_items_is_that_of_reported(unscored):
+    (row,) = check([UNSCORED], "HR@5", unscored=unscored)
+    sizes = {"n_items": 300, "n_negatives": 20, "n_users": 500}
+    printed = {"HR@1": "0.20", "HR@10": "0.45"}
+    (result,) = reported(printed, "HR@5", **sizes, unscored=unscored)
     assert (row.range_low, row.range_high) == (result.range_low, result.range_high)
 
 
@@ -91,10 +98,16 @@ def test_hit_rate_is_share_of_users(share, users, runs, sound):
     assert (find_impossible_shares([("HR@10", share)], users, runs) is None) == sound
 
 
-def test_granularity_names_neighbouring_shares():
-    actual = find_impossible_shares([("HR@10", "0.423")], 13, 1)
-    assert actual.hits == 6  # 5.499 users: 5 are .385, and 6 are .462
+def test_impossible_share_names_the_hits_above_it():
+    """.423 of 13 users are 5.499: 5 are .385, and 6 are .462."""
+    assert find_impossible_shares([("HR@10", "0.423")], 13, 1).hits == 6
+
+
+def test_metric_that_is_no_share_may_have_any_value():
     assert find_impossible_shares([("NDCG@10", "0.423")], 13, 1) is None
+
+
+def test_share_of_an_unknown_number_of_users_may_have_any_value():
     assert find_impossible_shares([("HR@10", "0.423")], None, 1) is None
 
 
@@ -131,41 +144,51 @@ def test_bounds_accept_drawn_ranks():
 
 def test_exact_above_sampled_flagged():
     wrong = row({"HR@10": "0.30"}, {"HR@10": "0.33"})
-    assert [(one.exact, one.sampled) for one in find_exact_above_sampled(wrong)] == [
-        ("0.33", "0.30")
-    ]
+    (found,) = find_exact_above_sampled(wrong)
+    assert (found.exact, found.sampled) == ("0.33", "0.30")
     assert [flag.test for flag in flag_arithmetic(wrong)] == ["bounds"]
-    assert find_exact_above_sampled(row({"HR@10": "0.30"}, {"HR@10": "0.30"})) == []
-    assert find_exact_above_sampled(row({"AUC": "0.70"}, {"AUC": "0.75"})) == []
 
 
-def test_exact_metric_has_sampling_error():
-    users = row({"HR@10": "0.30"}, {"HR@10": "0.0000"}, n_users=117)
-    certain = row({"HR@10": "0.30"}, {"HR@10": "0.0000"})
-    z = 1.96
-    wilson_high = z**2 / (117 + z**2)  # of 0 hits of 117 users: 0.0318
-    for printed, low, standing in (
-        (users, 0.0006, "inside within its error"),
-        (users, 0.04, "outside"),
-        (certain, 0.0006, "outside"),
-    ):
-        placed = place_exact_metric("HR@10", printed, Range(low, 0.1), confidence=0.95)
-        assert placed.standing == standing
-    placed = place_exact_metric("HR@10", users, Range(0.0006, 0.1), confidence=0.95)
+@pytest.mark.parametrize(
+    ("sampled", "exact"),
+    [({"HR@10": "0.30"}, {"HR@10": "0.30"}), ({"AUC": "0.70"}, {"AUC": "0.75"})],
+    ids=["equal", "unbiased"],
+)
+def test_exact_metric_that_may_be_as_high_is_not_flagged(sampled, exact):
+    assert find_exact_above_sampled(row(sampled, exact)) == []
+
+
+@pytest.mark.parametrize(
+    ("n_users", "low", "standing"),
+    [(117, 0.0006, "inside within its error"), (117, 0.04, "outside"), (None, 0.0006, "outside")],
+)
+def test_exact_metric_is_placed_with_its_error(n_users, low, standing):
+    """0 hits of 117 users, as a sample, allow up to .0318."""
+    printed = row({"HR@10": "0.30"}, {"HR@10": "0.0000"}, n_users=n_users)
+    placed = place_exact_metric("HR@10", printed, Range(low, 0.1), confidence=0.95)
+    assert placed.standing == standing
+
+
+def test_error_of_an_exact_hit_rate_is_that_of_wilson():
+    """z^2 / (n + z^2) is the upper end for 0 hits of n users."""
+    printed = row({"HR@10": "0.30"}, {"HR@10": "0.0000"}, n_users=117)
+    placed = place_exact_metric("HR@10", printed, Range(0.0006, 0.1), confidence=0.95)
     assert placed.low_error == 0.0
-    assert placed.high_error == pytest.approx(wilson_high, abs=1e-3)
+    assert placed.high_error == pytest.approx(1.96**2 / (117 + 1.96**2), abs=1e-3)
 
 
-def test_exact_metric_flagged_outside_range():
-    """Without n_users a sampling error may explain the distance, so nothing is flagged."""
-    (expected,) = reported(PAPER, "HR@10", **ABOUT)
-    for value, users, flags_of in (
-        (expected.range_high + 0.002, 6040, []),  # inside by its own sampling error
-        (expected.range_high + 0.05, 6040, ["exact"]),
-        (0.82, None, []),
-    ):
-        table = [{**PAPER, "exact HR@10": f"{value:.4f}", **ABOUT, "n_users": users}]
-        assert failed(table) == flags_of
+@pytest.mark.parametrize(
+    ("distance", "n_users", "tests"),
+    [
+        (0.002, 6040, []),  # inside by its own sampling error
+        (0.05, 6040, ["exact"]),
+        (0.05, None, []),  # a sampling error may explain the distance
+    ],
+)
+def test_exact_metric_flagged_outside_range(distance, n_users, tests):
+    (expected,) = reported(PAPER, "HR@10", **ABOUT | {"n_users": n_users})
+    exact = f"{expected.range_high + distance:.4f}"
+    assert failed([{**PAPER, "exact HR@10": exact, **ABOUT, "n_users": n_users}]) == tests
 
 
 def test_below_random_order_has_range():
@@ -231,14 +254,20 @@ def test_exact_metrics_placed_in_ranges():
         assert placed.high == pytest.approx(range_of.range_high, abs=1e-9)
 
 
-def test_items_and_negatives_as_arguments(run, tmp_path):
-    (expected,) = check([{**PAPER, **ABOUT}])
+def test_sizes_may_be_arguments():
     numbers = {**PAPER, "n_users": 6040}
-    assert check([numbers], n_items=3416, n_negatives=100)[0] == expected
-    (column,) = check(
-        [{**numbers, "n_items": 500, "n_negatives": ""}], n_items=3416, n_negatives=100
-    )
-    assert (column.n_items, column.n_negatives) == (500, 100)
+    (by_column,) = check([{**numbers, "n_items": 3416, "n_negatives": 100}])
+    (by_argument,) = check([numbers], n_items=3416, n_negatives=100)
+    assert by_argument == by_column
+
+
+def test_sizes_of_a_row_win_over_arguments():
+    row = {**PAPER, "n_users": 6040, "n_items": 500, "n_negatives": ""}
+    (result,) = check([row], n_items=3416, n_negatives=100)
+    assert (result.n_items, result.n_negatives) == (500, 100)
+
+
+def test_command_takes_the_sizes(run, tmp_path):
     path = tmp_path / "table.csv"
     path.write_text("HR@10\n0.8245\n")
     done = run("check", path, "--n-items", 3416, "--n-negatives", 100, "--format", "json")
@@ -270,46 +299,45 @@ def test_other_columns_are_details(tmp_path):
     assert read_printed(path)[0].details == {"note": "of one line,\tand a tab"}
 
 
-def test_metrics_are_pairs_in_a_column_or_columns():
+def test_metrics_may_be_pairs_in_a_column():
     pairs = pd.DataFrame([{"printed": "HR@10=0.8245", "exact": "AUC=0.9", **ABOUT}])
-    (of_pairs,) = read_printed(pairs)
-    assert (of_pairs.printed, of_pairs.exact) == ({"HR@10": "0.8245"}, {"AUC": "0.9"})
-    columns = pd.DataFrame(
+    (row,) = read_printed(pairs)
+    assert (row.printed, row.exact) == ({"HR@10": "0.8245"}, {"AUC": "0.9"})
+
+
+def test_metrics_may_be_columns():
+    table = pd.DataFrame(
         [{"HR@10": 0.5, **ABOUT}, {"HR@10": "", "MRR": ".3", **ABOUT, "n_users": ""}]
     )
-    first, second = read_printed(columns)
+    first, second = read_printed(table)
     assert (first.printed, first.n_users) == ({"HR@10": "0.5"}, 6040)
     assert (second.printed, second.n_users) == ({"MRR": ".3"}, None)
 
 
 @pytest.mark.parametrize(
-    ("text", "message"),
+    ("text", "line", "column", "shown"),
     [
-        ("model,n_items,n_negatives,HR@10\nA,500,99,82\n", "row 1, line 2: HR@10 is 82"),
-        ("n_items,n_negatives,HR@10\n500,many,0.5\n", "column n_negatives: found 'many'"),
-        ("n_items,n_negatives,HR@10\n500,,0.5\n", "no n_negatives; add a column"),
-        ("n_negatives,HR@10\n99,0.5\n", "pass n_items"),
-        ("n_items,n_negatives,HR@10\n50,99,0.5\n", "n_negatives is 99 and n_items is 50"),
-        ("n_items,n_negatives,HRten\n500,99,0.5\n", "no printed metric"),
-        ("n_items,n_negatives,HR@10\n500,99\n", "line 2: found 2 columns; expected 3"),
-        ("n_items,n_negatives,printed\n500,99,HR@10\n", "column printed: found 'HR@10'"),
-        ("n_items,n_negatives,HR@10,Recall@10\n500,99,x,y\n", "HR@10 is 'x'"),
-        ("n_items,n_negatives,HR@10,hit@10\n500,99,0.5,0.5\n", "hit@10 occurs twice"),
-        ("n_items,n_negatives,HR@10,sampling\n500,99,0.5,odd\n", "unknown sampling 'odd'"),
-        ("n_items,n_negatives,HR@10\n", "no rows"),
-        (
-            'model,n_items,n_negatives,HR@10\n"A,500,99,0.4\nB",500,99,0.5\n',
-            "line 2: found a cell with a line break",
-        ),
+        ("model,n_items,n_negatives,HR@10\nA,500,99,82\n", 2, None, "HR@10 is 82"),
+        ("n_items,n_negatives,HR@10\n500,many,0.5\n", 2, "n_negatives", "'many'"),
+        ("n_items,n_negatives,HR@10\n500,,0.5\n", 2, None, "n_negatives"),
+        ("n_negatives,HR@10\n99,0.5\n", 2, None, "n_items"),
+        ("n_items,n_negatives,HR@10\n50,99,0.5\n", 2, None, "n_negatives is 99"),
+        ("n_items,n_negatives,HRten\n500,99,0.5\n", 2, None, "printed metric"),
+        ("n_items,n_negatives,HR@10\n500,99\n", 2, None, "2 columns"),
+        ("n_items,n_negatives,printed\n500,99,HR@10\n", 2, "printed", "'HR@10'"),
+        ("n_items,n_negatives,HR@10,Recall@10\n500,99,x,y\n", 2, None, "HR@10 is 'x'"),
+        ("n_items,n_negatives,HR@10,hit@10\n500,99,0.5,0.5\n", 2, "hit@10", "twice"),
+        ("n_items,n_negatives,HR@10,sampling\n500,99,0.5,odd\n", 2, None, "'odd'"),
+        ("n_items,n_negatives,HR@10\n", None, None, "no rows"),
+        ('model,n_items,n_negatives,HR@10\n"A,500,99,0.4\nB",500,99,0.5\n', 2, None, "line break"),
     ],
 )
-def test_errors_name_place(tmp_path, text, message):
+def test_error_names_the_place_and_what_is_wrong(tmp_path, text, line, column, shown):
     path = tmp_path / "table.csv"
     path.write_text(text)
-    with pytest.raises(InputError) as caught:
-        check(path)
-    assert str(caught.value).startswith(f"{path}")
-    assert message in str(caught.value)
+    error = refusal(check, path)
+    assert (error.path, error.line, error.column) == (path, line, column)
+    assert shown in error.problem
 
 
 @pytest.mark.parametrize(
@@ -334,16 +362,18 @@ B,3416,100,6040,0.8245,0.7235
 """
 
 
+SOUND, FLAGGED = "".join(TWO_ROWS.splitlines(keepends=True)[:2]), TWO_ROWS
+
+
 @pytest.mark.parametrize("form", ["table", "json", "csv"])
-def test_command_fails_if_a_row_has_a_flag(run, tmp_path, form):
+@pytest.mark.parametrize(("rows", "status"), [(SOUND, 0), (FLAGGED, 1)], ids=["sound", "flagged"])
+def test_command_fails_if_a_row_has_a_flag(run, tmp_path, form, rows, status):
     """HR@10 of B is below its HR@5."""
     path = tmp_path / "table.csv"
-    path.write_text(TWO_ROWS)
+    path.write_text(rows)
     done = run("check", path, "--format", form)
-    assert (done.returncode, "bounds" in done.stdout) == (1, True)
-    path.write_text("".join(TWO_ROWS.splitlines(keepends=True)[:2]))
-    sound = run("check", path, "--format", form)
-    assert (sound.returncode, "bounds" in sound.stdout) == (0, False)
+    assert done.returncode == status
+    assert ("bounds" in done.stdout) == (status == 1)
 
 
 def test_frame_has_the_tests_that_a_row_fails(tmp_path):

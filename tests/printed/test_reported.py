@@ -300,13 +300,22 @@ def test_hit_rates_interval_is_pearson():
     assert [actual.range_low, actual.range_high] == pytest.approx(ends, abs=1e-5)
 
 
-def test_random_order_excluded_by_all_numbers():
-    # Two standard errors above a random order: chi-square is 4.75, and at most 5.99 is allowed.
+@pytest.mark.parametrize(
+    ("hr_5", "hr_10", "contains_random_order"),
+    [
+        ("0.0598", "0.1195", True),  # chi-square is 4.75, and at most 5.99 is allowed
+        ("0.0698", "0.1395", False),
+    ],
+)
+def test_numbers_far_above_a_random_order_exclude_it(hr_5, hr_10, contains_random_order):
+    """A random order has an HR@10 of 10 / 3416, and sampled ones of 5 / 101 and 10 / 101."""
     setting = {"n_items": 3416, "n_negatives": 100, "n_users": 1000}
-    (actual,) = reported({"HR@5": "0.0598", "HR@10": "0.1195"}, "HR@10", **setting)
-    assert actual.range_low == pytest.approx(10 / 3416, rel=1e-9)
-    (actual,) = reported({"HR@5": "0.0698", "HR@10": "0.1395"}, "HR@10", **setting)
-    assert actual.range_low > 1.01 * 10 / 3416
+    (result,) = reported({"HR@5": hr_5, "HR@10": hr_10}, "HR@10", **setting)
+    in_random_order = 10 / 3416
+    if contains_random_order:
+        assert result.range_low == pytest.approx(in_random_order, rel=1e-9)
+    else:
+        assert result.range_low > 1.01 * in_random_order
 
 
 # Three tenths of the users have their held-out item at the end, the others in the first half.
@@ -352,31 +361,46 @@ HR, ABOUT = {"HR@10": 0.8245}, {"n_items": 3416, "n_negatives": 100}
 
 
 @pytest.mark.parametrize(
-    ("printed", "changed", "culprits"),
+    ("printed", "named"),
     [
-        ({"HR@10": 82.45}, {}, "0.8245"),
-        ({"HR@10": 345}, {}, "HR@10"),
-        ({"HR@10": -0.1}, {}, "HR@10"),
-        ({"HR@10": "nan"}, {}, "HR@10"),
-        ({"HR@10": "many"}, {}, "HR@10"),
-        ({}, {}, "printed"),
-        (0.8245, {}, "printed"),
-        (HR, {"n_items": 100}, "n_negatives"),
-        (HR, {"n_items": 10**9}, "n_items"),
-        (HR, {"n_users": 0}, "n_users"),
-        (HR, {"shape": "round"}, "round"),
-        (HR, {"shape": 0.5}, "0.5"),
-        (HR, {"confidence": 1.0}, "confidence"),
-        (HR, {"sampling": "popularity"}, "uniform"),
-        # HR@5 cannot be below HR@1, and a random order has an HR@10 of 10/101.
-        ({"HR@1": "0.300", "HR@5": "0.200", "MRR": "0.500"}, {}, "check HR@5=0.200,"),
-        ({"HR@10": "0.050"}, {"unscored": 0.0}, "HR@10=0.050"),
+        ({"HR@10": 82.45}, "0.8245"),
+        ({"HR@10": 345}, "HR@10"),
+        ({"HR@10": -0.1}, "HR@10"),
+        ({"HR@10": "nan"}, "HR@10"),
+        ({"HR@10": "many"}, "HR@10"),
+        ({}, "printed"),
+        (0.8245, "printed"),
+        # HR@5 cannot be below HR@1
+        ({"HR@1": "0.300", "HR@5": "0.200", "MRR": "0.500"}, "HR@5=0.200"),
     ],
 )
-def test_wrong_numbers_refused(printed, changed, culprits):
-    with pytest.raises(InputError) as caught:
-        reported(printed, **ABOUT | changed)
-    assert culprits in str(caught.value)
+def test_wrong_numbers_refused(printed, named):
+    with pytest.raises(InputError, match=named):
+        reported(printed, **ABOUT)
+
+
+@pytest.mark.parametrize(
+    ("option", "named"),
+    [
+        ({"n_items": 100}, "n_negatives"),
+        ({"n_items": 10**9}, "n_items"),
+        ({"n_users": 0}, "n_users"),
+        ({"shape": "round"}, "round"),
+        ({"shape": 0.5}, "0.5"),
+        ({"confidence": 1.0}, "confidence"),
+        ({"sampling": "popularity"}, "uniform"),
+    ],
+    ids=str,
+)
+def test_wrong_option_refused(option, named):
+    with pytest.raises(InputError, match=named):
+        reported(HR, **ABOUT | option)
+
+
+def test_number_below_a_random_order_refused_if_all_items_are_scored():
+    """A random order has an HR@10 of 10 / 101 = .099 among 100 negatives."""
+    with pytest.raises(InputError, match=r"HR@10=0\.050"):
+        reported({"HR@10": "0.050"}, unscored=0.0, **ABOUT)
 
 
 @pytest.mark.parametrize("number", [0.8245, {"HR@10": 0.8245}])
@@ -397,41 +421,59 @@ def test_frame_and_plot():
     matplotlib.pyplot.close("all")
 
 
-def test_command(run):
-    setting = ("--n-items", 3416, "--n-negatives", 100, "--n-users", 6040, "--metric", "HR@10")
-    paper = ("reported", "HR@10=0.8245", "NDCG@10=0.5905")
-    rows = json.loads(run(*paper, *setting, "--format", "json").stdout)
-    actual = reported(HR | {"NDCG@10": 0.5905}, "HR@10", **ABOUT, n_users=6040)[0]
-    assert (rows[0]["range_low"], rows[0]["range_high"]) == (actual.range_low, actual.range_high)
-    wider = json.loads(run(*paper, *setting, "--shape", 2, "--format", "json").stdout)[0]
-    assert (wider["shape"], wider["range_low"] < actual.range_low) == ("2", True)
-    assert "number" in run(*paper, *setting, "--shape", "round").stderr
+COMMAND = ["reported", "HR@10=0.8245", "NDCG@10=0.5905", "--metric=HR@10"]
+COMMAND += ["--n-items=3416", "--n-negatives=100", "--n-users=6040"]
+
+
+@pytest.mark.parametrize("shape", ["non-increasing", "2"])
+def test_command_prints_the_range_of_the_function(run, shape):
+    (row,) = json.loads(run(*COMMAND, "--shape", shape, "--format", "json").stdout)
+    printed = {"HR@10": "0.8245", "NDCG@10": "0.5905"}
+    (result,) = reported(printed, "HR@10", **ABOUT, n_users=6040, shape=shape)
+    assert (row["range_low"], row["range_high"]) == (result.range_low, result.range_high)
+    assert row["shape"] == shape
+
+
+def test_unknown_shape_of_the_command_is_refused(refusal_line):
+    assert "'round'" in refusal_line(*COMMAND, "--shape", "round")
+
+
+@pytest.mark.parametrize(("percent", "fraction"), [("1.01", "0.0101"), ("100", "1")])
+def test_percent_refused_with_the_fraction(percent, fraction):
+    with pytest.raises(InputError, match=f"HR@10 is {percent}.*write {fraction}"):
+        reported({"HR@10": percent}, n_items=100, n_negatives=10)
+
+
+@pytest.mark.parametrize("number", ["100.1", "-0.1"])
+def test_number_that_is_no_percentage_refused_without_a_fraction(number):
+    with pytest.raises(InputError, match=f"HR@10 is {number}") as caught:
+        reported({"HR@10": number}, n_items=100, n_negatives=10)
+    assert "write" not in str(caught.value)
 
 
 @pytest.mark.parametrize(
-    ("number", "fraction"),
-    [("1.01", "0.0101"), ("100", "1"), ("100.1", "1.001"), ("-0.1", "-0.001")],
-)
-def test_percent_refused(number, fraction):
-    with pytest.raises(InputError, match=f"HR@10 is {number}") as caught:
-        reported({"HR@10": number}, n_items=100, n_negatives=10)
-    assert (f"write {fraction}" in str(caught.value)) == (1 < float(number) <= 100)
-
-
-def test_numbers_as_text():
-    setting = {"n_items": 3416, "n_negatives": 100, "n_users": 6040}
-    expected = reported({"HR@10": "0.8240", "NDCG@10": "0.5905"}, **setting)
-    for text in (
+    "text",
+    [
         "HR@10=0.8240 NDCG@10=0.5905",
         " HR@10 = 0.8240,\n NDCG@10=0.5905",
         ["HR@10=0.8240", "NDCG@10=0.5905"],
-    ):
-        assert list(reported(text, **setting)) == list(expected)
-    (one,) = reported("HR@10=0.47", n_items=12093, n_negatives=99)
-    assert one.printed == "HR@10=0.47"
-    for text in ("HR@10", "", "HR@10=0.4 HR@10=0.5", "HR@10=x"):
-        with pytest.raises(InputError):
-            reported(text, **setting)
+    ],
+)
+def test_numbers_may_be_text(text):
+    setting = {"n_items": 3416, "n_negatives": 100, "n_users": 6040}
+    expected = reported({"HR@10": "0.8240", "NDCG@10": "0.5905"}, **setting)
+    assert list(reported(text, **setting)) == list(expected)
+
+
+def test_result_has_the_numbers_as_printed():
+    (result,) = reported("HR@10=0.47", n_items=12093, n_negatives=99)
+    assert result.printed == "HR@10=0.47"
+
+
+@pytest.mark.parametrize("text", ["HR@10", "", "HR@10=0.4 HR@10=0.5", "HR@10=x"])
+def test_text_without_a_number_for_each_metric_is_refused(text):
+    with pytest.raises(InputError):
+        reported(text, n_items=3416, n_negatives=100)
 
 
 def test_metrics_are_the_printed_ones_by_default():
@@ -452,15 +494,21 @@ def test_no_number_is_likely_if_any_ranks_are_assumed():
 
 
 def test_rounded_number_allows_both_ends():
-    """With a billion users, or no error of sampling, a printed 0.5 is any from 0.45 to 0.55."""
-    about = {"n_items": 300, "n_negatives": 20}
-    (low,) = reported({"HR@5": "0.450000"}, **about, n_users=10**9)
-    (high,) = reported({"HR@5": "0.550000"}, **about, n_users=10**9)
+    """Without an error of sampling, a printed 0.5 is any number from 0.45 to 0.55."""
+    about = {"n_items": 300, "n_negatives": 20, "n_users": 10**9}
+    (low,), (rounded,), (high,) = (
+        reported({"HR@5": number}, **about) for number in ("0.450000", "0.5", "0.550000")
+    )
     ends = (low.range_low, high.range_high)
-    (rounded,) = reported({"HR@5": "0.5"}, **about, n_users=10**9)
     assert (rounded.range_low, rounded.range_high) == pytest.approx(ends, abs=1e-4)
-    (without_users,) = reported({"HR@5": "0.5"}, **about)
-    assert (without_users.range_low, without_users.range_high) == pytest.approx(ends, abs=1e-3)
+
+
+def test_unknown_users_have_no_error_of_sampling():
+    about = {"n_items": 300, "n_negatives": 20}
+    (unknown,) = reported({"HR@5": "0.5"}, **about)
+    (many,) = reported({"HR@5": "0.5"}, **about, n_users=10**9)
+    ends = (many.range_low, many.range_high)
+    assert (unknown.range_low, unknown.range_high) == pytest.approx(ends, abs=1e-3)
 
 
 # A random order of 101 items has an NDCG@10 of (1/log2(2) + ... + 1/log2(11)) / 101 = 0.0450.
