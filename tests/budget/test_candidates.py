@@ -70,42 +70,69 @@ FORMS = {
 }
 
 
+BY_POSITION, BY_ID = ("bool", "sparse", "lists"), ("dictionary", "table")
+
+
 @pytest.mark.parametrize("form", FORMS)
-def test_default_candidates_are_unseen(world: World, form: str) -> None:
+def test_unseen_candidates_are_those_by_default(world: World, form: str) -> None:
     expected = evaluate(world, seen=world.seen).rows()
     pairs = world.asked.copy()
     world.asked.clear()
     seen, others = FORMS[form](world.seen), FORMS[form](~world.seen)
     options = {"seen": seen.pop("as"), "candidates": others.pop("as"), **seen}
-    if form in ("dictionary", "table"):
+    if form in BY_ID:
         options["relevant"] = table(world.is_held_out)
     assert evaluate(world, **options).rows() == expected
     assert world.asked == pairs
-    without = {name: value for name, value in options.items() if name != "candidates"}
-    if form in ("dictionary", "table"):
-        without["items"] = pd.DataFrame({"item_id": 3 * np.arange(ITEMS)})
-    assert evaluate(world, **without).rows() == expected
 
 
-@pytest.mark.parametrize("form", FORMS)
-def test_candidates_limit_ranking(world: World, form: str) -> None:
+@pytest.mark.parametrize("form", BY_POSITION)
+def test_seen_items_by_position_have_one_result_in_all_forms(world: World, form: str) -> None:
+    options = FORMS[form](world.seen)
+    seen = options.pop("as")
+    assert evaluate(world, seen=seen, **options).rows() == evaluate(world, seen=world.seen).rows()
+
+
+@pytest.mark.parametrize("form", BY_ID)
+def test_seen_items_by_id_have_the_result_of_positions(world: World, form: str) -> None:
+    by_ids = {
+        "seen": FORMS[form](world.seen)["as"],
+        "relevant": table(world.is_held_out),
+        "items": pd.DataFrame({"item_id": 3 * np.arange(ITEMS)}),
+    }
+    assert evaluate(world, **by_ids).rows() == evaluate(world, seen=world.seen).rows()
+
+
+@pytest.mark.parametrize("form", BY_POSITION)
+def test_candidates_by_position_limit_the_ranking(world: World, form: str) -> None:
+    """Others count as if they were seen."""
     others = ~world.some & ~world.is_held_out
-    proxy: Any = world.truth
-    expected = evaluate(world, seen=others | world.seen, proxy=proxy)
+    expected = evaluate(world, seen=others | world.seen, proxy=world.truth)
     world.asked.clear()
     options = FORMS[form](world.some)
     options["candidates"] = options.pop("as")
-    seen: Any = world.seen
-    if form in ("dictionary", "table"):
-        options["relevant"] = by_id(world.is_held_out)
-        seen = table(seen)
-        index = [7 + np.arange(USERS), 3 * np.arange(ITEMS)]
-        proxy = pd.DataFrame(proxy, *index)
-    elif form == "lists":
-        seen = lists(seen)
-    assert evaluate(world, seen=seen, proxy=proxy, **options).rows() == expected.rows()
+    seen = lists(world.seen) if form == "lists" else world.seen
+    limited = evaluate(world, seen=seen, proxy=world.truth, **options)
+    assert limited.rows() == expected.rows()
     allowed = (world.some & ~world.seen) | world.is_held_out
-    assert all(allowed[pair] for pair in world.asked)
+    assert [pair for pair in world.asked if not allowed[pair]] == []
+
+
+@pytest.mark.parametrize("form", BY_ID)
+def test_candidates_by_id_limit_the_ranking(world: World, form: str) -> None:
+    others = ~world.some & ~world.is_held_out
+    expected = evaluate(world, seen=others | world.seen, proxy=world.truth)
+    world.asked.clear()
+    limited = evaluate(
+        world,
+        relevant=by_id(world.is_held_out),
+        seen=table(world.seen),
+        candidates=FORMS[form](world.some)["as"],
+        proxy=pd.DataFrame(world.truth, 7 + np.arange(USERS), 3 * np.arange(ITEMS)),
+    )
+    assert limited.rows() == expected.rows()
+    allowed = (world.some & ~world.seen) | world.is_held_out
+    assert [pair for pair in world.asked if not allowed[pair]] == []
 
 
 def exact(world: World, candidates: Any) -> Any:

@@ -89,50 +89,107 @@ def covered(result: Any, exact: Any) -> Any:
 
 @pytest.mark.parametrize("budget", [12.5, 40, 120])
 @pytest.mark.parametrize("proxy", ["truth", "popularity"])
-def test_costs_within_budget(world: World, budget: float, proxy: str) -> None:
+class TestPrice:
+    """Scores that are asked for: of candidates, of held-out items, and of pairs once again."""
+
+    @pytest.fixture
+    def asked(self, world: World, budget: float, proxy: str) -> tuple[Recorder, Any]:
+        record = Recorder(world.scores)
+        scores = world.truth if proxy == "truth" else proxy
+        return record, evaluate(world, record, budget=budget, proxy=scores)
+
+    def test_costs_within_budget(self, asked: tuple[Recorder, Any], budget: float) -> None:
+        _, result = asked
+        n_asked = result.n_asked[0] + CONTROLS
+        assert 0.8 * budget * result.n_users < n_asked <= budget * result.n_users
+
+    def test_counted_scores_are_those_asked_for(self, asked: tuple[Recorder, Any]) -> None:
+        record, result = asked
+        assert len(record.pairs) == result.n_asked[0] + result.n_held_out + CONTROLS
+        assert len(set(record.pairs)) == len(record.pairs) - CONTROLS
+
+    def test_few_calls_are_made(self, asked: tuple[Recorder, Any]) -> None:
+        record, _ = asked
+        assert record.calls <= 60
+
+    def test_seen_items_are_not_asked_for(self, asked: tuple[Recorder, Any], world: World) -> None:
+        record, _ = asked
+        users, items = np.array(record.pairs).T
+        assert not world.seen[users, items].any()
+
+
+def test_batches_do_not_change_the_result(world: World) -> None:
     record = Recorder(world.scores)
-    proxy_scores = world.truth if proxy == "truth" else proxy
-    result = evaluate(world, record, budget=budget, proxy=proxy_scores)
-    assert len(record.pairs) == result.n_asked[0] + result.n_held_out + CONTROLS
-    n_asked = result.n_asked[0] + CONTROLS
-    assert 0.8 * budget * result.n_users < n_asked <= budget * result.n_users
-    assert len(set(record.pairs)) == len(record.pairs) - CONTROLS
-    assert record.calls <= 60
-    pairs = np.array(record.pairs)
-    assert not world.seen[pairs[:, 0], pairs[:, 1]].any()
-
-
-def test_seed_matters_batches_do_not(world: World) -> None:
-    whole, record = evaluate(world, world.scores), Recorder(world.scores)
-    cut = evaluate(world, record, batch_size=1000)
+    in_batches = evaluate(world, record, batch_size=1000)
     assert record.calls > len(record.pairs) / 1000
-    assert cut.rows() == whole.rows() != evaluate(world, world.scores, seed=1).rows()
+    assert in_batches.rows() == evaluate(world, world.scores).rows()
 
 
-def test_input_forms_agree(world: World, caplog: pytest.LogCaptureFixture) -> None:
-    pairs = [np.arange(world.held.size), world.held], world.seen.nonzero()
-    held, seen = (pd.DataFrame({"user_id": 7 + u, "item_id": 3 * i}) for u, i in pairs)
-    frame = pd.DataFrame(world.scores, 7 + pairs[0][0], 3 * np.arange(world.scores.shape[1]))
-    items = pd.DataFrame({"item_id": frame.columns})
-    by_id = lambda users, items: world.scores[users - 7, items // 3]  # noqa: E731
+def test_seed_changes_the_result(world: World) -> None:
+    one, other = (evaluate(world, world.scores, seed=seed).rows() for seed in (0, 1))
+    assert one != other
+
+
+def rows_of(world: World, score: Any, **options: Any) -> Any:
+    """Return rows without the names of metrics."""
+    rows = evaluate(world, score, metrics=["hit@5", "AP"], **options).rows()
+    return [{name: cell for name, cell in row.items() if name != "metric"} for row in rows]
+
+
+def test_metrics_have_the_names_of_the_caller(world: World) -> None:
+    rows = evaluate(world, world.scores, metrics="HR@5, map").rows()
+    assert [row["metric"] for row in rows] == ["HR@5", "map"]
+
+
+def test_most_scores_are_logged(world: World, caplog: pytest.LogCaptureFixture) -> None:
+    """40 scores of each of 150 users."""
     caplog.set_level("INFO", "sampled_metrics")
-    expected = evaluate(world, world.scores, metrics="HR@5, map").rows()
-    assert [row.pop("metric") for row in expected] == ["HR@5", "map"]
+    evaluate(world, world.scores, budget=40)
     assert "at most 6,000 scores" in caplog.text
-    relevant = csr_array((np.ones(len(held)), pairs[0]), world.scores.shape)
-    for options in (
-        {"score": lambda u, i: world.scores[u, i], "held": relevant},
-        {"score": csr_array(world.scores), "proxy": csr_array(world.truth)},
-        {"score": frame.iloc[::-1, ::-1], "held": held, "seen": seen},
-        {"score": by_id, "held": dict(held.to_numpy().tolist()), "seen": seen, "items": items},
-    ):
-        if "seen" in options:
-            options["proxy"] = frame * 0 + world.truth
-        rows = evaluate(world, metrics=["hit@5", "AP"], **options).rows()
-        assert [row.pop("metric") for row in rows] == ["hit@5", "AP"]
-        assert rows == expected
-    with pytest.raises(InputError, match="user 7"):
-        evaluate(world, frame[1:], held=held, seen=seen, proxy="popularity")
+
+
+def test_relevant_items_may_be_a_sparse_matrix(world: World) -> None:
+    users = np.arange(world.held.size)
+    marks = csr_array((np.ones(users.size), (users, world.held)), world.scores.shape)
+    assert rows_of(world, world.scores, held=marks) == rows_of(world, world.scores)
+
+
+def test_scores_and_proxy_may_be_sparse_matrices(world: World) -> None:
+    sparse = rows_of(world, csr_array(world.scores), proxy=csr_array(world.truth))
+    assert sparse == rows_of(world, world.scores)
+
+
+class TestIds:
+    """User 7 is row 0, and item 3 j is column j."""
+
+    @pytest.fixture
+    def by_id(self, world: World) -> dict[str, Any]:
+        rows, columns = 7 + np.arange(len(world.scores)), 3 * np.arange(world.scores.shape[1])
+        held, seen = (
+            pd.DataFrame({"user_id": 7 + user, "item_id": 3 * item})
+            for user, item in ((np.arange(world.held.size), world.held), world.seen.nonzero())
+        )
+        return {
+            "scores": pd.DataFrame(world.scores, rows, columns),
+            "proxy": pd.DataFrame(world.truth, rows, columns),
+            "held": held,
+            "seen": seen,
+        }
+
+    def test_scores_in_a_frame_are_those_of_ids(self, world: World, by_id: dict[str, Any]) -> None:
+        reversed_scores = by_id.pop("scores").iloc[::-1, ::-1]
+        assert rows_of(world, reversed_scores, **by_id) == rows_of(world, world.scores)
+
+    def test_function_is_called_with_ids(self, world: World, by_id: dict[str, Any]) -> None:
+        items = pd.DataFrame({"item_id": by_id.pop("scores").columns})
+        held = dict(by_id.pop("held").to_numpy().tolist())
+        score = lambda users, items: world.scores[users - 7, items // 3]  # noqa: E731
+        rows = rows_of(world, score, held=held, items=items, **by_id)
+        assert rows == rows_of(world, world.scores)
+
+    def test_user_without_a_row_is_named(self, world: World, by_id: dict[str, Any]) -> None:
+        with pytest.raises(InputError, match="user 7"):
+            evaluate(world, by_id.pop("scores")[1:], **by_id | {"proxy": "popularity"})
 
 
 CASES: dict[str, Callable[[World], Any]] = {
@@ -159,45 +216,72 @@ def test_intervals_cover_all_recommenders(world: World, case: str) -> None:
         assert [x.value for x in result.estimates[0]] == pytest.approx(exact, abs=0.01)
 
 
-@pytest.mark.long
-def test_useless_proxy_detected(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
-    """If the proxy is taken as useful, intervals get wider."""
+@pytest.mark.parametrize("sign", [1, -1], ids=["in order", "reversed"])
+def test_good_proxy_helps_in_either_order(world: World, sign: int) -> None:
+    assert evaluate(world, world.scores, proxy=sign * world.truth).proxy_helps == (True,)
+
+
+@pytest.fixture(scope="module")
+def with_random_proxy(world: World) -> list[Any]:
     noise = np.random.default_rng(6).random(world.truth.shape)
-    widths = {}
-    for helps in (True, False):
-        if helps:
-            monkeypatch.setattr(evaluation, "does_proxy_help", lambda _: True)
-        results = [evaluate(world, world.scores, proxy=noise, seed=x, budget=60) for x in range(6)]
-        monkeypatch.undo()
-        assert {result.proxy_helps for result in results} == {(helps,)}
-        assert max(result.n_asked[0] for result in results) <= 60 * world.held.size
-        widths[helps] = np.mean([[x.high - x.low for x in r.estimates[0]] for r in results], axis=0)
-        if not helps:
-            assert all("relation" in str(result) for result in results)
-    assert np.all(widths[False] < widths[True])
-    for proxy in (world.truth, -world.truth):
-        assert evaluate(world, world.scores, proxy=proxy).proxy_helps == (True,)
+    return [evaluate(world, world.scores, proxy=noise, seed=x, budget=60) for x in range(6)]
 
 
-@pytest.mark.parametrize("most", [1, 3])
-def test_one_or_several_held_out_items(world: World, most: int) -> None:
-    rng = np.random.default_rng(4)
-    seen, lists = world.seen.toarray() > 0, []
+@pytest.mark.long
+def test_useless_proxy_detected(world: World, with_random_proxy: list[Any]) -> None:
+    for result in with_random_proxy:
+        assert result.proxy_helps == (False,)
+        assert "relation" in str(result)
+        assert result.n_asked[0] <= 60 * world.held.size
+
+
+@pytest.mark.long
+def test_useless_proxy_that_is_used_widens_intervals(
+    world: World, with_random_proxy: list[Any], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def mean_widths(results: list[Any]) -> Any:
+        return np.mean([[x.high - x.low for x in each.estimates[0]] for each in results], axis=0)
+
+    monkeypatch.setattr(evaluation, "does_proxy_help", lambda _: True)
+    noise = np.random.default_rng(6).random(world.truth.shape)
+    used = [evaluate(world, world.scores, proxy=noise, seed=x, budget=60) for x in range(6)]
+    assert np.all(mean_widths(with_random_proxy) < mean_widths(used))
+
+
+def lists_of(world: World, most: int) -> list[Any]:
+    """Return the held-out item of each user, and up to `most` - 1 others."""
+    rng, seen = np.random.default_rng(4), world.seen.toarray() > 0
+    lists = []
     for user, item in enumerate(world.held):
         rest = np.setdiff1d(np.flatnonzero(~seen[user]), [item])
         lists.append(np.append(item, rng.choice(rest, size=rng.integers(0, most), replace=False)))
-    exact, inside = world.exact(world.scores, lists), np.zeros(3)
+    return lists
+
+
+@pytest.mark.parametrize("most", [1, 3])
+def test_intervals_of_one_or_several_held_out_items_contain_exact_metrics(
+    world: World, most: int
+) -> None:
+    lists = lists_of(world, most)
+    exact, n_inside = world.exact(world.scores, lists), np.zeros(3)
     for seed in range(6):
         result = evaluate(world, world.scores, lists, seed=seed, budget=60)
         assert result.n_held_out == sum(map(len, lists))
         assert result.n_asked[0] <= 60 * result.n_users
-        inside += covered(result, exact)
-    assert np.all(inside >= 5)
-    whole = evaluate(world, world.scores, lists, budget=300)
-    n_candidates = seen.size - seen.sum() - result.n_held_out
-    assert (whole.n_asked[0], whole.n_candidates) == (n_candidates, n_candidates)
+        n_inside += covered(result, exact)
+    assert np.all(n_inside >= 5)
+
+
+@pytest.mark.parametrize("most", [1, 3])
+def test_budget_for_all_candidates_is_exact(world: World, most: int) -> None:
+    lists = lists_of(world, most)
+    result = evaluate(world, world.scores, lists, budget=300)
+    n_users, n_items = world.scores.shape
+    n_candidates = n_users * n_items - world.seen.sum() - sum(map(len, lists))
+    assert (result.n_asked[0], result.n_candidates) == (n_candidates, n_candidates)
+    exact = world.exact(world.scores, lists)
     for limits in ("value", "low", "high"):
-        actual = [getattr(x, limits) for x in whole.estimates[0]]
+        actual = [getattr(x, limits) for x in result.estimates[0]]
         assert actual == pytest.approx(exact, abs=1e-12)
 
 

@@ -46,17 +46,31 @@ def test_rows_have_price_and_proxy() -> None:
     assert rows["ci_low"][0] < 0.1 < rows["ci_high"][0]
 
 
+# Differences of 2.3, 10 and -0.5 errors of .01, with 20 degrees of freedom.
+THREE_PAIRS = [0.023, 0.1, -0.005]
+P_VALUES = [2 * stats.t.sf(errors, 20) for errors in (2.3, 10, 0.5)]
+
+
+def test_orders_of_pairs_alone() -> None:
+    results = result(THREE_PAIRS).compare(correction="none")
+    assert [one.p_value for one in results] == pytest.approx(P_VALUES)
+    assert [one.order for one in results] == ["b", "b", "undecided"]
+
+
 def test_orders_corrected_for_pairs() -> None:
-    # p of the three pairs by hand: 2 P(t > 2.3), 2 P(t > 10), 2 P(t < -0.5), 20 degrees of freedom
-    p = [2 * stats.t.sf(x, 20) for x in (2.3, 10, 0.5)]
-    several = result([0.023, 0.1, -0.005])
-    alone, corrected = several.compare(correction="none"), several.compare()
-    assert [one.p_value for one in alone] == pytest.approx(p)
-    assert [one.p_value for one in corrected] == pytest.approx([2 * p[0], 3 * p[1], p[2]])
-    assert [one.order for one in alone] == ["b", "b", "undecided"]
-    assert [one.order for one in corrected] == ["undecided", "b", "undecided"]
-    assert "20 scores per user" in corrected[2].verdict  # 1,000 scores for 50 users
-    assert (alone[0].value_a, alone[0].value_b, alone[0].n_items) == (0.1, 0.19, 101)
+    """By Holm: the least p-value times 3, the next times 2."""
+    middle, least, most = P_VALUES
+    results = result(THREE_PAIRS).compare()
+    assert [one.p_value for one in results] == pytest.approx([2 * middle, 3 * least, most])
+    assert [one.order for one in results] == ["undecided", "b", "undecided"]
+
+
+def test_values_and_price_of_a_pair() -> None:
+    """1,000 scores for 50 users; 5,000 candidates of 50 users, and their held-out items."""
+    first, *_, last = result(THREE_PAIRS).compare()
+    assert (first.value_a, first.value_b) == (0.1, 0.19)
+    assert first.n_items == 5000 / 50 + 1
+    assert "20 scores per user" in last.verdict
 
 
 @pytest.mark.parametrize("slack", [0.0, 0.004])
@@ -75,9 +89,10 @@ def test_p_value_of_a_shorter_side_does_not_decide_more() -> None:
     assert estimate_p_value(whole._replace(low=0.029), 0.95) == estimate_p_value(whole, 0.95)
 
 
-def test_p_value_without_error() -> None:
-    assert estimate_p_value(Estimate(0.0, 0.0, 0.0, 0.0, 0.0, 1e6, 0.0), 0.95) == 1.0
-    assert estimate_p_value(Estimate(0.1, 0.1, 0.1, 0.1, 0.0, 1e6, 0.1), 0.95) == 0.0
+@pytest.mark.parametrize(("centre", "p_value"), [(0.0, 1.0), (0.1, 0.0)])
+def test_p_value_without_error(centre: float, p_value: float) -> None:
+    certain = Estimate(centre, centre, centre, centre, 0.0, 1e6, centre)
+    assert estimate_p_value(certain, 0.95) == p_value
 
 
 def test_fully_ranked_users_counted() -> None:
