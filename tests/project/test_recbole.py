@@ -88,45 +88,65 @@ def test_exact_sampled_ranks_equal_correct(plugin):
 
 
 def test_exact_half_sampled_ranks_are_rounded_at_random(plugin):
+    """Of 400 users with a rank of 1.5, about 200 get 1, and the others 2."""
     metric = plugin.Exact(settings("uni9", n_items=500))
-    rest = [90, 60, 45, 35, 30, 25, 22, 20]
-    ranks = np.repeat([1, 1.5, *range(3, 11)], [500, 400, *rest])
-    metric.calculate_metric(collected(ranks, 10))
-    counts = np.bincount(metric.ranks.sampled_ranks)
-    assert counts.tolist()[1:] == [500 + 400 - counts[2], counts[2], *rest]
-    assert 150 < counts[2] < 250
+    users_of_rank = {1: 500, 1.5: 400, 3: 90, 4: 60, 5: 45, 6: 35, 7: 30, 8: 25, 9: 22, 10: 20}
+    ranks = np.repeat(list(users_of_rank), list(users_of_rank.values()))
+    metric.calculate_metric(collected(ranks, n_candidates=10))
+    _, first, second, *rest = np.bincount(metric.ranks.sampled_ranks)
+    assert first + second == 500 + 400
+    assert 150 < second < 250
+    assert rest == [90, 60, 45, 35, 30, 25, 22, 20]
 
 
-def test_exact_detects_phase_by_candidates(plugin):
+@pytest.mark.parametrize(
+    ("n_candidates", "kind"), [(10, sm.SampledRanks), (490, sm.Ranks)], ids=["valid", "test"]
+)
+def test_exact_detects_phase_by_candidates(plugin, n_candidates, kind):
+    """The held-out item and nine negatives in validation, or all items in the test."""
     metric = plugin.Exact(settings({"valid": "uni9", "test": "full"}, n_items=500))
-    metric.calculate_metric(collected([1, 2, 9], 10))
-    assert isinstance(metric.ranks, sm.SampledRanks)
-    metric.calculate_metric(collected([1, 2, 90], 490))
-    assert isinstance(metric.ranks, sm.Ranks)
+    metric.calculate_metric(collected([1, 2, 9], n_candidates))
+    assert isinstance(metric.ranks, kind)
 
 
-def test_exact_negatives_by_popularity_have_a_range_alone(plugin):
+class TestPopularity:
     """RecBole draws with replacement and ranks the distinct items; half of better items popular."""
-    n, m = 300, 20
-    counts = np.round(1 + 2000 / np.arange(1, n) ** 0.8).astype(int)
-    n_better = np.minimum(RNG.geometric(0.06, size=500) - 1, n - 1)
-    order = np.argsort(-0.5 * np.log(counts) - RNG.gumbel(size=(500, n - 1)), axis=1)
-    place = order.argsort(axis=1)  # of each item in the ranking of the user
-    drawn = RNG.choice(n - 1, (500, m), p=counts / counts.sum())
-    better = [
-        len({item for item in items if place[user, item] < n_better[user]})
-        for user, items in enumerate(drawn.tolist())
-    ]
-    config = settings(f"pop{m}", item_counts=dict(enumerate(counts.tolist())))
-    metric = plugin.Exact(config | {"n_items": n})
-    metrics = metric.calculate_metric(collected(1 + np.array(better), m + 1))
-    for k in (5, 10):
-        name = f"exact_recall@{k}"
-        assert metrics[f"{name}_low"] < (n_better < k).mean() < metrics[f"{name}_high"]
-        assert np.isnan(metrics[name])
-    trainer = SimpleNamespace(evaluator=SimpleNamespace(metric_class={"exact": metric}))
-    with pytest.raises(sm.InputError, match="order"):
-        plugin.ranks_of(trainer)
+
+    N, M = 300, 20
+
+    @pytest.fixture
+    def n_better(self):
+        return np.minimum(RNG.geometric(0.06, size=500) - 1, self.N - 1)
+
+    @pytest.fixture
+    def metric(self, plugin, n_better):
+        """The metric after a phase in which 500 users have these numbers of better items."""
+        n_others = self.N - 1
+        counts = np.round(1 + 2000 / np.arange(1, self.N) ** 0.8).astype(int)
+        order = np.argsort(-0.5 * np.log(counts) - RNG.gumbel(size=(500, n_others)), axis=1)
+        place = order.argsort(axis=1)  # of each item in the ranking of the user
+        drawn = RNG.choice(n_others, (500, self.M), p=counts / counts.sum())
+        better = [
+            len({item for item in items if place[user, item] < n_better[user]})
+            for user, items in enumerate(drawn.tolist())
+        ]
+        of_items = {"n_items": self.N, "item_counts": dict(enumerate(counts.tolist()))}
+        metric = plugin.Exact(settings(f"pop{self.M}") | of_items)
+        metric.printed = metric.calculate_metric(collected(1 + np.array(better), self.M + 1))
+        return metric
+
+    @pytest.mark.parametrize("k", [5, 10])
+    def test_exact_negatives_by_popularity_have_a_range_alone(self, metric, n_better, k):
+        low, value, high = (
+            metric.printed[f"exact_recall@{k}{end}"] for end in ("_low", "", "_high")
+        )
+        assert low < (n_better < k).mean() < high
+        assert np.isnan(value)
+
+    def test_negatives_by_popularity_have_no_ranks(self, plugin, metric):
+        trainer = SimpleNamespace(evaluator=SimpleNamespace(metric_class={"exact": metric}))
+        with pytest.raises(sm.InputError, match="order"):
+            plugin.ranks_of(trainer)
 
 
 @pytest.mark.parametrize(
@@ -148,21 +168,30 @@ def test_exact_several_held_out_items_are_refused(plugin):
         plugin.Exact(settings()).calculate_metric(collected([3, 9], 90, [1, 2]))
 
 
-def test_n_items_counts_unseen_items(plugin):
+@pytest.mark.parametrize(("repeatable", "n_items"), [(False, 100 - (2 + 0) / 2), (True, 100)])
+def test_n_items_counts_unseen_items(plugin, repeatable, n_items):
+    """100 items; users 1 and 3 have seen 2 and 0 of them, besides their held-out items."""
     feature = SimpleNamespace(unique=lambda: np.array([1, 3]))
     dataset = SimpleNamespace(item_num=101, uid_field="user", inter_feat={"user": feature})
     sampler = SimpleNamespace(used_ids=[set(), {1, 2, 3}, set(range(50)), {4}])
-    data = SimpleNamespace(_dataset=dataset, _sampler=sampler, config={"repeatable": False})
-    # 100 items; users 1 and 3 have seen 2 and 0 of them, besides their held-out items
-    assert plugin.n_items(data) == 99
-    data.config["repeatable"] = True
-    assert plugin.n_items(data) == 100
+    config = {"repeatable": repeatable}
+    data = SimpleNamespace(_dataset=dataset, _sampler=sampler, config=config)
+    assert plugin.n_items(data) == n_items
 
 
-def test_ranks_of_trainer(plugin):
+@pytest.fixture
+def metric_and_trainer(plugin):
     metric = plugin.Exact(settings())
-    trainer = SimpleNamespace(evaluator=SimpleNamespace(metric_class={"exact": metric}))
+    return metric, SimpleNamespace(evaluator=SimpleNamespace(metric_class={"exact": metric}))
+
+
+def test_ranks_before_the_evaluation_are_refused(plugin, metric_and_trainer):
+    _, trainer = metric_and_trainer
     with pytest.raises(sm.InputError, match="evaluate"):
         plugin.ranks_of(trainer)
-    metric.calculate_metric(collected([1, 2], 90))
+
+
+def test_ranks_of_trainer(plugin, metric_and_trainer):
+    metric, trainer = metric_and_trainer
+    metric.calculate_metric(collected([1, 2], n_candidates=90))
     assert plugin.ranks_of(trainer).n_better.tolist() == [0, 1]

@@ -45,14 +45,23 @@ def test_environment_matches_lock():
     assert pins == {name: locked()[name] for name in needed}
 
 
-def test_lock_has_hashes_and_no_address():
+def test_every_locked_version_has_a_hash():
     text = text_of("requirements.lock")
-    of_image = re.findall(r"(?m)^\S+==\S+", text_of("requirements-study.lock"))
-    assert set(of_image) <= set(re.findall(r"(?m)^\S+==\S+", text))
-    assert "://" not in text
     pins = re.findall(r"^\S+==.*?(?=^\S|\Z)", text, re.MULTILINE | re.DOTALL)
     assert len(pins) == len(locked())
-    assert all("--hash=sha256:" in pin for pin in pins)
+    assert [pin for pin in pins if "--hash=sha256:" not in pin] == []
+
+
+def test_lock_names_no_address():
+    assert "://" not in text_of("requirements.lock")
+
+
+def test_versions_of_the_image_are_those_of_the_lock():
+    of_image, of_all = (
+        set(re.findall(r"(?m)^\S+==\S+", text_of(name)))
+        for name in ("requirements-study.lock", "requirements.lock")
+    )
+    assert of_image - of_all == set()
 
 
 @cache
@@ -76,18 +85,22 @@ def imported(paths):
 
 
 @pytest.mark.long
-def test_dependencies_match_imports():
-    library, study = (
-        set((ROOT / "src" / name).rglob("*.py"))
-        for name in ("sampled_metrics", "sampled_metrics_study")
-    )
-    needed = names_of(PROJECT["dependencies"])
-    # optional: plots, progress bars and the proxy `als` name the missing package
-    assert imported(library) - {"matplotlib", "implicit", "tqdm"} == needed
-    used = imported(study) - {"h5py"} | imported((ROOT / "workflow/scripts").glob("*.py"))
-    assert used | {"pyyaml", "snakemake", "tqdm"} <= needed | names_of(EXTRAS["study"])
-    # pyyaml, snakemake and tqdm are used without an import
-    assert names_of(EXTRAS["study"]) <= used | {"pyyaml", "snakemake", "tqdm"}
+def test_dependencies_of_the_library_match_its_imports():
+    """Plots, progress bars and the proxy `als` name the package that they lack."""
+    optional = {"matplotlib", "implicit", "tqdm"}
+    library = imported((ROOT / "src/sampled_metrics").rglob("*.py"))
+    assert library - optional == names_of(PROJECT["dependencies"])
+
+
+@pytest.mark.long
+def test_dependencies_of_the_study_match_its_imports():
+    """pyyaml, snakemake and tqdm are used without an import, and h5py for NCF only."""
+    study = imported((ROOT / "src/sampled_metrics_study").rglob("*.py")) - {"h5py"}
+    scripts = imported((ROOT / "workflow/scripts").glob("*.py"))
+    used = study | scripts | {"pyyaml", "snakemake", "tqdm"}
+    of_study = names_of(EXTRAS["study"])
+    assert used - (of_study | names_of(PROJECT["dependencies"])) == set()
+    assert of_study - used == set()
 
 
 def test_script_environment_matches_environment():
@@ -98,15 +111,18 @@ def test_script_environment_matches_environment():
     assert all(line in whole for line in scripts)
 
 
-def test_schema_and_readme_match_configuration(tmp_path):
+def test_schema_matches_configuration(tmp_path):
     command = [sys.executable, "-m", "sampled_metrics_study.reference", "schema", "schema.yaml"]
     environment = {**os.environ, "PYTHONPATH": f"{ROOT}/src{os.pathsep}{ROOT}"}
     subprocess.run(command, cwd=tmp_path, env=environment, check=True)
     assert (tmp_path / "schema.yaml").read_text() == text_of("workflow/schemas/config.schema.yaml")
-    described = text_of("config/README.md")
+
+
+def test_every_setting_is_described():
+    described, keys = text_of("config/README.md"), []
     for section, values in yaml.safe_load(text_of("config/config.yaml")).items():
-        keys = [section, *(values if isinstance(values, dict) else ())]
-        assert all(f"`{key}" in described for key in keys)
+        keys += [section, *(values if isinstance(values, dict) else ())]
+    assert [key for key in keys if f"`{key}" not in described] == []
 
 
 def test_changelog_and_citation_match_version():

@@ -8,6 +8,7 @@ from typer.main import get_command
 
 import sampled_metrics as sm
 from sampled_metrics.cli import app
+from tests.helpers.results import refusal_message
 from tests.robustness.calls import cases, public_names
 from tests.robustness.commands import COMMANDS
 
@@ -31,29 +32,28 @@ def test_commands_cover_those_that_read_files():
     assert {words.split()[0] for _, words in COMMANDS} == names - READ_NO_FILE
 
 
-ONE = {"n_candidates": [9], "n_better": [1], "n_tied": [0]}
-MESSAGES = {
-    "parts": lambda: sm.Ranks.concatenate(3),
-    "function": lambda: sm.Ranks.from_function(np.zeros((2, 3)), [0, 1]),
-    "n_negatives": lambda: sm.SampledRanks.from_table(
-        {"sampled_rank": [1]}, n_items=9, n_negatives="3"
-    ),
-    "n_items": lambda: sm.Ranks.from_table(ONE, n_items=pd.DataFrame({"n": [9, 9, 9]})),
-    "one column": lambda: sm.Ranks.from_ranks([1, 2], pd.DataFrame({"a": [9, 9], "b": [9, 9]})),
-    "shape": lambda: sm.rank(sparse.coo_array(np.arange(3)), None, [0, 1, 2]),
-    "bool": lambda: sm.Ranks.from_top_k([[7, 9]], [9], scores=[[True, False]]),
-    "rows": lambda: sm.Ranks.from_top_k([[7, 9]], [9], scores=[[[1.0], [1.0, 2.0]]]),
-    "Series": lambda: sm.check(pd.Series([[1, 2], 3])),
-    "differ in length": lambda: sm.Ranks.from_ranks([1, 2], [[9], [9, 9]]),
-    "whole number": lambda: sm.Ranks.from_ranks(pd.DataFrame({"rank": [1, 2]}), np.array([9, 9])),
-}
-
-
-@pytest.mark.parametrize("keyword", MESSAGES)
-def test_wrong_value_is_refused_in_one_line(keyword):
-    with pytest.raises(sm.InputError, match=keyword) as caught:
-        MESSAGES[keyword]()
-    assert "\n" not in str(caught.value)
+@pytest.mark.parametrize(
+    ("call", "named"),
+    [
+        (lambda: sm.Ranks.concatenate(3), "parts"),
+        (lambda: sm.Ranks.from_function(np.zeros((2, 3)), [0, 1]), "function"),
+        (lambda: sm.SampledRanks.from_table({"sampled_rank": [1]}, n_items=9, n_negatives="3"),
+         "n_negatives"),
+        (lambda: sm.Ranks.from_table({"n_candidates": [9], "n_better": [1], "n_tied": [0]},
+                                     n_items=pd.DataFrame({"n": [9, 9, 9]})), "n_items"),
+        (lambda: sm.Ranks.from_ranks([1, 2], pd.DataFrame({"a": [9, 9], "b": [9, 9]})),
+         "one column"),
+        (lambda: sm.rank(sparse.coo_array(np.arange(3)), None, [0, 1, 2]), "shape"),
+        (lambda: sm.Ranks.from_top_k([[7, 9]], [9], scores=[[True, False]]), "bool"),
+        (lambda: sm.Ranks.from_top_k([[7, 9]], [9], scores=[[[1.0], [1.0, 2.0]]]), "rows"),
+        (lambda: sm.check(pd.Series([[1, 2], 3])), "Series"),
+        (lambda: sm.Ranks.from_ranks([1, 2], [[9], [9, 9]]), "differ in length"),
+        (lambda: sm.Ranks.from_ranks(pd.DataFrame({"rank": [1, 2]}), np.array([9, 9])),
+         "whole number"),
+    ],
+)  # fmt: skip
+def test_wrong_value_is_refused_in_one_line(call, named):
+    assert named in refusal_message(call)
 
 
 def test_report_one_user_without_a_hit(tmp_path):

@@ -280,6 +280,7 @@ def test_kills_pieces_cores_keep_bytes(finished, killed):
 @pytest.mark.long
 def test_folder_of_a_running_workflow_is_refused(make_project, small_archive):
     project = make_project(small_archive)
+    project.change("ranking", pieces=2)  # so that the model stays until both are ranked
     running = project.start(*REPRODUCE_X, "CORES=2")
     while not (project.results / "models/X.npz").exists():
         assert running.poll() is None
