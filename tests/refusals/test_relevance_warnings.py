@@ -73,25 +73,37 @@ def test_lists_with_every_relevant_item_are_asked_about():
         assert value_of(sm.evaluate(lists, "rr@2", **options)) == 0.5
 
 
-def test_grades_below_min_relevance_are_noted_as_gains_of_ndcg(run, tmp_path):
-    """The order is 1, 3, 2 stars: NDCG takes the film of one star as a gain too."""
-    grades = {"anna": {"x": 1, "y": 3, "z": 2}}
-    options = {"relevant": grades, "min_relevance": 2}
-    results = sm.evaluate({"anna": ["x", "y", "z"]}, "ndcg@3, rr@3", **options)
-    third = 1 / np.log2(4)
-    ndcg = (1 + 3 / np.log2(3) + 2 * third) / (3 + 2 / np.log2(3) + third)
-    assert [result.value for result in results] == pytest.approx([ndcg, 1 / 2])
+# The order is 1, 3, 2 stars, of which 2 and 3 are relevant: NDCG takes the film of one star as a
+# gain too.
+LISTED, GRADES = {"anna": ["x", "y", "z"]}, {"anna": {"x": 1, "y": 3, "z": 2}}
+DISCOUNT_2, DISCOUNT_3 = 1 / np.log2(3), 1 / np.log2(4)
+NDCG = (1 + 3 * DISCOUNT_2 + 2 * DISCOUNT_3) / (3 + 2 * DISCOUNT_2 + 1 * DISCOUNT_3)
+
+
+def test_grades_below_min_relevance_are_gains_of_ndcg_and_no_hits():
+    results = sm.evaluate(LISTED, "ndcg@3, rr@3", relevant=GRADES, min_relevance=2)
+    assert [result.value for result in results] == pytest.approx([NDCG, 1 / 2])
+
+
+def test_grades_below_min_relevance_are_noted_as_gains_of_ndcg():
+    results = sm.evaluate(LISTED, "ndcg@3, rr@3", relevant=GRADES, min_relevance=2)
     (note,) = results.notes
     assert note.startswith("min_relevance: read as 2")
     assert "ndcg@3" in note
     assert note in " ".join(str(results).split())
-    for metric, least in (("rr@3", 2), ("ndcg@3", 1)):
-        options["min_relevance"] = least
-        assert sm.evaluate({"anna": ["x", "y", "z"]}, metric, **options).notes == []
+
+
+@pytest.mark.parametrize(("metric", "least"), [("rr@3", 2), ("ndcg@3", 1)])
+def test_min_relevance_that_changes_no_gain_is_not_noted(metric, least):
+    assert sm.evaluate(LISTED, metric, relevant=GRADES, min_relevance=least).notes == []
+
+
+def test_command_notes_grades_below_min_relevance(run, tmp_path):
     pd.DataFrame({"user_id": 1, "item_id": [5, 6, 7]}).to_csv(tmp_path / "a.csv", index=False)
-    qrels = tmp_path / "b.qrels"
-    qrels.write_text("1 0 5 1\n1 0 6 3\n1 0 7 2\n")
-    line = ("evaluate", tmp_path / "a.csv", "--relevant", qrels, "--min-relevance", 2)
-    (row,) = json.loads(run(*line, "--metric", "ndcg@3", "--format", "json").stdout)
-    assert row["value"] == pytest.approx(ndcg)
-    assert row["notes"] == [note]
+    (tmp_path / "b.qrels").write_text("1 0 5 1\n1 0 6 3\n1 0 7 2\n")
+    line = ("evaluate", tmp_path / "a.csv", "--relevant", tmp_path / "b.qrels")
+    options = ("--min-relevance", 2, "--metric", "ndcg@3", "--format", "json")
+    (row,) = json.loads(run(*line, *options).stdout)
+    assert row["value"] == pytest.approx(NDCG)
+    (note,) = row["notes"]
+    assert note.startswith("min_relevance: read as 2")

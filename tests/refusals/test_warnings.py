@@ -98,11 +98,12 @@ def test_unlikely_data_warns_and_likely_data_does_not(case: Case, tmp_path: Path
 
 
 @pytest.mark.filterwarnings("ignore::sampled_metrics.InputWarning")
-def test_every_result_of_the_same_ranks_has_the_note():
+@pytest.mark.parametrize("metric", ["recall@10", "auc"])
+def test_every_result_of_the_same_ranks_has_the_note(metric):
     worst_first = sm.Ranks([388] * 300, 388 - RANKS, [0] * 300)
-    notes = [sm.evaluate(worst_first, metric).notes for metric in ("recall@10", "auc", "auc")]
-    assert notes == [notes[0]] * 3
-    assert len(notes[0]) == 1
+    (note,) = sm.evaluate(worst_first, metric).notes
+    assert sm.evaluate(worst_first, metric).notes == [note]
+    assert sm.evaluate(worst_first, "hit@5").notes == [note]
 
 
 @pytest.mark.filterwarnings("ignore::sampled_metrics.InputWarning")
@@ -110,9 +111,15 @@ def test_ties_that_decide_a_metric_show_both_ends():
     """Of 1,577 candidates, 5 are above each held-out item and 1,000 tie with it."""
     ranks = sm.Ranks([1577] * 60, [5] * 60, [1000] * 60)
     note = " ".join(sm.evaluate(ranks, "recall@10, auc").notes)
-    assert "60 of 60 relevant items have the same score as others" in note
+    assert "60 of 60 relevant items" in note
     assert "recall@10 0.00 to 1.00" in note
-    assert f"auc {1 - 1005 / 1576:.3f} to {1 - 5 / 1576:.3f}" in note
+    below_last, below_first = 1576 - 5 - 1000, 1576 - 5
+    assert f"auc {below_last / 1576:.3f} to {below_first / 1576:.3f}" in note
+
+
+@pytest.mark.filterwarnings("ignore::sampled_metrics.InputWarning")
+def test_ties_of_half_of_the_users_below_the_cut_off_are_not_noted():
+    """The tied users have 30 or more items above."""
     half_tied = sm.Ranks([1577] * 60, np.arange(60), [0] * 30 + [1000] * 30)
     assert "ties" not in " ".join(sm.evaluate(half_tied, "recall@10").notes)
 
@@ -127,46 +134,80 @@ def test_notes_of_a_comparison_name_the_recommender(recwarn):
     assert f"warning: {note}" in str(results).replace("\n  ", " ")
 
 
-@pytest.mark.filterwarnings("ignore::sampled_metrics.InputWarning")
-def test_command_prints_and_stores_notes(run, tmp_path):
+@pytest.fixture
+def good_and_bad(tmp_path):
+    """Files of ranks, and of the same ranks in the opposite order."""
     files = (tmp_path / "good.csv", tmp_path / "bad.csv")
     for path, ranks in zip(files, (RANKS, 389 - RANKS), strict=True):
         pd.DataFrame({"rank": ranks}).to_csv(path, index=False)
-    line = (*files, "--n-items", 388, "--metric", "auc", "--format")
-    done = run("evaluate", *line, "json")
+    return files
+
+
+def evaluate_files(run, files, form, verb="evaluate"):
+    return run(verb, *files, "--n-items", 388, "--metric", "auc", "--format", form)
+
+
+def test_command_stores_the_note_of_a_file_in_its_row(run, good_and_bad):
+    done = evaluate_files(run, good_and_bad, "json")
     good, bad = json.loads(done.stdout)
     assert good["notes"] == []
     (note,) = bad["notes"]
-    assert note.startswith(f"{files[1]}, relevant: ")
+    assert note.startswith(f"{good_and_bad[1]}, relevant: ")
     assert done.stderr.strip() == note
-    assert note in run("evaluate", *line, "csv").stdout
-    assert "warning: " in " ".join(run("evaluate", *line, "table").stdout.split())
-    (row,) = json.loads(run("compare", *line, "json").stdout)
+
+
+@pytest.mark.parametrize(("form", "start"), [("csv", ""), ("table", "warning: ")])
+def test_command_prints_the_note_of_a_file(run, good_and_bad, form, start):
+    printed = " ".join(evaluate_files(run, good_and_bad, form).stdout.split())
+    assert f"{start}{good_and_bad[1]}, relevant: " in printed
+
+
+def test_compare_command_names_the_recommender_of_a_note(run, good_and_bad):
+    (row,) = json.loads(evaluate_files(run, good_and_bad, "json", verb="compare").stdout)
     assert [note.partition(":")[0] for note in row["notes"]] == ["bad, relevant"]
+
+
+def page_of(folder, data, n_items=388, **options):
+    sm.report(data, folder / "p.html", n_items=n_items, **options)
+    return (folder / "p.html").read_text()
 
 
 @pytest.mark.long
 @pytest.mark.filterwarnings("ignore::sampled_metrics.InputWarning")
-def test_page_shows_notes(tmp_path):
-    def page(data, n_items=388, **options):
-        sm.report(data, tmp_path / "p.html", n_items=n_items, **options)
-        return (tmp_path / "p.html").read_text()
+def test_page_begins_with_warnings_and_concludes_nothing(tmp_path):
+    page = page_of(tmp_path, {"A": SAMPLE, "B": -SAMPLE}, positive=0)
+    assert page.index("B, positive: held-out items are above") < page.index("<h1")
+    assert "This sample" not in page
 
-    warned = page({"A": SAMPLE, "B": -SAMPLE}, positive=0)
-    assert "This sample" not in warned
-    assert warned.index("B, positive: held-out items are above") < warned.index("<h1")
-    sound = page({"A": SAMPLE, "B": SAMPLE[::-1]}, positive=0)
-    assert "This sample" in sound
-    assert "Warnings about the data" not in sound
-    alone = page({"A": 389 - RANKS})
-    assert "A, relevant: held-out items are above" in alone
-    for is_warned, html in (
-        (True, alone),
-        (True, page({"A": 389 - RANKS, "B": SAMPLED_RANKS})),
-        (False, page({"A": RANKS})),
-        (False, page({"A": RANKS, "B": np.sort(RANKS) + 1}, n_items=389)),
-    ):
-        assert ("warnings above" in html.split("<h1")[1].split("</h1>")[0]) == is_warned
+
+@pytest.mark.long
+@pytest.mark.filterwarnings("ignore::sampled_metrics.InputWarning")
+def test_page_without_warnings_concludes(tmp_path):
+    page = page_of(tmp_path, {"A": SAMPLE, "B": SAMPLE[::-1]}, positive=0)
+    assert "This sample" in page
+    assert "Warnings about" not in page
+
+
+WORST_FIRST = 389 - RANKS
+
+
+@pytest.mark.long
+@pytest.mark.filterwarnings("ignore::sampled_metrics.InputWarning")
+@pytest.mark.parametrize(
+    ("data", "n_items", "is_warned"),
+    [
+        ({"A": WORST_FIRST}, 388, True),
+        ({"A": WORST_FIRST, "B": SAMPLED_RANKS}, 388, True),
+        ({"A": RANKS}, 388, False),
+        ({"A": RANKS, "B": np.sort(RANKS) + 1}, 389, False),
+    ],
+    ids=["one", "two", "one sound", "two sound"],
+)
+def test_title_of_a_page_points_at_its_warnings(tmp_path, data, n_items, is_warned):
+    page = page_of(tmp_path, data, n_items)
+    title = page.split("<h1")[1].split("</h1>")[0]
+    assert ("warnings above" in title) == is_warned
+    assert ("A, relevant: held-out items are above" in page) == is_warned
 
 
 # Sampled candidates
@@ -305,27 +346,35 @@ def test_report_warns_once(tmp_path):
     assert "the page" in str(warning.message)
 
 
-@pytest.mark.parametrize(
-    ("form", "to_file"),
-    [("table", False), ("table", True), ("json", False), ("csv", True)],
-)
-def test_command_writes_each_warning_once(run, form, to_file, tmp_path):
-    """Warnings are below a printed table, or else on standard error, each in full."""
+@pytest.fixture
+def command(tmp_path):
+    """A command with scores that are the worst for the held-out items."""
     np.save(tmp_path / "scores.npy", -RANDOM_SCORES)
-    held_out = tmp_path / "test.csv"
     pairs = pd.DataFrame({"user_id": range(60), "item_id": 0})
-    pairs.to_csv(held_out, index=False)
-    output = ["--output", tmp_path / "out.txt"] if to_file else []
-    line = (tmp_path / "scores.npy", "--relevant", held_out, "--format", form)
-    done = run("evaluate", *line, *output)
-    assert not done.returncode
+    pairs.to_csv(tmp_path / "test.csv", index=False)
+    return "evaluate", tmp_path / "scores.npy", "--relevant", tmp_path / "test.csv"
+
+
+IN_FULL = "look like sampled candidates"
+
+
+def test_command_writes_each_warning_once_below_a_printed_table(run, command):
+    done = run(*command, "--format", "table")
     printed = " ".join(done.stdout.split())
-    message = "look like sampled candidates"
-    is_below_table = form == "table" and not to_file
-    assert done.stderr.count(message) == (not is_below_table)
-    if is_below_table:
-        assert printed.count(message) == 1
-    assert "warnings about" not in printed + done.stderr
+    assert (printed.count(IN_FULL), done.stderr.count(IN_FULL)) == (1, 0)
+    assert "warnings about" not in printed  # the short warning of several
+
+
+@pytest.mark.parametrize(
+    ("form", "output"), [("table", "out.txt"), ("json", None), ("csv", "out.txt")]
+)
+def test_command_writes_each_warning_once_beside_other_outputs(
+    run, command, form, output, tmp_path
+):
+    done = run(*command, "--format", form, *(["--output", tmp_path / output] if output else []))
+    assert done.returncode == 0
+    assert done.stderr.count(IN_FULL) == 1
+    assert "warnings about" not in done.stdout + done.stderr
 
 
 # Options, ids and names
