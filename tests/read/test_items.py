@@ -89,75 +89,96 @@ def test_columns_need_one_for_each_user(columns):
             items_by_position(form, "relevant", (2, 3))
 
 
-def test_columns_give_the_number_of_items():
-    result = items_by_position([[0, 4], [2]], "relevant")
-    assert (result.n_users, result.n_items) == (2, 5)
-    assert result.item.tolist() == [0, 4, 2]
-    result = items_by_position([[2], [2, 2]], "seen", (2, 3))
-    assert (result.n_users, result.n_items, result.item.tolist()) == (2, 3, [2, 2])
-    result = items_by_position([1, -1, 0], "relevant", (3, 2))
+@pytest.mark.parametrize(
+    ("lists", "n_users", "n_items"),
+    [
+        ([[0, 4], [2]], 2, 5),
+        ([[1, 3], [], [0]], 3, 4),
+        ([[], []], 2, 0),
+    ],
+)
+def test_lists_without_a_shape_end_at_the_last_user_and_item(lists, n_users, n_items):
+    result = items_by_position(lists, "seen")
+    assert (result.n_users, result.n_items) == (n_users, n_items)
+    assert result.item.tolist() == [item for items in lists for item in items]
+
+
+def test_lists_of_a_shape_may_repeat_and_end_early():
+    result = items_by_position([[2], [2, 2]], "seen", (2, 4))
+    assert (result.n_users, result.n_items) == (2, 4)
+    assert result.item.tolist() == [2, 2]
+
+
+@pytest.mark.parametrize("nothing", [-1, None])
+def test_one_column_for_each_user_or_nothing(nothing):
+    result = items_by_position([1, nothing, 0], "relevant", (3, 2))
     assert (result.user.tolist(), result.item.tolist()) == ([0, 2], [1, 0])
-    assert items_by_position([1, None, 0], "relevant", (3, 2)).user.tolist() == [0, 2]
-    result = items_by_position([[1, 3], [], [0]], "seen")
-    assert (result.n_users, result.n_items) == (3, 4)
-    assert result.item.tolist() == [1, 3, 0]
-    assert items_by_position([[], []], "seen").n_items == 0
-    for lists, size in (([[], []], 0), ([[0], []], 1), ([[4], [2]], 5)):
-        assert len(items_by_id(lists, "seen").item_ids) == size
 
 
+@pytest.mark.parametrize(("lists", "n_ids"), [([[], []], 0), ([[0], []], 1), ([[4], [2]], 5)])
+def test_lists_by_position_have_the_ids_up_to_the_largest(lists, n_ids):
+    assert len(items_by_id(lists, "seen").item_ids) == n_ids
+
+
+MATRICES = [np.asarray, csr_array]
+
+
+@pytest.mark.parametrize("form", MATRICES)
 @pytest.mark.parametrize(
-    ("marked", "pairs", "grades"),
-    [
-        (np.array([[0, 1], [1, 1]]), [(0, 1), (1, 0), (1, 1)], None),
-        (np.array([[0, 2], [1, -1]]), [(0, 1), (1, 0)], [2, 1]),
-        (np.array([[0.0, 0.5], [0.0, 3.0]]), [(0, 1), (1, 1)], [0.5, 3]),
-        (np.array([[False, True], [True, False]]), [(0, 1), (1, 0)], None),
-    ],
+    "marked", [[[0, 1], [1, 1]], [[False, True], [True, True]]], ids=["0 and 1", "bool"]
 )
-def test_nonzero_entries_of_a_matrix_are_items(marked, pairs, grades):
-    for form in (marked, csr_array(marked)):
-        result = items_by_position(form, "relevant", (2, 2))
-        users, items = result.user.tolist(), result.item.tolist()
-        assert list(zip(users, items, strict=True)) == pairs
-        assert (result.relevance is None) == (grades is None)
-        if grades:
-            assert result.relevance.tolist() == grades
-        seen = items_by_position(form, "seen", (2, 2))
-        assert seen.item.size == np.count_nonzero(marked)
-        assert seen.relevance is None
-        with pytest.raises(sm.InputError, match=r"shape \(2, 2\)"):
-            items_by_position(form, "relevant", (2, 3))
+def test_marks_of_a_matrix_are_items(marked, form):
+    result = items_by_position(form(np.array(marked)), "relevant", (2, 2))
+    assert (result.user.tolist(), result.item.tolist()) == ([0, 1, 1], [1, 0, 1])
+    assert result.relevance is None
 
 
+@pytest.mark.parametrize("form", MATRICES)
+@pytest.mark.parametrize("grades", [[2, 1], [0.5, 3.0]])
+def test_grades_of_a_matrix_are_those_above_0(grades, form):
+    first, second = grades
+    result = items_by_position(form(np.array([[0, first], [second, -1]])), "relevant", (2, 2))
+    assert (result.user.tolist(), result.item.tolist()) == ([0, 1], [1, 0])
+    assert result.relevance.tolist() == grades
+
+
+@pytest.mark.parametrize("form", MATRICES)
+def test_seen_items_of_a_matrix_have_no_grades(form):
+    seen = items_by_position(form(np.array([[0, 2], [1, -1]])), "seen", (2, 2))
+    assert seen.item.size == 3
+    assert seen.relevance is None
+
+
+@pytest.mark.parametrize("form", MATRICES)
+def test_matrix_of_another_shape_is_refused(form):
+    with pytest.raises(sm.InputError, match=r"shape \(2, 2\)"):
+        items_by_position(form(np.eye(2)), "relevant", (2, 3))
+
+
+@pytest.mark.parametrize("form", MATRICES)
 @pytest.mark.parametrize("number", [np.nan, np.inf])
-def test_matrix_that_is_not_finite_is_refused(number):
-    marked = np.array([[0.0, 1.0], [number, 0.0]])
-    for form in (marked, csr_array(marked)):
-        with pytest.raises(sm.InputError, match=r"seen has .* not finite"):
-            items_by_position(form, "seen", (2, 2))
+def test_matrix_that_is_not_finite_is_refused(number, form):
+    with pytest.raises(sm.InputError, match=r"seen .*finite"):
+        items_by_position(form(np.array([[0.0, 1.0], [number, 0.0]])), "seen", (2, 2))
+
+
+@pytest.mark.parametrize("fields", [3, 5])
+def test_rows_of_ids_are_not_a_matrix(fields):
+    """10 rows or more of up to 5 fields with 11 values or more, which grades do not have."""
+    ids = np.resize(np.arange(11), (10, fields))
+    with pytest.raises(sm.InputError, match=rf"relevant: .* rows of {fields}"):
+        items_by_position(ids, "relevant")
+    assert items_by_position(ids, "relevant", (10, fields)).n_items == fields  # as scores
 
 
 @pytest.mark.parametrize(
-    ("rows", "fields", "values", "is_refused"),
-    [
-        (10, 3, 11, True),
-        (9, 3, 11, False),
-        (10, 5, 11, True),
-        (10, 6, 11, False),
-        (10, 3, 10, False),
-    ],
+    ("rows", "fields", "values"),
+    [(9, 5, 11), (10, 6, 11), (10, 5, 10)],
+    ids=["few rows", "many fields", "few values"],
 )
-def test_rows_of_ids_are_not_a_matrix(rows, fields, values, is_refused):
-    """Many rows of few fields with more values than grades have."""
-    ids = np.resize(np.arange(values), (rows, fields))
-    if is_refused:
-        with pytest.raises(sm.InputError, match=f"relevant: .* rows of {fields}"):
-            items_by_position(ids, "relevant")
-    else:
-        result = items_by_position(ids, "relevant")
-        assert result.item.size == np.count_nonzero(ids)
-    assert items_by_position(ids, "relevant", (rows, fields)).n_items == fields
+def test_other_rows_are_grades(rows, fields, values):
+    grades = np.resize(np.arange(values), (rows, fields))
+    assert items_by_position(grades, "relevant").item.size == np.count_nonzero(grades)
 
 
 def test_absent_user_or_item_is_in_none_of_the_pairs():
@@ -171,21 +192,31 @@ def test_absent_user_or_item_is_in_none_of_the_pairs():
 # By id
 
 
-def test_items_seen_by_other_users_are_separate():
+@pytest.fixture
+def catalogue():
+    """Held-out items of cy and al, and seen items of four users."""
     held_out = {"cy": ["b"], "al": ["a"]}
     seen = {"al": ["b", "c"], "bo": ["a"], "cy": ["d"], "di": ["e", "b"]}
-    catalogue = read_catalogue(held_out, seen)
+    return read_catalogue(held_out, seen)
+
+
+def test_catalogue_has_users_of_held_out_items_and_all_items(catalogue):
     assert catalogue.user_ids.tolist() == ["al", "cy"]
     assert catalogue.item_ids.tolist() == list("abcde")
 
-    def listed(items):
-        pairs = zip(items.user.tolist(), items.item.tolist(), strict=True)
-        return sorted((user, catalogue.item_ids[item]) for user, item in pairs)
 
-    assert listed(catalogue.held_out) == [(0, "a"), (1, "b")]
-    assert listed(catalogue.seen) == [(0, "b"), (0, "c"), (1, "d")]
-    # items of bo and di, in the order of the table
-    assert listed(catalogue.seen_by_others) == [(0, "a"), (1, "b"), (1, "e")]
+@pytest.mark.parametrize(
+    ("part", "pairs"),
+    [
+        ("held_out", [(0, "a"), (1, "b")]),  # of al and of cy
+        ("seen", [(0, "b"), (0, "c"), (1, "d")]),
+        ("seen_by_others", [(0, "a"), (1, "b"), (1, "e")]),  # bo and di
+    ],
+)
+def test_items_seen_by_other_users_are_separate(catalogue, part, pairs):
+    items = getattr(catalogue, part)
+    ids = (catalogue.item_ids[item] for item in items.item)
+    assert sorted(zip(items.user.tolist(), ids, strict=True)) == pairs
 
 
 @pytest.mark.filterwarnings("ignore:seen. rows of label 0 do not count")
@@ -202,30 +233,32 @@ def test_rows_above_zero_count(relevance, n_relevant, grades):
     table = {"user_id": [1, 1, 2, 2], "item_id": [3, 4, 3, 5], "relevance": relevance}
     items = items_by_id(table, "relevant")
     assert items.item.size == n_relevant
-    assert grades is None or items.relevance.tolist() == grades
-    assert (items.relevance is None) == (grades is None)
-    assert items_by_id(table, "seen").item.size == n_relevant
-    assert items_by_id(table, "seen").relevance is None
+    assert (None if items.relevance is None else items.relevance.tolist()) == grades
+    seen = items_by_id(table, "seen")
+    assert (seen.item.size, seen.relevance) == (n_relevant, None)
 
 
-def test_ids_match_across_types(tmp_path):
-    # One file has whole numbers, the other texts, as one of its ids is no number.
-    text = "user_id,item_id,rank\n1,10,1\n1,x,2\n1,010,3\n"
-    path = write_file(tmp_path, "r.csv", text)
-    for items, n_better in ((["10", "x"], [0, 1]), (["010", "y"], [2])):
-        relevant = pd.DataFrame({"user_id": [1.0, 1.0], "item_id": items})
-        assert as_ranks(path, relevant=relevant).n_better.tolist() == n_better
+@pytest.mark.parametrize(("items", "n_better"), [(["10", "x"], [0, 1]), (["010", "y"], [2])])
+def test_ids_match_across_types(tmp_path, items, n_better):
+    """Items of the file are texts, as one is no number; users are whole numbers and floats."""
+    path = write_file(tmp_path, "r.csv", "user_id,item_id,rank\n1,10,1\n1,x,2\n1,010,3\n")
+    relevant = pd.DataFrame({"user_id": [1.0, 1.0], "item_id": items})
+    assert as_ranks(path, relevant=relevant).n_better.tolist() == n_better
 
 
 @pytest.mark.parametrize(("kind", "large"), [("f2", 2**11), ("f4", 2**24), ("f8", 2**53)])
-def test_ids_in_narrow_floats_are_refused(kind, large):
+def test_ids_that_a_float_rounds_are_refused(kind, large):
+    """From `large` on, floats skip whole numbers."""
     lists = pd.DataFrame({"user_id": [1, 1], "item_id": [large + 2, large + 6]})
     relevant = pd.DataFrame({"user_id": [1], "item_id": np.array([large + 2], kind)})
-    message = refusal_message(sm.evaluate, lists, "hit@1", relevant=relevant)
-    assert "item_id" in message
-    small = pd.DataFrame({"user_id": [1], "item_id": np.array([6], kind)})
-    results = sm.evaluate(lists.assign(item_id=[6, 8]), "hit@1", relevant=small)
-    assert results[0].value == 1
+    assert "item_id" in refusal_message(sm.evaluate, lists, "hit@1", relevant=relevant)
+
+
+@pytest.mark.parametrize("kind", ["f2", "f4", "f8"])
+def test_small_ids_in_floats_are_whole_numbers(kind):
+    lists = pd.DataFrame({"user_id": [1, 1], "item_id": [6, 8]})
+    relevant = pd.DataFrame({"user_id": [1], "item_id": np.array([6], kind)})
+    assert sm.evaluate(lists, "hit@1", relevant=relevant)[0].value == 1
 
 
 def test_stored_zero_of_a_seen_item_is_seen():
@@ -248,12 +281,21 @@ def test_items_are_a_number_or_ids_in_any_form(items):
     assert len(sm.check_negatives(sample, held_out, seen, items=items)) > 2
 
 
-def test_array_of_ids_beside_a_catalogue_is_refused():
-    held_out, seen = np.array([[4], [0]]), np.array([[3, 2], [1, 3]])
-    for pair in ((held_out, seen.tolist()), (held_out.tolist(), seen)):
-        with pytest.raises(sm.InputError, match="csr_array"):
-            sm.negatives(*pair, 2)
-    sample = sm.negatives(held_out.tolist(), seen.tolist(), 2, items=5)
+HELD_OUT_IDS, SEEN_IDS = [[4], [0]], [[3, 2], [1, 3]]  # of two users and five items
+
+
+@pytest.mark.parametrize(
+    ("held_out", "seen"),
+    [(np.array(HELD_OUT_IDS), SEEN_IDS), (HELD_OUT_IDS, np.array(SEEN_IDS))],
+    ids=["held-out items", "seen items"],
+)
+def test_array_of_ids_beside_a_catalogue_is_refused(held_out, seen):
+    with pytest.raises(sm.InputError, match="csr_array"):
+        sm.negatives(held_out, seen, 2)
+
+
+def test_negatives_are_items_that_are_neither_held_out_nor_seen():
+    sample = sm.negatives(HELD_OUT_IDS, SEEN_IDS, 2, items=5)
     assert sample.groupby("user_id")["item_id"].agg(set).tolist() == [{0, 1}, {2, 4}]
 
 
@@ -296,17 +338,31 @@ FORMS = {
 LISTS = {user: row.tolist() for user, row in enumerate(np.argsort(-SCORES, axis=1))}
 
 
-@pytest.mark.parametrize(("data", "form"), [*((SCORES, form) for form in FORMS), (LISTS, "table")])
-def test_items_both_seen_and_relevant_are_refused_with_two_remedies(data, form):
+SEEN_AND_RELEVANT = pytest.mark.parametrize(
+    ("data", "form"), [*((SCORES, form) for form in FORMS), (LISTS, "table")]
+)
+
+
+@SEEN_AND_RELEVANT
+def test_items_both_seen_and_relevant_are_refused(data, form):
     make = FORMS[form]
-    message = r"45 pairs of 45 users.*from seen.*from relevant"
-    with pytest.raises(sm.InputError, match=message):
+    with pytest.raises(sm.InputError, match=r"45 pairs of 45 users.*from seen.*from relevant"):
         sm.evaluate(data, "rr", relevant=make(MARKED), seen=make(KNOWN))
+
+
+@SEEN_AND_RELEVANT
+def test_relevant_items_dropped_from_seen_ones_give_the_value_of_all_users(data, form):
+    make = FORMS[form]
     results = sm.evaluate(data, "rr", relevant=make(MARKED), seen=make(KNOWN & ~MARKED))
     assert results[0].value == pytest.approx(FILTERED_RR)
+
+
+@SEEN_AND_RELEVANT
+def test_seen_items_dropped_from_relevant_ones_give_the_value_of_15_users(data, form):
+    make = FORMS[form]
     results = sm.evaluate(data, "rr", relevant=make(MARKED & ~KNOWN), seen=make(KNOWN))
     assert results[0].value == pytest.approx(NEW_ITEMS_RR)
-    assert results[0].n_users == 15
+    assert results[0].n_users == 60 - 45
 
 
 def test_negatives_and_budget_count_users():

@@ -1,6 +1,5 @@
 """Labels and grades: rows of label 0 are not relevant, whatever the form of the data."""
 
-import warnings
 from functools import partial
 
 import numpy as np
@@ -56,17 +55,24 @@ def test_ratings_are_grades_with_min_relevance():
     assert "rating is not read" in values_and_warnings(call)[1]
 
 
-def test_labels_of_seen_items_and_negatives_are_read():
-    held_out = {0: [3], 1: [4]}
-    lists = SCORED_LISTS[["user_id", "item_id"]]
-    is_seen = lists["item_id"] < 3
-    seen, marked = lists[is_seen], lists.assign(label=is_seen.astype(int))
-    for table in (seen, marked):
-        with warnings.catch_warnings(action="ignore"):
-            result = sm.negatives(held_out, table, 1, items=6)
-        assert result.item_id.isin([3, 4, 5, 0]).all()
+OF_TWO_USERS = {0: [3], 1: [4]}  # held-out items
+
+
+@pytest.mark.filterwarnings("ignore::sampled_metrics.InputWarning")
+@pytest.mark.parametrize("has_labels", [False, True])
+def test_items_of_label_0_are_not_seen(has_labels):
+    """Items 0, 1 and 2 of each list are seen; the others may be drawn."""
+    pairs = SCORED_LISTS[["user_id", "item_id"]]
+    is_seen = pairs["item_id"] < 3
+    seen = pairs.assign(label=is_seen.astype(int)) if has_labels else pairs[is_seen]
+    drawn = sm.negatives(OF_TWO_USERS, seen, 1, items=6)
+    assert drawn.item_id.isin([3, 4, 5, 0]).all()
+
+
+def test_negatives_of_label_1_are_held_out_items():
     pairs = pd.DataFrame({"user_id": [0, 0, 1, 1], "item_id": [3, 5, 4, 5], "label": [1, 0, 1, 0]})
-    checks = sm.check_negatives(pairs, held_out, seen, items=range(6))
+    seen = SCORED_LISTS[["user_id", "item_id"]].query("item_id < 3")
+    checks = sm.check_negatives(pairs, OF_TWO_USERS, seen, items=range(6))
     assert {check.name: check.passed for check in checks}["held-out item"]
 
 
@@ -79,31 +85,49 @@ def test_impressions_stand_for_users():
         assert values_and_warnings(partial(call, "ndcg@3, recall@1"))[0] == expected
 
 
-def test_several_labels_of_a_row_are_read():
-    """Full rankings count all candidates above an item, samples only the negatives."""
-    scores = np.array([[0.9, 0.5, 0.7, 0.1], [0.2, 0.8, 0.3, 0.4]])
-    labels = np.array([[1, 1, 0, 0], [0, 0, 1, 0]])
+# The two items of row 0 are at ranks 1 and 3, and the one of row 1 at rank 3.
+SCORES = np.array([[0.9, 0.5, 0.7, 0.1], [0.2, 0.8, 0.3, 0.4]])
+ROW_LABELS = np.array([[1, 1, 0, 0], [0, 0, 1, 0]])
+AP = ((1 / 1 + 2 / 3) / 2 + 1 / 3) / 2
+
+
+def test_several_labels_of_a_row_of_a_meter_are_read():
     meter = sm.RankMeter("ap")
-    meter.update(scores, positive=labels)
-    assert meter.compute()[0].value == pytest.approx(((1 + 2 / 3) / 2 + 1 / 3) / 2)
-    same = sm.evaluate(scores, "ap", relevant=[[0, 1], [2]])
-    assert same[0].value == meter.compute()[0].value
-    positive = np.array([[1, 1, 0, 0]] * 2)
-    both = sm.SampledRanks.from_scores(scores, positive, n_items=90)
-    assert both.sampled_ranks.tolist() == [1, 2, 3, 1]
-    assert both.users.tolist() == [0, 0, 1, 1]
-    assert both.n_negatives == 2
-    positive = np.array([[1, 0, 0, 0], [0] * 4])
-    assert "row 2" in refusal_message(meter.update, scores, positive=positive)
+    meter.update(SCORES, positive=ROW_LABELS)
+    assert meter.compute()[0].value == pytest.approx(AP)
 
 
-def test_labelled_pairs_need_complete_or_correct():
-    pairs = pd.DataFrame({"user_id": [1, 1, 1], "score": [0.5, 0.9, 0.1], "label": [1, 0, 0]})
-    message = refusal_message(sm.evaluate, pairs, "rr")
+def test_several_columns_of_a_row_are_read():
+    (result,) = sm.evaluate(SCORES, "ap", relevant=[[0, 1], [2]])
+    assert result.value == pytest.approx(AP)
+
+
+def test_several_labels_of_a_sample_are_not_negatives_of_each_other():
+    """Items 0 and 1 of each row among items 2 and 3: ranks 1 and 2, and 3 and 1."""
+    sample = sm.SampledRanks.from_scores(SCORES, np.array([[1, 1, 0, 0]] * 2), n_items=90)
+    assert sample.sampled_ranks.tolist() == [1, 2, 3, 1]
+    assert sample.users.tolist() == [0, 0, 1, 1]
+    assert sample.n_negatives == 2
+
+
+def test_row_without_a_positive_label_is_named():
+    positive = np.array([[1, 0, 0, 0], [0, 0, 0, 0]])
+    assert "row 2" in refusal_message(sm.RankMeter("ap").update, SCORES, positive=positive)
+
+
+# The labelled item is second of three.
+LABELLED_PAIRS = pd.DataFrame({"user_id": 1, "score": [0.5, 0.9, 0.1], "label": [1, 0, 0]})
+
+
+def test_labelled_pairs_are_refused_with_both_readings():
+    message = refusal_message(sm.evaluate, LABELLED_PAIRS, "rr")
     assert "complete=True" in message
     assert "correct" in message
-    assert values(sm.evaluate(sm.Ranks.from_pairs(pairs), "rr")) == [0.5]
-    assert values(sm.evaluate(pairs, "rr", complete=True)) == [0.5]
+
+
+def test_complete_labelled_pairs_are_a_full_ranking():
+    assert values(sm.evaluate(LABELLED_PAIRS, "rr", complete=True)) == [1 / 2]
+    assert values(sm.evaluate(sm.Ranks.from_pairs(LABELLED_PAIRS), "rr")) == [1 / 2]
 
 
 def test_labels_of_each_column_are_read():
@@ -130,24 +154,29 @@ def labelled_ranks():
     return pd.DataFrame({"user_id": user, "rank": rank, "label": label}), held_out
 
 
-def test_rank_of_label_0_is_not_relevant():
-    labels = {"rank": [1, 2, 3] * 2, "label": [0, 1, 0, 0, 0, 1]}
-    table = pd.DataFrame({"user_id": list("aaabbb"), **labels})
-    sizes = table.assign(n_candidates=4)
-    counts = sizes.assign(n_better=table["rank"] - 1, n_tied=0).drop(columns="rank")
-    for data, options in (
-        (table, {"n_items": 4}),
-        (table.rename(columns={"label": "target"}), {"n_items": 4}),
-        (table.rename(columns={"label": "is_relevant"}), {"n_items": 4}),
-        (table.rename(columns={"label": "clicked"}), {"n_items": 4}),
-        (sizes, {}),
-        (sm.Ranks.from_ranks(table, 4), {}),
-        (counts, {}),
-        (counts.sample(frac=1, random_state=0), {}),
-    ):
-        # ranks 2 and 3: (1/2 + 1/3) / 2, and no hit at rank 1
-        results = sm.evaluate(data, "rr, hit@1", **options)
-        assert values(results) == pytest.approx([5 / 12, 0.0])
+# The relevant items are at ranks 2 and 3 of 4.
+RANKED = pd.DataFrame(
+    {"user_id": list("aaabbb"), "rank": [1, 2, 3] * 2, "label": [0, 1, 0, 0, 0, 1]}
+)
+WITH_SIZES = RANKED.assign(n_candidates=4)
+WITH_COUNTS = WITH_SIZES.assign(n_better=RANKED["rank"] - 1, n_tied=0).drop(columns="rank")
+
+
+@pytest.mark.parametrize(
+    ("data", "options"),
+    [
+        *((RANKED.rename(columns={"label": name}), {"n_items": 4})
+          for name in ("label", "target", "is_relevant", "clicked")),
+        (WITH_SIZES, {}),
+        (sm.Ranks.from_ranks(RANKED, 4), {}),
+        (WITH_COUNTS, {}),
+        (WITH_COUNTS.sample(frac=1, random_state=0), {}),
+    ],
+    ids=["label", "target", "is_relevant", "clicked", "sizes", "Ranks", "counts", "shuffled"],
+)  # fmt: skip
+def test_rank_of_label_0_is_not_relevant(data, options):
+    results = sm.evaluate(data, "rr, hit@1", **options)
+    assert values(results) == pytest.approx([(1 / 2 + 1 / 3) / 2, 0.0])
 
 
 def test_labelled_ranks_of_many_users_are_read(tmp_path):
