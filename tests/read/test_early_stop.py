@@ -393,18 +393,32 @@ def test_ranks_that_end_early_warn_despite_a_sample(decisions):
     assert decisions == [False]
 
 
-def test_metric_below_the_depth_is_refused():
+@pytest.fixture
+def first_ten():
+    """Ranks of held-out items among the first ten of each user."""
     rng = np.random.default_rng(7)
-    users, items = random_vectors("far", rng)
-    ranks = sm.rank((users, items), None, rng.integers(0, ITEMS, USERS), up_to=10)
-    assert sm.evaluate(ranks, "hr@10")[0].n_users == USERS
-    for metric in ("hr@11", "auc", "ap", "ndcg"):
-        with pytest.raises(sm.InputError, match=r"lists end at 10 .*up_to"):
-            sm.evaluate(ranks, metric)
+    vectors = random_vectors("far", rng)
+    return sm.rank(vectors, None, rng.integers(0, ITEMS, USERS), up_to=10)
+
+
+def test_metric_at_the_depth_has_all_users(first_ten):
+    assert sm.evaluate(first_ten, "hr@10")[0].n_users == USERS
+
+
+@pytest.mark.parametrize("metric", ["hr@11", "auc", "ap", "ndcg"])
+def test_metric_below_the_depth_is_refused(first_ten, metric):
+    with pytest.raises(sm.InputError, match=r"10 .*up_to"):
+        sm.evaluate(first_ten, metric)
+
+
+def test_single_ranks_of_cut_rankings_are_refused(first_ten):
     with pytest.raises(sm.InputError, match="fully ranked"):
-        ranks.single()
-    with pytest.raises(sm.InputError, match="up_to is 0, expected at least 1"):
-        sm.rank((users, items), None, [0] * USERS, up_to=0)
+        first_ten.single()
+
+
+def test_depth_of_0_is_refused():
+    with pytest.raises(sm.InputError, match="up_to is 0"):
+        sm.rank(np.eye(3), None, [0, 1, 2], up_to=0)
 
 
 @pytest.mark.parametrize(
@@ -419,38 +433,53 @@ def test_function_of_pairs_is_checked(scores, message):
         sm.Ranks.from_function(lambda users, _: scores(users), [0, 1], n_items=5)
 
 
-def test_square_vectors_are_recognised_by_relevant_items():
-    rng = np.random.default_rng(8)
-    users, items = rng.normal(size=(2, 40, 5))
-    held_out = np.arange(40)[::-1]
-    seen = np.eye(40)[[3] * 40] * (held_out != 3)[:, None]
-    ranks = sm.Ranks.from_factors(users, items, held_out, seen=seen)
-    value = sm.evaluate(ranks, "hr@10")[0].value
-    table = {"user_id": np.arange(40), "item_id": held_out}
-    for relevant in (
-        held_out,
-        table,
-        np.eye(40)[held_out],
-        held_out[:, None].tolist(),
-    ):
-        results = sm.evaluate((users, items), "hr@10", relevant=relevant, seen=seen)
-        assert results[0].value == value
-    for pair, relevant in (
-        # could also be columns of a matrix of users x 5
-        ((users, items), held_out % 5),
-        # could also be ids in lists
-        ((users, np.rint(items)), held_out),
-    ):
-        with pytest.raises(sm.InputError, match="two arrays of the same kind"):
-            sm.evaluate(pair, "hr@10", relevant=relevant)
-    with pytest.raises(sm.InputError, match="shape"):  # marks of 5 items for 40 vectors
-        sm.evaluate((users, items), "hr@10", relevant=np.eye(5)[held_out % 5])
+RNG = np.random.default_rng(8)
+SQUARE = RNG.normal(size=(40, 5)), RNG.normal(size=(40, 5))  # of 40 users and as many items
+OPPOSITE = np.arange(40)[::-1]  # the held-out items
+SEEN_3 = np.eye(40)[[3] * 40] * (OPPOSITE != 3)[:, None]  # item 3 was seen by all other users
 
 
-def test_vectors_need_no_correction_or_plan():
-    rng = np.random.default_rng(9)
-    vectors = rng.normal(size=(30, 4)), rng.normal(size=(50, 4))
+@pytest.mark.parametrize(
+    "relevant",
+    [
+        OPPOSITE,
+        {"user_id": np.arange(40), "item_id": OPPOSITE},
+        np.eye(40)[OPPOSITE],
+        OPPOSITE[:, None].tolist(),
+    ],
+    ids=["columns", "table", "marks", "lists"],
+)
+def test_square_vectors_are_recognised_by_relevant_items(relevant):
+    users, items = SQUARE
+    scores = np.where(SEEN_3, -np.inf, users @ items.T)
+    held_out_score = scores[np.arange(40), OPPOSITE][:, None]
+    right = ((scores > held_out_score).sum(axis=1) < 10).mean()
+    (result,) = sm.evaluate(SQUARE, "hr@10", relevant=relevant, seen=SEEN_3)
+    assert result.value == pytest.approx(right)
+
+
+@pytest.mark.parametrize(
+    ("arrays", "relevant", "named"),
+    [
+        (SQUARE, OPPOSITE % 5, "two arrays"),  # or columns of a matrix of users x 5
+        ((SQUARE[0], np.rint(SQUARE[1])), OPPOSITE, "two arrays"),  # or ids in lists
+        (SQUARE, np.eye(5)[OPPOSITE % 5], "shape"),  # marks of 5 items
+    ],
+    ids=["few columns", "whole numbers", "marks of 5 items"],
+)
+def test_square_arrays_that_may_be_something_else_are_refused(arrays, relevant, named):
+    with pytest.raises(sm.InputError, match=named):
+        sm.evaluate(arrays, "hr@10", relevant=relevant)
+
+
+VECTORS = RNG.normal(size=(30, 4)), RNG.normal(size=(50, 4))
+
+
+def test_vectors_need_no_correction():
     with pytest.raises(sm.InputError, match=r"vectors .*`evaluate`"):
-        sm.correct(vectors, "hr@10")
+        sm.correct(VECTORS, "hr@10")
+
+
+def test_vectors_need_no_plan():
     with pytest.raises(sm.InputError, match=r"a: found vectors .*`compare`"):
-        sm.plan(vectors, vectors, "hr@10")
+        sm.plan(VECTORS, VECTORS, "hr@10")

@@ -141,10 +141,12 @@ def test_command_reads_named_columns(suffix, tmp_path, run, refusal_line):
 
 def test_given_name_wins_over_known_name():
     lists = LISTS.assign(item_id=range(6), score=-1.0)
-    assert reciprocal_rank(lists, relevant=TEST, columns=LIST_COLUMNS) == 0.75
-    # a table without the given name is read by the known one
+    assert reciprocal_rank(lists, relevant=TEST, columns=LIST_COLUMNS) == RR
+
+
+def test_table_without_the_given_names_is_read_by_known_ones():
     test = TEST.rename(columns={"who": "user_id", "code": "asin"})
-    assert reciprocal_rank(LISTS, relevant=test, columns=LIST_COLUMNS) == 0.75
+    assert reciprocal_rank(LISTS, relevant=test, columns=LIST_COLUMNS) == RR
 
 
 @pytest.mark.parametrize(
@@ -162,7 +164,10 @@ def test_given_name_wins_over_known_name():
 def test_unknown_role_or_name_is_refused(columns, named):
     with pytest.raises(sm.InputError, match=named):
         sm.evaluate(LISTS, "rr", relevant=TEST, columns=columns)
-    # names of one call do not affect the next
+
+
+def test_names_of_one_call_do_not_affect_the_next():
+    assert reciprocal_rank(LISTS, relevant=TEST, columns=LIST_COLUMNS) == RR
     with pytest.raises(sm.InputError, match="who"):
         sm.evaluate(LISTS, "rr", relevant=TEST)
 
@@ -225,12 +230,21 @@ def test_known_names_give_roles(names, known):
     assert find_roles(names) == known
 
 
-def test_names_of_other_roles_are_left():
-    assert find_roles(["user", "est", "item"], ["user_id"]) == ["user_id", None, None]
-    assert find_roles(["user", "user"], ["rank"]) == [None, None]
-    for names in (["user", "uid"], ["rank", "rank"], ["rank", "rank:float"]):
-        table = pa.table([pa.array([1])] * 2, names=names)
-        assert "duplicate column" in refusal(Table.from_arrow, PATH, table).problem
+@pytest.mark.parametrize(
+    ("names", "roles", "known"),
+    [
+        (["user", "est", "item"], ["user_id"], ["user_id", None, None]),
+        (["user", "user"], ["rank"], [None, None]),
+    ],
+)
+def test_names_of_other_roles_are_left(names, roles, known):
+    assert find_roles(names, roles) == known
+
+
+@pytest.mark.parametrize("names", [["user", "uid"], ["rank", "rank"], ["rank", "rank:float"]])
+def test_two_columns_of_one_role_are_refused(names):
+    table = pa.table([pa.array([1]), pa.array([1])], names=names)
+    assert "duplicate column" in refusal(Table.from_arrow, PATH, table).problem
 
 
 @pytest.mark.parametrize(
@@ -251,12 +265,16 @@ def test_names_of_other_libraries_are_known(header, tmp_path):
 
 
 def test_own_name_comes_first(tmp_path):
+    """Of three rows, one has a relevance above 0; its user is 2 and not 1."""
     text = "user,user_id,item_id,relevance\n1,2,3,0.5\n1,9,3,0\n1,8,3,-1\n"
     path = write_file(tmp_path, "t.csv", text)
-    with warns_about("column user is not"):
+    with warns_about("column user "):
         relevant = items_by_id(path, "relevant")
     assert relevant.user_ids.to_pylist() == [2]
     assert relevant.relevance.tolist() == [0.5]
+
+
+def test_two_aliases_of_one_role_are_refused(tmp_path):
     path = write_file(tmp_path, "t.csv", "user,uid,item_id\n1,2,3\n")
     with pytest.raises(sm.InputError, match="column user_id"):
         items_by_id(path, "relevant")
@@ -296,38 +314,69 @@ def ranked_lists():
     ],
 )
 def test_unknown_numbers_beside_shuffled_lists_are_refused(name, kind):
+    frame, held_out, _ = ranked_lists()
+    lists = frame[["user_id", "item_id"]].assign(**{name: frame["strength"].astype(kind)})
+    with pytest.raises(sm.InputError, match=name):
+        sm.evaluate(lists.sample(frac=1, random_state=0), "hit@3", relevant=held_out)
+
+
+def test_numbers_called_score_decide_the_order_of_shuffled_lists():
+    frame, held_out, right = ranked_lists()
+    lists = frame.rename(columns={"strength": "score"})[["user_id", "item_id", "score"]]
+    assert hit_rate(lists.sample(frac=1, random_state=0), held_out) == right
+
+
+@pytest.mark.parametrize("name", ["count", "bm25"])
+def test_unknown_numbers_beside_lists_best_first_are_not_needed(name):
     frame, held_out, right = ranked_lists()
     lists = frame[["user_id", "item_id"]].assign(**{name: frame["strength"]})
     assert hit_rate(lists, held_out) == right
-    lists[name] = lists[name].astype(kind)
-    mixed = lists.sample(frac=1, random_state=0)
-    with pytest.raises(sm.InputError, match=name):
-        sm.evaluate(mixed, "hit@3", relevant=held_out)
-    renamed = mixed.rename(columns={name: "score"}).astype({"score": int})
-    assert hit_rate(renamed, held_out) == right
-    by_user = mixed.sort_values("user_id")
+
+
+@pytest.mark.parametrize("name", ["count", "bm25"])
+def test_unknown_numbers_beside_shuffled_rows_of_each_user_warn(name):
+    frame, held_out, _ = ranked_lists()
+    lists = frame[["user_id", "item_id"]].assign(**{name: frame["strength"]})
     with warns_about(name):
+        by_user = lists.sample(frac=1, random_state=0).sort_values("user_id")
         sm.evaluate(by_user, "hit@3", relevant=held_out)
 
 
-def test_mixed_rows_of_users_warn():
+def test_lists_may_be_sorted_by_place():
+    """The first items of all users, then the second ones, and so on."""
     frame, held_out, right = ranked_lists()
-    lists = frame[["user_id", "item_id"]]
-    by_place = lists.loc[frame.sort_values("place", kind="stable").index]
+    by_place = frame.sort_values("place", kind="stable")[["user_id", "item_id"]]
     assert hit_rate(by_place, held_out) == right
+
+
+def test_mixed_rows_of_users_warn():
+    frame, held_out, _ = ranked_lists()
+    lists = frame[["user_id", "item_id"]]
     with warns_about("mixed"):
         sm.evaluate(lists.sample(frac=1, random_state=0), "hit@3", relevant=held_out)
 
 
-def test_unknown_item_column_is_refused():
+def lists_with_items_called(name):
     frame, held_out, right = ranked_lists()
     lists = frame.assign(rank=frame["place"] + 1)[["user_id", "item_id", "rank"]]
-    unknown = lists.rename(columns={"item_id": "thing"})
-    with pytest.raises(sm.InputError, match="user_id, thing, rank"):
-        sm.evaluate(unknown, "hit@3", relevant=held_out)
-    for options in ({"n_items": 60}, {"n_items": 60, "missing": "refuse"}):
-        with pytest.raises(sm.InputError, match="thing"):
-            sm.evaluate(unknown, "hit@3", **options)
+    return lists.rename(columns={"item_id": name}), held_out, right
+
+
+@pytest.mark.parametrize("options", [{}, {"missing": "refuse"}], ids=["", "missing"])
+def test_unknown_item_column_beside_ranks_is_refused(options):
+    lists, _, _ = lists_with_items_called("thing")
+    with pytest.raises(sm.InputError, match="thing"):
+        sm.evaluate(lists, "hit@3", n_items=60, **options)
+
+
+def test_unknown_item_column_beside_relevant_items_is_refused():
+    lists, held_out, _ = lists_with_items_called("thing")
+    with pytest.raises(sm.InputError, match="user_id, thing"):
+        sm.evaluate(lists, "hit@3", relevant=held_out)
+
+
+def test_known_item_column_is_read():
+    lists, held_out, right = lists_with_items_called("item_id")
     assert hit_rate(lists, held_out) == right
 
 
@@ -340,11 +389,14 @@ USER_NAMES = ["customer_id", "visitorid", "reviewerID", "qid"]
 
 @pytest.mark.parametrize(("name", "user"), [*zip(ITEM_NAMES, cycle(USER_NAMES), strict=False)])
 def test_usual_names_of_users_and_items_are_known(name, user):
-    frame, held_out, right = ranked_lists()
+    lists, held_out, right = lists_with_items_called("item_id")
     names = {"item_id": name, "user_id": user}
-    lists = frame.assign(rank=frame["place"] + 1)[["user_id", "item_id", "rank"]]
-    lists, held_out = (table.rename(columns=names) for table in (lists, held_out))
-    assert hit_rate(lists, held_out) == right
+    assert hit_rate(lists.rename(columns=names), held_out.rename(columns=names)) == right
+
+
+@pytest.mark.parametrize("name", ITEM_NAMES)
+def test_ranks_of_items_need_relevant_ones(name):
+    lists, _, _ = lists_with_items_called(name)
     with pytest.raises(sm.InputError, match="pass relevant"):
         sm.evaluate(lists, "hit@3", n_items=60)
 
@@ -356,28 +408,49 @@ def test_two_item_columns_are_refused():
         sm.evaluate(table, "hit@1", relevant={1: ["a"]})
 
 
-def test_unread_columns_are_noted(tmp_path):
-    frame, held_out, right = ranked_lists()
-    lists = frame[["user_id", "item_id"]].assign(rank=frame["place"] + 1, title="t")
-    held_out["day"] = 3
+@pytest.fixture
+def titled_lists():
+    """Lists with titles, held-out items with a day, and the hit rate at 3 by hand."""
+    lists, held_out, right = lists_with_items_called("item_id")
+    return lists.assign(title="t"), held_out.assign(day=3), right
+
+
+def test_unread_columns_are_noted(titled_lists):
+    lists, held_out, right = titled_lists
+    results = sm.evaluate(lists, "hit@3", relevant=held_out)
+    assert results.notes == ["data: not read: title", "relevant: not read: day"]
+    assert values(results) == pytest.approx([right])
+
+
+def test_unread_columns_are_printed_and_no_warning(titled_lists):
+    lists, held_out, _ = titled_lists
+    printed = str(sm.evaluate(lists, "hit@3", relevant=held_out))
+    assert "title" in printed
+    assert "warning:" not in printed
+
+
+def test_unread_columns_of_a_file_are_noted_with_its_path(titled_lists, tmp_path):
+    """The first column is the index, without a name."""
+    lists, held_out, right = titled_lists
     path = tmp_path / "lists.csv"
-    lists.to_csv(path)  # the first column is the index, without a name
-    for data, name, of in ((lists, "data", ""), (path, path, f"{path}, ")):
-        results = sm.evaluate(data, "hit@3", relevant=held_out)
-        assert values(results) == pytest.approx([right])
-        assert results.notes == [
-            f"{name}: not read: title",
-            f"{of}relevant: not read: day",
-        ]
-        assert "title" in str(results)
-        assert "warning:" not in str(results)
-    data = {"a": lists, "b": lists.assign(x=1, rank=9 - lists["rank"])}
-    compared = sm.compare(data, "hit@3", relevant=held_out)
-    assert "a, data: not read: title" in compared.notes
-    assert "b, data: not read: title, x" in compared.notes
-    held_out = held_out[["user_id", "item_id"]]
-    for data in (lists.drop(columns="title"), lists[["user_id", "item_id"]]):
-        assert sm.evaluate(data, "hit@3", relevant=held_out).notes == []
+    lists.to_csv(path)
+    results = sm.evaluate(path, "hit@3", relevant=held_out)
+    assert results.notes == [f"{path}: not read: title", f"{path}, relevant: not read: day"]
+    assert values(results) == pytest.approx([right])
+
+
+def test_unread_columns_are_noted_for_each_recommender(titled_lists):
+    lists, held_out, _ = titled_lists
+    other = lists.assign(x=1, rank=9 - lists["rank"])
+    notes = sm.compare({"a": lists, "b": other}, "hit@3", relevant=held_out).notes
+    assert {"a, data: not read: title", "b, data: not read: title, x"} <= set(notes)
+
+
+@pytest.mark.parametrize("columns", [["user_id", "item_id", "rank"], ["user_id", "item_id"]])
+def test_columns_that_are_read_are_not_noted(titled_lists, columns):
+    lists, held_out, _ = titled_lists
+    held_out = held_out.drop(columns="day")
+    assert sm.evaluate(lists[columns], "hit@3", relevant=held_out).notes == []
 
 
 UNREAD = pd.DataFrame({"user_id": [1, 2], "rank": [1, 4], "title": ["a", "b"]})
