@@ -6,6 +6,7 @@ import shlex
 import numpy as np
 import pandas as pd
 import pytest
+from typer.main import get_command
 
 from sampled_metrics import Ranks
 from sampled_metrics.cli import app
@@ -63,44 +64,80 @@ def test_help_fits_80_columns_and_starts_with_summary(run, monkeypatch, name):
     assert description.lstrip().startswith(summary[:40])
 
 
-@pytest.mark.usefixtures("folder")
-@pytest.mark.parametrize("name", COMMANDS)
-def test_example_runs_and_explain_adds_lines(run, monkeypatch, name):
+@pytest.fixture
+def example(run, folder, monkeypatch):
+    """Run the example of the help of a command, with further options."""
+    del folder
     monkeypatch.setenv("COLUMNS", "80")
     # Plans simulate less, because their numbers are not the subject.
     monkeypatch.setattr("sampled_metrics.evaluation.plan_simulation.COMPARISONS", 4)
-    _, command = COMMANDS[name].epilog.split(": ", 1)
-    program, *arguments = shlex.split(command)
-    assert (program, arguments[0]) == ("sampled-metrics", name)
-    done = run(*arguments)
-    assert done.returncode == 0, done.stderr
-    short = done.stdout
-    assert short
-    if "--explain" not in run(name, "--help").stdout:
-        assert name in ("sample", "negatives", "report"), "these print no table"
-        return
-    assert max(map(len, short.splitlines())) <= 80
-    assert len(short.partition("\n\n")[2].splitlines()) <= 16  # with warnings
+
+    def run_example(name, *options):
+        _, line = COMMANDS[name].epilog.split(": ", 1)
+        program, *arguments = shlex.split(line)
+        assert (program, arguments[0]) == ("sampled-metrics", name)
+        done = run(*arguments, *options)
+        assert done.returncode == 0, done.stderr
+        return done.stdout
+
+    return run_example
+
+
+WITHOUT_A_TABLE = {"sample", "negatives", "report"}
+WITH_A_TABLE = sorted(COMMANDS.keys() - WITHOUT_A_TABLE)
+
+
+@pytest.mark.parametrize("name", sorted(WITHOUT_A_TABLE))
+def test_example_of_a_command_without_a_table_runs(run, example, name):
+    assert example(name)
+    assert "--explain" not in run(name, "--help").stdout
+
+
+@pytest.mark.parametrize("name", WITH_A_TABLE)
+def test_table_of_an_example_fits_80_columns(example, name):
+    printed = example(name)
+    assert max(map(len, printed.splitlines())) <= 80
+
+
+@pytest.mark.parametrize("name", WITH_A_TABLE)
+def test_table_of_an_example_has_at_most_16_lines_below_it(example, name):
+    """With warnings."""
+    _, _, below = example(name).partition("\n\n")
+    assert len(below.splitlines()) <= 16
+
+
+@pytest.mark.parametrize("name", WITH_A_TABLE)
+def test_explain_adds_lines_in_the_place_of_its_hint(example, name):
+    short, whole = example(name), example(name, "--explain")
     facts, rest = short.split("To interpret this table, add --explain.\n")
-    whole = run(*arguments, "--explain").stdout
     assert whole.startswith(facts)
     assert whole.endswith(rest)
     assert len(whole) > len(short)
 
 
-def test_order_is_bold_on_terminal_and_plain_in_file(run, tmp_path, monkeypatch):
+@pytest.fixture
+def comparison(tmp_path, monkeypatch):
+    """A comparison that puts A, with ranks 11 to 40, above B, with ranks 61 to 90."""
     monkeypatch.chdir(tmp_path)
-    for name, last in (("A", 40), ("B", 90)):
-        better = list(range(last - 30, last))
-        Ranks([100] * 30, better, [0] * 30).write(f"{name}.parquet")
-    line = ["compare", "A.parquet", "B.parquet", "--metric", "ap"]
-    plain = run(*line).stdout
-    assert "\x1b" not in plain
+    for name, first in (("A", 10), ("B", 60)):
+        Ranks([100] * 30, list(range(first, first + 30)), [0] * 30).write(f"{name}.parquet")
+    return ["compare", "A.parquet", "B.parquet", "--metric", "ap"]
+
+
+def test_order_is_bold_on_terminal(run, comparison, monkeypatch):
+    plain = run(*comparison).stdout
     monkeypatch.setattr("sys.stdout.isatty", lambda: True, raising=False)
-    shown = run(*line).stdout
+    shown = run(*comparison).stdout
     assert "\x1b[1mA above B\x1b[0m" in shown
     assert re.sub(r"\x1b\[\dm", "", shown) == plain
-    run(*line, "--output", "o.txt")
+
+
+def test_order_is_plain_in_a_pipe_and_in_a_file(run, comparison, monkeypatch, tmp_path):
+    plain = run(*comparison).stdout
+    assert "A above B" in plain
+    assert "\x1b" not in plain
+    monkeypatch.setattr("sys.stdout.isatty", lambda: True, raising=False)
+    run(*comparison, "--output", "o.txt")
     assert (tmp_path / "o.txt").read_text() == plain
 
 
@@ -111,20 +148,34 @@ def test_list_of_commands_is_complete(run, monkeypatch):
     assert text.index("You have") < text.index("Options:")
 
 
-@pytest.mark.parametrize("name", COMMANDS)
-def test_missing_option_shows_example(run, name):
-    """Run the example of each command without each of its options."""
-    example = COMMANDS[name].epilog.removeprefix("Example: sampled-metrics ")
-    arguments = shlex.split(example)
-    options = [each for each in arguments if each.startswith("--")]
-    for option in options:
-        at = arguments.index(option)
-        done = run(*arguments[:at], *arguments[at + 2 :])
-        if "Missing option" in done.stderr:
-            assert f", e.g. {option} {arguments[at + 1]}" in done.stderr
+REQUIRED = [
+    (name, parameter)
+    for name, command in get_command(app).commands.items()
+    for parameter in command.params
+    if parameter.required
+]
+
+
+@pytest.mark.parametrize(
+    ("name", "option"),
+    [(name, each.opts[0]) for name, each in REQUIRED if each.param_type_name == "option"],
+)
+def test_missing_option_is_shown_as_in_the_example(run, name, option):
+    """Run the example of a command without the option."""
+    arguments = shlex.split(COMMANDS[name].epilog.removeprefix("Example: sampled-metrics "))
+    at = arguments.index(option)
+    done = run(*arguments[:at], *arguments[at + 2 :])
+    assert "Missing option" in done.stderr
+    assert f", e.g. {option} {arguments[at + 1]}" in done.stderr
+
+
+@pytest.mark.parametrize(
+    "name", [name for name, each in REQUIRED if each.param_type_name == "argument"]
+)
+def test_missing_argument_shows_the_example(run, name):
     done = run(name)
-    if "Missing argument" in done.stderr:
-        assert example in done.stderr
+    assert "Missing argument" in done.stderr
+    assert COMMANDS[name].epilog.removeprefix("Example: sampled-metrics ") in done.stderr
 
 
 def test_required_option_is_described(run):

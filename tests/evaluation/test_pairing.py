@@ -126,12 +126,12 @@ SCORES = np.random.default_rng(0).normal(size=(9, 30))
     ],
 )
 def test_rows_are_paired_without_ids(make, options):
-    whole, part = make(slice(None)), make(slice(1, None))
-    results = compare(named(whole, whole), "auc", **options)
+    whole = make(slice(None))
+    results = compare({"A": whole, "B": whole}, "auc", **options)
     assert results[0].paired
     assert "by row" in str(results)
     with pytest.raises(InputError, match="8 users"):
-        compare(named(whole, part), "auc", **options)
+        compare({"A": whole, "B": make(slice(1, None))}, "auc", **options)
 
 
 class TestCandidates:

@@ -39,17 +39,25 @@ class World:
         return tuple(read_census(each, self.held, self.seen, counts) for each in (self.a, self.b))
 
 
-def test_census_matches_loops():
-    world = World()
-    frame = pd.DataFrame(world.a[:7], index=list("abcdefg"), columns=range(1000, 1000 + ITEMS))
+@pytest.fixture
+def seven():
+    """A census of users a to g, whose items 0 to 299 have the ids 1000 to 1299.
+
+    Item 9 has no count, so that it is half as popular as an item with a count of 1.
+    """
+    world, users = World(), "abcdefg"
     seen = {user: (1000 + np.flatnonzero(world.seen[row])).tolist()
-        for row, user in enumerate("abcdefg")}  # fmt: skip
-    relevant = {user: [1000 + int(world.held[row])] for row, user in enumerate("abcdefg")}
-    counted = {1000 + item: count for item, count in enumerate(world.popularity) if item != 9}
-    census = read_census(frame, relevant, seen, read_item_counts(counted))
-    popularity = world.popularity.copy()
-    popularity[9] = 0.5  # an item without a count
-    stratum = strata_of_items(popularity)
+            for row, user in enumerate(users)}  # fmt: skip
+    relevant = {user: [1000 + int(world.held[row])] for row, user in enumerate(users)}
+    counts = {1000 + item: count for item, count in enumerate(world.popularity) if item != 9}
+    frame = pd.DataFrame(world.a[:7], index=list(users), columns=range(1000, 1000 + ITEMS))
+    world.popularity[9] = 0.5
+    return world, read_census(frame, relevant, seen, read_item_counts(counts))
+
+
+def test_census_matches_loops(seven):
+    world, census = seven
+    stratum = strata_of_items(world.popularity)
     candidates, better = np.zeros((2, 7, stratum.max() + 1), int)
     for user in range(7):
         for item in range(ITEMS):
@@ -59,10 +67,18 @@ def test_census_matches_loops():
                 better[user, stratum[item]] += is_above
     assert (census.counts.candidates == candidates).all()
     assert (census.counts.better == better).all()
-    assert (census.counts.drawn == candidates).all()
-    assert census.excluded.toarray()[3].nonzero()[0].tolist() == sorted(
-        [*np.flatnonzero(world.seen[3]), world.held[3]]
-    )
+
+
+def test_census_draws_all_candidates(seven):
+    _, census = seven
+    assert (census.counts.drawn == census.counts.candidates).all()
+
+
+def test_census_excludes_seen_and_held_out_items(seven):
+    world, census = seven
+    for user in range(7):
+        excluded = census.excluded.toarray()[user].nonzero()[0]
+        assert {*excluded} == {*np.flatnonzero(world.seen[user]), world.held[user]}
 
 
 def test_ties_of_a_census_are_random():
@@ -80,28 +96,47 @@ def test_exact_metric_of_a_census():
     assert exact_metric(world.censuses()[0].counts, HR) == pytest.approx((rank <= 5).mean())
 
 
-def test_plan_has_a_row_for_each_size_and_design(monkeypatch):
+@pytest.fixture
+def plans(monkeypatch):
+    """Plans without and with the popularity of items, which simulate little."""
     monkeypatch.setattr("sampled_metrics.evaluation.plan_designs._FEW_COMPARISONS", 2)
     monkeypatch.setattr("sampled_metrics.evaluation.plan_designs._COMPARISONS", 2)
     monkeypatch.setattr("sampled_metrics.evaluation.plan_simulation.COMPARISONS", 4)
     world = World(0.1)
     options = {"relevant": world.held, "seen": world.seen, "sizes": [5, 10, 150]}
-    without = sm.plan(world.a, world.b, "recall@5", **options)
-    planned = sm.plan(
-        world.a, world.b, "recall@5", **options, counts=dict(enumerate(world.popularity))
+    counts = dict(enumerate(world.popularity))
+    return (
+        sm.plan(world.a, world.b, "recall@5", **options),
+        sm.plan(world.a, world.b, "recall@5", **options, counts=counts),
     )
-    rows = [(row.design, row.n_negatives) for row in planned]
-    assert rows == [
+
+
+def test_plan_has_a_row_for_each_size_and_design(plans):
+    """Half and half needs ten negatives or more."""
+    _, planned = plans
+    assert [(row.design, row.n_negatives) for row in planned] == [
         ("uniform", 5), ("uniform", 10), ("uniform", 150), ("half", 10), ("half", 150),
         ("uniform", None),
     ]  # fmt: skip
-    uniform = [row for row in planned if row.design == "uniform"]
-    assert [row.probability for row in uniform] == [row.probability for row in without]
-    assert [row.design for row in without] == [None] * 4
-    half = {row.n_negatives: row for row in planned if row.design == "half"}
-    assert half[10].decides_above > half[150].decides_above > 0.0
-    assert "half and half" not in str(without)
     assert "half" in str(planned).lower()
+
+
+def test_plan_without_counts_has_no_designs(plans):
+    without, _ = plans
+    assert [row.design for row in without] == [None] * 4
+    assert "half and half" not in str(without)
+
+
+def test_counts_do_not_change_the_plan_of_uniform_negatives(plans):
+    without, planned = plans
+    uniform = [row.probability for row in planned if row.design == "uniform"]
+    assert uniform == [row.probability for row in without]
+
+
+def test_more_negatives_half_and_half_decide_smaller_differences(plans):
+    _, planned = plans
+    half = {row.n_negatives: row.decides_above for row in planned if row.design == "half"}
+    assert half[10] > half[150] > 0.0
 
 
 def range_of_pair(world, negatives, scores):
@@ -159,9 +194,12 @@ def test_certain_decisions_are_not_simulated_again(monkeypatch):
     assert len(calls) == 1
 
 
-def test_counts_need_scores():
-    with pytest.raises(sm.InputError, match="scores of all items"):
+def test_counts_beside_ranks_are_refused():
+    with pytest.raises(sm.InputError, match="scores"):
         sm.plan([1, 2, 3], [3, 2, 1], n_items=9, counts={0: 1})
+
+
+def test_counts_of_other_ids_are_refused():
     scores = np.outer(np.ones(3), np.arange(4.0))
     with pytest.raises(sm.InputError, match="same ids"):
         sm.plan(scores, -scores, "hit@1", relevant=[0, 1, 2], counts={"x": 1}, sizes=[])

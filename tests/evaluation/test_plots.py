@@ -91,27 +91,45 @@ def plot(make):
 
 
 @pytest.mark.parametrize("name", RESULTS)
-def test_plot_names_lines_and_metrics(name):
-    make, metrics, lines = RESULTS[name]
+def test_each_metric_has_a_panel_with_the_name_of_the_caller(name):
+    make, metrics, _ = RESULTS[name]
+    _, panels = plot(make)
+    assert [panel.get_title("left").split(":")[0] for panel in panels] == metrics
+    assert panels[-1].get_xlabel().endswith("(fraction)")
+
+
+@pytest.mark.parametrize("name", RESULTS)
+def test_each_row_has_a_named_line_with_a_bar(name):
+    make, _, lines = RESULTS[name]
+    for panel in plot(make)[1]:
+        assert [text.get_text() for text in panel.get_yticklabels()] == lines
+        bars = [line for line in panel.lines if line.get_label().startswith(("range", "interval"))]
+        assert len(bars) == len(lines)
+
+
+@pytest.mark.parametrize("name", RESULTS)
+def test_first_bar_of_a_panel_has_the_ends_of_the_table(name):
+    """Differences are drawn with the sign of B - A, so only their size is compared."""
+    make, metrics, _ = RESULTS[name]
     result, panels = plot(make)
     table = result.to_frame()
-    assert [panel.get_title("left").split(":")[0] for panel in panels] == metrics
     for panel, metric in zip(panels, metrics, strict=True):
-        assert [text.get_text() for text in panel.get_yticklabels()] == lines
-        bars = [
-            line for line in panel.lines if line.get_label().split()[0] in ("range", "interval")
-        ]
-        assert len(bars) == len(lines)
-        of_metric = table["metric"].map(parse_measure) == parse_measure(metric)
-        rows = table[of_metric]
-        ends = "range" if "range_low" in rows else "ci"
-        (first,) = rows.iloc[:1].to_dict("records")
-        assert sorted(map(abs, bars[0].get_xdata())) == pytest.approx(
-            sorted(abs(first[f"{ends}_{side}"]) for side in ("low", "high"))
+        is_metric = table["metric"].map(parse_measure) == parse_measure(metric)
+        first = table[is_metric].iloc[0]
+        ends = ("range_low", "range_high") if "range_low" in table else ("ci_low", "ci_high")
+        bar = next(
+            line for line in panel.lines if line.get_label().startswith(("range", "interval"))
         )
+        assert sorted(abs(bar.get_xdata())) == pytest.approx(
+            sorted(abs(first[end]) for end in ends)
+        )
+
+
+@pytest.mark.parametrize("name", RESULTS)
+def test_every_axis_shows_zero(name):
+    for panel in plot(RESULTS[name][0])[1]:
         low, high = panel.get_xlim()
         assert low <= 0.0 < high
-    assert panels[-1].get_xlabel().endswith("(fraction)")
 
 
 def test_check_plot_has_line_per_model():
@@ -124,14 +142,29 @@ def test_check_plot_has_line_per_model():
         assert list(bar.get_xdata()) == pytest.approx([row.range_low, row.range_high])
 
 
-def test_differences_have_the_sign_of_the_table():
+@pytest.fixture
+def one_difference():
+    """A share 10 / 20 of A's users has a hit, and 10 / 30 of B's."""
     result, (panel,) = plot(lambda: sm.compare({"A": full(20), "B": full(30)}, "HR@10"))
-    assert result[0].difference == pytest.approx(1 / 3 - 1 / 2)  # B - A
+    return result, panel
+
+
+def test_differences_have_the_sign_of_the_table(one_difference):
+    result, panel = one_difference
+    assert result[0].difference == pytest.approx(10 / 30 - 10 / 20)
     (mark,) = [line for line in panel.lines if line.get_label() == "difference"]
     assert list(mark.get_xdata()) == [result[0].difference]
+
+
+def test_difference_is_named_and_its_order_in_the_title(one_difference):
+    _, panel = one_difference
     assert [text.get_text() for text in panel.get_yticklabels()] == ["B - A"]
     assert panel.get_title("left") == "HR@10: A above B"
-    (panel,) = np.atleast_1d(result.plot(exact=result))
+
+
+def test_exact_difference_has_the_sign_of_the_table(one_difference):
+    result, _ = one_difference
+    panel = result.plot(exact=result)
     (mark,) = [line for line in panel.lines if line.get_label() == "exact"]
     assert list(mark.get_xdata()) == [result[0].difference]
 
@@ -153,20 +186,25 @@ def test_bars_that_contain_zero_look_different():
     assert len(legend.get_texts()) == 3  # both bars, and the difference
 
 
-@pytest.mark.parametrize("name", ["reported", "check"])
-def test_printed_values_are_hollow_rings(name):
-    result, panels = plot(RESULTS[name][0])
-    expected = {"reported": [[0.8245], [0.5905]], "check": [[0.8245, 0.8013, 0.8145]]}[name]
-    for panel, values in zip(panels, expected, strict=True):
+@pytest.mark.parametrize(
+    ("name", "printed"),
+    [("reported", [[0.8245], [0.5905]]), ("check", [[0.8245, 0.8013, 0.8145]])],
+)
+def test_printed_values_are_hollow_rings(name, printed):
+    _, panels = plot(RESULTS[name][0])
+    for panel, values in zip(panels, printed, strict=True):
         rings = [line for line in panel.lines if line.get_label() == "printed"]
         assert [list(ring.get_xdata()) for ring in rings] == [[value] for value in values]
         assert {ring.get_fillstyle() for ring in rings} == {"none"}
         assert panel.get_xlim()[1] > max(values)
-    if name == "reported":
-        title = panels[0].get_title("left")
-        row = result[0]
-        numbers = [float(number) for number in re.findall(r"\d\.\d+", title)]
-        assert numbers[:2] == [0.8245, pytest.approx(row.range_high, abs=5e-4)]
+
+
+def test_title_of_a_printed_number_has_it_and_the_range_of_the_exact_one():
+    result, panels = plot(RESULTS["reported"][0])
+    title = panels[0].get_title("left")
+    printed, high, *_ = (float(number) for number in re.findall(r"\d\.\d+", title))
+    assert printed == 0.8245
+    assert high == pytest.approx(result[0].range_high, abs=5e-4)
 
 
 def test_row_without_a_range_says_so():
@@ -218,18 +256,31 @@ def points_of_label(axes, label):
     return [line.get_xydata().tolist() for line in axes.lines if line.get_label() == label]
 
 
-def test_plot_estimates(corrected):
-    panels = corrected.plot(exact={"hit@10": 0.25})
+def test_estimates_are_on_the_line_of_their_range(corrected):
+    panels = corrected.plot()
     for axes, (sampled, cls) in zip(panels, (corrected[:2], corrected[2:]), strict=True):
         assert points_of_label(axes, "range") == [[[cls.range_low, 0], [cls.range_high, 0]]]
-        assert [[x for x, _ in points] for points in points_of_label(axes, "cls")] == [[cls.value]]
-        assert axes.get_title("left").startswith(f"{cls.metric}: ")
-        (((x, _),),) = points_of_label(axes, "sampled")
-        assert x == sampled.value < axes.get_xlim()[1]
-    assert [points_of_label(axes, "exact") for axes in panels] == [[[[0.25, 0]]], []]
+        (((x_of_sampled, _),),) = points_of_label(axes, "sampled")
+        (((x_of_cls, _),),) = points_of_label(axes, "cls")
+        assert (x_of_sampled, x_of_cls) == (sampled.value, cls.value)
+        assert x_of_sampled < axes.get_xlim()[1]
+
+
+def test_panels_of_estimates_are_titled_by_metric(corrected):
+    titles = [axes.get_title("left").partition(":")[0] for axes in corrected.plot()]
+    assert titles == ["hr@10", "ap"]
+
+
+def test_exact_value_is_drawn_for_its_metric_alone(corrected):
+    of_hit, of_ap = corrected.plot(exact={"hit@10": 0.25})
+    assert points_of_label(of_hit, "exact") == [[[0.25, 0]]]
+    assert points_of_label(of_ap, "exact") == []
+
+
+def test_marks_of_all_panels_are_in_one_legend(corrected):
+    panels = corrected.plot(exact={"hit@10": 0.25})
     (legend,) = panels[0].figure.legends
     assert [text.get_text() for text in legend.get_texts()] == ["range", "sampled", "cls", "exact"]
-    assert sum(len(points_of_label(axes, "sampled")) for axes in panels) == 2
 
 
 @pytest.fixture
@@ -269,14 +320,16 @@ def test_results_are_drawn_on_given_axes(differences):
     assert points_of_label(axes, "interval with 0") == [[[result.ci_low, 0], [result.ci_high, 0]]]
 
 
-def test_other_results_or_axes_are_refused(differences):
-    sampled, _ = differences
+def test_exact_results_of_another_function_are_refused(differences):
     of_one = sm.evaluate([[0.9, 0.5, 0.1]], "auc", relevant=[0])
     with pytest.raises(sm.InputError, match="results"):
-        sampled.plot(exact=of_one)
-    axes = sampled.plot()
+        differences[0].plot(exact=of_one)
+
+
+def test_another_number_of_axes_is_refused(differences):
+    axes = differences[0].plot()
     with pytest.raises(sm.InputError, match="1 axes"):
-        sampled.plot(axes=[axes, axes])
+        differences[0].plot(axes=[axes, axes])
 
 
 def test_metrics_share_axis_from_zero():
