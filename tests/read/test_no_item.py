@@ -1,6 +1,5 @@
 """-1 and -100 are no item, no target and, -100 alone, no label, in every form of data."""
 
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -43,19 +42,20 @@ def targets(values: np.ndarray) -> list[Any]:
     return [*forms, pd.array(values.tolist(), dtype="int32")]
 
 
-@pytest.mark.parametrize("number", range(6))
-def test_row_without_target_is_dropped(number: int) -> None:
-    held_out = targets(HELD_OUT)[number]
-    calls: list[Callable[[], Any]] = [
-        lambda: meter_results(SCORES, held_out),
-        lambda: sample_results(SCORES, held_out),
-        lambda: sm.evaluate(np.nan_to_num(SCORES), "rr", relevant=held_out),
-    ]
-    for call in calls:
-        results = call()
-        assert value_of(results) == pytest.approx(RR)
-        assert results[0].n_users == 3
-        assert any("-1 or -100 of 2" in note for note in results.notes)
+READ = {
+    "meter": meter_results,
+    "sample": sample_results,
+    "scores": lambda scores, held_out: sm.evaluate(np.nan_to_num(scores), "rr", relevant=held_out),
+}
+
+
+@pytest.mark.parametrize("form", range(6))
+@pytest.mark.parametrize("reader", READ)
+def test_row_without_target_is_dropped_and_noted(form: int, reader: str) -> None:
+    results = READ[reader](SCORES, targets(HELD_OUT)[form])
+    assert value_of(results) == pytest.approx(RR)
+    assert results[0].n_users == 3
+    assert any("-1 or -100 of 2" in note for note in results.notes)
 
 
 def test_meter_of_samples_drops_rows_without_target() -> None:
@@ -66,15 +66,18 @@ def test_meter_of_samples_drops_rows_without_target() -> None:
     assert ranks.sampled_ranks.tolist() == [1, 2, 3]
 
 
-def test_users_of_dropped_rows_are_dropped() -> None:
+def test_users_of_dropped_rows_of_a_sample_are_dropped() -> None:
     sampled = sm.SampledRanks.from_scores(SCORES, HELD_OUT, n_items=9, users=[*"abcde"])
     assert sampled.users is not None
-    assert (sampled.users.tolist(), sampled.sampled_ranks.tolist()) == (["a", "c", "d"], [1, 2, 3])
+    assert dict(zip(sampled.users, sampled.sampled_ranks, strict=True)) == {"a": 1, "c": 2, "d": 3}
+
+
+def test_users_of_dropped_rows_of_a_meter_are_dropped() -> None:
     meter = sm.RankMeter("rr")
     meter.update(SCORES, positive=HELD_OUT, users=[*"abcde"])
-    ranks = meter.ranks()
-    assert ranks.users is not None
-    assert ranks.users.tolist() == ["a", "c", "d"]
+    users = meter.ranks().users
+    assert users is not None
+    assert users.tolist() == ["a", "c", "d"]
 
 
 def test_batches_of_padding_are_dropped() -> None:
@@ -87,10 +90,12 @@ def test_batches_of_padding_are_dropped() -> None:
     assert any("of 5 rows" in note for note in results.notes)
 
 
-def test_single_negative_column_counts_from_the_end() -> None:
-    last = SCORES[:2, [1, 2, 3, 0]]  # the held-out items are at ranks 1 and 4 of the last column
-    assert value_of(meter_results(last, -1)) == pytest.approx((1 + 1 / 4) / 2)
-    assert value_of(sample_results(last, np.array(-1))) == pytest.approx((1 + 1 / 4) / 2)
+@pytest.mark.parametrize("read", [meter_results, sample_results])
+def test_single_negative_column_counts_from_the_end(read: Any) -> None:
+    """The held-out items are in the last column, at ranks 1 and 4."""
+    scores = np.array([[0.2, 0.1, 0.3, 0.9], [0.9, 0.2, 0.9, 0.1]])
+    assert value_of(read(scores, -1)) == pytest.approx((1 + 1 / 4) / 2)
+    assert value_of(read(scores, np.array(-1))) == pytest.approx((1 + 1 / 4) / 2)
 
 
 def test_data_without_any_target_is_refused() -> None:
@@ -140,23 +145,30 @@ def item_forms(lists: dict[str, list[int]], folder: Path) -> dict[str, Any]:
 FORMS = ["dictionary", "tensors", "series", "table", "text", "file"]
 
 
-@pytest.mark.parametrize("relevant", [RELEVANT, PADDED])
+@pytest.mark.parametrize("relevant", [RELEVANT, PADDED], ids=["relevant", "padded"])
 @pytest.mark.parametrize("form", [*FORMS, "ranks", "scores", "dictionaries"])
-def test_padding_is_no_item_of_lists(form: str, relevant: Any, tmp_path: Path) -> None:
+@pytest.mark.parametrize("form_of_relevant", FORMS)
+def test_padding_is_no_item_of_lists(
+    form: str, relevant: Any, form_of_relevant: str, tmp_path: Path
+) -> None:
     lists = item_forms(LISTS, tmp_path)[form]
-    for name in FORMS:
-        items = item_forms(relevant, tmp_path)[name]
-        results = sm.evaluate(lists, "recall@3", relevant=items, missing="last")
-        assert (value_of(results), results[0].n_users) == (pytest.approx(RECALL), 3)
-        assert any("-1 or -100 of 1 user" in note for note in results.notes)
+    items = item_forms(relevant, tmp_path)[form_of_relevant]
+    results = sm.evaluate(lists, "recall@3", relevant=items, missing="last")
+    assert (value_of(results), results[0].n_users) == (pytest.approx(RECALL), 3)
+    assert any("-1 or -100 of 1 user" in note for note in results.notes)
 
 
-def test_padding_is_no_item_of_arrays() -> None:
-    ids, held_out = np.array([*LISTS.values()]), [[9, -1], [3, 4], [4, 9], [-100, -1]]
-    for relevant in (held_out, np.array(held_out), dict(enumerate(held_out))):
-        ranks = sm.Ranks.from_top_k(ids, relevant, missing="last")
-        assert value_of(sm.evaluate(ranks, "recall@3")) == pytest.approx(RECALL)
-        assert len(ranks) == 3
+HELD_OUT_ROWS = [[9, -1], [3, 4], [4, 9], [-100, -1]]
+
+
+@pytest.mark.parametrize(
+    "relevant", [HELD_OUT_ROWS, np.array(HELD_OUT_ROWS), dict(enumerate(HELD_OUT_ROWS))],
+    ids=["lists", "array", "dictionary"],
+)  # fmt: skip
+def test_padding_is_no_item_of_arrays(relevant: Any) -> None:
+    ranks = sm.Ranks.from_top_k(np.array([*LISTS.values()]), relevant, missing="last")
+    assert value_of(sm.evaluate(ranks, "recall@3")) == pytest.approx(RECALL)
+    assert len(ranks) == 3
 
 
 def test_padded_ids_are_not_scores() -> None:
@@ -164,32 +176,55 @@ def test_padded_ids_are_not_scores() -> None:
     assert "from_top_k" in refusal_message(sm.evaluate, ids, "rr@1", relevant=[0, 1])
 
 
-def test_padding_of_seen_items_and_columns_is_dropped() -> None:
-    # Columns 0, 2 and 1 are at ranks 1, 2 and 3; without column 2 of the last row at 1, 2 and 2.
-    scores = SCORES[[0, 2, 3]]
-    held_out = [[0, -1], [2, -100], [1]]
-    forms = [[[-1], [], [2, -1]], {0: [-1], 1: -100, 2: [2, -1]}]
-    for seen in [*forms, as_table(dict(enumerate([[-1], [-100], [2, -1]])))]:
-        for relevant in (held_out, dict(enumerate(held_out))):
-            results = sm.evaluate(scores, "rr", relevant=relevant, seen=seen)
-            assert value_of(results) == pytest.approx((1 + 1 / 2 + 1 / 2) / 3)
+PADDED_SEEN = {0: [-1], 1: [-100], 2: [2, -1]}
+PADDED_HELD_OUT = [[0, -1], [2, -100], [1]]
 
 
-def test_item_below_padding_is_refused() -> None:
-    frame = as_table({"ann": [7, -1, 9]})
-    scored = frame.assign(score=[3.0, 2.0, 1.0])
-    for lists in ({"ann": [7, -1, 9]}, frame, scored, frame.assign(rank=[1, 2, 3])):
-        message = refusal_message(sm.evaluate, lists, "rr@2", relevant={"ann": [9]})
-        assert "row 3" in message or "row 2" in message
-    text = scored.astype({"item_id": str}).replace("-1", "unknown")  # an id of its own
-    assert value_of(sm.evaluate(text, "rr@3", relevant={"ann": ["9"]})) == pytest.approx(1 / 3)
+@pytest.mark.parametrize(
+    "seen", [[[-1], [], [2, -1]], {0: [-1], 1: -100, 2: [2, -1]}, as_table(PADDED_SEEN)],
+    ids=["lists", "dictionary", "table"],
+)  # fmt: skip
+@pytest.mark.parametrize(
+    "relevant", [PADDED_HELD_OUT, dict(enumerate(PADDED_HELD_OUT))], ids=["lists", "dictionary"]
+)
+def test_padding_of_seen_items_and_columns_is_dropped(relevant: Any, seen: Any) -> None:
+    """Columns 0, 2 and 1 are at ranks 1, 2 and 3, but the last at 2 without seen column 2."""
+    results = sm.evaluate(SCORES[[0, 2, 3]], "rr", relevant=relevant, seen=seen)
+    assert value_of(results) == pytest.approx((1 + 1 / 2 + 1 / 2) / 3)
 
 
-def test_other_negative_ids_and_text_are_ids() -> None:
+PADDED_BEFORE_9 = as_table({"ann": [7, -1, 9]})
+
+
+@pytest.mark.parametrize(
+    "lists",
+    [
+        {"ann": [7, -1, 9]},
+        PADDED_BEFORE_9,
+        PADDED_BEFORE_9.assign(score=[3.0, 2.0, 1.0]),
+        PADDED_BEFORE_9.assign(rank=[1, 2, 3]),
+    ],
+    ids=["dictionary", "table", "scores", "ranks"],
+)
+def test_item_below_padding_is_refused(lists: Any) -> None:
+    message = refusal_message(sm.evaluate, lists, "rr@2", relevant={"ann": [9]})
+    assert "row 3" in message or "row 2" in message
+
+
+def test_unknown_item_with_an_id_of_its_own_keeps_its_place() -> None:
+    lists = {"ann": ["7", "unknown", "9"]}
+    assert value_of(sm.evaluate(lists, "rr@3", relevant={"ann": ["9"]})) == pytest.approx(1 / 3)
+
+
+def test_other_negative_numbers_are_ids() -> None:
     lists = {"ann": [-7, -9, 5], "bert": [-8, 3, -9]}
-    assert value_of(sm.evaluate(lists, "rr@3", relevant={"ann": [-9], "bert": [-8]})) == 3 / 4
-    text = {"ann": ["a", "-1", "b"]}
-    assert value_of(sm.evaluate(text, "rr@3", relevant={"ann": ["-1", "b"]})) == 1 / 2
+    results = sm.evaluate(lists, "rr@3", relevant={"ann": [-9], "bert": [-8]})
+    assert value_of(results) == (1 / 2 + 1) / 2
+
+
+def test_text_of_minus_1_among_texts_is_an_id() -> None:
+    lists = {"ann": ["a", "-1", "b"]}
+    assert value_of(sm.evaluate(lists, "rr@3", relevant={"ann": ["-1", "b"]})) == 1 / 2
 
 
 def test_data_without_any_item_is_refused() -> None:
@@ -222,24 +257,42 @@ def test_padding_is_no_held_out_item_on_a_budget() -> None:
     assert result.estimates[0][0].value == 1 / 2
 
 
-def test_rows_without_label_or_item_are_no_candidates() -> None:
-    # The items of label 1 are at ranks 1 and 2 among the rows of label 0 and 1.
-    frame = pd.DataFrame(
-        {
-            "user_id": [1] * 4 + [2] * 4,
-            "item_id": range(8),
-            "score": [0.9, 0.8, 0.7, 0.6] * 2,
-            "label": [-100, 1, 0, -100, 0, -100, 1, 0],
-        }
-    )
-    padded = frame.assign(item_id=[-1, 1, 2, -1, 4, -1, 6, 7], label=[1, 1, 0, 0, 0, 1, 1, 0])
-    for pairs in (frame, padded, frame.astype({"label": str}), padded.astype({"item_id": str})):
-        exact = sm.evaluate(pairs, "rr", complete=True)
-        sample = sm.correct(pairs.iloc[:7], "rr", "sampled", n_items=9, shape="none")
-        for results in (exact, sample):
-            assert value_of(results) == pytest.approx((1 + 1 / 2) / 2)
-            assert any("3 rows" in note for note in results.notes)
-    wrong = frame.assign(score=[0.9, 0.8, 0.7, 0.6, 0.9, 0.8, np.nan, 0.6])
+# The items of label 1 are at ranks 1 and 2 among the rows of label 0 and 1.
+LABEL_MISSING = pd.DataFrame(
+    {
+        "user_id": [1] * 4 + [2] * 4,
+        "item_id": range(8),
+        "score": [0.9, 0.8, 0.7, 0.6] * 2,
+        "label": [-100, 1, 0, -100, 0, -100, 1, 0],
+    }
+)
+ITEM_MISSING = LABEL_MISSING.assign(
+    item_id=[-1, 1, 2, -1, 4, -1, 6, 7], label=[1, 1, 0, 0, 0, 1, 1, 0]
+)
+
+
+@pytest.mark.parametrize(
+    "pairs",
+    [
+        LABEL_MISSING,
+        ITEM_MISSING,
+        LABEL_MISSING.astype({"label": str}),
+        ITEM_MISSING.astype({"item_id": str}),
+    ],
+    ids=["no label", "no item", "no label, text", "no item, text"],
+)
+@pytest.mark.parametrize("is_sample", [False, True])
+def test_rows_without_label_or_item_are_no_candidates(pairs: Any, is_sample: bool) -> None:
+    if is_sample:  # of one negative for each user
+        results = sm.correct(pairs[:7], "rr", "sampled", n_items=9, shape="none")
+    else:
+        results = sm.evaluate(pairs, "rr", complete=True)
+    assert value_of(results) == pytest.approx((1 + 1 / 2) / 2)
+    assert any("3 rows" in note for note in results.notes)
+
+
+def test_rows_are_numbered_with_those_that_are_dropped() -> None:
+    wrong = LABEL_MISSING.assign(score=[0.9, 0.8, 0.7, 0.6, 0.9, 0.8, np.nan, 0.6])
     assert "row 7" in refusal_message(sm.evaluate, wrong, "rr", complete=True)
 
 

@@ -1,7 +1,6 @@
 """`seen` that says that users have seen nothing, and the note of results without `seen`."""
 
 import json
-import math
 
 import numpy as np
 import pandas as pd
@@ -51,11 +50,11 @@ CALLS = {
 
 
 @pytest.mark.parametrize("form", CALLS)
-def test_nothing_seen_drops_nothing_and_is_not_noted(form):
-    for seen in NOTHING:
-        results, warned = with_warnings(CALLS[form], seen)
-        assert values(results) == pytest.approx([RR])
-        assert results.notes == warned == []
+@pytest.mark.parametrize("nothing", NOTHING, ids=str)
+def test_nothing_seen_drops_nothing_and_is_not_noted(form, nothing):
+    results, warned = with_warnings(CALLS[form], nothing)
+    assert values(results) == pytest.approx([RR])
+    assert results.notes == warned == []
 
 
 @pytest.mark.parametrize("form", ["matrix", "function", "vectors", "lists with scores"])
@@ -69,59 +68,74 @@ def test_missing_seen_is_noted_without_a_warning(form):
     assert "Please check" not in str(results)
 
 
-def test_several_recommenders_have_one_note_about_seen(tmp_path):
-    recommenders = {"A": SCORES, "B": SCORES[:, ::-1].copy()}
-    options = {"relevant": HELD_OUT}
-    for seen, n_notes in ((None, 1), ("none", 0)):
-        compared = sm.compare(recommenders, "rr", **options, seen=seen)
-        assert compared[0].value_a == pytest.approx(RR)
-        assert len(compared.notes) == n_notes
-        page = tmp_path / "page.html"
-        sm.report(recommenders, page, "rr", **options, seen=seen)
-        text = page.read_text("utf-8")
-        assert text.count("seen: read as none") == n_notes
-        assert "Warnings about the data" not in text
-    by_user = sm.values_by_user(SCORES, "rr", **options, seen="none")
+TWO_RECOMMENDERS = {"A": SCORES, "B": SCORES[:, ::-1].copy()}
+
+
+@pytest.mark.parametrize(("seen", "n_notes"), [(None, 1), ("none", 0)])
+def test_comparison_has_one_note_about_seen(seen, n_notes):
+    compared = sm.compare(TWO_RECOMMENDERS, "rr", relevant=HELD_OUT, seen=seen)
+    assert compared[0].value_a == pytest.approx(RR)
+    assert len(compared.notes) == n_notes
+
+
+@pytest.mark.parametrize(("seen", "n_notes"), [(None, 1), ("none", 0)])
+def test_page_has_one_note_about_seen_and_no_warning(seen, n_notes, tmp_path):
+    page = tmp_path / "page.html"
+    sm.report(TWO_RECOMMENDERS, page, "rr", relevant=HELD_OUT, seen=seen)
+    text = page.read_text("utf-8")
+    assert text.count("seen: read as none") == n_notes
+    assert "Warnings about" not in text
+
+
+def test_values_by_user_drop_nothing_if_nothing_is_seen():
+    by_user = sm.values_by_user(SCORES, "rr", relevant=HELD_OUT, seen="none")
     assert by_user["rr"].tolist() == pytest.approx(1 / RANKS)
 
 
-def test_nothing_is_seen_on_a_budget():
+@pytest.mark.parametrize("nothing", NOTHING, ids=str)
+def test_nothing_is_seen_on_a_budget(nothing):
+    """A budget for all items but the held-out one."""
     options = {"relevant": HELD_OUT, "proxy": SCORES, "budget": ITEMS - 1}
-    for seen in NOTHING:
-        result = sm.evaluate_on_budget(SCORES, "mrr", seen=seen, **options)
-        assert result.rows()[0]["value"] == pytest.approx(RR)
+    result = sm.evaluate_on_budget(SCORES, "mrr", seen=nothing, **options)
+    assert result.rows()[0]["value"] == pytest.approx(RR)
 
 
-def test_negatives_are_drawn_from_all_items_if_nothing_is_seen():
+HELD_OUT_OF_3 = {"anna": [1], "bert": [2]}
+THREE_ITEMS = pd.DataFrame({"item_id": [1, 2, 3]})
+
+
+@pytest.mark.parametrize("nothing", NOTHING, ids=str)
+def test_negatives_are_drawn_from_all_items_if_nothing_is_seen(nothing):
     """Of three items, one is held out, so the two others are the negatives."""
-    held_out = {"anna": [1], "bert": [2]}
-    items = pd.DataFrame({"item_id": [1, 2, 3]})
-    for seen in NOTHING:
-        drawn = sm.negatives(held_out, seen, 2, items=items)
-        by_user = drawn.groupby("user_id")["item_id"].agg(sorted).to_dict()
-        assert by_user == {"anna": [2, 3], "bert": [1, 3]}
-        checks = sm.check_negatives(drawn, held_out, seen, items=items)
-        assert {check.name: check.found for check in checks}["seen items"] == 0
+    drawn = sm.negatives(HELD_OUT_OF_3, nothing, 2, items=THREE_ITEMS)
+    by_user = drawn.groupby("user_id")["item_id"].agg(sorted).to_dict()
+    assert by_user == {"anna": [2, 3], "bert": [1, 3]}
 
 
-def test_command_takes_none(run, tmp_path):
+@pytest.mark.parametrize("nothing", NOTHING, ids=str)
+def test_no_negative_is_seen_if_nothing_is(nothing):
+    negatives = {"anna": [2, 3], "bert": [1, 3]}
+    checks = sm.check_negatives(negatives, HELD_OUT_OF_3, nothing, items=THREE_ITEMS)
+    assert {check.name: check.found for check in checks}["seen items"] == 0
+
+
+@pytest.mark.parametrize(("options", "n_notes"), [([], 1), (["--seen", "none"], 0)])
+def test_command_takes_none(run, tmp_path, options, n_notes):
     np.save(tmp_path / "scores.npy", SCORES)
     test = tmp_path / "test.csv"
     pd.DataFrame({"user_id": range(USERS), "item_id": HELD_OUT}).to_csv(test, index=False)
     line = ("evaluate", tmp_path / "scores.npy", "--relevant", test, "--metric", "rr")
-    for options, n_notes in (([], 1), (["--seen", "none"], 0)):
-        done = run(*line, *options, "--format", "json")
-        (row,) = json.loads(done.stdout)
-        assert math.isclose(row["value"], RR)
-        assert len(row["notes"]) == n_notes
-        assert not done.stderr
+    done = run(*line, *options, "--format", "json")
+    (row,) = json.loads(done.stdout)
+    assert row["value"] == pytest.approx(RR)
+    assert (len(row["notes"]), done.stderr) == (n_notes, "")
 
 
-def test_meter_notes_that_its_scores_may_be_of_seen_items():
-    for n_items, n_notes in ((None, 1), (ITEMS, 0)):
-        meter = sm.RankMeter("rr", n_items=n_items)
-        meter.update(SCORES, HELD_OUT)
-        results, warned = with_warnings(meter.compute)
-        assert values(results) == pytest.approx([RR])
-        assert not warned
-        assert [note.partition(":")[0] for note in results.notes] == ["n_items"] * n_notes
+@pytest.mark.parametrize(("n_items", "n_notes"), [(None, 1), (ITEMS, 0)])
+def test_meter_notes_that_its_scores_may_be_of_seen_items(n_items, n_notes):
+    meter = sm.RankMeter("rr", n_items=n_items)
+    meter.update(SCORES, HELD_OUT)
+    results, warned = with_warnings(meter.compute)
+    assert values(results) == pytest.approx([RR])
+    assert [note.partition(":")[0] for note in results.notes] == ["n_items"] * n_notes
+    assert not warned
