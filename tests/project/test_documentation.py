@@ -247,38 +247,43 @@ def test_dark_pages_and_frames_have_one_background(site):
         assert "fill: none" in background, path
 
 
-def test_search_of_local_files_needs_no_network(site):
-    library = pytest.importorskip("playwright.sync_api", reason="playwright is not installed")
-    if not executable():
-        pytest.skip("no chromium on the path (apt-get install chromium)")
+@pytest.fixture(scope="module")
+def searched(site):
+    """Pages found for each of the search terms, in order, the requests and the errors."""
+    found, requests, complaints = {}, [], []
 
-    def search():
-        missed = {}
-        with library.sync_playwright() as driver:
-            browser = driver.chromium.launch(executable_path=executable(), args=["--no-sandbox"])
-            page = browser.new_page()
-            requests, complaints = [], []
-            page.on("request", lambda request: requests.append(request.url))
-            page.on("pageerror", lambda error: complaints.append(str(error)))
-            for words, wanted in {**WORDS, **FIRST}.items():
-                page.goto((site / "api/evaluate.html").as_uri())
-                page.keyboard.press("/")
-                page.keyboard.type(words)
-                results = page.locator("li.md-search-result__item > a")
-                results.first.wait_for()
-                shown = [
-                    results.nth(place).get_attribute("href").partition("?")[0]
-                    for place in range(min(3, results.count()))
-                ]
-                pages = [address.partition("#")[0].rpartition("/")[2] for address in shown]
-                if wanted not in pages[: 1 if words in FIRST else 3]:
-                    missed[words] = pages
-            assert missed == {}
-            assert all(address.startswith("file:") for address in requests)
-            assert complaints == []
-            browser.close()
+    def search(page):
+        page.on("request", lambda request: requests.append(request.url))
+        page.on("pageerror", lambda error: complaints.append(str(error)))
+        for words in {**WORDS, **FIRST}:
+            page.goto((site / "api/evaluate.html").as_uri())
+            page.keyboard.press("/")
+            page.keyboard.type(words)
+            results = page.locator("li.md-search-result__item > a")
+            results.first.wait_for()
+            addresses = [
+                results.nth(place).get_attribute("href").partition("?")[0]
+                for place in range(min(3, results.count()))
+            ]
+            found[words] = [address.partition("#")[0].rpartition("/")[2] for address in addresses]
 
-    with ThreadPoolExecutor(
-        1
-    ) as thread:  # with its own event loop, also beside other browser tests
-        thread.submit(search).result()
+    in_chromium(search)
+    return found, requests, complaints
+
+
+@pytest.mark.parametrize(("words", "page"), WORDS.items())
+def test_page_is_among_the_first_three_results(searched, words, page):
+    found, _, _ = searched
+    assert page in found[words]
+
+
+@pytest.mark.parametrize(("words", "page"), FIRST.items())
+def test_page_is_the_first_result(searched, words, page):
+    found, _, _ = searched
+    assert found[words][0] == page
+
+
+def test_search_of_local_files_needs_no_network(searched):
+    _, requests, complaints = searched
+    assert [address for address in requests if not address.startswith("file:")] == []
+    assert complaints == []

@@ -87,41 +87,65 @@ def test_frames_in_another_order_are_paired_by_user(index: str) -> None:
     assert sm.compare({"a": scores, "b": scores.iloc[::-1]}, "rr", relevant=held) == same
 
 
-def test_candidates_on_a_budget_are_by_user() -> None:
+@pytest.mark.parametrize("step", [1, -1], ids=["in order", "reversed"])
+def test_candidates_on_a_budget_are_by_user(step: int) -> None:
+    """Without item 13, which is above it, the held-out item of the last user is at rank 2."""
     users = pd.RangeIndex(1, 4)
     held = by_user(HELD_OUT, users)
     seen = by_user([[12], [11], [13]], users)
-    scores = frame_of_scores(users)
-    for frame in (scores, scores.iloc[::-1]):
-        result = sm.evaluate_on_budget(frame, "rr", relevant=held, seen=seen, budget=2)
-        assert result.estimates[0][0].value == pytest.approx((1 + 1 + 1 / 2) / 3)
+    frame = frame_of_scores(users)[::step]
+    result = sm.evaluate_on_budget(frame, "rr", relevant=held, seen=seen, budget=2)
+    assert result.estimates[0][0].value == pytest.approx((1 + 1 + 1 / 2) / 3)
 
 
-@pytest.mark.parametrize("index", ["from 1", "steps", "slice", "without a range"])
-def test_series_of_ranks_is_by_user(index: str) -> None:
-    users = INDEXES[index]
-    exact = pd.Series([1, 4, 2], index=users)
-    assert value_of(sm.evaluate(exact, "rr", n_items=9)) == pytest.approx((1 + 1 / 4 + 1 / 2) / 3)
-    sampled = sm.correct(exact, "hit@1", "sampled", n_items=9, n_negatives=3, shape="none")
-    assert value_of(sampled) == pytest.approx(1 / 3)
-    ranks = sm.Ranks.from_ranks(exact, 9)
+SOME_INDEXES = pytest.mark.parametrize("index", ["from 1", "steps", "slice", "without a range"])
+
+
+def ranks_by_user(index: str) -> pd.Series:
+    return pd.Series([1, 4, 2], index=INDEXES[index])
+
+
+@SOME_INDEXES
+def test_users_of_a_series_of_ranks_are_its_index(index: str) -> None:
+    ranks = sm.Ranks.from_ranks(ranks_by_user(index), 9)
     assert ranks.users is not None
-    assert ranks.users.tolist() == users.tolist()
-    same = sm.compare({"a": exact, "b": exact}, "rr", n_items=9)
-    assert sm.compare({"a": exact, "b": exact.iloc[::-1]}, "rr", n_items=9) == same
+    assert ranks.users.tolist() == INDEXES[index].tolist()
 
 
-def test_series_of_ranks_needs_each_user_once() -> None:
-    twice = pd.concat([pd.Series([1, 4]), pd.Series([2, 2])])  # of two files, numbered 0, 1, 0, 1
-    visits = twice.set_axis(pd.MultiIndex.from_product([[1, 2], [1, 2]]))
-    calls: list[Callable[[Any], Any]] = [
-        lambda ranks: sm.evaluate(ranks, "rr", n_items=9),
-        lambda ranks: sm.evaluate(sm.Ranks.from_ranks(ranks, 9), "rr"),
-    ]
-    for call in calls:
-        for ranks in (twice, visits):
-            assert "to_numpy()" in refusal_message(call, ranks)
-        assert value_of(call(twice.to_numpy())) == pytest.approx((1 + 1 / 4 + 1 / 2 + 1 / 2) / 4)
+@SOME_INDEXES
+def test_series_of_exact_and_of_sampled_ranks_is_read(index: str) -> None:
+    ranks = ranks_by_user(index)
+    exact = sm.evaluate(ranks, "rr", n_items=9)
+    assert value_of(exact) == pytest.approx((1 + 1 / 4 + 1 / 2) / 3)
+    sampled = sm.correct(ranks, "hit@1", "sampled", n_items=9, n_negatives=3, shape="none")
+    assert value_of(sampled) == pytest.approx(1 / 3)
+
+
+@SOME_INDEXES
+def test_series_of_ranks_in_another_order_is_paired_by_user(index: str) -> None:
+    ranks = ranks_by_user(index)
+    same = sm.compare({"a": ranks, "b": ranks}, "rr", n_items=9)
+    assert sm.compare({"a": ranks, "b": ranks.iloc[::-1]}, "rr", n_items=9) == same
+
+
+READERS: dict[str, Callable[[Any], Any]] = {
+    "evaluate": lambda ranks: sm.evaluate(ranks, "rr", n_items=9),
+    "from_ranks": lambda ranks: sm.evaluate(sm.Ranks.from_ranks(ranks, 9), "rr"),
+}
+TWICE = pd.concat([pd.Series([1, 4]), pd.Series([2, 2])])  # of two files, numbered 0, 1, 0, 1
+OF_VISITS = TWICE.set_axis(pd.MultiIndex.from_product([[1, 2], [1, 2]]))
+
+
+@pytest.mark.parametrize("reader", READERS)
+@pytest.mark.parametrize("ranks", [TWICE, OF_VISITS], ids=["twice", "visits"])
+def test_series_of_ranks_with_a_user_twice_is_refused(reader: str, ranks: pd.Series) -> None:
+    assert "to_numpy()" in refusal_message(READERS[reader], ranks)
+
+
+@pytest.mark.parametrize("reader", READERS)
+def test_ranks_without_an_index_are_of_different_users(reader: str) -> None:
+    results = READERS[reader](TWICE.to_numpy())
+    assert value_of(results) == pytest.approx((1 + 1 / 4 + 1 / 2 + 1 / 2) / 4)
 
 
 @pytest.mark.parametrize("index", INDEXES)
@@ -145,26 +169,44 @@ def test_series_of_columns_is_by_row(index: str) -> None:
         meter(pd.Series([0, 1, 1], index=[7, 8, 99]))
 
 
-def test_numbered_series_beside_shuffled_numbers_is_refused() -> None:
-    scores = pd.DataFrame(SCORES, index=[2, 1, 0])
-    numbered = pd.Series([1, 1, 0])  # by user, 0 to 2; by row the ranks are 2, 1 and 2
-    calls: list[Callable[[Any], Any]] = [
-        lambda held: sm.evaluate(scores, "hit@1", relevant=held),
-        lambda held: sm.correct(scores, "hit@1", "sampled", positive=held, n_items=9, shape="none"),
-        lambda held: sm.evaluate(
-            sm.Ranks.from_top_k([[0, 1, 2], [1, 2, 0], [2, 0, 1]], held, users=[2, 1, 0]), "hit@1"
-        ),
-    ]
-    for call in calls:
-        assert "rename_axis('user_id')" in refusal_message(call, numbered)
-        assert value_of(call(numbered.rename_axis("user_id"))) == pytest.approx(2 / 3)
-        assert value_of(call(numbered.to_numpy())) == pytest.approx(1 / 3)
+SHUFFLED = pd.DataFrame(SCORES, index=[2, 1, 0])
+NUMBERED = pd.Series([1, 1, 0])  # columns by user, 0 to 2, or by row
+BY_NUMBER: dict[str, Callable[[Any], Any]] = {
+    "scores": lambda held: sm.evaluate(SHUFFLED, "hit@1", relevant=held),
+    "sample": lambda held: sm.correct(
+        SHUFFLED, "hit@1", "sampled", positive=held, n_items=9, shape="none"
+    ),
+    "lists": lambda held: sm.evaluate(
+        sm.Ranks.from_top_k([[0, 1, 2], [1, 2, 0], [2, 0, 1]], held, users=[2, 1, 0]), "hit@1"
+    ),
+}
+
+
+@pytest.mark.parametrize("form", BY_NUMBER)
+def test_numbered_series_beside_shuffled_numbers_is_refused(form: str) -> None:
+    assert "rename_axis('user_id')" in refusal_message(BY_NUMBER[form], NUMBERED)
+
+
+@pytest.mark.parametrize("form", BY_NUMBER)
+def test_named_numbers_are_users(form: str) -> None:
+    """Of users 2, 1 and 0, columns 0 and 1 are first, and column 1 is not."""
+    assert value_of(BY_NUMBER[form](NUMBERED.rename_axis("user_id"))) == pytest.approx(2 / 3)
+
+
+@pytest.mark.parametrize("form", BY_NUMBER)
+def test_numbers_without_an_index_are_of_rows(form: str) -> None:
+    """Only column 1 of the second row is first."""
+    assert value_of(BY_NUMBER[form](NUMBERED.to_numpy())) == pytest.approx(1 / 3)
 
 
 def test_numbered_rows_are_not_ids() -> None:
+    results = sm.evaluate(pd.DataFrame(SCORES), "rr", relevant=pd.Series([0, 1, 1]))
+    assert value_of(results) == pytest.approx(RR)
+
+
+def test_slice_of_numbered_rows_is_refused_with_its_remedy() -> None:
     scores = pd.DataFrame(SCORES)
-    assert sm.evaluate(scores, "rr", relevant=pd.Series([0, 1, 1]))[0].value == pytest.approx(RR)
     sliced = pd.Series([9, 9, 0, 1, 1]).iloc[2:]  # rows 2 to 4 of a table
-    assert "to_numpy()" in refusal_message(lambda: sm.evaluate(scores, "rr", relevant=sliced))
+    assert "to_numpy()" in refusal_message(sm.evaluate, scores, "rr", relevant=sliced)
     followed = sm.evaluate(scores, "rr", relevant=sliced.to_numpy())
     assert value_of(followed) == pytest.approx(RR)

@@ -589,15 +589,20 @@ def test_unknown_column_that_separates_lists_is_refused(is_shuffled):
         lists = lists.sample(frac=1, random_state=0)
     with pytest.raises(sm.InputError, match="column day"):
         sm.evaluate(lists, "rr@5", relevant=held_out)
-    tuesday = lists[lists["day"] == "Tue"]
-    assert values(sm.evaluate(tuesday, "rr@5", relevant=held_out[held_out["item_id"] > 99])) == [
-        1.0
-    ]
-    joined = lists.assign(user_id=lists["user_id"].astype(str) + lists["day"]).drop(columns="day")
-    by_day = held_out.assign(
-        user_id=held_out["user_id"].astype(str) + np.where(held_out["item_id"] > 99, "Tue", "Mon")
-    )
-    assert values(sm.evaluate(joined, "rr@5", relevant=by_day)) == [1.0]
+
+
+def test_lists_of_one_day_are_read():
+    """Each user's relevant item is first on Tuesday."""
+    tuesday = several_lists().query("day == 'Tue'")
+    held_out = tuesday[tuesday["score"] == 5.5][["user_id", "item_id"]]
+    assert values(sm.evaluate(tuesday, "rr@5", relevant=held_out)) == [1.0]
+
+
+def test_lists_of_both_days_are_read_with_the_day_in_the_id_of_the_user():
+    lists = several_lists()
+    lists["user_id"] = lists["user_id"].astype(str) + lists["day"]
+    held_out = lists[lists["score"] == 5.5][["user_id", "item_id"]]
+    assert values(sm.evaluate(lists.drop(columns="day"), "rr@5", relevant=held_out)) == [1.0]
 
 
 def test_other_columns_do_not_separate_lists():
@@ -673,27 +678,39 @@ def test_steps_of_a_session_are_refused_as_items_of_one_ranking(case: Case) -> N
 
 
 def test_sessions_with_several_ranks_warn():
-    ranks, warning = values_and_warnings(sm.evaluate, STEPS.drop(columns="step"), "rr", n_items=100)
-    assert ranks == [pytest.approx((1 + 1 / 3) / 2)]
+    value, warning = values_and_warnings(sm.evaluate, STEPS.drop(columns="step"), "rr", n_items=100)
+    assert value == [pytest.approx((1 + 1 / 3) / 2)]  # the best rank of sessions 8 and 9
     assert "visit_id" in warning
-    numbered = STEPS.drop(columns="step").assign(visit_id=[11, 12, 11])  # and no user
-    assert "session_id" in values_and_warnings(sm.evaluate, numbered, "rr", n_items=100)[1]
 
 
-def test_candidates_of_visits_are_not_merged():
+def test_sessions_beside_visits_without_users_warn():
+    numbered = STEPS.drop(columns="step").assign(visit_id=[11, 12, 11])
+    _, warning = values_and_warnings(sm.evaluate, numbered, "rr", n_items=100)
+    assert "session_id" in warning
+
+
+@pytest.fixture
+def candidates_of_visits():
+    """Six items of each of two visits of two users; the held-out one is below 3 of 5 negatives."""
     rows = [
-        (u, v, 1000 * u + 100 * v + i, float(i), i == 2)
-        for u in (1, 2)
-        for v in (1, 2)
-        for i in range(6)
+        (user, visit, 1000 * user + 100 * visit + item, float(item), item == 2)
+        for user in (1, 2)
+        for visit in (1, 2)
+        for item in range(6)
     ]
-    table = pd.DataFrame(rows, columns=["user_id", "session_id", "item_id", "score", "label"])
-    # 3 of 5 negatives are above
-    options = {"n_items": 99, "estimators": "sampled"}
-    assert values(sm.correct(table, "recall@3, recall@4", **options)) == [0, 1]
-    held_out = table[table["label"]][["user_id", "session_id", "item_id"]]
-    lists = table.drop(columns="label")
-    results = sm.correct(lists, "recall@3, recall@4", relevant=held_out, **options)
+    return pd.DataFrame(rows, columns=["user_id", "session_id", "item_id", "score", "label"])
+
+
+def test_labelled_candidates_of_visits_are_not_merged(candidates_of_visits):
+    results = sm.correct(candidates_of_visits, "recall@3, recall@4", "sampled", n_items=99)
+    assert values(results) == [0, 1]
+    assert (results[0].n_users, results[0].n_visits) == (2, 4)
+
+
+def test_candidates_of_visits_beside_relevant_items_are_not_merged(candidates_of_visits):
+    held_out = candidates_of_visits[candidates_of_visits["label"]].drop(columns=["score", "label"])
+    lists = candidates_of_visits.drop(columns="label")
+    results = sm.correct(lists, "recall@3, recall@4", "sampled", relevant=held_out, n_items=99)
     assert values(results) == [0, 1]
     assert (results[0].n_users, results[0].n_visits) == (2, 4)
 
@@ -703,24 +720,36 @@ def test_candidates_of_visits_are_not_merged():
 RNG = np.random.default_rng(0)
 
 
-def test_rows_with_own_negatives_are_visits():
-    rows = []
-    for user in range(40):
-        for row in range(2):
-            score = RNG.normal(size=11)
-            score[0] += 1.5
-            rows += [(user, 2 * user + row, k, s, int(k == 0)) for k, s in enumerate(score)]
-    pairs = pd.DataFrame(rows, columns=["user_id", "row_id", "item_id", "score", "label"])
-    held_out_score = pairs[pairs.label == 1].set_index("row_id").score
-    above = pairs.score > pairs.row_id.map(held_out_score)
-    right = (above.groupby(pairs.row_id).sum() < 3).mean()
-    options = {"n_items": 500, "shape": "none"}
-    for name in ("row_id", "impression_id"):
-        data = pairs.rename(columns={"row_id": name}).drop(columns="item_id")
-        result, _ = values_and_warnings(sm.correct, data, "recall@3", "sampled", **options)
-        assert result == [pytest.approx(right)]
-    pooled = pairs.drop(columns=["row_id", "item_id"])
-    _, messages = values_and_warnings(sm.correct, pooled, "recall@3", "sampled", **options)
+@pytest.fixture(scope="module")
+def own_negatives():
+    """Two rows of each of 40 users, with ten negatives of their own, and recall@3 of the rows."""
+    scores = RNG.normal(size=(80, 11))
+    scores[:, 0] += 1.5
+    row = np.repeat(np.arange(80), 11)
+    label = np.tile([1] + [0] * 10, 80)
+    pairs = pd.DataFrame(
+        {"user_id": row // 2, "row_id": row, "score": scores.ravel(), "label": label}
+    )
+    n_better = (scores[:, 1:] > scores[:, :1]).sum(axis=1)
+    return pairs, np.mean(n_better < 3)
+
+
+@pytest.mark.parametrize("name", ["row_id", "impression_id"])
+def test_rows_with_own_negatives_are_visits(own_negatives, name):
+    pairs, right = own_negatives
+    value, _ = values_and_warnings(
+        sm.correct, pairs.rename(columns={"row_id": name}), "recall@3", "sampled",
+        n_items=500, shape="none",
+    )  # fmt: skip
+    assert value == [pytest.approx(right)]
+
+
+def test_pooled_negatives_of_two_rows_of_a_user_warn(own_negatives):
+    pairs, _ = own_negatives
+    pooled = pairs.drop(columns="row_id")
+    _, messages = values_and_warnings(
+        sm.correct, pooled, "recall@3", "sampled", n_items=500, shape="none"
+    )
     assert "visit_id" in messages
 
 
@@ -729,27 +758,29 @@ ROWS = ROW_RNG.normal([2.0] + 99 * [0.0], size=(200, 100))
 ROW_HIT_RATE = np.mean((ROWS[:, 1:] > ROWS[:, :1]).sum(axis=1) < 10)
 
 
+ROW_RANKS = 1 + (ROWS[:, 1:] > ROWS[:, :1]).sum(axis=1)
+TWO_OF_EACH = np.repeat(range(100), 2)  # held-out items of 100 users, with 99 negatives each
+
+
 def test_two_held_out_items_of_a_user_are_visits():
-    """Two held-out items of each of 100 users, with 99 negatives each."""
     row = np.repeat(np.arange(200), 100)
+    label = np.tile([1] + 99 * [0], 200)
     pairs = pd.DataFrame(
-        {
-            "row_id": row,
-            "user_id": row // 2,
-            "score": ROWS.ravel(),
-            "label": np.tile([1] + 99 * [0], 200),
-        }
+        {"row_id": row, "user_id": row // 2, "score": ROWS.ravel(), "label": label}
     )
-    results = sm.correct(pairs, "HR@10, NDCG@10", "sampled", n_items=3706)
-    assert value_of(results) == ROW_HIT_RATE
-    assert (results[0].n_users, results[0].n_visits) == (100, 200)
-    rank = 1 + (ROWS[:, 1:] > ROWS[:, :1]).sum(axis=1)
-    ndcg = np.where(rank <= 10, 1 / np.log2(rank + 1), 0).mean()
-    assert results[1].value == pytest.approx(ndcg)
-    # without rows, visits= is needed
-    pooled = sm.SampledRanks(rank, 3706, 99, users=np.repeat(range(100), 2), several_items=True)
+    hit, ndcg = sm.correct(pairs, "HR@10, NDCG@10", "sampled", n_items=3706)
+    assert hit.value == ROW_HIT_RATE
+    assert ndcg.value == pytest.approx(np.mean((ROW_RANKS <= 10) / np.log2(ROW_RANKS + 1)))
+    assert (hit.n_users, hit.n_visits) == (100, 200)
+
+
+def test_two_ranks_of_a_user_are_refused_without_visits():
+    pooled = sm.SampledRanks(ROW_RANKS, 3706, 99, users=TWO_OF_EACH, several_items=True)
     with pytest.raises(sm.InputError, match="visits="):
         sm.correct(pooled, "HR@10", "sampled")
-    visits = {"users": np.repeat(range(100), 2), "visits": np.arange(200)}
-    ranks = sm.SampledRanks.from_scores(ROWS, n_items=3706, **visits)
+
+
+def test_two_rows_of_a_user_with_visits_are_read():
+    ids = {"users": TWO_OF_EACH, "visits": np.arange(200)}
+    ranks = sm.SampledRanks.from_scores(ROWS, n_items=3706, **ids)
     assert value_of(sm.correct(ranks, "HR@10", "sampled")) == ROW_HIT_RATE
