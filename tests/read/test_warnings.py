@@ -101,16 +101,26 @@ def test_first_column_of_row_numbers_warns(recwarn):
 
 
 @pytest.mark.filterwarnings("ignore:seen")
-def test_first_column_of_an_item_does_not_warn(recwarn):
+def test_padding_without_scores_gives_the_right_value_without_a_warning(recwarn):
     remedied = PADDED.copy()
     remedied[:, 0] = -np.inf
-    one_user_knows_it = np.zeros(PADDED.shape, bool)
-    one_user_knows_it[7, 0] = True
-    same_order = np.tile(np.arange(61.0), (200, 1))
     (result,) = sm.evaluate(remedied, "hit@5", relevant=LIKED_ITEM + 1)
     assert result.value == RIGHT
-    sm.evaluate(PADDED, "hit@5", relevant=LIKED_ITEM + 1, seen=one_user_knows_it)
-    sm.evaluate(same_order, "hit@5", relevant=LIKED_ITEM + 1)
+    assert not messages_with(recwarn, "padding")
+
+
+@pytest.mark.filterwarnings("ignore:seen")
+def test_first_column_that_a_user_has_seen_is_an_item(recwarn):
+    seen = np.zeros(PADDED.shape, bool)
+    seen[7, 0] = True
+    sm.evaluate(PADDED, "hit@5", relevant=LIKED_ITEM + 1, seen=seen)
+    assert not messages_with(recwarn, "padding")
+
+
+@pytest.mark.filterwarnings("ignore:seen")
+def test_first_column_of_the_same_order_for_all_users_is_an_item(recwarn):
+    popularity = np.tile(np.arange(61.0), (200, 1))
+    sm.evaluate(popularity, "hit@5", relevant=LIKED_ITEM + 1)
     assert not messages_with(recwarn, "padding")
 
 
@@ -206,35 +216,39 @@ def test_uniform_negatives_do_not_warn(seed):
     assert not sm.correct(data, "auc", "sampled", n_items=388, shape="none").notes
 
 
-def test_remedy_for_uneven_negatives_holds():
+class TestUnevenNegatives:
     """Popular negatives are above the held-out item more often; scores of uniform ones do."""
-    rng = np.random.default_rng(0)
-    users, popularity = np.arange(1000), 1 / np.arange(1, 2001) ** 0.8
-    scores = np.log(popularity) + rng.normal(size=(1000, 2000))
-    held_out = rng.choice(2000, 1000, p=popularity / popularity.sum())
-    scores[users, held_out] += 0.5
-    exact = ((scores > scores[users, held_out][:, None]).sum(axis=1) < 10).mean()
 
-    def pairs(negatives):
-        items = np.column_stack([held_out, negatives])
-        return pd.DataFrame(
-            {
-                "user_id": np.repeat(users, 101),
-                "item_id": items.ravel(),
-                "label": np.tile([1] + [0] * 100, 1000),
-                "score": np.take_along_axis(scores, items, axis=1).ravel(),
-            }
-        )
+    RNG = np.random.default_rng(0)
+    POPULARITY = 1 / np.arange(1, 2001) ** 0.8
+    USERS = np.arange(1000)
+    SCORES = np.log(POPULARITY) + RNG.normal(size=(1000, 2000))
+    HELD = RNG.choice(2000, 1000, p=POPULARITY / POPULARITY.sum())
+    SCORES[USERS, HELD] += 0.5
 
-    keys = np.log(popularity) + rng.gumbel(size=scores.shape)
-    keys[users, held_out] = -np.inf
-    with pytest.raises(sm.InputError, match="negatives"):
-        sm.correct(pairs(np.argsort(-keys, axis=1)[:, :100]), "HR@10", n_items=2000)
-    relevant = {user: [int(item)] for user, item in enumerate(held_out)}
-    seen = {0: [int(held_out[0] + 1) % 2000]}
-    uniform = sm.negatives(relevant, seen, 100, items=2000)["item_id"].to_numpy()
-    (result,) = sm.correct(pairs(uniform.reshape(1000, 100)), "HR@10", "likely", n_items=2000)
-    assert result.range_low <= exact <= result.range_high
+    def pairs(self, negatives):
+        items = np.column_stack([self.HELD, negatives])
+        scores = np.take_along_axis(self.SCORES, items, axis=1)
+        label = np.tile([1] + [0] * 100, 1000)
+        columns = {"item_id": items.ravel(), "label": label, "score": scores.ravel()}
+        return pd.DataFrame({"user_id": np.repeat(self.USERS, 101), **columns})
+
+    def test_popular_negatives_are_refused(self):
+        keys = np.log(self.POPULARITY) + self.RNG.gumbel(size=self.SCORES.shape)
+        keys[self.USERS, self.HELD] = -np.inf
+        popular = np.argsort(-keys, axis=1)[:, :100]
+        with pytest.raises(sm.InputError, match="negatives"):
+            sm.correct(self.pairs(popular), "HR@10", n_items=2000)
+
+    def test_range_of_uniform_negatives_contains_the_exact_metric(self):
+        relevant = {user: [int(item)] for user, item in enumerate(self.HELD)}
+        seen = {0: [int(self.HELD[0] + 1) % 2000]}
+        uniform = sm.negatives(relevant, seen, 100, items=2000)["item_id"].to_numpy()
+        pairs = self.pairs(uniform.reshape(1000, 100))
+        (result,) = sm.correct(pairs, "HR@10", "likely", n_items=2000)
+        own = self.SCORES[self.USERS, self.HELD][:, None]
+        exact = ((own < self.SCORES).sum(axis=1) < 10).mean()
+        assert result.range_low <= exact <= result.range_high
 
 
 @pytest.mark.filterwarnings("ignore:.*have the same ranks")
@@ -249,35 +263,42 @@ def test_warning_names_the_recommender():
 # Copies of items
 
 
-def test_copies_of_items_warn_and_their_removal_gives_the_right_number():
+class TestCopies:
     """Items of a corpus made from interactions: each of 200 once, and 1,500 more rows."""
-    rng = np.random.default_rng(0)
-    users, items = rng.normal(size=(300, 8)), rng.normal(size=(200, 8))
-    scores = users @ items.T
-    held_out = np.argsort(-scores, axis=1)[np.arange(300), rng.integers(30, size=300)]
-    own = scores[np.arange(300), held_out][:, None]
-    right = ((scores > own).sum(axis=1) < 10).mean()
-    item_of_row = np.r_[0:200, rng.choice(200, 1500)]
-    better, tied = (
-        [compare(row, score)[item_of_row].sum() for row, score in zip(scores, own, strict=True)]
-        for compare in (np.greater, np.equal)
-    )
-    # A held-out item is tied with its copies: with 8 rows above, it has 2 of its 1 + c places.
-    among_copies = np.mean(
-        [np.clip((10 - b) / t, 0.0, 1.0) for b, t in zip(better, tied, strict=True)]
-    )
-    assert (round(right, 3), round(among_copies, 3)) == (0.357, 0.039)
-    for data in ((users, items[item_of_row]), scores[:, item_of_row]):
+
+    RNG = np.random.default_rng(0)
+    USERS, ITEMS = RNG.normal(size=(300, 8)), RNG.normal(size=(200, 8))
+    SCORES = USERS @ ITEMS.T
+    HELD_OUT = np.argsort(-SCORES, axis=1)[np.arange(300), RNG.integers(30, size=300)]
+    OWN = SCORES[np.arange(300), HELD_OUT][:, None]
+    ITEM_OF_ROW = np.r_[0:200, RNG.choice(200, 1500)]
+    CORPUS = ITEMS[ITEM_OF_ROW]
+    FORMS = pytest.mark.parametrize("form", ["vectors", "scores"])
+
+    def evaluate(self, form, rows=slice(None)):
+        """Evaluate some rows of the corpus."""
+        items = self.ITEM_OF_ROW[rows]
+        data = (self.USERS, self.ITEMS[items]) if form == "vectors" else self.SCORES[:, items]
+        return sm.evaluate(data, "hit@10", relevant=self.HELD_OUT)
+
+    @FORMS
+    def test_copies_of_items_warn(self, form):
+        """A held-out item ties with its copies: with b above, it has 10 - b of its 1 + c places."""
+        better, tied = (
+            [compare(row, own)[self.ITEM_OF_ROW].sum()
+             for row, own in zip(self.SCORES, self.OWN, strict=True)]
+            for compare in (np.greater, np.equal)
+        )  # fmt: skip
+        share_in_ten = np.clip((10 - np.array(better)) / tied, 0.0, 1.0)
         with warns_about("1,500 of 1,700"):
-            (result,) = sm.evaluate(data, "hit@10", relevant=held_out)
-        assert result.value == pytest.approx(among_copies)
-    _, first = np.unique(items[item_of_row], axis=0, return_index=True)
-    kept = np.sort(first)
-    for data in ((users, items[item_of_row][kept]), scores[:, item_of_row][:, kept]):
-        value, message = values_and_warnings(
-            lambda data=data: sm.evaluate(data, "hit@10", relevant=held_out)
-        )
-        assert value == pytest.approx([right])
+            (result,) = self.evaluate(form)
+        assert result.value == pytest.approx(share_in_ten.mean())
+
+    @FORMS
+    def test_removal_of_copies_gives_the_right_number(self, form):
+        _, first = np.unique(self.CORPUS, axis=0, return_index=True)
+        value, message = values_and_warnings(self.evaluate, form, np.sort(first))
+        assert value == pytest.approx([((self.SCORES > self.OWN).sum(axis=1) < 10).mean()])
         assert "more than once" not in message
 
 
@@ -294,20 +315,20 @@ def test_copies_of_one_percent_of_many_items_warn(rows_of_a_copied_item):
         sm.rank((users, items), None, held_out, up_to=1)
 
 
-def test_duplicate_ids_of_items_are_refused_by_position():
-    """Items x, y, x and one user, whose held-out item y is second of the two."""
-    vectors = pd.DataFrame([[3.0], [2.0], [3.0]], index=["x", "y", "x"])
-    scores = vectors.T
-    held_out = {0: ["y"]}
-    users = pd.DataFrame([[1.0]])
-    for data in (scores, (users, vectors)):
-        with pytest.raises(sm.InputError, match="duplicate id x, at positions 0 and 2"):
-            sm.evaluate(data, "rr", relevant=held_out)
-    for data in (
-        scores.loc[:, ~scores.columns.duplicated()],
-        (users, vectors[~vectors.index.duplicated()]),
-    ):
-        assert sm.evaluate(data, "rr", relevant=held_out)[0].value == 1 / 2
+# Items x, y, x and one user, whose held-out item y is second of the two.
+OF_XYX = pd.DataFrame([[3.0], [2.0], [3.0]], index=["x", "y", "x"])
+ONE_USER = pd.DataFrame([[1.0]])
+
+
+@pytest.mark.parametrize("data", [OF_XYX.T, (ONE_USER, OF_XYX)], ids=["scores", "vectors"])
+def test_duplicate_ids_of_items_are_refused_by_position(data):
+    with pytest.raises(sm.InputError, match="id x, at positions 0 and 2"):
+        sm.evaluate(data, "rr", relevant={0: ["y"]})
+
+
+@pytest.mark.parametrize("data", [OF_XYX[:2].T, (ONE_USER, OF_XYX[:2])], ids=["scores", "vectors"])
+def test_ids_of_items_without_duplicates_are_read(data):
+    assert sm.evaluate(data, "rr", relevant={0: ["y"]})[0].value == 1 / 2
 
 
 @pytest.mark.parametrize(
@@ -369,10 +390,15 @@ def test_remedy_for_square_batches_holds(recwarn):
     assert not messages_with(recwarn, "square batches")
 
 
-def test_other_columns_or_one_square_do_not_warn(recwarn):
+def test_columns_other_than_the_diagonal_do_not_warn(recwarn):
     other = DIAGONAL.copy()
     other[7] = 3
     sm.correct(IN_BATCH, "HR@10", "sampled", positive=other, n_items=CATALOGUE)
+    assert not messages_with(recwarn, "square batches")
+
+
+def test_one_square_of_a_meter_does_not_warn(recwarn):
+    """Such as texts and their pictures."""
     meter = sm.RankMeter("HR@10")
-    meter.update(IN_BATCH[:SIZE], positive=np.arange(SIZE))  # such as texts and their pictures
+    meter.update(IN_BATCH[:SIZE], positive=np.arange(SIZE))
     assert not messages_with(recwarn, "square batches")
