@@ -401,6 +401,7 @@ INF = np.inf
 # at ranks 2 of 4, 3 of 3 and 1 of 2
 SHORT_ROWS = [[0.5, 0.9, 0.1, 0.2], [0.5, 0.6, 0.7], [0.9, 0.1]]
 PADDED_ROWS = np.array([[*row, *(4 - len(row)) * [-INF]] for row in SHORT_ROWS])
+# 200 rows, in which the held-out item is first, and of which each fourth has 95 of 99 negatives
 RNG = np.random.default_rng(3)
 SIZES = np.where(np.arange(200) % 4, 99, 95)
 ROW_LISTS = [RNG.normal([2.0, *m * [0.0]]) for m in SIZES]
@@ -426,17 +427,17 @@ class TestSizesOfRows:
         assert result.n_negatives == 95
         assert (result.sampled_ranks[SIZES == 95] == RANKS[SIZES == 95]).all()
         assert (result.sampled_ranks <= RANKS).all()
-        below = (RANKS - 1).sum() - (result.sampled_ranks - 1).sum()
+        lost = (RANKS - result.sampled_ranks).sum()
         expected = ((RANKS - 1) * (1 - 95 / SIZES)).sum()
-        assert below == pytest.approx(expected, abs=4 * np.sqrt(expected))
+        assert lost == pytest.approx(expected, abs=4 * np.sqrt(expected))
 
-    def test_padding_of_all_rows_is_not_a_negative(self):
-        scores = MATRIX[SIZES == 99]
-        wide = np.column_stack([scores, np.full((150, 30), -INF)])
-        for rows in (scores, wide):
-            result = read_rows(rows)
-            assert result.n_negatives == 99
-            assert (result.sampled_ranks == RANKS[SIZES == 99]).all()
+    @pytest.mark.parametrize("n_more", [0, 30])
+    def test_padding_of_all_rows_is_not_a_negative(self, n_more):
+        of_99 = SIZES == 99
+        padded = np.pad(MATRIX[of_99], ((0, 0), (0, n_more)), constant_values=-INF)
+        result = read_rows(padded)
+        assert result.n_negatives == 99
+        assert (result.sampled_ranks == RANKS[of_99]).all()
 
     def test_held_out_item_behind_padding_is_read(self):
         last = np.column_stack([MATRIX[:, 1:], MATRIX[:, 0]])
@@ -445,41 +446,55 @@ class TestSizesOfRows:
         assert result.n_negatives == 95
         assert (result.sampled_ranks[SIZES == 95] == RANKS[SIZES == 95]).all()
 
-    def test_many_fewer_negatives_are_refused(self):
-        for rows in (PADDED_ROWS, SHORT_ROWS):
-            with pytest.raises(sm.InputError, match="1 to 3 negatives"):
-                read_rows(rows)
+    @pytest.mark.parametrize("rows", [PADDED_ROWS, SHORT_ROWS], ids=["padded", "short"])
+    def test_many_fewer_negatives_are_refused(self, rows):
+        with pytest.raises(sm.InputError, match="1 to 3 negatives"):
+            read_rows(rows)
+
+    def test_many_fewer_distinct_negatives_are_read(self):
         result = read_rows(SHORT_ROWS, sampling="distinct", n_negatives=4)
         assert result.sampled_ranks.tolist() == [2, 3, 1]
 
-    def test_meter_agrees(self):
+    def test_meter_agrees_with_correct(self):
         meter = sm.RankMeter("hr@10", n_items=3000)
         for rows in np.array_split(MATRIX, 3):
             meter.update(rows)
         with warns_about("95 of them"):
-            result = meter.compute()[0]
+            of_meter = meter.compute()[0].value
         with warns_about("95 of them"):
-            assert result.value == sm.correct(MATRIX, "hr@10", **OPTIONS)[0].value
+            of_correct = sm.correct(MATRIX, "hr@10", **OPTIONS)[0].value
+        assert of_meter == of_correct
 
-    def test_remedy_for_batches_of_other_widths_is_right(self):
+    def test_batch_of_another_width_is_refused(self):
         meter = sm.RankMeter("hr@10", n_items=3000)
         meter.update(MATRIX[SIZES == 99])
-        few = MATRIX[SIZES == 95][:, :96]
         with pytest.raises(sm.InputError, match="pad rows"):
-            meter.update(few)
-        meter.update(np.column_stack([few, np.full((len(few), 4), -INF)]))
+            meter.update(MATRIX[SIZES == 95][:, :96])
+
+    def test_padded_batch_is_read_with_others(self):
+        """150 rows of 99 negatives, then 50 rows of 95 that are padded by 4."""
+        meter = sm.RankMeter("hr@10", n_items=3000)
+        meter.update(MATRIX[SIZES == 99])
+        meter.update(MATRIX[SIZES == 95])
         with warns_about("95 of them"):
             ranks = meter.ranks()
         assert (ranks.sampled_ranks[150:] == RANKS[SIZES == 95]).all()
 
 
 class TestGapsWithinRows:
-    def test_gap_is_refused_with_both_remedies(self):
+    @pytest.fixture
+    def with_gap(self):
+        """Rows of 99 negatives, one of which has no score."""
         scores = MATRIX[SIZES == 99].copy()
         scores[3, 7] = -INF
-        with pytest.raises(sm.InputError, match=r"after the last negative.* missing='last'"):
-            read_rows(scores)
-        assert read_rows(scores, missing="last").n_negatives == 99
+        return scores
+
+    def test_gap_is_refused_with_both_remedies(self, with_gap):
+        with pytest.raises(sm.InputError, match=r"last negative.* missing='last'"):
+            read_rows(with_gap)
+
+    def test_gap_is_below_all_if_missing_scores_are_last(self, with_gap):
+        assert read_rows(with_gap, missing="last").n_negatives == 99
 
     @pytest.mark.parametrize(
         ("rows", "options", "named"),

@@ -224,33 +224,49 @@ def good_scores_of(n_items):
     return scores, held_out
 
 
-@pytest.mark.parametrize("n_items", [20, 100, 500, 1000])
-def test_small_catalogue_is_not_called_a_sample(n_items):
-    scores, held_out = good_scores_of(n_items)
-    options = {"relevant": held_out, "seen": "none"}
+def scores_in_a_meter(scores, held_out, n_items):
     meter = sm.RankMeter("hr@5", n_items=n_items)
     meter.update(scores, held_out)
-    ids = {"users": np.arange(60), "items": np.arange(n_items)}
-    for call in (
-        lambda: sm.evaluate(scores, "hr@5", **options),
-        lambda: sm.evaluate((scores, np.eye(n_items)), "hr@5", **options),
-        lambda: sm.evaluate(sm.rank(scores, "none", held_out), "hr@5"),
-        lambda: sm.evaluate(sm.rank(scores, "none", held_out, **ids), "hr@5"),
-        meter.compute,
-    ):
-        results, warned = with_warnings(call)
-        assert values(results) == [5 / 6]
-        assert not warned
+    return meter.compute()
 
 
-def test_vectors_and_columns_with_ids_are_not_called_a_sample():
+CATALOGUES = {
+    "matrix": lambda scores, held_out, _: sm.evaluate(
+        scores, "hr@5", relevant=held_out, seen="none"
+    ),
+    "vectors": lambda scores, held_out, n: sm.evaluate(
+        (scores, np.eye(n)), "hr@5", relevant=held_out, seen="none"
+    ),
+    "rank": lambda scores, held_out, _: sm.evaluate(sm.rank(scores, "none", held_out), "hr@5"),
+    "rank by id": lambda scores, held_out, n: sm.evaluate(
+        sm.rank(scores, "none", held_out, users=np.arange(60), items=np.arange(n)), "hr@5"
+    ),
+    "meter": scores_in_a_meter,
+}
+
+
+@pytest.mark.parametrize("n_items", [20, 100, 500, 1000])
+@pytest.mark.parametrize("form", CATALOGUES)
+def test_small_catalogue_is_not_called_a_sample(n_items, form):
+    """The held-out items are at ranks 1 to 6 of as many users each."""
+    scores, held_out = good_scores_of(n_items)
+    results, warned = with_warnings(CATALOGUES[form], scores, held_out, n_items)
+    assert values(results) == [5 / 6]
+    assert not warned
+
+
+@pytest.mark.parametrize("form", ["vectors", "columns with ids"])
+def test_101_items_with_vectors_or_ids_are_not_called_a_sample(form):
     scores, held_out = good_scores_of(101)
-    options = {"relevant": held_out, "seen": "none"}
-    assert not warnings_of(sm.evaluate, (scores, np.eye(101)), "hr@5", **options)
-    frame = pd.DataFrame(scores, columns=[f"item {number}" for number in range(101)])
-    assert not warnings_of(sm.evaluate, frame, "hr@5", **options)
+    with_ids = pd.DataFrame(scores, columns=[f"item {number}" for number in range(101)])
+    data = (scores, np.eye(101)) if form == "vectors" else with_ids
+    assert not warnings_of(sm.evaluate, data, "hr@5", relevant=held_out, seen="none")
+
+
+def test_101_columns_without_ids_are_called_a_sample():
+    scores, held_out = good_scores_of(101)
     with warns_about("101 columns without ids"):
-        sm.evaluate(scores, "hr@5", **options)
+        sm.evaluate(scores, "hr@5", relevant=held_out, seen="none")
 
 
 @pytest.mark.parametrize("n_items", [30, 101])
