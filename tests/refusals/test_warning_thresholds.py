@@ -92,30 +92,41 @@ def test_table_of_ranks_that_end_early_warns(largest, near, warns):
     assert (message in text) == warns
 
 
-@pytest.mark.parametrize(("least", "is_taken"), [(90, True), (89, False), (99, True)])
-def test_up_to_a_tenth_fewer_negatives_are_thinned(least, is_taken):
-    table = pd.DataFrame(
-        {"sampled_rank": low_ranks(40), "n_negatives": np.resize([least, 100], 40)}
-    )
-    if is_taken:
-        with warns_about(f"20 of 40 rows have more than {least} negatives"):
-            result = sm.correct(table, "auc", "sampled", n_items=N)
-        assert result[0].n_negatives == least
-    else:
-        with pytest.raises(sm.InputError, match="89 to 100"):
-            sm.correct(table, "auc", "sampled", n_items=N)
+def with_fewest_negatives(least):
+    """Return 40 rows of which every second has fewer than 100 negatives."""
+    return pd.DataFrame({"sampled_rank": low_ranks(40), "n_negatives": np.resize([least, 100], 40)})
+
+
+@pytest.mark.parametrize("least", [90, 99])
+def test_up_to_a_tenth_fewer_negatives_are_thinned(least):
+    with warns_about(f"20 of 40 rows have more than {least} negatives"):
+        (result,) = sm.correct(with_fewest_negatives(least), "auc", "sampled", n_items=N)
+    assert result.n_negatives == least
+
+
+def test_more_than_a_tenth_fewer_negatives_are_refused():
+    with pytest.raises(sm.InputError, match="89 to 100"):
+        sm.correct(with_fewest_negatives(89), "auc", "sampled", n_items=N)
+
+
+# Sampled ranks of two items of each of 40 users, one by one.
+TWO_ITEMS_EACH = sm.SampledRanks(
+    [1, 2, 5, 30] * 20, 200, 50, users=np.repeat(np.arange(40), 2), several_items=True
+)
 
 
 @pytest.mark.filterwarnings("ignore:.*the largest rank")
-def test_ranks_of_single_items_give_no_metric_of_all_items():
-    ranks = [1, 2, 5, 30] * 20
-    users = np.repeat(np.arange(40), 2)
-    several = sm.SampledRanks(ranks, 200, 50, users=users, several_items=True)
-    for metric in ("ndcg@10", "ap", "rr@5", "hit@3", "f1@4", "precision@2"):
-        with pytest.raises(sm.InputError, match="held-out"):
-            sm.correct(several, metric, "cls")
-    for metric in ("recall@10", "auc"):
-        assert sm.correct(several, metric, "cls", shape="none")[0].n_users == 40
+@pytest.mark.parametrize("metric", ["ndcg@10", "ap", "rr@5", "hit@3", "f1@4", "precision@2"])
+def test_ranks_of_single_items_give_no_metric_of_all_items(metric):
+    with pytest.raises(sm.InputError, match="held-out"):
+        sm.correct(TWO_ITEMS_EACH, metric, "cls")
+
+
+@pytest.mark.filterwarnings("ignore:.*the largest rank")
+@pytest.mark.parametrize("metric", ["recall@10", "auc"])
+def test_ranks_of_single_items_give_metrics_of_single_items(metric):
+    (result,) = sm.correct(TWO_ITEMS_EACH, metric, "cls", shape="none")
+    assert result.n_users == 40
 
 
 @pytest.mark.parametrize("m", [20, 50, 99, 100, 200, 500, 999, 1000])
@@ -146,12 +157,17 @@ def test_different_numbers_of_candidates_do_not_warn():
     assert not warnings_of(sm.evaluate, ranks, "recall@1")
 
 
+WITHOUT_GRADES = sm.Ranks([9, 9], [0, 4], [0, 0])
+
+
+@pytest.mark.parametrize("least", [0, 0.5, 1])
+def test_items_without_grades_have_grade_1(least):
+    assert WITHOUT_GRADES.at_least(least).n_better.tolist() == [0, 4]
+
+
 def test_min_relevance_above_one_needs_grades():
-    ranks = sm.Ranks([9, 9], [0, 4], [0, 0])
-    for least in (0, 0.5, 1):
-        assert ranks.at_least(least).n_better.tolist() == [0, 4]
-    with pytest.raises(sm.InputError, match=r"min_relevance is 1\.5.*no grades"):
-        ranks.at_least(1.5)
+    with pytest.raises(sm.InputError, match=r"min_relevance is 1\.5"):
+        WITHOUT_GRADES.at_least(1.5)
 
 
 @pytest.mark.parametrize(("share", "m"), [(0.02, 100), (0.05, 5), (0.2, 100), (0.5, 5)])
@@ -301,26 +317,38 @@ def test_lists_that_hold_every_relevant_item_warn(hits, users, length, warns):
 
 @pytest.mark.parametrize(("hits", "warns"), [(15, False), (14, True), (0, True)])
 def test_lists_with_hits_by_chance_warn(hits, warns):
-    """60 lists of 60 of 401 items have 9.0 hits by chance, so 14 hits are no more than chance."""
-    lists, relevant = lists_with(hits, 60, 60)
-    n_known = len({item for items in (*lists.values(), *relevant.values()) for item in items})
-    expected = 60 * 60 / n_known
-    assert expected >= 8
+    """60 lists of 60 of 401 items have 60 * 60 / 401 = 9.0 hits by chance.
+
+    Up to two standard deviations more, 9.0 + 2 * 3.0 = 15.0, are no more than chance.
+    """
+    lists, relevant = lists_with(hits, n_users=60, length=60)
+    known = {item for items in (*lists.values(), *relevant.values()) for item in items}
+    expected = 60 * 60 / len(known)
     assert (hits <= expected + 2 * np.sqrt(expected)) == warns
-    result = warnings_of(sm.evaluate, lists, "hr@10", relevant=relevant)
-    assert any("by chance" in text for text in result) == warns
+    messages = warnings_of(sm.evaluate, lists, "hr@10", relevant=relevant)
+    assert any("by chance" in text for text in messages) == warns
 
 
-def test_rows_of_ids_do_not_warn_and_pairs_are_refused():
-    lists = {user: [20, 7 + user % 5, user % 7] for user in range(12)}
-    pairs = [[user, (user + 1) % 7] for user in range(12)]
+LISTS_OF_12 = {user: [20, 7 + user % 5, user % 7] for user in range(12)}
+PAIRS_OF_12 = [[user, (user + 1) % 7] for user in range(12)]
+
+
+def test_pairs_of_user_and_item_as_relevant_items_of_rows_are_refused():
     with pytest.raises(sm.InputError, match="2 numbers"):
-        sm.evaluate(lists, "hr@1", relevant=pairs)
-    for relevant, rows in ((pairs[::-1], 12), (pairs[:9], 9)):
-        first = {user: lists[user] for user in range(rows)}
-        assert len(sm.evaluate(first, "hr@1", relevant=relevant)) == 1
+        sm.evaluate(LISTS_OF_12, "hr@1", relevant=PAIRS_OF_12)
+
+
+@pytest.mark.parametrize(
+    "rows", [PAIRS_OF_12[::-1], PAIRS_OF_12[:9]], ids=["not in order", "nine rows"]
+)
+def test_rows_of_two_items_are_read(rows):
+    lists = {user: LISTS_OF_12[user] for user in range(len(rows))}
+    assert len(sm.evaluate(lists, "hr@1", relevant=rows)) == 1
+
+
+def test_rows_of_two_items_do_not_warn():
     two_each = [[int(x) for x in RNG.permutation(9)[:2]] for _ in range(12)]
-    assert not warnings_of(sm.evaluate, lists, "hr@1", relevant=two_each)
+    assert not warnings_of(sm.evaluate, LISTS_OF_12, "hr@1", relevant=two_each)
 
 
 def good_scores(seed=0):
@@ -339,23 +367,35 @@ def random_seen_items(held_out, seed=0):
 
 
 @pytest.mark.parametrize("seed", range(5))
-@pytest.mark.parametrize("low", [-9.0, 0.0])
-def test_recommender_that_scores_60_percent_does_not_warn(seed, low):
+@pytest.mark.parametrize("low", [-9.0, 0.0], ids=["below all", "among them"])
+class TestSixtyPercentScored:
     """Items that are not scored share one score, below all others or among them."""
-    scores, held_out = good_scores(seed)
-    is_unscored = np.random.default_rng(seed).random(ITEMS) < 0.4
-    scores = np.exp(scores)
-    scores[:, is_unscored] = low
-    seen = random_seen_items(held_out, seed)
-    assert not warnings_of(sm.evaluate, scores, "recall@10, ap, auc", relevant=held_out, seen=seen)
-    lists = {user: np.argsort(-row)[:50].tolist() for user, row in enumerate(scores)}
-    assert not warnings_of(sm.evaluate, lists, "recall@10", relevant=held_out[:, None].tolist())
-    negatives = np.random.default_rng(seed).integers(0, ITEMS, (USERS, 50))
-    rows = np.take_along_axis(scores, np.column_stack([held_out, negatives]), axis=1)
-    # ties are in random order
-    rows += 1e-9 * np.random.default_rng(seed).random(rows.shape)
-    options = {"n_items": ITEMS, "positive": 0, "shape": "none"}
-    assert not warnings_of(sm.correct, rows, "auc", "sampled", **options)
+
+    @pytest.fixture
+    def scores_and_held_out(self, seed, low):
+        scores, held_out = good_scores(seed)
+        is_unscored = np.random.default_rng(seed).random(ITEMS) < 0.4
+        return np.where(is_unscored, low, np.exp(scores)), held_out
+
+    def test_scores_do_not_warn(self, scores_and_held_out, seed):
+        scores, held_out = scores_and_held_out
+        options = {"relevant": held_out, "seen": random_seen_items(held_out, seed)}
+        assert not warnings_of(sm.evaluate, scores, "recall@10, ap, auc", **options)
+
+    def test_lists_do_not_warn(self, scores_and_held_out):
+        scores, held_out = scores_and_held_out
+        lists = {user: np.argsort(-row)[:50].tolist() for user, row in enumerate(scores)}
+        relevant = held_out[:, None].tolist()
+        assert not warnings_of(sm.evaluate, lists, "recall@10", relevant=relevant)
+
+    def test_samples_do_not_warn(self, scores_and_held_out, seed):
+        """Ties are in random order."""
+        scores, held_out = scores_and_held_out
+        negatives = np.random.default_rng(seed).integers(0, ITEMS, (USERS, 50))
+        rows = np.take_along_axis(scores, np.column_stack([held_out, negatives]), axis=1)
+        rows += 1e-9 * np.random.default_rng(seed).random(rows.shape)
+        options = {"n_items": ITEMS, "positive": 0, "shape": "none"}
+        assert not warnings_of(sm.correct, rows, "auc", "sampled", **options)
 
 
 @pytest.mark.parametrize("seed", range(5))
