@@ -181,7 +181,8 @@ def test_outcome_is_judged_by_the_exact_difference(exact, estimate, right, wrong
 # The first or last row of a page, measured again.
 
 
-def test_row_of_llm():
+def test_rows_of_llm_are_measured_again():
+    """The first row has ranges among 4 negatives, and the last the true share of hits at 10."""
     rng = np.random.default_rng(0)
     ranks = {users: llm.draw_ranks(users, rng) for users in llm.USERS}
     first, *_, last = rows_of("llm", "few")
@@ -191,20 +192,20 @@ def test_row_of_llm():
         assert last[column] == f"{np.mean(of_users <= 10):.3f}"
 
 
-def test_row_of_shapes():
+def test_first_row_of_shapes_is_measured_again():
     ranks = Ranks.read(ROOT / "results/reference/ranks/X.parquet")
     row = {"data": "ml-1m"} | shapes.measure_factor(ranks, "X")
     assert rows_of("shapes")[0] == {name: str(cell) for name, cell in row.items()}
 
 
-def test_row_of_proxies():
+def test_last_row_of_proxies_is_measured_again():
     runs = int(measure.PAGES["proxies"].steps[0][-1])
     row = proxies.summary_row("random users", proxies.evaluate_random_users(100.0, runs))
     assert rows_of("proxies")[-1] == row
 
 
 @pytest.mark.long
-def test_row_of_plan():
+def test_first_row_of_plan_is_planned_again():
     first = rows_of("plan")[0]
     m = int(first["m"])
     planned = plan(
@@ -219,7 +220,7 @@ def test_row_of_plan():
     assert first["promised"] == f"{100 * row.probability:.0f}"
 
 
-def test_factors_of_outside():
+def test_factors_of_outside_are_computed_again():
     by_name = outside.populations()
     for row in rows_of("outside"):
         if row["population"] in by_name:
@@ -228,7 +229,7 @@ def test_factors_of_outside():
             assert row["factor"] == f"{factor:.2f}"
 
 
-def test_exact_metrics_of_coverage():
+def test_exact_metrics_of_coverage_are_those_of_the_populations():
     table = pd.read_csv(ROOT / "results/reference/coverage.csv")
     by_name = populations()
     for row in table.itertuples():
@@ -236,7 +237,7 @@ def test_exact_metrics_of_coverage():
         assert row.exact == pytest.approx(exact, rel=1e-4)
 
 
-def test_exact_metrics_of_verdicts():
+def test_exact_metrics_of_verdicts_are_those_of_the_ranks():
     table = pd.read_csv(ROOT / "results/reference/verdicts.csv")
     row = table.iloc[0]
     ranks = verdicts.read_recommenders(row["dataset"])
@@ -246,7 +247,7 @@ def test_exact_metrics_of_verdicts():
         assert row[f"exact_{side}"] == pytest.approx(exact, rel=1e-4)
 
 
-def test_row_of_literature():
+def test_first_row_of_literature_is_counted_again():
     kinds = literature.kinds_text(read_printed(literature.TABLE))
     line = next(line for line in kinds.splitlines() if line.startswith("| paper"))
     cells = [cell.strip() for cell in line.strip("|").split("|")]
@@ -254,12 +255,12 @@ def test_row_of_literature():
 
 
 @pytest.mark.long
-def test_row_of_estimators():
+def test_first_row_of_estimators_is_measured_again():
     assert next(quoting.failure_rows()) == rows_of("estimators", "failures")[0]
 
 
 @pytest.mark.long
-def test_row_of_check():
+def test_second_row_of_check_is_measured_again():
     rng = np.random.default_rng(1)
     for exact in (True, False):
         for _ in range(check.SOUND):
@@ -307,7 +308,7 @@ def test_history_sizes_add_up(large):
         assert sizes.max() <= items
 
 
-def test_histories_have_distinct_items(large):
+def test_histories_have_the_drawn_sizes_and_distinct_items(large):
     sizes = np.array([20, 1, 29, 0, 30])
     user, item = large.draw_histories(sizes, 30, np.random.default_rng(0))
     assert np.bincount(user, minlength=5).tolist() == sizes.tolist()

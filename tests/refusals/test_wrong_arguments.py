@@ -89,20 +89,34 @@ def test_long_name_is_cut_in_the_message(call: Call) -> None:
     assert len(refusal_message(call)) <= 2000
 
 
-def test_printed_records_are_short() -> None:
-    ones, ids = np.ones(6000, int), np.arange(6000).astype(str)
-    assert len(repr(sm.SampledRanks(ones, 9, 2, users=ids))) < 300
-    assert len(repr(sm.Ranks(8 + ones, ones, 0 * ones))) < 300
+ONES, IDS = np.ones(6000, int), np.arange(6000).astype(str)
 
 
-def test_report_never_overwrites_data(tmp_path: Path) -> None:
-    ranks, page = tmp_path / "r.csv", tmp_path / "r.html"
-    for path in (ranks, page):
-        path.write_text("rank\n3\n1\n")
-    for path in (ranks, tmp_path / "model.py", tmp_path / "s.npy"):
-        assert "suffix" in refusal_message(sm.report, {"A": ranks}, path, n_items=90)
-    assert "written" in refusal_message(sm.report, {"A": page}, page, n_items=90)
-    assert ranks.read_text() == page.read_text() == "rank\n3\n1\n"
+@pytest.mark.parametrize(
+    "records",
+    [sm.SampledRanks(ONES, 9, 2, users=IDS), sm.Ranks(9 * ONES, ONES, 0 * ONES)],
+    ids=["sampled", "full"],
+)
+def test_ranks_of_6000_users_are_printed_in_300_characters(records: Any) -> None:
+    assert len(repr(records)) < 300
+
+
+RANKS_TEXT = "rank\n3\n1\n"
+
+
+@pytest.mark.parametrize("name", ["r.csv", "model.py", "s.npy"])
+def test_page_with_the_suffix_of_other_files_is_refused(tmp_path: Path, name: str) -> None:
+    ranks = tmp_path / "r.csv"
+    ranks.write_text(RANKS_TEXT)
+    assert "suffix" in refusal_message(sm.report, {"A": ranks}, tmp_path / name, n_items=90)
+    assert ranks.read_text() == RANKS_TEXT
+
+
+def test_page_never_overwrites_the_data_that_it_shows(tmp_path: Path) -> None:
+    ranks = tmp_path / "r.html"
+    ranks.write_text(RANKS_TEXT)
+    assert "written" in refusal_message(sm.report, {"A": ranks}, ranks, n_items=90)
+    assert ranks.read_text() == RANKS_TEXT
 
 
 # Commands
@@ -118,17 +132,23 @@ def files(tmp_path, monkeypatch):
     Path("negatives.csv").write_text("user_id,item_id\na,2\nb,2\n")
 
 
+HELD_OUT_AND_SEEN = {"a": [1], "b": [2]}, {"a": [3], "b": [3]}
+NEGATIVE_FILES = ("--relevant=held.csv", "--seen=seen.csv")
+
+
 @pytest.mark.usefixtures("files")
-def test_commands_of_negatives_print_what_functions_return(run):
-    held_out, seen = {"a": [1], "b": [2]}, {"a": [3], "b": [3]}
-    options = ("--relevant=held.csv", "--seen=seen.csv")
-    checks = sm.check_negatives({"a": [2], "b": [2]}, held_out, seen)
-    done = run("check-negatives", "negatives.csv", *options, "--explain")
+def test_check_negatives_prints_what_the_function_returns(run):
+    checks = sm.check_negatives({"a": [2], "b": [2]}, *HELD_OUT_AND_SEEN)
+    done = run("check-negatives", "negatives.csv", *NEGATIVE_FILES, "--explain")
     table, _, _ = str(checks).rpartition("\n\n")
-    assert done.returncode == 1
     assert done.stdout == f"{table}\n\n{checks.explain()}\n"
-    done = run("negatives", *options, "--n-negatives=1")
-    assert done.stdout == sm.negatives(held_out, seen, 1).to_csv(index=False)
+    assert done.returncode == 1
+
+
+@pytest.mark.usefixtures("files")
+def test_negatives_prints_what_the_function_returns(run):
+    done = run("negatives", *NEGATIVE_FILES, "--n-negatives=1")
+    assert done.stdout == sm.negatives(*HELD_OUT_AND_SEEN, 1).to_csv(index=False)
 
 
 @pytest.mark.usefixtures("files")
