@@ -281,9 +281,11 @@ def test_min_relevance_2_of_ranks_without_grades_is_refused(refusal_line, files)
     assert "no grades" in refusal_line(*line.split())
 
 
-def test_cut_lists_are_refused(refusal_line, folder):
-    del folder
-    line = "sample list.csv --relevant relevant.csv --n-negatives 1 --n-items 9"
+def test_sample_of_lists_that_end_is_refused(refusal_line, folder):
+    """Sampled ranks need the ranks among all candidates."""
+    (folder / "cut.csv").write_text("user_id,item_id,rank\nanna,7,1\nanna,8,2\n")
+    (folder / "test.csv").write_text("user_id,item_id\nanna,8\n")
+    line = "sample cut.csv --relevant test.csv --n-negatives 1 --n-items 9"
     assert "--complete" in refusal_line(*line.split())
 
 
