@@ -169,6 +169,13 @@ def test_usual_synonyms_are_listed(rows, synonym):
     assert synonym in ", ".join(listed).split(", ")
 
 
+@pytest.mark.parametrize(("option", "column"), [((), "error"), (("--intervals",), "interval")])
+@pytest.mark.usefixtures("folder")
+def test_corrected_values_have_errors_or_intervals(run, option, column):
+    header = run(*shlex.split(CORRECT), *option).stdout.splitlines()[0]
+    assert {"error", "interval"} & set(header.split()) == {column}
+
+
 def test_sample_has_a_row_for_each_repetition_and_user(rows):
     table = rows(f"{DRAW} --repetitions 2")
     ids = [(repetition, name, 100) for repetition in (0, 1) for name in ("anna", "bert", "cora")]

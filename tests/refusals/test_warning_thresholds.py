@@ -56,6 +56,13 @@ def test_hundredth_of_rows_without_order_warns(equal, rows, warns):
     assert ("rows are equal" in text) == warns
 
 
+@pytest.mark.parametrize(("n_negatives", "warns"), [(8, True), (7, False)])
+def test_equal_scores_of_eight_negatives_warn(n_negatives, warns):
+    scores = scores_with_equal_rows(equal=10, rows=50, width=1 + n_negatives)
+    text = warning_text(sm.correct, scores, "hr@1", "sampled", positive=0, n_items=N, shape="none")
+    assert ("rows are equal" in text) == warns
+
+
 @pytest.mark.parametrize(
     ("rows", "low", "warns"),
     [

@@ -189,6 +189,8 @@ def are_uniform(strata: StratumCounts) -> bool:
     ... )
     >>> are_uniform(strata), are_uniform(strata._replace(drawn=strata.drawn[:, ::-1]))
     (True, False)
+    >>> are_uniform(strata._replace(drawn=np.array([[1, 4], [3, 12]])))  # 5 and 15 negatives
+    False
     """
     m = strata.drawn.sum(axis=1)
     if m.min() < m.max():
