@@ -58,8 +58,12 @@ class LikelyMixture(NamedTuple):
 def likely_mixture(counts: Float, table: Kernel) -> LikelyMixture:
     """Fit a mixture of extreme points to counts of users by maximum likelihood.
 
-    Expectation maximisation takes a fixed number of steps. Half a user with a uniformly random rank
-    is added to the observed ones.
+    With f(s) the observed share of users in bin s, and Q_k(s) its probability under extreme point
+    k, expectation maximisation repeats for the weights w_k, from equal ones on,
+
+        w_k <- w_k sum over s of Q_k(s) f(s) / q(s),   q(s) = sum over k of w_k Q_k(s).
+
+    Half a user with a uniformly random rank is added to the observed ones.
 
     Parameters
     ----------
@@ -71,17 +75,20 @@ def likely_mixture(counts: Float, table: Kernel) -> LikelyMixture:
     rows = spread_rows(table, *FIT_POINTS)
     probabilities = table.probabilities[rows]
     pseudo_counts = PSEUDO_USERS * table.widths / (table.m + 1)
-    observed = counts + pseudo_counts
-    observed /= observed.sum(axis=-1, keepdims=True)
+    observed = _scale_to_one(counts + pseudo_counts)
     weights = np.full((*counts.shape[:-1], rows.size), 1.0 / rows.size)
     for _ in range(FIT_STEPS):
-        ratio = observed / (weights @ probabilities)
-        weights *= ratio @ probabilities.T
-    weights /= weights.sum(axis=-1, keepdims=True)
+        expected = weights @ probabilities
+        weights *= (observed / expected) @ probabilities.T
+    weights = _scale_to_one(weights)
     n_users = counts.sum(axis=-1, keepdims=True)
-    shares = n_users * (weights @ probabilities) + pseudo_counts
-    shares /= shares.sum(axis=-1, keepdims=True)
-    return LikelyMixture(rows, weights, shares)
+    expected_counts = n_users * (weights @ probabilities)
+    return LikelyMixture(rows, weights, _scale_to_one(expected_counts + pseudo_counts))
+
+
+def _scale_to_one(values: Float) -> Float:
+    """Divide values by their sum over the last axis."""
+    return np.asarray(values / values.sum(axis=-1, keepdims=True))
 
 
 def bracketing_vectors(
@@ -120,10 +127,10 @@ def bracketing_vectors(
     span = max(high - low, np.finfo(float).tiny)
     scaled_metric = sign * ((table.exact_metric(measure) - low) / span)
     programme = _UpperVectorProgramme(scaled_metric, table, measure.cutoff)
-    vectors = np.empty(shares.shape)
+    scaled_vectors = np.empty(shares.shape)
     for row, shares_of_row in enumerate(shares):
-        vectors[row] = programme.solve(shares_of_row, z / np.sqrt(n_users))
-    return low + span * np.repeat(sign * vectors, table.widths, axis=1)
+        scaled_vectors[row] = programme.solve(shares_of_row, z / np.sqrt(n_users))
+    return low + span * np.repeat(sign * scaled_vectors, table.widths, axis=1)
 
 
 class _UpperVectorProgramme:
@@ -136,21 +143,35 @@ class _UpperVectorProgramme:
         n_points = START_POINTS if table.is_complete else START_POINTS_OF_FACTOR
         self._table = table
         self._rows = spread_rows(table, *n_points, cutoff)
-        # The columns are the bins, and the exact metric.
+        # Rows (Q_k, M_k): the columns are the bins, and the exact metric.
         self._all_points = np.column_stack([table.probabilities, exact_metric])
         self._points = self._all_points[self._rows]
 
     def solve(self, shares: Float, weight: float) -> Float:
-        """Return the upper vector, by bins, for a distribution of sampled ranks.
+        """Return the upper vector u for a distribution of sampled ranks; shape (bins,).
 
-        `weight` is z / sqrt(D), that of the standard deviation.
+        By cutting planes: the programme is solved for the extreme points met so far, and others
+        join where their violation of (1),
+
+            v_k = M_k - sum over s of u(s) Q_k(s),
+
+        has a local maximum above the tolerance, until there is none. The greatest violation that
+        remains is added to u.
+
+        Parameters
+        ----------
+        shares
+            The likely distribution f of sampled ranks; shape (bins,).
+        weight
+            z / sqrt(D), that of the standard deviation.
         """
         table = self._table
         for _ in range(MOST_CUTTING_ROUNDS):
             vector = _solve_cone_programme(self._points, shares, weight)
             violations = self._all_points @ np.append(-vector, 1.0)
-            joining = local_maxima(table.weighted_means(violations, violations), VECTOR_TOLERANCE)
-            if table.is_complete:
+            greatest_up_to = table.weighted_means(violations, violations)
+            joining = local_maxima(greatest_up_to, above=VECTOR_TOLERANCE)
+            if table.is_complete:  # each point is listed once, and has joined or not
                 joining = np.setdiff1d(joining, self._rows)
             if not joining.size:
                 break
@@ -161,17 +182,20 @@ class _UpperVectorProgramme:
 
 
 def _solve_cone_programme(points: Float, shares: Float, weight: float) -> Float:
-    """Minimise shares.u + weight t, where t >= |sqrt(shares) (u - c)|, the standard deviation of u.
+    """Minimise the mean of a vector u plus a multiple of its standard deviation t, subject to (1).
 
-    The unknowns are the vector u, its mean c, and t. The constraints are condition (1) for each
-    extreme point, and a second-order cone.
+    With the likely distribution f, and c the mean of u,
+
+        minimise f @ u + weight t
+        where    Q_k @ u >= M_k for each extreme point k,
+                 |sqrt(f) (u - c)| <= t, a second-order cone.
 
     Parameters
     ----------
     points
-        A row (Q_k, M_k) of (1) for each extreme point; shape (points, bins + 1).
+        A row (Q_k, M_k) for each extreme point; shape (points, bins + 1).
     shares
-        The likely distribution f; shape (bins,).
+        f; shape (bins,).
     weight
         Of the standard deviation.
 
@@ -183,15 +207,18 @@ def _solve_cone_programme(points: Float, shares: Float, weight: float) -> Float:
     probabilities = points[:, :-1]
     exact_metric = points[:, -1]
     n_points, n_bins = probabilities.shape
-    mean_column, t_column = n_bins, n_bins + 1  # after those of u
-    cone_row = n_points  # after those of the points
+    coefficients = np.where(probabilities > ZERO_PROBABILITY, probabilities, 0.0)
     root = np.sqrt(shares)
-    matrix = np.zeros((n_points + 1 + n_bins, n_bins + 2))
-    is_positive = probabilities > ZERO_PROBABILITY
-    np.negative(probabilities, out=matrix[:n_points, :n_bins], where=is_positive)
-    matrix[cone_row, t_column] = -1.0
-    np.fill_diagonal(matrix[cone_row + 1 :, :n_bins], -root)
-    matrix[cone_row + 1 :, mean_column] = root
+    no_c_t = np.zeros((n_points, 2))
+    no_u = np.zeros((1, n_bins))
+    no_t = np.zeros((n_bins, 1))
+    matrix = np.vstack(  # the unknowns are u, c and t
+        [
+            np.hstack([-coefficients, no_c_t]),
+            np.hstack([no_u, [[0.0, -1.0]]]),
+            np.hstack([-np.diag(root), root[:, np.newaxis], no_t]),
+        ]
+    )
     right = np.concatenate([-exact_metric, np.zeros(1 + n_bins)])
     cones = [clarabel.NonnegativeConeT(n_points), clarabel.SecondOrderConeT(n_bins + 1)]
     cost = np.concatenate([shares, [0.0, weight]])
@@ -203,50 +230,81 @@ def _solve_cone_programme(points: Float, shares: Float, weight: float) -> Float:
 
 
 def _greatest_violation(violations: Float, table: Kernel) -> float:
-    """Return the greatest violation of (1), or for a grid of points a bound on it."""
-    greatest = table.greatest_mean(violations)
-    if table.points.size == table.n:
-        return greatest
-    excess = violations - greatest
-    weighted = table.weighted_means(excess, excess)
-    bound = weighted + _growth_between_points(weighted, table)
+    """Return the greatest violation v of (1) in the class, or a bound on it if a grid skips ranks.
+
+    A grid misses extreme points on ranks 1 ... k with k between its points, and those whose weight
+    changes from 1 to the factor at a rank between them. The bound adds what v may grow there.
+
+    Parameters
+    ----------
+    violations
+        v_k under the extreme points that the kernel lists; shape (points,).
+    table
+        The kernel of the class.
+    """
+    greatest_listed = table.greatest_mean(violations)
+    has_all_ranks = table.points.size == table.n
+    if has_all_ranks:
+        return greatest_listed
+    excess = violations - greatest_listed
+    weighted_excess = table.weighted_means(excess, excess)
+    bound = weighted_excess + _growth_between_points(weighted_excess, table)
     if table.is_complete:
-        return greatest + float(bound.max())
+        return greatest_listed + float(bound.max())
     bound += _growth_within_blocks(excess, table)
     # Other weights differ by the factor at most, and so does a mean with other weights.
-    return greatest + max(table.factor * float(bound.max()), 0.0)
+    return greatest_listed + max(table.factor * float(bound.max()), 0.0)
 
 
 def _growth_between_points(violations: Float, table: Kernel) -> Float:
-    """Bound how much a violation may grow between neighbouring points of a grid.
+    """Bound how much a violation may grow between a point of a grid and its neighbours.
 
-    A parabola exceeds the straight line between its ends by an eighth of its second derivative
-    times the squared step; the bound is twice that. Both sides of a cut-off are points, so no
-    second difference that counts reaches across it.
+    Over a step h, a parabola with second derivative b exceeds the straight line between its ends by
+    h^2 b / 8. The bound is twice that, with the larger b of both ends, by second differences. Both
+    sides of a cut-off are points, so no second difference that counts reaches across it.
+
+    Parameters
+    ----------
+    violations
+        Under each point of the grid; shape (points,), like the result.
+    table
+        The kernel of the class.
     """
     step = np.diff(table.points).astype(np.float64)
     slope = np.diff(violations) / step
-    bend = 2.0 * np.abs(np.diff(slope)) / (step[1:] + step[:-1])
-    bend = np.pad(bend, 1, mode="edge")
-    steepest = np.maximum(bend[:-1], bend[1:])
-    growth = np.where(step > 1, np.square(step) * steepest / 4.0, 0.0)
-    growth = np.append(growth, 0.0)
-    growth[1:-1] = np.maximum(growth[1:-1], growth[:-2])
-    return growth
+    bend_inside = 2.0 * np.abs(np.diff(slope)) / (step[1:] + step[:-1])
+    bend = np.pad(bend_inside, 1, mode="edge")  # at each point
+    larger_bend = np.maximum(bend[:-1], bend[1:])
+    growth = np.where(step > 1, np.square(step) * larger_bend / 4.0, 0.0)  # over each step
+    return np.maximum(np.append(0.0, growth), np.append(growth, 0.0))
 
 
 def _growth_within_blocks(violations: Float, table: Kernel) -> Float:
-    """Bound how much more is violated if the weight changes within a block of ranks.
+    """Bound how much a violation may grow if the weight of ranks changes within a block.
 
-    That is possible where the violation changes its sign. The bound is twice that for a straight
-    line through 0 in the middle of the block.
+    The worst weights are the factor G where the violation is positive, and 1 elsewhere. In a block
+    of w ranks it may change its sign. If it rises by c along a straight line through 0 in the
+    middle, its positive half has the sum w c / 8, which then counts G - 1 times more. The bound is
+    twice that: c is the difference of the means of both neighbouring blocks.
+
+    Parameters
+    ----------
+    violations
+        Under each point of the grid; shape (points,).
+    table
+        The kernel of a class with a factor.
+
+    Returns
+    -------
+    ndarray
+        Growth of means over the ranks 1 ... k; shape (points,), 0 where rank k is alone.
     """
     sums, sizes = table.block_sums(violations)
-    padded = np.pad(sums / sizes, 1, mode="edge")
-    before = padded[:-2]
-    after = padded[2:]
-    change = np.where((before > 0.0) == (after > 0.0), 0.0, np.abs(after - before))
-    change[sizes == 1.0] = 0.0
+    padded_means = np.pad(sums / sizes, 1, mode="edge")
+    mean_before = padded_means[:-2]
+    mean_after = padded_means[2:]
+    may_change_sign = ((mean_before > 0.0) != (mean_after > 0.0)) & (sizes > 1.0)
+    change = np.where(may_change_sign, np.abs(mean_after - mean_before), 0.0)
     growth_of_sum = (table.factor - 1.0) * sizes * change / 8.0
     growth = np.zeros(violations.size)
     growth[: sums.size] = np.cumsum(growth_of_sum) / np.cumsum(sizes)

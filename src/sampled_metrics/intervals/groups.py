@@ -18,6 +18,7 @@ from typing import NamedTuple
 import numpy as np
 
 from sampled_metrics._base.array_types import Float, Int
+from sampled_metrics._base.arrays import pair_codes
 from sampled_metrics._base.caches import cache_with_owner
 from sampled_metrics._base.random_streams import generator
 from sampled_metrics._base.units import Units
@@ -94,15 +95,12 @@ def group_units(sample: SampledRanks) -> UserGroups:
     """
     units, unit_of_row = sample.different_units()
     user_of_unit = sample.user_of_units()
-    n_rows_of_unit = np.bincount(unit_of_row)
     user_of_row = unit_of_row if user_of_unit is None else user_of_unit[unit_of_row]
     fold_of_row = _draw_folds(user_of_row)
     group_of_row, n_of_group = _group_by_size(np.broadcast_to(sample.n_items, unit_of_row.shape))
-    counts_of_other_fold = np.zeros((N_FOLDS, sample.n_negatives + 1))
-    cell = (1 - fold_of_row, sample.sampled_ranks - 1)
-    np.add.at(counts_of_other_fold, cell, 1.0 / n_rows_of_unit[unit_of_row])
-    cohort_of_unit = np.arange(n_rows_of_unit.size)
-    has_one_row_per_user = user_of_unit is None and n_rows_of_unit.size == unit_of_row.size
+    n_units = int(unit_of_row.max()) + 1
+    cohort_of_unit = np.arange(n_units)
+    has_one_row_per_user = user_of_unit is None and n_units == unit_of_row.size
     if has_one_row_per_user:
         cohort_of_unit[unit_of_row] = np.ravel_multi_index(
             (group_of_row, fold_of_row, sample.sampled_ranks - 1),
@@ -115,9 +113,22 @@ def group_units(sample: SampledRanks) -> UserGroups:
         group_of_row=group_of_row,
         cohort_of_unit=cohort_of_unit,
         n_of_group=n_of_group,
-        counts_of_other_fold=counts_of_other_fold,
+        counts_of_other_fold=_count_other_fold(sample, unit_of_row, fold_of_row),
         user_of_unit=user_of_unit,
     )
+
+
+def _count_other_fold(sample: SampledRanks, unit_of_row: Int, fold_of_row: Int) -> Float:
+    """Count the units of the other fold at every sampled rank; shape (folds, m + 1).
+
+    A unit with r rows counts 1 / r at the sampled rank of each.
+    """
+    n_rows_of_unit = np.bincount(unit_of_row)
+    other_fold_of_row = 1 - fold_of_row
+    counts = np.zeros((N_FOLDS, sample.n_negatives + 1))
+    cell_of_row = (other_fold_of_row, sample.sampled_ranks - 1)
+    np.add.at(counts, cell_of_row, 1.0 / n_rows_of_unit[unit_of_row])
+    return counts
 
 
 def _draw_folds(user_of_row: Int) -> Int:
@@ -142,8 +153,8 @@ def _group_by_size(n_of_row: Int) -> tuple[Int, list[int]]:
     >>> _group_by_size(np.arange(100, 190, 10))
     (array([0, 0, 0, 1, 1, 2, 2, 2, 2]), [110, 135, 165])
     """
-    differs = n_of_row.max() - n_of_row.min() > SAME_SIZE * n_of_row.mean()
-    n_groups = SIZE_GROUPS if differs else 1
+    n_differs = n_of_row.max() - n_of_row.min() > SAME_SIZE * n_of_row.mean()
+    n_groups = SIZE_GROUPS if n_differs else 1
     quantiles = np.arange(1, n_groups) / n_groups
     edges = np.unique(np.quantile(n_of_row, quantiles, method="nearest"))
     third_of_row = np.searchsorted(edges, n_of_row, side="right")
@@ -153,10 +164,10 @@ def _group_by_size(n_of_row: Int) -> tuple[Int, list[int]]:
 
 
 def likely_shares(groups: Sequence[UserGroups], n: int, table: Kernel) -> list[Float]:
-    """Return distributions of sampled ranks that are likely, given the other fold.
+    """Return the distributions of sampled ranks that each fold has, by the ranks of the other fold.
 
-    They are fitted once for each sample, n and last shaped rank of the kernel, and kept in the
-    groups: metrics and both ends of a range share them.
+    See `likely_mixture`. They depend on the sample, n and the last shaped rank of the kernel only,
+    and the groups keep those fitted before: metrics and both ends of a range share them.
 
     Parameters
     ----------
@@ -174,8 +185,8 @@ def likely_shares(groups: Sequence[UserGroups], n: int, table: Kernel) -> list[F
     unfitted = [of_sample for of_sample in groups if key not in of_sample._fitted_shares]
     if unfitted:
         counts = np.stack([of_sample.counts_of_other_fold for of_sample in unfitted])
-        fitted = likely_mixture(table.sum_by_bin(counts), table).shares
-        for of_sample, shares_of_folds in zip(unfitted, fitted, strict=True):
+        shares = likely_mixture(table.sum_by_bin(counts), table).shares
+        for of_sample, shares_of_folds in zip(unfitted, shares, strict=True):
             of_sample._fitted_shares[key] = shares_of_folds
     return [of_sample._fitted_shares[key] for of_sample in groups]
 
@@ -231,12 +242,25 @@ def common_cohorts(a: UserGroups, b: UserGroups) -> CommonCohorts | None:
     if common is None:
         return None
     unit_in_a, unit_in_b = common
-    n_cohorts_of_b = int(b.cohort_of_unit.max()) + 1
-    pair_of_unit = a.cohort_of_unit[unit_in_a] * n_cohorts_of_b + b.cohort_of_unit[unit_in_b]
-    pairs, n_units = np.unique(pair_of_unit, return_counts=True)
-    cohort_in_a, cohort_in_b = np.divmod(pairs, n_cohorts_of_b)
+    cohort_in_a, cohort_in_b, n_units = _count_pairs(
+        a.cohort_of_unit[unit_in_a], b.cohort_of_unit[unit_in_b]
+    )
     user_of_pair = None
     if a.user_of_unit is not None:
         # Visits are cohorts of their own, so that the number of a cohort is that of a unit.
         user_of_pair = a.user_of_unit[cohort_in_a]
     return CommonCohorts(cohort_in_a, cohort_in_b, n_units, user_of_pair)
+
+
+def _count_pairs(first: Int, second: Int) -> tuple[Int, Int, Int]:
+    """Count equal pairs of whole numbers; return the different pairs in order, and their counts.
+
+    Examples
+    --------
+    >>> _count_pairs(np.array([4, 4, 7]), np.array([2, 2, 2]))
+    (array([4, 7]), array([2, 2]), array([2, 1]))
+    """
+    width = int(second.max()) + 1
+    codes, counts = np.unique(pair_codes(first, second, width), return_counts=True)
+    different_first, different_second = np.divmod(codes, width)
+    return different_first, different_second, counts

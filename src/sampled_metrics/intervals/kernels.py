@@ -88,7 +88,12 @@ class ExtremePoints:
         return np.diff(sums_up_to_end, axis=0, prepend=0.0), np.diff(block_ends, prepend=0.0)
 
     def weighted_means(self, values: Float, gains: Float) -> Float:
-        """Average `values` over ranks 1 ... k if blocks with positive gains count G times.
+        """Average `values` over ranks 1 ... k, where blocks with positive gains count G times.
+
+        With the sum V_j of `values` over block j of n_j ranks, and the weight a_j = G if the sum of
+        `gains` over the block is positive and else 1, the mean over the blocks up to k is
+
+            sum of a_j V_j / sum of a_j n_j.
 
         With `values = gains` the result is positive wherever some extreme point on ranks 1 ... k
         has a positive mean gain, and this is the extreme point with these weights.
@@ -116,22 +121,30 @@ class ExtremePoints:
         block_values, _ = self.block_sums(values)
         weights = np.where(block_gains > 0.0, self.factor, 1.0)
         weighted_sums = np.cumsum(weights * block_values.T, axis=-1)
+        weighted_sizes = np.cumsum(weights * sizes)
         result = values.copy()  # as it is where rank k is alone
-        result[: sizes.size] = (weighted_sums / np.cumsum(weights * sizes)).T
+        result[: sizes.size] = (weighted_sums / weighted_sizes).T
         return result
 
     def greatest_mean(self, means: Float) -> float:
-        """Return the greatest mean of a function under any extreme point.
+        """Return the greatest mean of a function of the rank under any extreme point.
 
-        `means` are those under the listed points. For a number t, let s(t) be the greatest weighted
-        sum of (function - t) under any extreme point. s falls, is convex and has its zero at the
-        greatest mean, so that Newton's steps from below, t + s / (sum of the weights), do not pass
-        it. Such a quotient is a weighted mean of (function - t), under the weights that make the
-        sum greatest: the factor where (function - t) is positive.
+        Newton's method for the zero of s(t), the greatest weighted sum of (function - t). s falls
+        and is convex, and its zero is the greatest mean, so that steps from below do not pass it:
+
+            t <- t + s(t) / (sum of the weights that have s(t)),
+
+        where the quotient is the greatest mean of (function - t) with the factor as the weight
+        wherever (function - t) is positive.
+
+        Parameters
+        ----------
+        means
+            Means of the function under the listed points; shape (points,).
         """
-        greatest = float(means.max())
+        greatest = float(means.max())  # t
         for _ in range(MOST_MEAN_STEPS):
-            excess = means - greatest  # means of (function - t)
+            excess = means - greatest
             step = float(self.weighted_means(values=excess, gains=excess).max())
             if step <= MEANS_ROUNDING:
                 break
@@ -315,10 +328,12 @@ def _sum_in_bins(distributions: Iterable[tuple[Int, int, Float]], n_users: int, 
     starts = bin_starts(m)
     probabilities = np.zeros((n_users, starts.size))
     for users, first, block in distributions:
-        first_bin = int(np.searchsorted(starts, first, "right")) - 1
-        end_bin = int(np.searchsorted(starts, first + block.shape[1]))
-        columns = np.maximum(starts[first_bin:end_bin] - first, 0)  # where bins begin in the block
-        probabilities[users, first_bin:end_bin] = np.add.reduceat(block, columns, axis=1)
+        end = first + block.shape[1]
+        bin_of_first = int(np.searchsorted(starts, first, "right")) - 1
+        end_bin = int(np.searchsorted(starts, end))  # the first one that begins after the block
+        starts_in_block = np.maximum(starts[bin_of_first:end_bin] - first, 0)
+        sums_of_bins = np.add.reduceat(block, starts_in_block, axis=1)
+        probabilities[users, bin_of_first:end_bin] = sums_of_bins
     return probabilities
 
 

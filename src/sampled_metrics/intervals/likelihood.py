@@ -76,10 +76,14 @@ class UserValues(NamedTuple):
 class UpperBound:
     """Upper confidence bound of a mean, for any confidence.
 
-    The weights that give the largest mean are proportional to f / (tilt + gap), where gap is the
-    distance of a value from the largest possible one. From the smallest tilt to the largest the
-    divergence, sum of f log(f / w), falls to 0. If the smallest tilt does not use up the divergence
-    that is allowed, the largest value takes the rest.
+    The distinct values have the shares f of users, and gaps g, their distances from the largest
+    possible value relative to the span. The weights that give the largest mean for a divergence
+    sum of f log(f / w) are, for some tilt h > 0,
+
+        w = f / (h + g) / W,   W = sum of f / (h + g).
+
+    From the smallest h to the largest the divergence falls to 0. If the smallest h does not use up
+    the divergence that is allowed, the largest value takes the rest of the weight.
 
     Examples
     --------
@@ -92,38 +96,48 @@ class UpperBound:
         values = values.collapse_visits()
         occurs = values.n_units > 0
         distinct, index_of_cohort = np.unique(values.values[occurs], return_inverse=True)
+        n_users_of_value = np.bincount(index_of_cohort, values.n_units[occurs])
         self._mean = values.mean
         self._n_users = float(values.n_units.sum())
-        # Of each distinct value: the share f of users, and the gap relative to the span.
-        self._shares = np.bincount(index_of_cohort, values.n_units[occurs]) / self._n_users
+        self._shares = n_users_of_value / self._n_users
         self._largest = max(values.extreme, float(distinct[-1]))
         self._span = self._largest - float(distinct[0])
         self._gaps = (self._largest - distinct) / max(self._span, np.finfo(float).tiny)
 
     def at(self, confidence: float) -> float:
-        """Return the upper end of the two-sided interval with this confidence."""
+        """Return the upper end of the two-sided interval with this confidence.
+
+        The divergence of the weights may be t^2 / (2 D), for D users and Student's quantile t.
+        """
         freedom = max(self._n_users - 1.0, 1.0)
         t = float(stdtrit(freedom, (1.0 + confidence) / 2.0))
         allowed = t**2 / (2.0 * self._n_users)
         divergence, mean_gap = self._tilt(SMALLEST_LOG_TILT)
         if divergence <= allowed:
+            # The largest value, without a gap, takes the weight 1 - exp(divergence - allowed).
             return self._largest - self._span * mean_gap * math.exp(divergence - allowed)
-        if self._tilt(LARGEST_LOG_TILT)[0] >= allowed:
+        least_divergence, _ = self._tilt(LARGEST_LOG_TILT)
+        if least_divergence >= allowed:
             return self._mean
 
         def excess(log_tilt: float) -> float:
-            return self._tilt(log_tilt)[0] - allowed
+            divergence, _ = self._tilt(log_tilt)
+            return divergence - allowed
 
-        root = brentq(excess, SMALLEST_LOG_TILT, LARGEST_LOG_TILT)
-        return self._largest - self._span * self._tilt(root)[1]
+        _, mean_gap = self._tilt(brentq(excess, SMALLEST_LOG_TILT, LARGEST_LOG_TILT))
+        return self._largest - self._span * mean_gap
 
     def _tilt(self, log_tilt: float) -> tuple[float, float]:
-        """Return the divergence of the weights for a tilt, and the mean gap under them."""
+        """Return the divergence of the weights for log h, and the mean gap under them.
+
+        As f / w = (h + g) W, the divergence is sum of f log(h + g) + log W.
+        """
         distance = np.exp(log_tilt) + self._gaps
-        weights = self._shares / distance
-        total = weights.sum()
+        unscaled = self._shares / distance
+        total = unscaled.sum()
         divergence = float(self._shares @ np.log(distance) + np.log(total))
-        return divergence, float(weights @ self._gaps / total)
+        mean_gap = float(unscaled @ self._gaps / total)
+        return divergence, mean_gap
 
 
 class UpperBoundOfSum:

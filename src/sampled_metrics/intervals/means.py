@@ -76,15 +76,15 @@ class Moments(NamedTuple):
         >>> Moments.from_values([0, 0, 0, 1])
         Moments(mean=0.25, second=0.1875, third=0.09375, fourth=0.08203125, low=0.0, high=1.0)
         """
-        flat = np.asarray(values, dtype=np.float64).ravel()
-        share = np.ones(flat.size) if weights is None else np.asarray(weights, float).ravel()
-        total = share.sum()
-        mean = float(share @ flat / total)
-        deviation = flat - mean
+        x = np.asarray(values, dtype=np.float64).ravel()
+        weight = np.ones(x.size) if weights is None else np.asarray(weights, float).ravel()
+        total = weight.sum()
+        mean = float(weight @ x / total)
+        deviation = x - mean
         square = np.square(deviation)
         powers = (square, square * deviation, np.square(square))
-        second, third, fourth = (float(share @ power / total) for power in powers)
-        return cls(mean, second, third, fourth, float(flat.min()), float(flat.max()))
+        second, third, fourth = (float(weight @ power / total) for power in powers)
+        return cls(mean, second, third, fourth, low=float(x.min()), high=float(x.max()))
 
     @classmethod
     def pooled(cls, moments: Sequence["Moments"], sizes: Sequence[int]) -> "Moments":
@@ -102,22 +102,28 @@ class Moments(NamedTuple):
     def from_mean_difference(
         cls, a: "Moments", n_a: int, b: "Moments", n_b: int
     ) -> tuple["Moments", int]:
-        """Return moments and a number of values whose mean varies like mean(b) - mean(a).
+        """Return moments, and a number of values, whose mean varies like mean(b) - mean(a).
 
-        For independent samples of `n_a` and `n_b` values. The cumulants of the difference of means,
-        v_a / n_a + v_b / n_b and so on, are written as those of a mean of as many values as the
-        smaller sample has.
+        For independent samples of `n_a` and `n_b` values. The r-th cumulant of the difference of
+        means, with the cumulants k_r of a and b, is
+
+            k_r(b) / n_b^(r - 1) + (-1)^r k_r(a) / n_a^(r - 1).
+
+        It is written as that of a mean of n values, K_r / n^(r - 1), n of the smaller sample; K_r
+        is returned in terms of moments. Cumulants are the second and the third central moment, and
+        the fourth less 3 times the squared second one.
         """
         n = min(n_a, n_b)
         second = n * (b.second / n_b + a.second / n_a)
         third = n**2 * (b.third / n_b**2 - a.third / n_a**2)
-        # The fourth cumulant, which is 0 for a normal distribution.
-        excess = n**3 * (
+        fourth_cumulant = n**3 * (
             (b.fourth - 3.0 * b.second**2) / n_b**3 + (a.fourth - 3.0 * a.second**2) / n_a**3
         )
-        low = b.low - a.high
-        high = b.high - a.low
-        return cls(b.mean - a.mean, second, third, excess + 3.0 * second**2, low, high), n
+        fourth = fourth_cumulant + 3.0 * second**2
+        difference = cls(
+            b.mean - a.mean, second, third, fourth, low=b.low - a.high, high=b.high - a.low
+        )
+        return difference, n
 
     def moments_about(self, centre: float) -> Float:
         """Return the second to fourth moments about a centre; shape (3,)."""
@@ -188,14 +194,18 @@ def mean_interval(
 def _mixed_moments(
     observed: Moments, n_users: int, prior: Moments, smooth: Moments | None
 ) -> list[float]:
-    """Return second to fourth moments about the observed mean, with users of the other values."""
-    mixed = [observed, prior]
-    weights = [float(n_users), PRIOR_USERS]
+    """Return the second to fourth moments, about the observed mean, of users of several kinds.
+
+    To the observed users join half a user of a random rank (`prior`), and fifty of the smooth
+    distribution, if there is one.
+    """
+    kinds = [observed, prior]
+    n_of_kind = [float(n_users), PRIOR_USERS]
     if smooth is not None:
-        mixed.append(smooth)
-        weights.append(SMOOTH_USERS)
-    about_mean = [each.moments_about(observed.mean) for each in mixed]
-    moments: list[float] = np.average(about_mean, axis=0, weights=weights).tolist()
+        kinds.append(smooth)
+        n_of_kind.append(SMOOTH_USERS)
+    about_mean = [kind.moments_about(observed.mean) for kind in kinds]
+    moments: list[float] = np.average(about_mean, axis=0, weights=n_of_kind).tolist()
     return moments
 
 
@@ -206,19 +216,27 @@ def _score_distances(moments: Sequence[float], n_users: int, t: float) -> tuple[
 
         (1 - t^2 c / (2 D)) d^2 - (t^2 / D) (k3 / v) d - (t^2 / D) v D / (D - 1) = 0
 
-    for D users, see this module's docstring; `moments` are the second to fourth.
+    for D users, where v is the variance, k3 the third moment, and c = k4 / v^2 - k3^2 / v^3 tells
+    how much the variance bends as a function of the mean, see this module's docstring.
+
+    Parameters
+    ----------
+    moments
+        Second to fourth central moments.
+    n_users, t
+        D, and the quantile of Student's distribution.
     """
-    second, third, fourth = moments
-    if not second > 0.0:
+    v, k3, fourth = moments
+    if not v > 0.0:
         return 0.0, 0.0
-    skewness = third / second / math.sqrt(second)  # in this order, because values may be tiny
-    curvature = fourth / second / second - 3.0 - skewness**2
+    skewness = k3 / v / math.sqrt(v)  # in this order, because values may be tiny
+    c = fourth / v / v - 3.0 - skewness**2
     step = t**2 / n_users
-    leading = max(1.0 - step * max(curvature, LEAST_CURVATURE) / 2.0, LEAST_LEADING)
-    middle = step * third / second
-    variance = second * n_users / (n_users - 1)
-    root = math.sqrt(middle**2 + 4.0 * leading * step * variance)
-    return (middle - root) / (2.0 * leading), (middle + root) / (2.0 * leading)
+    quadratic = max(1.0 - step * max(c, LEAST_CURVATURE) / 2.0, LEAST_LEADING)
+    linear = step * k3 / v
+    variance = v * n_users / (n_users - 1)
+    root = math.sqrt(linear**2 + 4.0 * quadratic * step * variance)
+    return (linear - root) / (2.0 * quadratic), (linear + root) / (2.0 * quadratic)
 
 
 def prior_moments(measures: Collection[Measure], ranks: Ranks) -> dict[Measure, Moments]:
@@ -236,7 +254,8 @@ def prior_moments(measures: Collection[Measure], ranks: Ranks) -> dict[Measure, 
     """
     n = ranks.mean_candidates or UNKNOWN_N
     nodes, weights = rank_rule(list(measures), n, 1)  # some ranks stand for all of 1 ... n
-    if (ranks.n_relevant == 1).all():
+    has_one_item_each = (ranks.n_relevant == 1).all()
+    if has_one_item_each:
         return {
             measure: Moments.from_values(measure.value_at(nodes, n), weights)
             for measure in measures
@@ -253,6 +272,8 @@ def prior_moments(measures: Collection[Measure], ranks: Ranks) -> dict[Measure, 
 def _rank_at_random(ranks: Ranks, first_ranks: Float) -> Ranks:
     """Give one item of some user each of the ranks, and the user's other items random ranks.
 
+    Grades are those of the user, in random order. The seed is fixed.
+
     Parameters
     ----------
     ranks
@@ -261,28 +282,51 @@ def _rank_at_random(ranks: Ranks, first_ranks: Float) -> Ranks:
         Rank of one item of each of these users, rounded; shape (users,).
     """
     rng = np.random.default_rng(0)
-    index = np.linspace(0, len(ranks) - 1, first_ranks.size).astype(np.int64)
-    users = ranks.take(index)
+    evenly_spaced = np.linspace(0, len(ranks) - 1, first_ranks.size).astype(np.int64)
+    users = ranks.take(evenly_spaced)
     n_relevant = users.n_relevant
     n = np.maximum(ranks.mean_candidates or UNKNOWN_N, n_relevant + 1)
-    # Items above each item, user by user: first the item with the given rank, then the others.
     above_first = np.minimum(np.rint(first_ranks).astype(np.int64), n) - 1
-    first_rows = run_starts(n_relevant)
-    is_other = np.ones(int(n_relevant.sum()), bool)
-    is_other[first_rows] = False
-    above = np.empty(is_other.size, np.int64)
-    above[first_rows] = above_first
-    above_others = random_positions(n - 1, n_relevant - 1, rng)  # among the other candidates
-    is_below_first = above_others >= np.repeat(above_first, n_relevant - 1)
-    above[is_other] = np.where(is_below_first, above_others + 1, above_others)
+    above = _draw_items_above(above_first, n, n_relevant, rng)
     grades = users.relevance
-    if grades is not None:  # in random order within each user
+    if grades is not None:
         user_of_item = np.repeat(np.arange(len(users)), n_relevant)
-        grades = grades[np.lexsort((rng.random(user_of_item.size), user_of_item))]
+        shuffled_within_user = np.lexsort((rng.random(user_of_item.size), user_of_item))
+        grades = grades[shuffled_within_user]
     random_ranks = Ranks(n, above, np.zeros_like(above), n_found=n_relevant, relevance=grades)
     if ranks.min_relevance > 0.0:
         return random_ranks.at_least(ranks.min_relevance)
     return random_ranks
+
+
+def _draw_items_above(above_first: Int, n: Int, n_relevant: Int, rng: np.random.Generator) -> Int:
+    """Draw how many candidates are above each relevant item of users, one of which is fixed.
+
+    Parameters
+    ----------
+    above_first
+        Candidates above the first relevant item of each user; shape (users,).
+    n, n_relevant
+        Candidates and relevant items of each user; shape (users,).
+    rng
+        Draws the positions of the other items.
+
+    Returns
+    -------
+    ndarray
+        User by user, with the first item before the others; shape (sum of n_relevant,).
+    """
+    first_rows = run_starts(n_relevant)
+    is_other = np.ones(int(n_relevant.sum()), bool)
+    is_other[first_rows] = False
+    # Others take positions among the n - 1 candidates that are not the first item, whose own
+    # position moves those after it down by one.
+    position = random_positions(n - 1, n_relevant - 1, rng)
+    is_below_first = position >= np.repeat(above_first, n_relevant - 1)
+    above = np.empty(is_other.size, np.int64)
+    above[first_rows] = above_first
+    above[is_other] = position + is_below_first
+    return above
 
 
 def collapse_visits(values: Float, user_of_visit: Int | None) -> Float:

@@ -77,15 +77,19 @@ class Misfit(NamedTuple):
 def refuse_unexplained(sample: SampledRanks, shape: str | float) -> None:
     """Raise InputError for sampled ranks that neither their shape nor a plausible one explains.
 
-    Warns about ranks that some true ranks explain, but none that are in order everywhere.
+    Nothing happens if true ranks that are in order everywhere explain them. Otherwise they are
+    refused if not even a plausible factor does (3, or that of the shape), with this factor in the
+    better half of the ranks; or if the shape itself does not. What remains causes a warning.
     """
     n = sample.mean_candidates
     ordered = misfit(sample, NON_INCREASING, n)
     rising_p = rising_p_value(count_users_by_sampled_rank(sample))
-    if not ordered.is_refused and rising_p > RISING_P:
+    may_be_ordered = not ordered.is_refused and rising_p > RISING_P
+    if may_be_ordered:
         return
     factor = shape_factor(shape)
-    plausible = misfit(sample, max(min(factor, MOST_FACTOR), PLAUSIBLE_FACTOR), n // 2)
+    plausible_factor = max(min(factor, MOST_FACTOR), PLAUSIBLE_FACTOR)
+    plausible = misfit(sample, plausible_factor, n // 2)
     if factor == np.inf:
         _refuse_without_shape(sample, plausible)
         return
@@ -136,13 +140,13 @@ def misfit(sample: SampledRanks, shape: str | float = NON_INCREASING, down_to: i
     """
     n = sample.mean_candidates
     table = kernel(n, sample.n_negatives, sample.sampling, shape, None, down_to=down_to)
-    observed_in_bin = table.sum_by_bin(count_users_by_sampled_rank(sample))
-    n_users = observed_in_bin.sum()
-    mixture = likely_mixture(observed_in_bin, table)  # near the closest one
+    users_in_bin = table.sum_by_bin(count_users_by_sampled_rank(sample))
+    n_users = users_in_bin.sum()
+    mixture = likely_mixture(users_in_bin, table)  # near the closest one
     likely_in_bin = mixture.shares * n_users
     first_bins = _cells(likely_in_bin)
     # Users in each cell: observed, expected, and expected under each extreme point of the kernel.
-    observed = np.add.reduceat(observed_in_bin, first_bins)
+    observed = np.add.reduceat(users_in_bin, first_bins)
     expected = np.add.reduceat(likely_in_bin, first_bins)
     listed = n_users * np.add.reduceat(table.probabilities, first_bins, axis=1)
     points = listed[mixture.rows]
@@ -151,8 +155,10 @@ def misfit(sample: SampledRanks, shape: str | float = NON_INCREASING, down_to: i
         points, weights = _fit_mixture(observed, std_errors, points, listed, table)
         expected = weights @ points
     statistic = 2.0 * float(kl_div(observed, expected).sum())
-    degrees = max(first_bins.size - int(np.count_nonzero(weights)) + 1, 1)
-    return Misfit(statistic, degrees, float(chdtrc(degrees, max(statistic, 0.0))))
+    n_points = int(np.count_nonzero(weights))
+    degrees = max(first_bins.size - n_points + 1, 1)
+    p_value = float(chdtrc(degrees, max(statistic, 0.0)))
+    return Misfit(statistic, degrees, p_value)
 
 
 def _cells(expected: Float) -> Int:
@@ -185,10 +191,15 @@ def _fit_mixture(
 ) -> tuple[Float, Float]:
     """Fit a mixture of extreme points to observed counts by least squares.
 
+    With the observed users O_c in cell c, their standard error e_c, and the users P_kc that are
+    expected under extreme point k, the weights w_k >= 0 minimise
+
+        sum over c of ((O_c - sum over k of w_k P_kc) / e_c)^2.
+
     The kernel lists extreme points that are uniform on the ranks 1 ... k, or rank k alone. If the
     class has a factor above 1, it has many more, which are not listed: on the ranks 1 ... k some
     ranks have the factor as their weight, and the others 1. They are found one by one: after each
-    fit, one that improves it joins, until none does so noticeably.
+    fit, the one that improves it most joins, until none does so noticeably.
 
     Parameters
     ----------
@@ -216,17 +227,19 @@ def _fit_mixture(
         )
         if table.is_complete or not n_left:
             break
-        # Minus half the derivative of the squared residuals by the weight of each listed point:
-        # where it is positive, more of the point improves the fit.
-        gains = listed @ ((observed - weights @ points) / std_errors**2)
-        # The same for one unlisted point on the ranks 1 ... k, for each k: ranks with a positive
-        # gain have the factor as their weight. Its gain is positive if that of any such point is.
+        residuals = observed - weights @ points
+        # Minus half the derivative of the sum of squares by the weight of each listed point: where
+        # it is positive, more of the point improves the fit.
+        gains = listed @ (residuals / std_errors**2)
+        # The same for the unlisted point on the ranks 1 ... k that gains most, for each k: ranks
+        # with a positive gain have the factor as their weight.
         weighted_gains = table.weighted_means(gains, gains)
         best = int(weighted_gains.argmax())
         if weighted_gains[best] <= LEAST_FIT_GAIN:
             break
         joining = table.weighted_means(listed, gains)[best]
-        points = np.vstack([points[weights > 0.0], joining])  # drop points without weight
+        has_weight = weights > 0.0
+        points = np.vstack([points[has_weight], joining])
     return points, weights
 
 
@@ -234,9 +247,9 @@ def rising_p_value(counts: Float) -> float:
     """Return the p-value of a test for low sampled ranks that are rarer than later ones.
 
     If no true rank is likelier than a better one, no sampled rank is either. The mean of the
-    sampled ranks up to l is then at most (l + 1) / 2, as if they were equally likely. The result is
-    the smallest p-value of normal tests for l = 6, 12, 24, ... up to a quarter of all ranks, times
-    the number of tests.
+    sampled ranks up to l is then at most (l + 1) / 2, as if they were equally likely, when their
+    variance is (l^2 - 1) / 12. The result is the smallest p-value of one-sided normal tests for
+    l = 6, 12, 24, ... up to a quarter of all ranks, times the number of tests (Bonferroni).
 
     Parameters
     ----------
@@ -246,16 +259,16 @@ def rising_p_value(counts: Float) -> float:
     longest = max(counts.size // 4, SHORTEST_HEAD)
     n_doublings = int(np.log2(longest / SHORTEST_HEAD))
     lengths = SHORTEST_HEAD * 2 ** np.arange(n_doublings + 1)
-    smallest_p = 1.0
+    p_values = [1.0]
     for length in lengths:
-        head = counts[:length]
-        n_users = head.sum()
+        users_at_rank = counts[:length]
+        n_users = users_at_rank.sum()
         if n_users >= LEAST_USERS:
-            mean = head @ np.arange(1, head.size + 1) / n_users
+            mean = users_at_rank @ np.arange(1, users_at_rank.size + 1) / n_users
             std_error = np.sqrt((length**2 - 1.0) / 12.0 / n_users)
             z = (mean - (length + 1.0) / 2.0) / std_error
-            smallest_p = min(smallest_p, float(ndtr(-z)))
-    return min(1.0, lengths.size * smallest_p)
+            p_values.append(float(ndtr(-z)))
+    return min(1.0, lengths.size * min(p_values))
 
 
 @cache_with_owner  # both tests need it
@@ -266,12 +279,12 @@ def count_users_by_sampled_rank(sample: SampledRanks) -> Float:
     random, with a fixed seed.
     """
     ranks = sample.sampled_ranks
-    _, user_of_row = sample.different_units()
+    _, unit_of_row = sample.different_units()
     user_of_unit = sample.user_of_units()
-    if user_of_unit is not None:
-        user_of_row = user_of_unit[user_of_row]
-    if int(user_of_row.max()) + 1 < ranks.size:
-        order = generator(0, "misfit").permutation(ranks.size)
-        _, first = np.unique(user_of_row[order], return_index=True)
-        ranks = ranks[order[first]]
+    user_of_row = unit_of_row if user_of_unit is None else user_of_unit[unit_of_row]
+    has_several_rows_per_user = int(user_of_row.max()) + 1 < ranks.size
+    if has_several_rows_per_user:
+        shuffled = generator(0, "misfit").permutation(ranks.size)
+        _, first_of_user = np.unique(user_of_row[shuffled], return_index=True)
+        ranks = ranks[shuffled[first_of_user]]
     return np.bincount(ranks - 1, minlength=sample.n_negatives + 1).astype(np.float64)

@@ -82,7 +82,8 @@ class Population:
         """Fit a distribution of true ranks to counts of users at every sampled rank.
 
         Maximum likelihood by expectation maximisation from equally probable ranks, see
-        `estimators.em_step`. The result is for planning, not for quoting.
+        `estimators.em_step`; true ranks are summed up in blocks, see `rank_blocks`. The result is
+        for planning, not for quoting.
 
         Parameters
         ----------
@@ -125,11 +126,27 @@ class Population:
     def moments(
         self, vectors: Float, sampling: Sampling | str = Sampling.WITHOUT_REPLACEMENT
     ) -> EstimateMoments:
-        """Calculate the moments of estimates by vectors, shape (..., m + 1) (equation 16)."""
+        """Calculate the moments of estimates by vectors over sampled ranks (equation 16).
+
+        With Q(s) the probability of sampled rank s for a user of some cohort, the estimate x(s) of
+        the user has the expectations sum of Q(s) x(s), and sum of Q(s) x(s)^2 of its square.
+
+        Parameters
+        ----------
+        vectors
+            x, shape (..., m + 1).
+        sampling
+            How the m negatives are drawn.
+
+        Returns
+        -------
+        EstimateMoments
+            Of shape (...).
+        """
         *n_vectors, n_sampled_ranks = vectors.shape
         n_cohorts = len(self.ranks)
         expected = np.empty((*n_vectors, n_cohorts))
-        square = np.empty((*n_vectors, n_cohorts))
+        expected_square = np.empty((*n_vectors, n_cohorts))
         for cohorts in blocks(n_cohorts, n_sampled_ranks):
             probabilities = sampled_rank_distribution(
                 self.ranks.take(cohorts), n_sampled_ranks - 1, sampling
@@ -137,8 +154,8 @@ class Population:
             # One at a time, so that the last digits of a vector do not depend on the others.
             for index in np.ndindex(*n_vectors):
                 expected[(*index, cohorts)] = probabilities @ vectors[index]
-                square[(*index, cohorts)] = probabilities @ np.square(vectors[index])
-        return self._moments(expected, square)
+                expected_square[(*index, cohorts)] = probabilities @ np.square(vectors[index])
+        return self._moments(expected, expected_square)
 
     def binned_moments(self, vectors: Float, probabilities: Float) -> EstimateMoments:
         """Calculate the moments of estimates by vectors that are constant in the bins of a kernel.
@@ -149,12 +166,17 @@ class Population:
         entries = vectors[..., bin_starts(m)]  # one per bin
         return self._moments(entries @ probabilities.T, np.square(entries) @ probabilities.T)
 
-    def _moments(self, expected: Float, square: Float) -> EstimateMoments:
-        """Average expectations of estimates, and of their squares, over the cohorts."""
-        within = np.maximum(square - np.square(expected), 0.0) @ self.share
+    def _moments(self, expected: Float, expected_square: Float) -> EstimateMoments:
+        """Average expectations of estimates, and of their squares, over the cohorts.
+
+        Both are of shape (..., cohorts).
+        """
+        variance_of_cohort = np.maximum(expected_square - np.square(expected), 0.0)
         mean = expected @ self.share
-        total = np.maximum(square @ self.share - np.square(mean), 0.0)
-        return EstimateMoments(mean, within, total, expected)
+        total = np.maximum(expected_square @ self.share - np.square(mean), 0.0)
+        return EstimateMoments(
+            mean=mean, within=variance_of_cohort @ self.share, total=total, by_cohort=expected
+        )
 
     def bin_probabilities(self, m: int, sampling: Sampling | str) -> Float:
         """Calculate the distribution of the sampled rank of each cohort; shape (cohorts, bins)."""

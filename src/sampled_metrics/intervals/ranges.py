@@ -161,10 +161,8 @@ def bracket_users(
     """
     by_metric = []
     for measure in measures:
-        lower, upper = (
-            _average_vector(sample, measure, shape=shape, confidence=confidence, sign=sign)
-            for sign in (LOWER, UPPER)
-        )
+        lower = _average_vector(sample, measure, shape=shape, confidence=confidence, sign=LOWER)
+        upper = _average_vector(sample, measure, shape=shape, confidence=confidence, sign=UPPER)
         by_metric.append(Bracket(lower, upper))
     return UserBrackets(group_units(sample), by_metric, confidence)
 
@@ -207,16 +205,13 @@ def average_vectors(
         Of each sample.
     """
     groups = [group_units(sample) for sample in samples]
-    vectors = np.stack(
-        [
-            _vectors_of_group(
-                samples[0], groups, n, measure, shape=shape, confidence=confidence, sign=sign
-            )
-            for n in groups[0].n_of_group
-        ],
-        axis=1,
-    )  # shape (samples, groups, folds, m + 1)
-    limit = _limit_of_metric(samples[0], groups[0], measure, shape, sign)
+    design = samples[0]  # like that of the others
+    vectors_by_n = [
+        _vectors_of_group(design, groups, n, measure, shape=shape, confidence=confidence, sign=sign)
+        for n in groups[0].n_of_group
+    ]
+    vectors = np.stack(vectors_by_n, axis=1)  # shape (samples, groups, folds, m + 1)
+    limit = _limit_of_metric(design, groups[0], measure, shape, sign)
     return [
         _average_for_users(sample, of_sample, vectors_of_sample, sign, limit)
         for sample, of_sample, vectors_of_sample in zip(samples, groups, vectors, strict=True)
@@ -235,17 +230,20 @@ def _vectors_of_group(
 ) -> Float:
     """Compute the vectors of users with n candidates; shape (samples, folds, m + 1).
 
+    Those of a fold are narrow for the sampled ranks that the other fold makes likely.
+
     Parameters
     ----------
     sample
-        One of the samples, which have the same design.
+        One of the samples, which have the same numbers of candidates, negatives and users.
     groups
         Of each sample.
     n, measure, shape, confidence, sign
         As in `average_vectors`.
     """
     m = sample.n_negatives
-    if measure.metric.needs_candidates:  # AUC
+    is_auc = measure.metric.needs_candidates
+    if is_auc:
         return np.tile(auc_vector(n, m, sample.sampling), (len(groups), N_FOLDS, 1))
     table = kernel(n, m, sample.sampling, shape, measure.cutoff)
     n_users = groups[0].n_users
@@ -260,9 +258,11 @@ def _limit_of_metric(
 ) -> float:
     """Return the least (`LOWER`) or the greatest (`UPPER`) value of a metric in the class.
 
-    Size groups have the class for their n, and are averaged by their rows.
+    It is the mean over the size groups, weighted by their rows, of the value in the class for their
+    n: the greatest mean of the metric under an extreme point, or minus that of the negative metric.
     """
-    if measure.metric.needs_candidates:  # AUC
+    is_auc = measure.metric.needs_candidates
+    if is_auc:
         return 1.0 if sign == UPPER else 0.0
     group_shares = np.bincount(groups.group_of_row) / groups.group_of_row.size
     limit = 0.0
@@ -275,16 +275,29 @@ def _limit_of_metric(
 def _average_for_users(
     sample: SampledRanks, groups: UserGroups, vectors: Float, sign: float, limit: float
 ) -> UserValues:
-    """Average the entries of vectors, shape (groups, folds, m + 1), for each user."""
+    """Average the entries of vectors at the sampled ranks of each user, or of each visit.
+
+    Parameters
+    ----------
+    sample, groups
+        Sampled ranks, and their size groups, folds and cohorts.
+    vectors
+        Entry for each sampled rank, of each size group and fold; shape (groups, folds, m + 1).
+    sign
+        `UPPER`, or `LOWER` for lower vectors.
+    limit
+        Greatest value of the metric, or the least one for lower vectors.
+    """
     extreme = sign * float((sign * vectors).max())
     if groups.has_shared_cohorts:
-        # Cohorts are numbered as the entries of the vectors.
+        # A cohort has one entry, and cohorts are numbered like the entries of `vectors`.
         n_units = np.bincount(groups.cohort_of_unit, minlength=vectors.size)
         return UserValues(vectors.ravel(), n_units, extreme, limit)
     entry_of_row = vectors[groups.group_of_row, groups.fold_of_row, sample.sampled_ranks - 1]
     n_rows_of_unit = np.bincount(groups.unit_of_row)
-    values = np.bincount(groups.unit_of_row, entry_of_row) / n_rows_of_unit
-    return UserValues(values, np.ones_like(n_rows_of_unit), extreme, limit, groups.user_of_unit)
+    mean_of_unit = np.bincount(groups.unit_of_row, entry_of_row) / n_rows_of_unit
+    one_each = np.ones_like(n_rows_of_unit)
+    return UserValues(mean_of_unit, one_each, extreme, limit, groups.user_of_unit)
 
 
 def auc_vector(n: int, m: int, sampling: str) -> Float:
@@ -374,22 +387,22 @@ class Differences:
         """Return 1 minus the largest confidence at which the range of a metric excludes 0.
 
         To within 1 %, and at least 1e-6; 1 where no confidence of at least 0.001 decides the order.
-        A larger confidence gives a wider range, so the p-value is found by bisection.
+        A larger confidence gives a wider range, so the p-value is found by bisection of its log.
         """
         bounds = self._bounds(index)
         if not bounds.decide(1.0 - LARGEST_P):
             return 1.0
         if bounds.decide(1.0 - SMALLEST_P):
             return SMALLEST_P
-        undecided = SMALLEST_P
-        decided = LARGEST_P
-        while decided > undecided * P_ACCURACY:
-            middle = (undecided * decided) ** 0.5
-            if bounds.decide(1.0 - middle):
-                decided = middle
+        undecided_p = SMALLEST_P
+        decided_p = LARGEST_P
+        while decided_p > undecided_p * P_ACCURACY:
+            middle_p = (undecided_p * decided_p) ** 0.5
+            if bounds.decide(1.0 - middle_p):
+                decided_p = middle_p
             else:
-                undecided = middle
-        return decided
+                undecided_p = middle_p
+        return decided_p
 
     def _bounds(self, index: int) -> _DifferenceBounds:
         # A - B is at most u_A - l_B, and B - A is at most u_B - l_A.
@@ -471,23 +484,36 @@ def order_holds_up_to(
     vector_confidence: float,
     confidence: float,
 ) -> float:
-    """Find the largest factor of a shape up to which a decided order stays decided.
+    """Find the largest factor G of a shape up to which a decided order stays decided.
 
-    To within 5 %, at most 16. The order must be decided for `shape`. For the two confidences see
-    `lower_ends_of_differences`.
+    It is found by bisection of a grid with steps of 5 % from the factor of `shape`, for which the
+    order must be decided, to 16. A larger G gives a wider range.
+
+    Parameters
+    ----------
+    better, worse
+        Sampled ranks of the two recommenders, by the order.
+    measure
+        The exact metric.
+    shape
+        Assumption about true ranks.
+    vector_confidence, confidence
+        As in `lower_ends_of_differences`.
     """
     first = shape_factor(shape)
-    if first >= MOST_FACTOR or measure.metric.needs_candidates:
+    depends_on_factor = not measure.metric.needs_candidates  # AUC has no vectors of a class
+    if first >= MOST_FACTOR or not depends_on_factor:
         return MOST_FACTOR
-
     common = common_cohorts(group_units(worse), group_units(better))
 
     def is_undecided(factor: float) -> bool:
-        upper, lower = (
-            _average_vector(sample, measure, shape=factor, confidence=vector_confidence, sign=sign)
-            for sample, sign in ((worse, UPPER), (better, LOWER))
+        upper_of_worse = _average_vector(
+            worse, measure, shape=factor, confidence=vector_confidence, sign=UPPER
         )
-        return _bound_of_sum(upper, -lower, common).at(confidence) >= 0.0
+        lower_of_better = _average_vector(
+            better, measure, shape=factor, confidence=vector_confidence, sign=LOWER
+        )
+        return _bound_of_sum(upper_of_worse, -lower_of_better, common).at(confidence) >= 0.0
 
     if not is_undecided(MOST_FACTOR):
         return MOST_FACTOR

@@ -44,7 +44,6 @@ from sampled_metrics._base.array_types import Float, Int
 from sampled_metrics._base.random_streams import generator
 from sampled_metrics._base.solvers import solve_cone_programme
 from sampled_metrics.estimators.least_squares import mean_up_to
-from sampled_metrics.intervals.brackets import LOWER, UPPER
 from sampled_metrics.intervals.constants import (
     CHOOSING_Z,
     HIT_MARGIN,
@@ -98,6 +97,14 @@ class ItemDraws(NamedTuple):
 def item_draws(counts: Float, power: float, n: int, m: int, sampling: str) -> ItemDraws:
     """Find how likely items are drawn from their counts, raised to a power.
 
+    With the weight w_i = c_i^power of an item with count c_i, and the probability a_i that it is a
+    candidate of a user, item i is among the negatives with a probability of
+
+    - 1 - exp(-tau w_i) without replacement, where sum of a_i (1 - exp(-tau w_i)) = m;
+    - 1 - (1 - p_i)^m with duplicates dropped, p_i = w_i / sum of a_j w_j the share of the draws;
+
+    with replacement p_i itself is returned.
+
     Parameters
     ----------
     counts
@@ -120,26 +127,33 @@ def item_draws(counts: Float, power: float, n: int, m: int, sampling: str) -> It
     weights = popularity**power
     is_candidate = _probability_unseen(popularity, n_seen=counts.size - (n - 1))
     if design is Sampling.WITHOUT_REPLACEMENT:
-        time = _time_of_rings(weights, is_candidate, float(m))
-        return ItemDraws(-np.expm1(-time * weights), n, m, m, design)
+        tau = _time_of_rings(weights, is_candidate, float(m))
+        probabilities = -np.expm1(-tau * weights)
+        return ItemDraws(probabilities, n, m, n_drawn=m, sampling=design)
     share_of_draws = np.minimum(weights / (is_candidate @ weights), MOST_SHARE)
     if design is Sampling.WITH_REPLACEMENT:
-        return ItemDraws(share_of_draws, n, m, m, design)
-    probabilities = -np.expm1(m * np.log1p(-share_of_draws))  # to be among m draws
+        return ItemDraws(share_of_draws, n, m, n_drawn=m, sampling=design)
+    probabilities = -np.expm1(m * np.log1p(-share_of_draws))
     n_distinct = round(float(is_candidate @ probabilities))
-    return ItemDraws(probabilities, n, m, min(max(n_distinct, 1), m), design)
+    return ItemDraws(probabilities, n, m, n_drawn=min(max(n_distinct, 1), m), sampling=design)
 
 
 def _probability_unseen(popularity: Float, n_seen: int) -> Float:
-    """Return the probability that a user has not seen an item, if popular ones are seen first."""
+    """Return the probability that a user has not seen each item, if popular ones are seen first.
+
+    It is exp(-theta c_i), where the expected number of seen items, sum of 1 - exp(-theta c_i), is
+    `n_seen`.
+    """
     if n_seen <= 0:
         return np.ones(popularity.size)
-    time = _time_of_rings(popularity, np.ones(popularity.size), float(n_seen))
-    return np.asarray(np.exp(-time * popularity))
+    theta = _time_of_rings(popularity, np.ones(popularity.size), float(n_seen))
+    return np.asarray(np.exp(-theta * popularity))
 
 
 def _time_of_rings(rates: Float, shares: Float, total: float) -> float:
     """Return the time at which exponential clocks have rung `total` times, in expectation.
+
+    It solves sum over items of share_i (1 - exp(-time rate_i)) = total.
 
     Parameters
     ----------
@@ -162,12 +176,12 @@ def _time_of_rings(rates: Float, shares: Float, total: float) -> float:
     def excess(time: float) -> float:
         return float(shares @ -np.expm1(-time * rates)) - total
 
-    high = total / float(shares @ rates)
+    latest = total / float(shares @ rates)  # too early, as if clocks that have rung rang on
     for _ in range(MOST_DOUBLINGS):
-        if excess(high) >= 0.0:
+        if excess(latest) >= 0.0:
             break
-        high *= 2.0
-    return float(brentq(excess, 0.0, high, xtol=1e-12 * high))
+        latest *= 2.0
+    return float(brentq(excess, 0.0, latest, xtol=1e-12 * latest))
 
 
 def means_of_likeliest(draws: ItemDraws, ranks: Int, functions: Float) -> Float:
@@ -196,8 +210,8 @@ def means_of_likeliest(draws: ItemDraws, ranks: Int, functions: Float) -> Float:
     >>> means_of_likeliest(draws, np.arange(1, 6), is_none).round(3)
     array([[1.   , 0.5  , 0.167, 0.   , 0.   ]])
     """
-    has_value = np.flatnonzero((functions != 0.0).any(axis=0))
-    last = int(has_value.max(initial=0))
+    has_value = (functions != 0.0).any(axis=0)
+    last = int(np.flatnonzero(has_value).max(initial=0))  # S up to which a function is not 0
     functions = functions[:, : last + 1]
     distributions: Iterable[Float]  # of S up to `last`, one per rank
     if draws.sampling is Sampling.WITH_REPLACEMENT:
@@ -213,9 +227,14 @@ def means_of_likeliest(draws: ItemDraws, ranks: Int, functions: Float) -> Float:
 
 
 def _binomial_distributions(draws: ItemDraws, ranks: Int, last: int) -> Float:
-    """Return distributions of S up to `last` with replacement, shape (ranks, last + 1)."""
-    mass = np.append(0.0, np.cumsum(draws.probabilities))
-    share = np.minimum(mass[np.minimum(ranks - 1, draws.probabilities.size)], 1.0)
+    """Return distributions of S up to `last` with replacement, shape (ranks, last + 1).
+
+    S is binomial: m draws, each of which is of one of the b likeliest items with the sum of their
+    probabilities.
+    """
+    share_of_likeliest = np.append(0.0, np.cumsum(draws.probabilities))  # of 0, 1, 2 ... items
+    n_better = np.minimum(ranks - 1, draws.probabilities.size)
+    share = np.minimum(share_of_likeliest[n_better], 1.0)
     return np.asarray(binom.pmf(np.arange(last + 1), draws.m, share[:, None]))
 
 
@@ -238,20 +257,29 @@ class _Hits(NamedTuple):
     probabilities: Float
 
     def with_block(self, block: Float, n_drawn: int) -> _Hits:
-        """Return the hits among these items and a block with these probabilities, in order.
+        """Return the hits among these items and a block of further ones.
 
-        The number of hits in the block is binomial, with its mean probability.
+        The number of hits in the block is taken as binomial, with the mean probability of its
+        items, and is added to that of these items by convolution.
+
+        Parameters
+        ----------
+        block
+            Probability of each further item, in descending order.
+        n_drawn
+            Most hits that matter.
         """
-        numbers = np.arange(min(block.size, n_drawn) + 1)
-        of_block = binom.pmf(numbers, block.size, float(block.mean()))
-        total = np.convolve(self.probabilities, of_block)[: n_drawn + 1 - self.first]
-        likely = np.flatnonzero(total > NEGLIGIBLE * total.max())
-        first, last = int(likely[0]), int(likely[-1])
+        hits_of_block = np.arange(min(block.size, n_drawn) + 1)
+        distribution_of_block = binom.pmf(hits_of_block, block.size, float(block.mean()))
+        sums = np.convolve(self.probabilities, distribution_of_block)  # from `first` on
+        sums = sums[: n_drawn + 1 - self.first]
+        likely = np.flatnonzero(sums > NEGLIGIBLE * sums.max())
+        first_likely, last_likely = int(likely[0]), int(likely[-1])
         return _Hits(
             n_items=self.n_items + block.size,
             expected=self.expected + float(block.sum()),
-            first=self.first + first,
-            probabilities=total[first : last + 1],
+            first=self.first + first_likely,
+            probabilities=sums[first_likely : last_likely + 1],
         )
 
 
@@ -260,7 +288,7 @@ def _hits_of_likeliest(draws: ItemDraws, ranks: Int) -> Iterator[_Hits]:
 
     Neighbouring ranks have a block of items between them.
     """
-    hits = _Hits(0, 0.0, 0, np.ones(1))
+    hits = _Hits(n_items=0, expected=0.0, first=0, probabilities=np.ones(1))
     for n_better in (ranks - 1).tolist():
         block = draws.probabilities[hits.n_items : n_better]
         if block.size:
@@ -271,20 +299,38 @@ def _hits_of_likeliest(draws: ItemDraws, ranks: Int) -> Iterator[_Hits]:
 def _given_total(hits: _Hits, draws: ItemDraws, last: int) -> Float:
     """Return the distribution of S up to `last` if all candidates together have `n_drawn` hits.
 
-    The other candidates are taken to have equal probabilities. P(S = s | total) is then
-    proportional to P(S = s) P(others = n_drawn - s), where the hits of the others are binomial.
+    For S hits among the better items and H among the others,
+
+        P(S = s | S + H = n_drawn) is proportional to P(S = s) P(H = n_drawn - s).
+
+    H is taken as binomial: the other candidates have equal probabilities, with the mean that the
+    better ones leave.
+
+    Parameters
+    ----------
+    hits
+        S as if items were drawn independently.
+    draws
+        Numbers of candidates, and of those drawn.
+    last
+        Largest s to return.
+
+    Returns
+    -------
+    shape (last + 1,)
     """
     n_drawn = draws.n_drawn
     n_others = draws.n - 1 - hits.n_items
-    probability = (n_drawn - hits.expected) / max(n_others, 1)
-    probability = min(max(probability, HIT_MARGIN), 1.0 - HIT_MARGIN)
-    numbers = hits.first + np.arange(hits.probabilities.size)
-    logs = np.log(np.maximum(hits.probabilities, 1e-300))
-    logs = logs + binom.logpmf(n_drawn - numbers, n_others, probability)
+    probability_of_other = (n_drawn - hits.expected) / max(n_others, 1)
+    probability_of_other = min(max(probability_of_other, HIT_MARGIN), 1.0 - HIT_MARGIN)
+    s = hits.first + np.arange(hits.probabilities.size)
+    logs = np.log(np.maximum(hits.probabilities, 1e-300))  # finite for the probability 0
+    logs = logs + binom.logpmf(n_drawn - s, n_others, probability_of_other)
     distribution = np.zeros(max(last, n_drawn) + 1)
-    if np.isfinite(logs).any():
-        distribution[numbers] = np.exp(logs - logs.max())
-    else:
+    is_possible = np.isfinite(logs).any()
+    if is_possible:
+        distribution[s] = np.exp(logs - logs.max())
+    else:  # too few other candidates: as many hits as there can be
         distribution[min(hits.n_items, n_drawn)] = 1.0
     return (distribution / distribution.sum())[: last + 1]
 
@@ -362,25 +408,43 @@ def rank_only_ranges(
 def _range_of_metric(
     points: _Points, measure: Measure, n: int, counts_of_fold: Sequence[Int], confidence: float
 ) -> Range:
-    """Find the range of one metric; each fold of users has the vectors chosen by the other."""
+    """Find the range of one metric: confidence bounds of means of a lower and an upper vector.
+
+    Each fold of users has the vectors chosen by the other.
+
+    Parameters
+    ----------
+    points
+        Extreme points of the class.
+    measure, n
+        The metric, and the number of candidates.
+    counts_of_fold
+        Users of both folds in each bin of sampled ranks; shape (bins,) each.
+    confidence
+        Of the range.
+    """
     low, high = measure.value_at(np.array([n, 1]), n).tolist()
     span = max(high - low, np.finfo(float).tiny)
-    exact_metric = (_exact_values(points, measure, n) - low) / span  # from 0 to 1
-    n_users = np.concatenate(counts_of_fold)
-    ends = []
-    for sign in (LOWER, UPPER):
-        target = sign * exact_metric
-        vectors = [_upper_vector(points, target, counts) for counts in reversed(counts_of_fold)]
-        values = np.concatenate(vectors)
-        users = UserValues(values, n_users, float(values.max()))
-        ends.append(low + span * sign * UpperBound(users).at(confidence))
-    lower_end, upper_end = ends
-    bottom, top = sorted(np.clip(ends, low, high).tolist())
-    return Range(bottom, top, is_inverted=lower_end > upper_end)
+    scaled_metric = (_exact_values(points, measure, n) - low) / span  # from 0 to 1
+
+    def upper_end(target: Float) -> float:
+        """Return the upper confidence bound of the mean of `target`, shape (points,)."""
+        vector_of_fold = [
+            _upper_vector(points, target, counts_of_other_fold)
+            for counts_of_other_fold in reversed(counts_of_fold)
+        ]
+        values = np.concatenate(vector_of_fold)
+        n_users = np.concatenate(counts_of_fold)
+        return UpperBound(UserValues(values, n_users, float(values.max()))).at(confidence)
+
+    lower = low - span * upper_end(-scaled_metric)
+    upper = low + span * upper_end(scaled_metric)
+    bottom, top = sorted(np.clip([lower, upper], low, high).tolist())
+    return Range(bottom, top, is_inverted=lower > upper)
 
 
 def programme_ranks(n: int, others: Sequence[int]) -> Int:
-    """Return the ranks of the programmes, and others such as cut-offs."""
+    """Return the ranks of the conditions of programmes, ascending: spread ones, and `others`."""
     ranks = np.union1d(spread_ranks(n, PROGRAMME_FIRST_RANKS, PROGRAMME_SPREAD_RANKS), others)
     return ranks[(ranks >= 1) & (ranks <= n)].astype(np.int64)
 
@@ -388,7 +452,8 @@ def programme_ranks(n: int, others: Sequence[int]) -> Int:
 def means_up_to(ranks: Int, values: Float) -> Float:
     """Return means over the ranks 1 ... k of functions that are known at some of them.
 
-    Between neighbouring ranks functions are straight; `values` have the shape (functions, ranks).
+    Between neighbouring ranks functions are straight lines. `values` at `ranks`, which begin at 1
+    and ascend, have the shape (functions, ranks), like the result.
 
     Examples
     --------
@@ -404,17 +469,34 @@ def means_up_to(ranks: Int, values: Float) -> Float:
 def _extreme_points(
     draws: ItemDraws, starts: Int, last_shaped: int, cutoffs: Sequence[int]
 ) -> _Points:
-    """Tabulate both extremes for the extreme points of a class."""
-    edges = [k + step for k in (*cutoffs, last_shaped) for step in (0, 1)]
+    """Tabulate the probabilities of S for the extreme points of a class.
+
+    Parameters
+    ----------
+    draws
+        How likely items are drawn; the other extreme is `draws.of_average`.
+    starts
+        First S of each bin.
+    last_shaped
+        Extreme points are uniform on 1 ... k up to here, and rank k alone beyond.
+    cutoffs
+        Ranks after which metrics change, so that both sides are points.
+    """
+    edges = [rank + step for rank in (*cutoffs, last_shaped) for step in (0, 1)]
     ranks = programme_ranks(draws.n, edges)
     is_below = (np.arange(draws.m + 1) < starts[1:, None]).astype(np.float64)
     is_shaped = ranks <= last_shaped
 
-    def tabulate(of_items: ItemDraws) -> Float:
-        single = means_of_likeliest(of_items, ranks, is_below)
-        return np.where(is_shaped, means_up_to(ranks, single), single).T
+    def probabilities_below(item_draws: ItemDraws) -> Float:
+        at_rank = means_of_likeliest(item_draws, ranks, is_below)  # shape (bins - 1, ranks)
+        return np.where(is_shaped, means_up_to(ranks, at_rank), at_rank).T
 
-    return _Points(ranks, last_shaped, tabulate(draws), tabulate(draws.of_average))
+    return _Points(
+        ranks=ranks,
+        last_shaped=last_shaped,
+        likeliest=probabilities_below(draws),
+        average=probabilities_below(draws.of_average),
+    )
 
 
 def _exact_values(points: _Points, measure: Measure, n: int) -> Float:
@@ -428,6 +510,15 @@ def _exact_values(points: _Points, measure: Measure, n: int) -> Float:
 def _upper_vector(points: _Points, target: Float, counts: Int) -> Float:
     """Return the vector a - b, by bins, with the least mean plus standard errors, see (1).
 
+    a is a constant plus steps down, the j-th of which is the step a_j >= 0 at the start of bin
+    j + 1, and b likewise without a constant:
+
+        a(S) - b(S) = constant + sum over j of (a_j - b_j) [S is below bin j + 1].
+
+    Let S be below bin j + 1 with the probability P_j for the likeliest and Q_j for average items.
+    The right side of (1) is then constant + sum over j of a_j P_j - b_j Q_j. Both are linear in the
+    unknowns x = (constant, a_1, a_2, ..., b_1, b_2, ...). What remains of the violation is added.
+
     Parameters
     ----------
     points
@@ -436,14 +527,16 @@ def _upper_vector(points: _Points, target: Float, counts: Int) -> Float:
         The metric under each extreme point, or its negative; shape (points,).
     counts
         Users in each bin, by which the vector is chosen.
+
+    Returns
+    -------
+    shape (bins,)
     """
     n_bins = counts.size
     n_users = max(int(counts.sum()), 1)
-    smoothed = counts + PSEUDO_USERS / n_bins
-    shares = np.asarray(smoothed / (n_users + PSEUDO_USERS), np.float64)
-    # The unknowns x are the constant, the steps of a and those of b. The vector is
-    # `to_vector` @ x, and the right side of (1) under each extreme point `to_bound` @ x.
-    steps = np.triu(np.ones((n_bins, n_bins - 1)))  # of S below the first number of later bins
+    smoothed_counts = counts + PSEUDO_USERS / n_bins
+    shares = np.asarray(smoothed_counts / (n_users + PSEUDO_USERS), np.float64)
+    steps = np.triu(np.ones((n_bins, n_bins - 1)))  # whether a bin is below the j-th step
     to_vector = np.hstack([np.ones((n_bins, 1)), steps, -steps])
     to_bound = np.hstack([np.ones((target.size, 1)), points.likeliest, -points.average])
     x = _solve_vector_programme(to_vector, to_bound, target, shares, n_users)
@@ -459,29 +552,58 @@ def _solve_vector_programme(
 ) -> Float:
     """Find the x of `_upper_vector` with the least mean plus standard errors.
 
-    There are three more unknowns: the mean c of the vector; t, at least the standard deviation,
-    which is the length of sqrt(shares) (vector - c); and the greatest value of the vector, in which
-    the bound of the mean is linear.
+    With the vector v = V x, its mean c and its greatest value h under the shares f, and D users,
+
+        minimise f @ v + z t / sqrt(D) + z^2 h / (2 D)
+        where    B x >= target,  0 <= steps <= limit,  v <= h,
+                 |sqrt(f) (v - c)| <= t, a second-order cone,
+
+    so that t is at least the standard deviation of v. The term with h is what the upper bound of a
+    mean adds to z standard errors.
+
+    Parameters
+    ----------
+    to_vector, to_bound
+        V, shape (bins, unknowns), and B, shape (points, unknowns); x begins with a constant, and
+        the steps follow.
+    target
+        Shape (points,).
+    shares, n_users
+        f, shape (bins,), and D.
     """
     n_bins, n_unknown = to_vector.shape
-    mean_column, t_column, greatest_column = n_unknown, n_unknown + 1, n_unknown + 2
-    root = np.sqrt(shares)
     steps = np.eye(n_unknown)[1:]
-    # Rows @ unknowns <= right: (1), steps from 0 to a limit, and the vector up to its greatest
-    # value; then the cone.
-    linear = np.vstack([-to_bound, -steps, steps, to_vector])
-    cone_row = len(linear)
-    matrix = np.zeros((cone_row + 1 + n_bins, n_unknown + 3))
-    matrix[:cone_row, :n_unknown] = linear
-    matrix[cone_row - n_bins : cone_row, greatest_column] = -1.0
-    matrix[cone_row, t_column] = -1.0
-    matrix[cone_row + 1 :, :n_unknown] = -root[:, None] * to_vector
-    matrix[cone_row + 1 :, mean_column] = root
-    right = np.zeros(len(matrix))
-    right[: target.size] = -target
-    right[target.size + len(steps) : cone_row - n_bins] = STEP_LIMIT
-    cones = [clarabel.NonnegativeConeT(cone_row), clarabel.SecondOrderConeT(n_bins + 1)]
-    per_value = CHOOSING_Z**2 / (2.0 * n_users)
-    cost = np.concatenate([shares @ to_vector, [0.0, CHOOSING_Z / np.sqrt(n_users), per_value]])
+    root = np.sqrt(shares)[:, None]
+    # Columns of c, t and h in rows that do not have all of them.
+    none = np.zeros((target.size, 3))
+    none_of_step = np.zeros((len(steps), 3))
+    only_h = np.tile([0.0, 0.0, -1.0], (n_bins, 1))
+    only_c = np.hstack([root, np.zeros((n_bins, 2))])
+    matrix = np.vstack(
+        [
+            np.hstack([-to_bound, none]),
+            np.hstack([-steps, none_of_step]),
+            np.hstack([steps, none_of_step]),
+            np.hstack([to_vector, only_h]),
+            np.append(np.zeros(n_unknown), [0.0, -1.0, 0.0]),
+            np.hstack([-root * to_vector, only_c]),
+        ]
+    )
+    right = np.concatenate(
+        [
+            -target,
+            np.zeros(len(steps)),
+            np.full(len(steps), STEP_LIMIT),
+            np.zeros(n_bins),
+            np.zeros(1 + n_bins),
+        ]
+    )
+    cones = [
+        clarabel.NonnegativeConeT(len(matrix) - 1 - n_bins),
+        clarabel.SecondOrderConeT(1 + n_bins),
+    ]
+    cost_of_t = CHOOSING_Z / np.sqrt(n_users)
+    cost_of_h = CHOOSING_Z**2 / (2.0 * n_users)
+    cost = np.concatenate([shares @ to_vector, [0.0, cost_of_t, cost_of_h]])
     solution = solve_cone_programme(cost, matrix, right, cones, RANK_ONLY_ACCURACY, refinements=1)
     return np.array(solution.x)[:n_unknown]
