@@ -105,8 +105,9 @@ def _expand(to_levels: Float, by_cell: Float) -> Float:
 def fit_mixture(fit: TasteFit, last_shaped: int, weights: Float | None = None) -> Mixture:
     """Find the likeliest mixture of the extreme points whose shape ends at rank `last_shaped`.
 
-    Expectation maximisation comes near, and steps of Newton's method follow. The maximum is found
-    to `FIT_ACCURACY`: by (2), no weights are likelier than w by more than max(g) - sum(f).
+    Steps of expectation maximisation, w_e <- w_e g_e / sum(f) with the gradient g of log P(w), come
+    near, and steps of Newton's method follow. The maximum is found to `FIT_ACCURACY`: by (2), no
+    weights are likelier than w by more than max(g) - sum(f).
 
     Parameters
     ----------
@@ -121,17 +122,27 @@ def fit_mixture(fit: TasteFit, last_shaped: int, weights: Float | None = None) -
     likelihood = _expand(to_levels, fit.likelihood.by_user)
     n_rows, n_points = likelihood.shape
     row_weights = np.ones(n_rows) if weights is None else weights
-    total = float(row_weights.sum())
     equal = np.full(n_points, 1.0 / n_points)
     mixture = Mixture(likelihood, to_levels, equal, row_weights)
+    return _climb_by_newton(_climb_by_em(mixture))
+
+
+def _climb_by_em(mixture: Mixture) -> Mixture:
+    """Return a mixture after some steps of expectation maximisation, see `fit_mixture`."""
+    total = float(mixture.row_weights.sum())
+    weights = mixture.weights
     for _ in range(TASTE_EM_STEPS):
-        mixture = mixture._replace(
-            weights=mixture.weights * mixture.gradient(mixture.weights) / total
-        )
-    mixture = mixture._replace(weights=mixture.weights / mixture.weights.sum())
+        weights = weights * mixture.gradient(weights) / total
+    return mixture._replace(weights=weights / weights.sum())
+
+
+def _climb_by_newton(mixture: Mixture) -> Mixture:
+    """Return the mixture at the maximum of the likelihood, to `FIT_ACCURACY`, see `fit_mixture`."""
+    total = float(mixture.row_weights.sum())
     for _ in range(TASTE_NEWTON_STEPS):
         gradient = mixture.gradient(mixture.weights)
-        if gradient.max() - total < FIT_ACCURACY:
+        most_to_gain = gradient.max() - total
+        if most_to_gain < FIT_ACCURACY:
             break
         points = _active_points(mixture.weights, gradient)
         target = _maximise_likelihood(mixture, points)
@@ -213,13 +224,27 @@ def profile_ranges(
 
 
 def _find_end(mixture: Mixture, theta: Float, least: float) -> float:
-    """Return the largest mean of theta that (1) allows, or slightly more."""
+    """Return the largest theta @ x that (1) allows for weights x, or slightly more.
+
+    Each round bounds it by the tangent (2) at the last weights, and moves these to the largest mean
+    for the expanded likelihood, until bound and mean nearly agree.
+
+    Parameters
+    ----------
+    mixture
+        The likeliest mixture, whose weights are the first ones.
+    theta
+        Value at each extreme point; shape (points,).
+    least
+        Least log likelihood, the right side of (1).
+    """
     weights = mixture.weights
-    total = float(mixture.row_weights.sum())
+    total = float(mixture.row_weights.sum())  # g @ w for all weights w
     end = float(theta.max())
     for _ in range(TASTE_ROUNDS):
         gradient = mixture.gradient(weights)
-        bound, multiplier = _greatest_mean(theta, gradient, total + least - mixture.log(weights))
+        least_gradient_mean = total + least - mixture.log(weights)  # of g @ x in (2)
+        bound, multiplier = _greatest_mean(theta, gradient, least_gradient_mean)
         end = min(end, bound)
         if end - theta @ weights <= END_ACCURACY * abs(end):
             break
@@ -242,8 +267,12 @@ def _step_inside(mixture: Mixture, weights: Float, target: Float, least: float) 
 def _greatest_mean(theta: Float, gradient: Float, least: float) -> tuple[float, float]:
     """Return the largest theta @ x with gradient @ x >= least, and the constraint's multiplier.
 
-    x are weights that sum to 1. There is a solution with at most two points, one on each side of
-    the constraint.
+    x are weights that sum to 1. There is a solution with at most two points: i inside, with
+    gradient_i >= least, and j outside, which has the share s that just satisfies the constraint,
+
+        s = (gradient_i - least) / (gradient_i - gradient_j).
+
+    The multiplier tells by how much the largest mean rises where `least` falls by 1.
 
     Examples
     --------
@@ -257,8 +286,7 @@ def _greatest_mean(theta: Float, gradient: Float, least: float) -> tuple[float, 
     best_alone = float(theta[inside].max())
     if not outside.size:
         return best_alone, 0.0
-    # For each pair of a point inside and one outside, the share of the latter that just satisfies
-    # the constraint; shape (inside, outside).
+    # All pairs of a point inside (rows) and one outside (columns).
     distance = np.maximum(gradient[inside, None], least) - gradient[outside]
     share_outside = np.maximum(gradient[inside, None] - least, 0.0) / distance
     means = theta[inside, None] * (1.0 - share_outside) + theta[outside] * share_outside
@@ -276,10 +304,11 @@ def _active_points(weights: Float, gains: Float) -> Int:
 
 
 class _Expansion(NamedTuple):
-    """The second-order expansion of the log likelihood at some weights w of some extreme points.
+    """The second-order expansion of the log likelihood at weights w of some extreme points.
 
-    With y = x - w it is value + g @ y - |F y|^2 / 2, where F'F is the sum of the outer products of
-    the scores.
+    At weights x of these points, with y = x - w, it is value + g @ y - |F y|^2 / 2. F'F is minus
+    the matrix of second derivatives, sum over rows u of f_u s_u s_u' with the scores
+    s_ue = l_ue / (sum over e of w_e l_ue), and g the gradient, sum over u of f_u s_u.
 
     Attributes
     ----------
@@ -296,30 +325,40 @@ class _Expansion(NamedTuple):
 
 
 def _expand_likelihood(mixture: Mixture, weights: Float, points: Int) -> _Expansion:
-    """Expand the log likelihood at weights, of which only those of `points` are not 0."""
+    """Expand the log likelihood at weights, of which only those of `points` are not 0.
+
+    The root F comes from the eigenvalues of the information; directions in which the likelihood
+    hardly changes are dropped.
+    """
     start = weights[points] / weights[points].sum()
     likelihood = mixture.likelihood[:, points]
     expected = np.maximum(likelihood @ start, LEAST_LIKELIHOOD)
     scores = likelihood / expected[:, None]
-    eigenvalues, vectors = np.linalg.eigh((scores.T * mixture.row_weights) @ scores)
-    is_used = eigenvalues > LEAST_EIGENVALUE * eigenvalues.max()
+    information = (scores.T * mixture.row_weights) @ scores
+    eigenvalues, eigenvectors = np.linalg.eigh(information)
+    matters = eigenvalues > LEAST_EIGENVALUE * eigenvalues.max()
     return _Expansion(
         start=start,
         value=float(mixture.row_weights @ np.log(expected)),
         gradient=mixture.row_weights @ scores,
-        root=(vectors[:, is_used] * np.sqrt(eigenvalues[is_used])).T,
+        root=(eigenvectors[:, matters] * np.sqrt(eigenvalues[matters])).T,
     )
 
 
 def _maximise_likelihood(mixture: Mixture, points: Int) -> Float:
     """Return the weights, of `points` only, that maximise the expanded log likelihood.
 
-    With t >= |F y|^2 / 2 as a further unknown, minimise t - g @ x.
+    With a further unknown t >= |F y|^2 / 2, minimise t - g @ x.
     """
     expansion = _expand_likelihood(mixture, mixture.weights, points)
-    t_row = np.append(np.zeros(points.size), 1.0)
-    cost = np.append(-expansion.gradient, 1.0)
-    return _solve_expansion(mixture.weights, points, expansion, cost, t_row, 0.0)
+    return _solve_expansion(
+        mixture.weights,
+        points,
+        expansion,
+        cost=np.append(-expansion.gradient, 1.0),
+        t_row=np.append(np.zeros(points.size), 1.0),
+        t_constant=0.0,
+    )
 
 
 def _maximise_mean(
@@ -332,47 +371,63 @@ def _maximise_mean(
     """
     expansion = _expand_likelihood(mixture, weights, points)
     gradient = expansion.gradient
-    constant = expansion.value - least - float(gradient @ expansion.start)
-    return _solve_expansion(weights, points, expansion, -theta[points], gradient, constant)
+    return _solve_expansion(
+        weights,
+        points,
+        expansion,
+        cost=-theta[points],
+        t_row=gradient,
+        t_constant=expansion.value - least - float(gradient @ expansion.start),
+    )
 
 
 def _solve_expansion(
     weights: Float,
     points: Int,
     expansion: _Expansion,
+    *,
     cost: Float,
     t_row: Float,
     t_constant: float,
 ) -> Float:
-    """Minimise a linear cost of weights and further unknowns, where t >= |F y|^2 / 2.
+    """Minimise a linear cost of weights x and further unknowns, where t >= |F (x - w)|^2 / 2.
 
-    This is a second-order cone: |(sqrt(2) F y, t - 1)| <= t + 1.
+    With the unknowns z, of which x are the first,
+
+        minimise cost @ z
+        where    sum of x = 1,  x >= 0,
+                 |(sqrt(2) F (x - w), t - 1)| <= t + 1, a second-order cone,
+                 t = t_row @ z + t_constant.
 
     Parameters
     ----------
     weights, points, expansion
-        All weights, the points that may have a weight, and the expansion at the weights of these.
-    cost
-        Of the unknowns: the weights x of the points, and others; shape (unknowns,).
-    t_row, t_constant
-        t is `t_row` @ unknowns + `t_constant`.
+        All weights, the points that may have a weight, and the expansion at their weights w.
+    cost, t_row, t_constant
+        Shapes (unknowns,), (unknowns,) and ().
 
     Returns
     -------
     ndarray
         All weights; `weights` themselves if the solver fails.
     """
-    n, n_directions = points.size, len(expansion.root)
-    first_cone_row = n + 1  # after the sum of the weights, and their signs
-    directions = slice(first_cone_row + 1, first_cone_row + 1 + n_directions)
-    matrix = np.zeros((n + n_directions + 3, cost.size))
-    right = np.zeros(len(matrix))
-    matrix[0, :n], right[0] = 1.0, 1.0
-    matrix[1 : n + 1, :n] = -np.eye(n)
-    matrix[first_cone_row], right[first_cone_row] = -t_row, t_constant + 1.0
-    matrix[directions, :n] = -np.sqrt(2.0) * expansion.root
-    right[directions] = -np.sqrt(2.0) * (expansion.root @ expansion.start)
-    matrix[-1], right[-1] = -t_row, t_constant - 1.0
+    n = points.size
+    n_directions = len(expansion.root)
+    n_others = cost.size - n  # unknowns that are no weights
+    root = np.sqrt(2.0) * expansion.root
+    root_of_start = np.sqrt(2.0) * (expansion.root @ expansion.start)
+    matrix = np.vstack(
+        [
+            np.append(np.ones(n), np.zeros(n_others)),
+            -np.eye(n, cost.size),
+            -t_row,
+            np.hstack([-root, np.zeros((n_directions, n_others))]),
+            -t_row,
+        ]
+    )
+    right = np.concatenate(
+        [[1.0], np.zeros(n), [t_constant + 1.0], -root_of_start, [t_constant - 1.0]]
+    )
     cones = [
         clarabel.ZeroConeT(1),
         clarabel.NonnegativeConeT(n),
@@ -401,12 +456,14 @@ def tastes_are_safe(fit: TasteFit, counts: StratumCounts, n: int) -> bool:
     n
         Number of candidates, the held-out item included.
     """
-    drawn = counts.drawn.sum(axis=0)
+    drawn = counts.drawn.sum(axis=0)  # of each stratum
     candidates = counts.candidates.sum(axis=0)
-    expected = UNIFORM_SHARE * candidates * drawn.sum() / candidates.sum()
-    if (drawn >= expected - CHANCE * np.sqrt(expected)).all():
+    least_drawn = UNIFORM_SHARE * candidates * drawn.sum() / candidates.sum()
+    chance = CHANCE * np.sqrt(least_drawn)
+    are_half_uniform = (drawn >= least_drawn - chance).all()
+    if are_half_uniform:
         return True
     is_near_top = fit.levels < SHAPED_NEGATIVES * n / counts.mean_negatives
-    share = fit.fit.share.reshape(fit.levels.size, TASTES.size)[is_near_top]
-    averse = float(share[:, TASTES < AVERSE_TASTE].sum())
-    return averse <= MOST_AVERSE * float(share.sum())
+    share_by_taste = fit.fit.share.reshape(fit.levels.size, TASTES.size)[is_near_top]
+    averse = float(share_by_taste[:, TASTES < AVERSE_TASTE].sum())
+    return averse <= MOST_AVERSE * float(share_by_taste.sum())
