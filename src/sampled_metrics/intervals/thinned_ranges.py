@@ -37,6 +37,7 @@ from typing import NamedTuple
 
 import clarabel
 import numpy as np
+from numpy.typing import NDArray
 from scipy.special import gammaln
 
 from sampled_metrics._base.array_types import Float, Int
@@ -128,15 +129,43 @@ class Split(NamedTuple):
 class _Statistics(NamedTuple):
     """Distribution of s and t of each row, for one pi_0."""
 
-    kept: Float  # shape (rows, bins)
+    kept: Float  # probability of s in each bin, shape (rows, bins)
     tail: Float  # t, shape (rows,)
+
+
+class _Rows(NamedTuple):
+    """Rows by which vectors are chosen, and to which they apply.
+
+    Attributes
+    ----------
+    counts
+        Better and drawn negatives, and candidates, by row and stratum.
+    probabilities
+        pi_uh, that candidates are drawn; shape (rows, strata).
+    weights
+        How much each row counts; shape (rows,).
+    fold
+        Fold of each row, 0 or 1; shape (rows,).
+    """
+
+    counts: StratumCounts
+    probabilities: Float
+    weights: Float
+    fold: Int
+
+    def statistics(self, rows: Int, pi_0: float) -> _Statistics:
+        """Return the distribution of s and t of some rows."""
+        better = self.counts.better[rows]
+        return _Statistics(*thinned_statistics(better, self.probabilities[rows], pi_0, KEPT_STARTS))
 
 
 def inclusion_probabilities(counts: StratumCounts) -> Float:
     """Return the probability that a candidate is drawn, by row and stratum, shape (rows, strata).
 
-    Each row's probabilities sum to its number of negatives, and each stratum's to those drawn of
-    it. Neighbouring strata that chance does not tell apart are pooled.
+    It is pi_uh = 1 - exp(-r_u w_h) with the rate r_u of row u and the weight w_h of stratum h. Each
+    row's probabilities sum to its number of negatives, by the rates, and each stratum's to those
+    drawn of it, by the weights: both are fitted in turn. Neighbouring strata that chance does not
+    tell apart are pooled.
 
     Examples
     --------
@@ -150,24 +179,36 @@ def inclusion_probabilities(counts: StratumCounts) -> Float:
     first_strata = np.flatnonzero(np.diff(pool_of_stratum, prepend=-1))
     drawn = np.add.reduceat(counts.drawn, first_strata, axis=1).astype(np.float64)
     candidates = np.add.reduceat(counts.candidates, first_strata, axis=1).astype(np.float64)
+    of_pools = _fit_race(drawn, candidates)
+    clipped = np.clip(of_pools, SMALLEST_PROBABILITY, LARGEST_PROBABILITY)
+    return np.asarray(clipped[:, pool_of_stratum])
+
+
+def _fit_race(drawn: Float, candidates: Float) -> Float:
+    """Return pi of `inclusion_probabilities` by row and pool; all are of shape (rows, pools).
+
+    Rates solve sum over h of candidates_uh pi_uh = drawn of u; then weights are multiplied by the
+    draws of their pool over those expected.
+    """
     m = drawn.sum(axis=1)
-    share = drawn.sum(axis=0) / np.maximum(candidates.sum(axis=0), 1.0)
-    weights = -np.log1p(-np.minimum(share, LARGEST_PROBABILITY))  # w of each pool
-    rates = np.ones(len(m))  # of each row
+    drawn_of_pool = drawn.sum(axis=0)
+    share = drawn_of_pool / np.maximum(candidates.sum(axis=0), 1.0)
+    weights = -np.log1p(-np.minimum(share, LARGEST_PROBABILITY))  # w, as if all rates were 1
+    rates = np.ones(len(m))
     for _ in range(RATE_ROUNDS):
         rates = _fit_rates(candidates, m, weights, rates)
-        expected = (candidates * -np.expm1(-rates[:, None] * weights)).sum(axis=0)
-        weights = weights * drawn.sum(axis=0) / np.maximum(expected, 1e-12)
+        expected_of_pool = (candidates * -np.expm1(-rates[:, None] * weights)).sum(axis=0)
+        weights = weights * drawn_of_pool / np.maximum(expected_of_pool, 1e-12)
     rates = _fit_rates(candidates, m, weights, rates)
-    probabilities = -np.expm1(-rates[:, None] * weights)
-    clipped = np.clip(probabilities, SMALLEST_PROBABILITY, LARGEST_PROBABILITY)
-    return np.asarray(clipped[:, pool_of_stratum])
+    return -np.expm1(-rates[:, None] * weights)
 
 
 def _fit_rates(candidates: Float, m: Float, weights: Float, start: Float) -> Float:
     """Return the rates with which each row draws m candidates, by Newton's method.
 
-    The rate r of a row solves sum_h candidates_h exp(-r w_h) = candidates - m.
+    The rate r of a row leaves as many candidates as it should:
+
+        sum over h of candidates_h exp(-r w_h) = candidates - m.
 
     Parameters
     ----------
@@ -178,19 +219,20 @@ def _fit_rates(candidates: Float, m: Float, weights: Float, start: Float) -> Flo
     weights
         w of each pool; shape (pools,).
     """
+    n_left = candidates.sum(axis=1) - m
     rates = start
     for _ in range(RATE_STEPS):
-        undrawn = candidates * np.exp(-rates[:, None] * weights)
-        missing = undrawn.sum(axis=1) - (candidates.sum(axis=1) - m)
-        newton = rates + missing / np.maximum(undrawn @ weights, 1e-12)
-        rates = np.maximum(newton, rates / 4.0)
+        left = candidates * np.exp(-rates[:, None] * weights)
+        newton = rates + (left.sum(axis=1) - n_left) / np.maximum(left @ weights, 1e-12)
+        rates = np.maximum(newton, rates / 4.0)  # positive
     return rates
 
 
 def _pools(drawn: Int, candidates: Int) -> Int:
-    """Pool neighbouring strata with few draws, or drawn about equally often.
+    """Pool neighbouring strata that were drawn about equally often, or have few draws.
 
-    Rates are compared by a test of two shares.
+    A new pool begins where the rate of a stratum differs from that of the pool before, and both
+    this pool and the strata that are left have enough draws.
 
     Parameters
     ----------
@@ -205,18 +247,27 @@ def _pools(drawn: Int, candidates: Int) -> Int:
     pool = np.zeros(drawn.size, np.int64)
     start = 0  # first stratum of the current pool
     for h in range(1, drawn.size):
-        drawn_before, drawn_here = drawn[start:h].sum(), drawn[h]
-        n_before = max(candidates[start:h].sum(), 1)
-        n_here = max(candidates[h], 1)
-        rate = (drawn_before + drawn_here) / (n_before + n_here)
-        error = np.sqrt(rate * (1.0 - rate) * (1.0 / n_before + 1.0 / n_here))
-        differs = abs(drawn_before / n_before - drawn_here / n_here) > POOLED_ERRORS * error
+        drawn_before = drawn[start:h].sum()
+        differs = _rates_differ(drawn_before, candidates[start:h].sum(), drawn[h], candidates[h])
         has_draws = min(drawn_before, drawn[h:].sum()) >= POOLED_DRAWS
-        pool[h] = pool[h - 1]
-        if differs and has_draws:
+        begins_pool = differs and has_draws
+        pool[h] = pool[h - 1] + begins_pool
+        if begins_pool:
             start = h
-            pool[h] += 1
     return pool
+
+
+def _rates_differ(drawn_a: int, candidates_a: int, drawn_b: int, candidates_b: int) -> bool:
+    """Whether two shares of drawn candidates differ by more than chance, by a normal test.
+
+    With p the share of both together, their difference has the standard error
+    sqrt(p (1 - p) (1 / candidates_a + 1 / candidates_b)).
+    """
+    n_a = max(candidates_a, 1)
+    n_b = max(candidates_b, 1)
+    share = (drawn_a + drawn_b) / (n_a + n_b)
+    error = np.sqrt(share * (1.0 - share) * (1.0 / n_a + 1.0 / n_b))
+    return bool(abs(drawn_a / n_a - drawn_b / n_b) > POOLED_ERRORS * error)
 
 
 def thinned_statistics(
@@ -224,8 +275,8 @@ def thinned_statistics(
 ) -> tuple[Float, Float]:
     """Return the distribution of s in bins, shape (rows, bins), and t, shape (rows,).
 
-    The generating function of s is a product over strata. It is evaluated on a circle, where the
-    distribution is its Fourier transform.
+    Of the better_h better negatives in stratum h of the head, each is kept with the probability
+    pi_0 / pi_h; s is the number of those kept. t is the sum of better_h / pi_h over the tail.
 
     Parameters
     ----------
@@ -254,30 +305,53 @@ def thinned_statistics(
 
 
 def _kept_of_rows(better_of_head: Int, probabilities: Float, pi_0: float, starts: Int) -> Float:
-    """Return the distribution of s in bins, see `thinned_statistics`; shape (rows, bins)."""
-    angles = np.arange(ROOTS // 2 + 1) * (2.0 * np.pi / ROOTS)  # the other half is conjugate
+    """Return the distribution of s in bins, see `thinned_statistics`; shape (rows, bins).
+
+    The probability of s = j is the coefficient of z^j in the generating function G(z). On a circle
+    of radius R, with the angles a = 2 pi i / N for i = 0 ... N - 1, it is nearly
+
+        1 / (N R^j) sum over a of G(R exp(i a)) exp(-i a j).
+
+    Angles a and 2 pi - a have conjugate terms, so one of both counts twice.
+    """
+    angles = np.arange(ROOTS // 2 + 1) * (2.0 * np.pi / ROOTS)
     points = RADIUS * np.exp(1j * angles)
-    row, stratum = np.nonzero(better_of_head)
-    keep = (pi_0 / probabilities[row, stratum])[:, None]
-    logs = better_of_head[row, stratum][:, None] * np.log(1.0 + keep * (points - 1.0))
-    ends = np.cumsum(np.bincount(row, minlength=len(better_of_head)))
-    edges = np.concatenate([[0], ends])  # of each row's entries in `logs`
-    sums = np.concatenate([np.zeros((1, points.size)), np.cumsum(logs, axis=0)])
-    generating_function = np.exp(sums[edges[1:]] - sums[edges[:-1]])  # shape (rows, points)
-    numbers = np.arange(int(starts[-1]))
+    generating_function = _generate_kept(better_of_head, probabilities, pi_0, points)
+    numbers = np.arange(int(starts[-1]))  # j
     is_real = (angles == 0.0) | (angles == angles[-1])
     weights = np.where(is_real, 1.0, 2.0) / ROOTS
     transform = weights[:, None] * np.exp(-1j * np.outer(angles, numbers)) / RADIUS**numbers
     distribution = np.maximum((generating_function @ transform).real, 0.0)
-    beyond = np.maximum(1.0 - distribution.sum(axis=1), 0.0)
+    beyond = np.maximum(1.0 - distribution.sum(axis=1), 0.0)  # of the last, open bin
     return np.add.reduceat(np.column_stack([distribution, beyond]), starts, axis=1)
+
+
+def _generate_kept(
+    better_of_head: Int, probabilities: Float, pi_0: float, points: NDArray[np.complex128]
+) -> NDArray[np.complex128]:
+    """Return the generating function of s of each row at points z; shape (rows, points).
+
+    s is a sum of independent numbers, so it is the product over strata of the head of
+
+        (1 + (z - 1) pi_0 / pi_h)^better_h,
+
+    computed from logs. Strata without better negatives are skipped.
+    """
+    row, stratum = np.nonzero(better_of_head)
+    keep = (pi_0 / probabilities[row, stratum])[:, None]
+    logs = better_of_head[row, stratum][:, None] * np.log(1.0 + keep * (points - 1.0))
+    n_strata_of_row = np.bincount(row, minlength=len(better_of_head))
+    ends = np.cumsum(n_strata_of_row)  # of each row in `logs`
+    sums_before = np.concatenate([np.zeros((1, points.size)), np.cumsum(logs, axis=0)])
+    return np.asarray(np.exp(sums_before[ends] - sums_before[ends - n_strata_of_row]))
 
 
 def kept_distribution(n_head: Int, m: int, pi_0: float, starts: Int) -> tuple[Float, Float]:
     """Return the distributions Q and R of s in (1), in bins; shape (numbers, bins).
 
-    m of m / pi_0 items are drawn, b1 of which are better. The number of others drawn, m - s, tells
-    how likely a tail item is drawn with them.
+    Q(s | b1) is the probability that s of b1 better items are among m drawn of m / pi_0 items. R is
+    that given that a tail item is drawn with them, which is the likelier, the more of the m are no
+    better items of the head: R(s | b1) is proportional to (m - s) Q(s | b1).
 
     Parameters
     ----------
@@ -297,11 +371,12 @@ def kept_distribution(n_head: Int, m: int, pi_0: float, starts: Int) -> tuple[Fl
     (array([[1., 4., 1.]]), array([[0.333, 0.667, 0.   ]]))
     """
     size = m / pi_0
-    # Where that is not whole: a mixture of the next whole numbers, with the mean b1 pi_0.
+    # Where that is not whole: a mixture of the whole numbers N below it and N + 1 above. The share
+    # of N is such that the mean, b1 m (share / N + (1 - share) / (N + 1)), is b1 pi_0.
     lower_size = float(np.floor(size + SIZE_ROUNDING))
-    share = min(max(((lower_size + 1.0) / size - 1.0) * lower_size, 0.0), 1.0)
-    kept = share * _better_of_drawn(n_head, m, lower_size)
-    kept += (1.0 - share) * _better_of_drawn(n_head, m, lower_size + 1.0)
+    share_of_lower = min(max(((lower_size + 1.0) / size - 1.0) * lower_size, 0.0), 1.0)
+    kept = share_of_lower * _better_of_drawn(n_head, m, lower_size)
+    kept += (1.0 - share_of_lower) * _better_of_drawn(n_head, m, lower_size + 1.0)
     weighted = kept * (m - np.arange(m + 1))
     total = weighted.sum(axis=1, keepdims=True)
     with_tail = np.where(total > 0.0, weighted / np.maximum(total, 1e-300), kept)
@@ -319,7 +394,8 @@ def _sum_in_bins(distributions: Float, starts: Int) -> Float:
 def _better_of_drawn(n_head: Int, m: int, size: float) -> Float:
     """Return the distribution of s if m of `size` items are drawn, shape (numbers, m + 1).
 
-    It is hypergeometric, also where b1 exceeds the number of items.
+    It is hypergeometric, proportional to C(b1, s) C(size - b1, m - s); if b1 exceeds the number of
+    items, all are better.
     """
     s = np.arange(m + 1)
     better = np.minimum(n_head, size)[:, None]
@@ -380,13 +456,13 @@ class RankClass:
     target
         The metric, or its negative, at the ranks 1 ... n.
     ranks
-        Ranks where the condition is checked, ascending.
+        Ranks where the condition is checked, ascending: those of a grid, and both ends of cells.
     ends, widths
         Last rank and number of ranks of each cell; shape (cells,).
     is_shaped
         Whether each cell is within the shape.
     cell_rank
-        The rank that represents each cell.
+        The rank that represents each cell: its middle within the shape, and its last one beyond.
     cell_target
         The metric of each cell, see `excess_by_cell`.
     """
@@ -395,14 +471,20 @@ class RankClass:
         n = credit.size
         self.last_shaped = min(last_shaped, n)
         self.target = sign * credit
-        self.ends = _cell_ends(n, [self.last_shaped, *([] if cutoff is None else [cutoff])])
+        cutoffs = [] if cutoff is None else [cutoff]
+        self.ends = _cell_ends(n, [self.last_shaped, *cutoffs])
         self.widths = np.diff(self.ends, prepend=0)
-        first_ranks = self.ends - self.widths + 1
-        self.ranks = np.union1d(np.union1d(1 + _grid(n - 1), self.ends), first_ranks)
         self.is_shaped = self.ends <= self.last_shaped
-        middle = self.ends - (self.widths - 1) // 2
-        self.cell_rank = np.where(self.is_shaped, middle, self.ends)
+        middles = self.ends - (self.widths - 1) // 2
+        self.cell_rank = np.where(self.is_shaped, middles, self.ends)
+        grid = 1 + _grid(n - 1)
+        self.ranks = np.union1d(np.union1d(grid, self.ends), self._first_ranks)
         self.cell_target = self.excess_by_cell(np.zeros(self.ranks.size))
+
+    @property
+    def _first_ranks(self) -> Int:
+        """First rank of each cell; shape (cells,)."""
+        return self.ends - self.widths + 1
 
     def averages(self) -> Float:
         """Return the weights of cells in the means that the condition is about.
@@ -416,21 +498,25 @@ class RankClass:
         return weights
 
     def excess_by_cell(self, lowest: Float) -> Float:
-        """Return the metric less statistics, in cells; shape (cells,).
+        """Return the metric less the mean (1) of the statistics, in cells; shape (cells,).
 
-        The mean over each shaped cell, and the greatest in each cell beyond. `lowest` are the
-        lowest means of the statistics at `ranks`, whatever the splits.
+        It is the mean over the ranks of a shaped cell, and the greatest at a rank of a cell beyond.
+
+        Parameters
+        ----------
+        lowest
+            Mean (1) of the statistics at `ranks`, for the splits that have the lowest; between
+            these ranks, it is interpolated.
         """
         sums = self._shaped_sums(lowest)
-        shaped_ends = self.ends[self.is_shaped]
-        means = np.diff(sums[shaped_ends - 1], prepend=0.0) / self.widths[self.is_shaped]
+        sums_up_to_cell = sums[self.ends[self.is_shaped] - 1]
+        means = np.diff(sums_up_to_cell, prepend=0.0) / self.widths[self.is_shaped]
         is_beyond = self.ranks > self.last_shaped
         if not is_beyond.any():
             return means
         excess = (self.target[self.ranks - 1] - lowest)[is_beyond]
-        first_ranks = (self.ends - self.widths + 1)[~self.is_shaped]
-        starts = np.searchsorted(self.ranks[is_beyond], first_ranks)
-        return np.concatenate([means, np.maximum.reduceat(excess, starts)])
+        cell_starts = np.searchsorted(self.ranks[is_beyond], self._first_ranks[~self.is_shaped])
+        return np.concatenate([means, np.maximum.reduceat(excess, cell_starts)])
 
     def violation(self, lowest: Float) -> float:
         """Return by how much statistics violate the condition, if `lowest` are those at `ranks`."""
@@ -455,68 +541,117 @@ def _cell_ends(n: int, others: Sequence[int]) -> Int:
     return ends[(ends >= 1) & (ends <= n)].astype(np.int64)
 
 
+class _SpreadBound(NamedTuple):
+    """A bound t of the spread of statistics with coefficients u, which costs `weight` t.
+
+    `right` - `rows` @ (u, t) lies in a second-order cone: its first entry is at least the length of
+    the others.
+    """
+
+    weight: float
+    rows: Float
+    right: Float
+
+    @classmethod
+    def of_length(cls, root: Float, weight: float) -> _SpreadBound:
+        """Bound the standard deviation: |root u| <= t."""
+        n = root.shape[1]
+        rows = np.vstack(
+            [
+                np.append(np.zeros(n), -1.0),
+                np.column_stack([-root, np.zeros(len(root))]),
+            ]
+        )
+        return cls(weight, rows, np.zeros(len(rows)))
+
+    @classmethod
+    def of_half_square(cls, root: Float) -> _SpreadBound:
+        """Bound half the variance: |root u|^2 / 2 <= t, that is |(sqrt(2) root u, t - 1)| <= t + 1.
+
+        The cost is t itself.
+        """
+        n = root.shape[1]
+        only_t = np.append(np.zeros(n), -1.0)
+        rows = np.vstack(
+            [only_t, np.column_stack([-np.sqrt(2.0) * root, np.zeros(len(root))]), only_t]
+        )
+        return cls(1.0, rows, np.concatenate([[1.0], np.zeros(len(root)), [-1.0]]))
+
+
 class VectorProgramme:
-    """The programme of vectors (c, d) for one class, metric and pi_0.
+    """The programme of vectors u = (c, d) for one class, metric and pi_0.
 
     Condition (1) is in the programme for some pairs of a cell of ranks and a number b1; pairs that
     joined for one fold stay for the next.
+
+    Parameters
+    ----------
+    of_class
+        The class, and the metric in it.
+    split
+        Distributions of s for pi_0.
     """
 
     def __init__(self, of_class: RankClass, split: Split) -> None:
-        self._class = of_class
-        self._split = split
-        n_better = of_class.cell_rank - 1
-        least, greatest = split.limits(n_better)
-        pairs = []
-        for part in FIRST_SPLITS:
-            n_head = least + (part * (greatest - least)).round().astype(np.int64)
-            pairs.append(np.column_stack([np.arange(n_better.size), n_head]))
-        self._pairs = np.unique(np.concatenate(pairs), axis=0)  # of a cell and a b1
+        self.of_class = of_class
+        self.split = split
+        least, greatest = split.limits(of_class.cell_rank - 1)
+        cells = np.arange(least.size)
+        pairs_of_part = [
+            np.column_stack([cells, least + (part * (greatest - least)).round().astype(np.int64)])
+            for part in FIRST_SPLITS
+        ]
+        self._pairs = np.unique(np.concatenate(pairs_of_part), axis=0)  # of a cell and a b1
 
     def solve(self, moments: StatisticMoments, weight: float) -> tuple[Float, float]:
-        """Return (c, d), and its mean plus `weight` standard deviations."""
-        n_unknown = moments.mean.size
-        cone = np.zeros((n_unknown + 1, n_unknown + 1))  # |root u| <= t
-        cone[0, -1] = -1.0
-        cone[1:, :n_unknown] = -moments.root
-        vector, violation = self._join_pairs(moments.mean, weight, cone, np.zeros(len(cone)))
-        vector[: n_unknown // 2] += max(violation, 0.0)
+        """Return the (c, d) with the least mean plus `weight` standard deviations, and this sum.
+
+        What remains of the violation of (1) is added to c.
+        """
+        spread_bound = _SpreadBound.of_length(moments.root, weight)
+        vector, violation = self._join_pairs(moments.mean, spread_bound)
+        n_bins = vector.size // 2
+        vector[:n_bins] += max(violation, 0.0)
         spread = float(np.linalg.norm(moments.root @ vector))
         return vector, float(moments.mean @ vector) + weight * spread
 
     def nearest_mean(self, moments: StatisticMoments) -> Float:
         """Return the mean of the statistics in the class that is nearest to that of the rows.
 
-        In units of their covariance S. For a metric that is 0, minimise mean @ u + u' S u / 2; at
-        the solution mean + S u is a mean in the class, by the dual of this programme.
+        The distance is in units of their covariance S = F'F. For a metric that is 0, minimise
+        mean @ u + u' S u / 2; at the solution mean + S u is a mean in the class, by the dual of
+        this programme.
         """
-        n_unknown = moments.mean.size
-        cone = np.zeros((n_unknown + 2, n_unknown + 1))  # |root u|^2 / 2 <= t
-        cone[[0, -1], -1] = -1.0
-        cone[1:-1, :n_unknown] = -np.sqrt(2.0) * moments.root
-        right_of_cone = np.zeros(len(cone))
-        right_of_cone[0], right_of_cone[-1] = 1.0, -1.0
-        vector, _ = self._join_pairs(moments.mean, 1.0, cone, right_of_cone)
+        spread_bound = _SpreadBound.of_half_square(moments.root)
+        vector, _ = self._join_pairs(moments.mean, spread_bound)
         return np.asarray(moments.mean + moments.root.T @ (moments.root @ vector))
 
-    def _join_pairs(
-        self, mean: Float, weight: float, cone: Float, right_of_cone: Float
-    ) -> tuple[Float, float]:
-        """Solve for some pairs until none violates the condition; return the violation left.
+    def _join_pairs(self, mean: Float, spread_bound: _SpreadBound) -> tuple[Float, float]:
+        """Solve for some pairs until none violates the condition.
 
-        The arguments are those of `_solve_pairs`.
+        For the vector found, the split b1 with the lowest mean (1) joins for each cell.
+
+        Parameters
+        ----------
+        mean, spread_bound
+            Mean of the statistics, and the cone of their spread.
+
+        Returns
+        -------
+        vector, violation
+            (c, d), and the violation that is left.
         """
-        of_class = self._class
+        of_class = self.of_class
         span = max(float(np.ptp(of_class.target)), LEAST_SPAN)
         target = of_class.cell_target
         for _ in range(MOST_SPLIT_ROUNDS):
-            vector = self._solve_pairs(target, mean, weight, cone, right_of_cone)
+            vector = self._solve_pairs(target, mean, spread_bound)
             lowest, _ = self._lowest(vector, of_class.ranks - 1)
             violation = of_class.violation(lowest)
             if violation <= SPLIT_TOLERANCE * span:
                 break
-            # A cell is represented by one rank, so its target is raised by what differs in it.
             lowest_of_cell, n_head = self._lowest(vector, of_class.cell_rank - 1)
+            # A cell is represented by one rank, so its target is raised by what differs in it.
             target = of_class.excess_by_cell(lowest) + lowest_of_cell
             joining = np.column_stack([np.arange(n_head.size), n_head])
             self._pairs = np.unique(np.concatenate([self._pairs, joining]), axis=0)
@@ -525,69 +660,82 @@ class VectorProgramme:
     def _lowest(self, vector: Float, n_better: Int) -> tuple[Float, Int]:
         """Return the lowest mean (1) for numbers of better items, over all splits.
 
+        For b better items of which b1 are of the head, the mean is
+
+            sum_s Q(s | b1) c(s) + (b - b1) sum_s R(s | b1) d(s).
+
+        Parameters
+        ----------
+        vector
+            (c, d), with d in the unit of the programme.
+        n_better
+            b; shape (numbers,).
+
         Returns
         -------
         lowest, n_head
             The lowest mean, and the b1 that has it; of the shape of `n_better`.
         """
-        split = self._split
+        split = self.split
         c, d = np.split(vector, 2)
-        constant = split.kept @ c
-        slope = split.kept_with_tail @ d / TAIL_UNIT
+        mean_of_head = split.kept @ c  # at each tabulated b1
+        slope_of_tail = split.kept_with_tail @ d / TAIL_UNIT
         least, greatest = split.limits(n_better)
         # Where b1 is tried: the tabulated numbers within the limits, and the limits themselves.
         tabulated = np.clip(split.n_head, least[:, None], greatest[:, None])
         n_head = np.column_stack([tabulated, least, greatest])
-        means = np.interp(n_head, split.n_head, constant)
-        means += (n_better[:, None] - n_head) * np.interp(n_head, split.n_head, slope)
+        n_tail = n_better[:, None] - n_head
+        means = np.interp(n_head, split.n_head, mean_of_head)
+        means += n_tail * np.interp(n_head, split.n_head, slope_of_tail)
         best = means.argmin(axis=1)
-        index = np.arange(n_better.size)
-        return means[index, best], n_head[index, best]
+        number = np.arange(n_better.size)
+        return means[number, best], n_head[number, best]
 
-    def _solve_pairs(
-        self, target: Float, mean: Float, weight: float, cone: Float, right_of_cone: Float
-    ) -> Float:
-        """Minimise mean @ u + weight t, where `cone` bounds t; the unknowns are u, h and t.
+    def _solve_pairs(self, target: Float, mean: Float, spread_bound: _SpreadBound) -> Float:
+        """Return the vector u = (c, d) that solves the programme for the present pairs.
 
-        h bounds the violation in each cell of ranks: h >= target - (1), and h, averaged as the
-        class allows, is at most 0.
+        With h the violations in the cells of ranks, and t the spread of the statistics,
+
+            minimise mean @ u + weight t
+            where    h >= target - (1) for each pair,
+                     averages of h, as the class allows, are at most 0,
+                     u is between -COEFFICIENT_LIMIT and COEFFICIENT_LIMIT,
+                     (u, t) is in the cone of `spread_bound`.
 
         Parameters
         ----------
         target
             The metric of each cell; shape (cells,).
-        mean, weight
-            Coefficients of u and of t.
-        cone, right_of_cone
-            `right_of_cone` - `cone` @ (u, t) is in a second-order cone.
-
-        Returns
-        -------
-        ndarray
-            u = (c, d).
+        mean, spread_bound
+            Mean of the statistics, and the cone of their spread.
         """
         n_u, n_cells = mean.size, target.size
-        n_unknown = n_u + n_cells + 1
-        of_pairs, right_of_pairs = self._pair_rows(target, n_u)
-        averages = np.zeros((n_cells, n_unknown))
-        averages[:, n_u:-1] = self._class.averages()
-        box = np.zeros((2 * n_u, n_unknown))
-        box[:, :n_u] = np.concatenate([np.eye(n_u), -np.eye(n_u)])
-        of_cone = np.zeros((len(cone), n_unknown))
-        of_cone[:, :n_u], of_cone[:, -1] = cone[:, :-1], cone[:, -1]
+        of_pairs, right_of_pairs = self._pair_rows(target)
+        averages = self.of_class.averages()
+        limits = np.concatenate([np.eye(n_u), -np.eye(n_u)])
+        cone = spread_bound.rows
+        n_cone = len(cone)
+        matrix = np.vstack(  # the unknowns are u, h and t
+            [
+                np.hstack([of_pairs, np.zeros((len(of_pairs), 1))]),
+                np.hstack([np.zeros((n_cells, n_u)), averages, np.zeros((n_cells, 1))]),
+                np.hstack([limits, np.zeros((2 * n_u, n_cells + 1))]),
+                np.hstack([cone[:, :-1], np.zeros((n_cone, n_cells)), cone[:, -1:]]),
+            ]
+        )
         right = [
             right_of_pairs,
             np.zeros(n_cells),
-            np.full(len(box), COEFFICIENT_LIMIT),
-            right_of_cone,
+            np.full(2 * n_u, COEFFICIENT_LIMIT),
+            spread_bound.right,
         ]
         cones = [
-            clarabel.NonnegativeConeT(len(of_pairs) + n_cells + len(box)),
-            clarabel.SecondOrderConeT(len(cone)),
+            clarabel.NonnegativeConeT(len(matrix) - n_cone),
+            clarabel.SecondOrderConeT(n_cone),
         ]
         solution = solve_cone_programme(
-            np.concatenate([mean, np.zeros(n_cells), [weight]]),
-            np.concatenate([of_pairs, averages, box, of_cone]),
+            np.concatenate([mean, np.zeros(n_cells), [spread_bound.weight]]),
+            matrix,
             np.concatenate(right),
             cones,
             THINNED_ACCURACY,
@@ -596,24 +744,25 @@ class VectorProgramme:
         vector = np.array(solution.x)[:n_u]
         if np.isfinite(vector).all():
             return vector
-        constant = np.full(n_u // 2, self._class.target.max())  # is valid too
-        return np.concatenate([constant, np.zeros(n_u // 2)])
-
-    def _pair_rows(self, target: Float, n_u: int) -> tuple[Float, Float]:
-        """Return rows and right sides of h >= target - (1), one for each pair.
-
-        The columns are those of `_solve_pairs`: u, h and t.
-        """
-        split = self._split
         n_bins = n_u // 2
+        constant_c = np.full(n_bins, self.of_class.target.max())  # is valid too
+        return np.concatenate([constant_c, np.zeros(n_bins)])
+
+    def _pair_rows(self, target: Float) -> tuple[Float, Float]:
+        """Return the rows of u and h, and right sides, of -(1) - h <= -target, one for each pair.
+
+        The pair of a cell with rank r and b1 better items of the head has b2 = r - 1 - b1 of the
+        tail. The columns are those of c, d and h.
+        """
+        split = self.split
+        n_cells = target.size
         cell, n_head = self._pairs.T
-        n_tail = self._class.cell_rank[cell] - 1 - n_head
-        rows = np.zeros((cell.size, n_u + target.size + 1))
-        rows[:, :n_bins] = -_interpolate(split.kept, split.n_head, n_head)
+        n_tail = self.of_class.cell_rank[cell] - 1 - n_head
+        of_c = _interpolate(split.kept, split.n_head, n_head)
         with_tail = _interpolate(split.kept_with_tail, split.n_head, n_head)
-        rows[:, n_bins:n_u] = -(n_tail[:, None] / TAIL_UNIT) * with_tail
-        rows[np.arange(cell.size), n_u + cell] = -1.0
-        return rows, -target[cell]
+        of_d = (n_tail[:, None] / TAIL_UNIT) * with_tail
+        of_h = np.equal.outer(cell, np.arange(n_cells)).astype(np.float64)
+        return np.hstack([-of_c, -of_d, -of_h]), -target[cell]
 
 
 def _interpolate(table: Float, points: Int, at: Int) -> Float:
@@ -635,7 +784,9 @@ def _interpolate(table: Float, points: Int, at: Int) -> Float:
 def _moments(
     statistics: _Statistics, weights: Float, split: Split, rarity: float, n: int
 ) -> StatisticMoments:
-    """Return the moments of rows, and of half a row of a uniform rank.
+    """Return the moments of the statistics of rows, and of half a row of a random rank.
+
+    The statistics are the probabilities of each s, and these times t: those that (c, d) multiply.
 
     Parameters
     ----------
@@ -649,37 +800,40 @@ def _moments(
         Number of candidates, the held-out item included.
     """
     tail = statistics.tail[:, None] / TAIL_UNIT
-    rows = np.hstack([statistics.kept, statistics.kept * tail])
-    second = (rows.T * weights) @ rows
-    pseudo_mean, pseudo_second = _uniform_moments(split, rarity, n)
-    size = float(weights.sum()) + PSEUDO_ROWS
-    mean = (weights @ rows + PSEUDO_ROWS * pseudo_mean) / size
-    covariance = (second + PSEUDO_ROWS * pseudo_second) / size - np.outer(mean, mean)
-    eigenvalues, vectors = np.linalg.eigh(covariance)
-    root = (vectors * np.sqrt(np.maximum(eigenvalues, LEAST_VARIANCE))).T
+    values = np.hstack([statistics.kept, statistics.kept * tail])  # shape (rows, 2 bins)
+    squares = (values.T * weights) @ values
+    random_mean, random_square = _moments_of_random_rank(split, rarity, n)
+    n_rows = float(weights.sum()) + PSEUDO_ROWS
+    mean = (weights @ values + PSEUDO_ROWS * random_mean) / n_rows
+    mean_square = (squares + PSEUDO_ROWS * random_square) / n_rows
+    covariance = mean_square - np.outer(mean, mean)
+    eigenvalues, eigenvectors = np.linalg.eigh(covariance)
+    root = (eigenvectors * np.sqrt(np.maximum(eigenvalues, LEAST_VARIANCE))).T
     return StatisticMoments(mean, root)
 
 
-def _uniform_moments(split: Split, rarity: float, n: int) -> tuple[Float, Float]:
-    """Return the mean and the second moments of statistics of a uniform rank, see `_moments`.
+def _moments_of_random_rank(split: Split, rarity: float, n: int) -> tuple[Float, Float]:
+    """Return the means of the statistics of a uniform rank, and of their products, see `_moments`.
 
-    Better items are split between head and tail as the candidates are.
+    Better items are split between head and tail as the candidates are. For b2 better items of the
+    tail, t has the mean b2 and, as their draws are independent, about the variance
+    b2 (mean of 1 / pi - 1).
     """
     n_better = np.linspace(0, n - 1, PSEUDO_RANKS).astype(np.int64)
-    most = max(split.most_of_head + split.most_of_tail, 1)
-    n_head = (n_better * split.most_of_head / most).astype(np.int64)
-    n_tail = (n_better - n_head)[:, None] / TAIL_UNIT
-    index = np.clip(np.searchsorted(split.n_head, n_head), 0, split.n_head.size - 1)
-    kept, kept_with_tail = split.kept[index], split.kept_with_tail[index]
-    rows = np.hstack([kept, kept_with_tail * n_tail])
-    second = rows.T @ rows / len(rows)
-    # The variance of t for a number of better items is that of independent draws.
-    squares = n_tail**2 + n_tail * max(rarity - 1.0, 0.0) / TAIL_UNIT
-    expected_squares = (kept_with_tail * squares).mean(axis=0)
-    tail_columns = np.arange(kept.shape[1], rows.shape[1])
+    n_candidates = max(split.most_of_head + split.most_of_tail, 1)
+    n_head = (n_better * split.most_of_head / n_candidates).astype(np.int64)
+    tail = (n_better - n_head)[:, None] / TAIL_UNIT
+    tabulated = np.clip(np.searchsorted(split.n_head, n_head), 0, split.n_head.size - 1)
+    kept, kept_with_tail = split.kept[tabulated], split.kept_with_tail[tabulated]
+    values = np.hstack([kept, kept_with_tail * tail])
+    products = values.T @ values / len(values)
+    # The products are of means of t. A square has its variance too.
+    squared_tail = tail**2 + tail * max(rarity - 1.0, 0.0) / TAIL_UNIT
+    least_squares = (kept_with_tail * squared_tail).mean(axis=0)
+    tail_columns = np.arange(kept.shape[1], values.shape[1])
     diagonal = (tail_columns, tail_columns)
-    second[diagonal] = np.maximum(second[diagonal], expected_squares)
-    return rows.mean(axis=0), second
+    products[diagonal] = np.maximum(products[diagonal], least_squares)
+    return values.mean(axis=0), products
 
 
 class _Chosen(NamedTuple):
@@ -692,12 +846,28 @@ class _Chosen(NamedTuple):
     pi_0
         Least probability of the head.
     vector
-        (c, d).
+        (c, d), with d in the unit of the programme.
     """
 
     expected: float
     pi_0: float
     vector: Float
+
+    @property
+    def coefficients(self) -> tuple[Float, Float]:
+        """The vectors c and d of (1); shape (bins,)."""
+        c, d = np.split(self.vector, 2)
+        return c, d / TAIL_UNIT
+
+    def values(self, kept: Float, tail: Float) -> Float:
+        """Return c(s) + d(s) t of rows, in expectation over s; shape (rows,)."""
+        c, d = self.coefficients
+        return np.asarray(kept @ c + tail * (kept @ d))
+
+    def greatest_value(self, greatest_t: float) -> float:
+        """Return the greatest value of a row with t from 0 to `greatest_t`."""
+        c, d = self.coefficients
+        return float(max(c.max(), (c + greatest_t * d).max()))
 
 
 def thinned_ranges(
@@ -728,39 +898,38 @@ def thinned_ranges(
         Of the folds.
     """
     n_rows = len(counts.better)
-    row_weights = np.ones(n_rows) if weights is None else weights
-    fold_of_row = generator(seed, "folds").permutation(n_rows) % 2
+    rows = _Rows(
+        counts=counts,
+        probabilities=inclusion_probabilities(counts),
+        weights=np.ones(n_rows) if weights is None else weights,
+        fold=generator(seed, "folds").permutation(n_rows) % 2,
+    )
     ranks = np.arange(1, n + 1)
     classes = [
         RankClass(measure.value_at(ranks, n), last_shaped, measure.cutoff, sign)
         for measure in measures
         for sign in (LOWER, UPPER)
     ]
-    probabilities = inclusion_probabilities(counts)
-    chosen = _choose_vectors(counts, probabilities, classes, row_weights, fold_of_row)
-    values, extremes = _values_of_rows(counts.better, probabilities, fold_of_row, chosen)
+    values, extremes = _values_of_rows(rows, _choose_vectors(rows, classes))
     results = []
     for index, measure in enumerate(measures):
         least, greatest = measure.value_at(np.array([n, 1]), n)
-        lower, upper = -values[2 * index], values[2 * index + 1]
-        lower_extreme, upper_extreme = -extremes[2 * index], extremes[2 * index + 1]
-        ends = [
-            -_upper_bound(-lower, row_weights, -lower_extreme, confidence),
-            _upper_bound(upper, row_weights, upper_extreme, confidence),
-        ]
-        low, high = sorted(np.clip(ends, least, greatest).tolist())
-        extremes_of_metric = (lower_extreme, upper_extreme)
-        results.append(ThinnedRange(Range(low, high), lower, upper, extremes_of_metric))
+        of_lower, of_upper = 2 * index, 2 * index + 1  # lower vectors are of the negative metric
+        low = -_upper_bound(values[of_lower], rows.weights, extremes[of_lower], confidence)
+        high = _upper_bound(values[of_upper], rows.weights, extremes[of_upper], confidence)
+        low, high = sorted(np.clip([low, high], least, greatest).tolist())
+        results.append(
+            ThinnedRange(
+                allowed=Range(low, high),
+                lower=-values[of_lower],
+                upper=values[of_upper],
+                extremes=(-extremes[of_lower], extremes[of_upper]),
+            )
+        )
     return results
 
 
-def _choose_vectors(
-    counts: StratumCounts,
-    probabilities: Float,
-    classes: Sequence[RankClass],
-    row_weights: Float,
-    fold_of_row: Int,
-) -> list[list[_Chosen]]:
+def _choose_vectors(rows: _Rows, classes: Sequence[RankClass]) -> list[list[_Chosen]]:
     """Choose the vectors of each class for each fold, by the rows of the other fold.
 
     Of several pi_0 the one with the lowest expected end is taken, the smaller one of equals.
@@ -770,10 +939,11 @@ def _choose_vectors(
     list of list of _Chosen
         By class and fold.
     """
-    m = max(round(float(np.average(counts.drawn.sum(axis=1), weights=row_weights))), 1)
+    mean_drawn = float(np.average(rows.counts.drawn.sum(axis=1), weights=rows.weights))
+    m = max(round(mean_drawn), 1)
     tried = [
-        _vectors_for(counts, probabilities, pi_0, m, classes, row_weights, fold_of_row)
-        for pi_0 in _least_probabilities(counts, probabilities)
+        _vectors_for(rows, pi_0, m, classes)
+        for pi_0 in _least_probabilities(rows.counts, rows.probabilities)
     ]
     return [
         [
@@ -785,39 +955,43 @@ def _choose_vectors(
 
 
 def _vectors_for(
-    counts: StratumCounts,
-    probabilities: Float,
-    pi_0: float,
-    m: int,
-    classes: Sequence[RankClass],
-    row_weights: Float,
-    fold_of_row: Int,
+    rows: _Rows, pi_0: float, m: int, classes: Sequence[RankClass]
 ) -> list[list[_Chosen]]:
     """Compute the vectors for one pi_0, by class and fold, see `_choose_vectors`."""
-    n = classes[0].target.size
-    split = _split(counts, probabilities, pi_0, m)
-    zero_class = RankClass(np.zeros(n), classes[0].last_shaped, None, UPPER)
-    nearest = VectorProgramme(zero_class, split)
-    moments_of_fold, weight_of_fold = [], []
-    for fold in (0, 1):
-        rows = np.flatnonzero(fold_of_row != fold)[:CHOOSING_ROWS]
-        statistics = _Statistics(
-            *thinned_statistics(counts.better[rows], probabilities[rows], pi_0, KEPT_STARTS)
-        )
-        rarity = _rarity(counts.take(rows), probabilities[rows], pi_0)
-        moments = _moments(statistics, row_weights[rows], split, rarity, n)
-        moments_of_fold.append(moments._replace(mean=nearest.nearest_mean(moments)))
-        n_users = max(float(row_weights[fold_of_row == fold].sum()), 1.0)
-        weight_of_fold.append(CHOOSING_Z / np.sqrt(n_users))
+    split = _split(rows.counts, rows.probabilities, pi_0, m)
+    # For a metric that is 0; as in all programmes, pairs that joined for a fold stay for the next.
+    zero_class = RankClass(np.zeros(classes[0].target.size), classes[0].last_shaped, None, UPPER)
+    of_zero = VectorProgramme(zero_class, split)
+    moments_of_fold = [_moments_of_other_fold(rows, fold, pi_0, of_zero) for fold in (0, 1)]
+    n_users_of_fold = [max(float(rows.weights[rows.fold == fold].sum()), 1.0) for fold in (0, 1)]
     by_class = []
     for of_class in classes:
         programme = VectorProgramme(of_class, split)
         of_folds = []
-        for moments, weight in zip(moments_of_fold, weight_of_fold, strict=True):
-            vector, expected = programme.solve(moments, weight)
+        for moments, n_users in zip(moments_of_fold, n_users_of_fold, strict=True):
+            vector, expected = programme.solve(moments, weight=CHOOSING_Z / np.sqrt(n_users))
             of_folds.append(_Chosen(expected, pi_0, vector))
         by_class.append(of_folds)
     return by_class
+
+
+def _moments_of_other_fold(
+    rows: _Rows, fold: int, pi_0: float, of_zero: VectorProgramme
+) -> StatisticMoments:
+    """Return the moments of the statistics by which the vectors of a fold are chosen.
+
+    They are those of rows of the other fold, with the nearest mean that is possible in the class,
+    which the programme `of_zero`, of a metric that is 0, finds.
+    """
+    others = np.flatnonzero(rows.fold != fold)[:CHOOSING_ROWS]
+    moments = _moments(
+        rows.statistics(others, pi_0),
+        rows.weights[others],
+        of_zero.split,
+        rarity=_rarity(rows.counts.take(others), rows.probabilities[others], pi_0),
+        n=of_zero.of_class.target.size,
+    )
+    return moments._replace(mean=of_zero.nearest_mean(moments))
 
 
 def thinned_range(thinned: ThinnedRange, confidence: float) -> Range:
@@ -882,20 +1056,15 @@ def _rarity(counts: StratumCounts, probabilities: Float, pi_0: float) -> float:
     return float((of_tail / probabilities).sum()) / n_tail
 
 
-def _values_of_rows(
-    better: Int,
-    probabilities: Float,
-    fold_of_row: Int,
-    chosen: Sequence[Sequence[_Chosen]],
-) -> tuple[Float, Float]:
+def _values_of_rows(rows: _Rows, chosen: Sequence[Sequence[_Chosen]]) -> tuple[Float, Float]:
     """Return the values of the chosen vectors for all rows.
+
+    Statistics depend on pi_0, so they are computed once for all classes and folds that have it.
 
     Parameters
     ----------
-    better, probabilities
-        Better negatives, and the probabilities that candidates are drawn, by row and stratum.
-    fold_of_row
-        Fold of each row.
+    rows
+        All rows.
     chosen
         Vectors by class and fold.
 
@@ -904,27 +1073,32 @@ def _values_of_rows(
     values, extremes
         Values of shape (classes, rows), and the greatest possible one of each class.
     """
-    values = np.empty((len(chosen), len(better)))
+    values = np.empty((len(chosen), len(rows.fold)))
     extremes = np.full(len(chosen), -np.inf)
     for pi_0 in sorted({each.pi_0 for of_folds in chosen for each in of_folds}):
-        with_pi_0 = [
+        class_and_fold = [
             (index, fold)
             for index, of_folds in enumerate(chosen)
             for fold, each in enumerate(of_folds)
             if each.pi_0 == pi_0
         ]
-        rows = np.flatnonzero(np.isin(fold_of_row, [fold for _, fold in with_pi_0]))
-        if not rows.size:
+        with_pi_0 = np.flatnonzero(np.isin(rows.fold, [fold for _, fold in class_and_fold]))
+        if not with_pi_0.size:
             continue
-        kept, tail = thinned_statistics(better[rows], probabilities[rows], pi_0, KEPT_STARTS)
-        is_tail = probabilities < pi_0
-        greatest_t = 1.0 / float(probabilities[is_tail].min()) if is_tail.any() else 0.0
-        for index, fold in with_pi_0:
-            c, d = np.split(chosen[index][fold].vector, 2)
-            d = d / TAIL_UNIT
-            is_fold = fold_of_row[rows] == fold
-            kept_of_fold, tail_of_fold = kept[is_fold], tail[is_fold]
-            value = kept_of_fold @ c + tail_of_fold * (kept_of_fold @ d)
-            values[index, rows[is_fold]] = value
-            extremes[index] = max(extremes[index], c.max(), (c + greatest_t * d).max())
+        kept, tail = rows.statistics(with_pi_0, pi_0)
+        greatest_t = _greatest_t(rows.probabilities, pi_0)
+        for index, fold in class_and_fold:
+            vectors = chosen[index][fold]
+            is_in_fold = rows.fold[with_pi_0] == fold
+            values_of_fold = vectors.values(kept[is_in_fold], tail[is_in_fold])
+            values[index, with_pi_0[is_in_fold]] = values_of_fold
+            extremes[index] = max(extremes[index], vectors.greatest_value(greatest_t))
     return values, extremes
+
+
+def _greatest_t(probabilities: Float, pi_0: float) -> float:
+    """Return t of a row with one better negative of the rarest stratum of the tail; 0 without."""
+    is_tail = probabilities < pi_0
+    if not is_tail.any():
+        return 0.0
+    return 1.0 / float(probabilities[is_tail].min())
