@@ -46,6 +46,8 @@ def jackknife_log_errors(
 ) -> Float:
     """Return the standard errors of log estimates from rows that depend within clusters.
 
+    The estimate is repeated without the rows of each group of clusters, see (1).
+
     Parameters
     ----------
     counts
@@ -71,16 +73,18 @@ def jackknife_log_errors(
     _, cluster_of_row, n_rows = np.unique(clusters, return_inverse=True, return_counts=True)
     if n_rows.size < groups:
         raise ValueError(f"{n_rows.size} clusters make no {groups} groups")
-    weights = np.ones(len(clusters)) if weights is None else weights
+    row_weights = np.ones(len(clusters)) if weights is None else weights
     if fit is None:
-        fit = fit_tastes(counts, weights)
+        fit = fit_tastes(counts, row_weights)
     group_of_cluster = deal_in_groups(n_rows.astype(np.float64), groups)
     group_of_row = group_of_cluster[cluster_of_row]
-    logs = []
-    for omitted in range(groups):
-        without = refit(fit, counts, np.where(group_of_row == omitted, 0.0, weights))
-        logs.append(np.log(_estimates(counts, without, measures, n)))
-    return log_errors(fit, counts, measures, n, by_groups=_jackknife(np.array(logs)))
+    logs_without = []  # log of each estimate without each group
+    for group in range(groups):
+        weights_without = np.where(group_of_row == group, 0.0, row_weights)
+        fit_without = refit(fit, counts, weights_without)
+        logs_without.append(np.log(_estimates(counts, fit_without, measures, n)))
+    by_groups = _jackknife(np.array(logs_without))
+    return log_errors(fit, counts, measures, n, by_groups=by_groups)
 
 
 def jackknife_over_negatives(
@@ -93,6 +97,9 @@ def jackknife_over_negatives(
     fit: TasteFit | None = None,
 ) -> Float:
     """Return the standard errors of log estimates from rows that share negatives.
+
+    The estimate is repeated without each group of the negatives, see (1); the error of the users is
+    added in quadrature.
 
     Parameters
     ----------
@@ -108,14 +115,16 @@ def jackknife_over_negatives(
     -------
     float64, shape (measures,), instead of the `log_errors` of `estimate_by_tastes`.
     """
-    weights = np.ones(len(full.better)) if weights is None else weights
+    row_weights = np.ones(len(full.better)) if weights is None else weights
     if fit is None:
-        fit = fit_tastes(full, weights)
-    logs = []
+        fit = fit_tastes(full, row_weights)
+    logs_without = []  # log of each estimate without each group
     for counts in counts_without:
-        without = refit(fit, counts, weights)
-        logs.append(np.log(_estimates(counts, without, measures, n)))
-    return np.hypot(_jackknife(np.array(logs)), log_errors(fit, full, measures, n))
+        fit_without = refit(fit, counts, row_weights)
+        logs_without.append(np.log(_estimates(counts, fit_without, measures, n)))
+    error_of_negatives = _jackknife(np.array(logs_without))
+    error_of_users = log_errors(fit, full, measures, n)
+    return np.hypot(error_of_negatives, error_of_users)
 
 
 def _estimates(counts: StratumCounts, fit: TasteFit, measures: Sequence[Measure], n: int) -> Float:
@@ -125,5 +134,5 @@ def _estimates(counts: StratumCounts, fit: TasteFit, measures: Sequence[Measure]
 
 
 def _jackknife(logs: Float) -> Float:
-    """Return equation (1) of each metric; `logs` are of shape (groups, measures)."""
+    """Return the error (1) of each metric; `logs` are v_g of (1), shape (groups, measures)."""
     return np.asarray(np.sqrt((len(logs) - 1) * logs.var(axis=0)))

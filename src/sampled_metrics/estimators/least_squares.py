@@ -75,6 +75,10 @@ def reduce_system(
 ) -> ReducedSystem:
     """Set up the least-squares problem of eq. 21 and reduce it to a triangle.
 
+    The equations are sqrt(p(r)) (sum over i of P(i | r) x_i - M(r)) = 0 for all true ranks r, with
+    the unknown values x_i of the sampled ranks i. A QR decomposition, of a block of ranks after the
+    other, leaves m + 1 equations R x = z.
+
     The time is proportional to n m^2 up to n = 16,384 or with a prior, and to about 1,000 m^2
     otherwise.
 
@@ -93,29 +97,40 @@ def reduce_system(
     array([0.5, 0.5])
     """
     require_ranks(1, n, m, sampling)
-    if prior is None:
-        ranks, counts = rank_rule(measures, n, m)
-        weights = counts / n
-    else:
-        _require_few_negatives(m)
-        shares = _scale_prior(prior, n)
-        possible = np.flatnonzero(shares)
-        ranks = np.asarray(possible + 1, np.float64)
-        weights = shares[possible]
-    marginal = np.zeros(m + 1)
-    system = np.zeros((0, m + 1 + len(measures)))  # [R z], triangular after each block
+    ranks, weights = _weighted_ranks(measures, n, m, prior)
+    n_unknown = m + 1
+    marginal = np.zeros(n_unknown)
+    system = np.zeros((0, n_unknown + len(measures)))  # [R z], triangular after each block
     for rows in blocks(ranks.size, 1, max(_BLOCK_ROWS, 2 * m)):
         probabilities = pmf_at(ranks[rows], n, m, sampling)
         values = np.column_stack([measure.value_at(ranks[rows], n) for measure in measures])
         marginal += weights[rows] @ probabilities
-        block = np.hstack([probabilities, values]) * np.sqrt(weights[rows])[:, None]
-        system = np.asarray(np.linalg.qr(np.vstack([system, block]), mode="r"))
+        equations = np.hstack([probabilities, values]) * np.sqrt(weights[rows])[:, None]
+        system = np.asarray(np.linalg.qr(np.vstack([system, equations]), mode="r"))
     _require_possible_ranks(marginal, n, has_prior=prior is not None)
     # With fewer possible ranks than unknowns the triangle has fewer rows; zeros complete it. Rows
     # after the first m + 1 hold the part of the metrics that no vector can fit, a constant.
-    square = np.zeros((m + 1, system.shape[1]))
-    square[: len(system)] = system[: m + 1]
-    return ReducedSystem(square[:, : m + 1], square[:, m + 1 :], marginal)
+    square = np.zeros((n_unknown, system.shape[1]))
+    square[: len(system)] = system[:n_unknown]
+    return ReducedSystem(
+        triangle=square[:, :n_unknown], targets=square[:, n_unknown:], marginal=marginal
+    )
+
+
+def _weighted_ranks(
+    measures: Sequence[Measure], n: int, m: int, prior: ArrayLike | None
+) -> tuple[Float, Float]:
+    """Return the true ranks of the equations, and p(r) of each, which sum to 1.
+
+    Without a prior they are nodes, see `rank_rule`; with a prior, all ranks that it makes possible.
+    """
+    if prior is None:
+        nodes, counts = rank_rule(measures, n, m)
+        return nodes, counts / n
+    _require_few_negatives(m)
+    shares = _scale_prior(prior, n)
+    possible = np.flatnonzero(shares)
+    return np.asarray(possible + 1, np.float64), shares[possible]
 
 
 def _require_possible_ranks(marginal: Float, n: int, *, has_prior: bool) -> None:
@@ -152,6 +167,9 @@ def _require_few_negatives(m: int) -> None:
 def solve_bias_variance(system: ReducedSystem, gamma: float) -> Float:
     """Minimise (1 - gamma) bias^2 + gamma variance, eq. 25, for all metrics of a system.
 
+    Solved is least squares in y = sqrt(c) x, c the probability of each sampled rank, see this
+    module's docstring.
+
     Parameters
     ----------
     system
@@ -174,17 +192,19 @@ def solve_bias_variance(system: ReducedSystem, gamma: float) -> Float:
     >>> solve_bias_variance(system, 0.0).round(6) + 0
     array([[1. , 0.5, 0. ]])
     """
-    size = system.marginal.size
-    triangle = np.asarray(np.linalg.qr(np.hstack(_stack_variance(system, gamma)), mode="r"))
-    left = triangle[:size, :size]
-    # The condition number is at most 1/sqrt(gamma), and in the 1-norm at most `size` times that.
-    may_fail = size > _MAX_CONDITION * np.sqrt(gamma)
-    if may_fail and _reciprocal_condition(left) * _MAX_CONDITION < 1.0:
+    n_unknown = system.marginal.size
+    matrix_and_targets = np.hstack(_stack_variance(system, gamma))
+    triangle = np.asarray(np.linalg.qr(matrix_and_targets, mode="r"))
+    left, right = triangle[:n_unknown, :n_unknown], triangle[:n_unknown, n_unknown:]
+    # The condition number is at most 1/sqrt(gamma), and in the 1-norm at most `n_unknown` times
+    # that, so it need not be estimated for large gamma.
+    may_be_ill = n_unknown > _MAX_CONDITION * np.sqrt(gamma)
+    if may_be_ill and _reciprocal_condition(left) * _MAX_CONDITION < 1.0:
         raise ConditioningError(
-            f"gamma {gamma:g} with {size - 1} negatives is ill-conditioned; "
+            f"gamma {gamma:g} with {n_unknown - 1} negatives is ill-conditioned; "
             "use fewer negatives or a larger gamma"
         )
-    y = np.linalg.solve(left, triangle[:size, size:])
+    y = np.linalg.solve(left, right)
     return y.T / np.sqrt(system.marginal)
 
 
@@ -197,10 +217,10 @@ def _reciprocal_condition(triangle: Float) -> float:
 def solve_monotone(system: ReducedSystem, nonnegative: bool = True) -> Float:
     """Minimise the average squared bias among non-increasing vectors, eq. 21.
 
-    With the steps d_j = x_j - x_(j+1) and d_(m+1) = x_(m+1) this is least squares subject to
-    d >= 0, which an active-set method solves on the triangle of the system. Many vectors fit
-    equally well in double precision; a weight gamma = 1e-12 of the variance (eq. 24) selects the
-    one of least variance.
+    With the steps d_j = x_j - x_(j+1) and d_(m+1) = x_(m+1), so that x_j = d_j + ... + d_(m+1),
+    this is least squares subject to d >= 0, which an active-set method solves on the triangle of
+    the system. Many vectors fit equally well in double precision; a weight gamma = 1e-12 of the
+    variance (eq. 24) selects the one of least variance.
 
     Parameters
     ----------
@@ -224,30 +244,43 @@ def solve_monotone(system: ReducedSystem, nonnegative: bool = True) -> Float:
     >>> solve_monotone(system)[0, :3].round(5) + 0
     array([0.48764, 0.     , 0.     ])
     """
-    size = system.marginal.size
-    matrix, targets = _stack_variance(system, _TIE_BREAK)
-    matrix_of_steps = np.cumsum(matrix * np.sqrt(system.marginal), axis=1)
+    n_unknown = system.marginal.size
+    matrix, targets = _stack_variance(system, _TIE_BREAK)  # in y = sqrt(c) x
+    # Step d_j is in x_1 ... x_j, so its column is the sum of theirs.
+    columns_of_steps = np.cumsum(matrix * np.sqrt(system.marginal), axis=1)
     # The unknowns are d_(m+1), d_1, d_2 ...: the one that may be free comes first.
-    columns = np.hstack([matrix_of_steps[:, -1:], matrix_of_steps[:, :-1], targets])
-    triangle = np.asarray(np.linalg.qr(columns, mode="r"))[:size]
-    left = triangle[:, :size]
-    targets = triangle[:, size:]
+    last_first = np.hstack([columns_of_steps[:, -1:], columns_of_steps[:, :-1]])
+    triangle = np.asarray(np.linalg.qr(np.hstack([last_first, targets]), mode="r"))[:n_unknown]
+    left, right = triangle[:, :n_unknown], triangle[:, n_unknown:]
+    unconstrained = np.linalg.solve(left, right)
     vectors = []
-    for target, solution in zip(targets.T, np.linalg.solve(left, targets).T, strict=True):
+    for target, solution in zip(right.T, unconstrained.T, strict=True):
         d = _nonnegative_steps(left, target, solution, n_free=0 if nonnegative else 1)
-        steps = np.roll(d, -1)  # d_1, d_2 ... d_(m+1)
-        vectors.append(np.cumsum(steps[::-1])[::-1])  # x_j = d_j + ... + d_(m+1)
+        vectors.append(_sum_later_steps(np.roll(d, -1)))
     return np.array(vectors)
+
+
+def _sum_later_steps(d: Float) -> Float:
+    """Return x_j = d_j + ... + d_(m+1) from the steps d_1, d_2 ... d_(m+1)."""
+    return np.cumsum(d[::-1])[::-1]
 
 
 def _nonnegative_steps(left: Float, target: Float, solution: Float, n_free: int) -> Float:
     """Minimise ||left d - target|| with d >= 0, except for the first `n_free` (0 or 1) entries.
 
-    `left` is an upper triangle, and left @ solution = target. If that satisfies the constraint, as
-    it does for AUC, it is the answer; the active-set method would take m + 1 steps to find it.
+    Parameters
+    ----------
+    left, target
+        An upper triangle, shape (unknowns, unknowns), and shape (unknowns,).
+    solution
+        left @ solution = target. If it satisfies the constraint, as it does for AUC, it is the
+        answer; the active-set method would take m + 1 steps to find it.
+    n_free
+        1 if the first entry may be negative.
     """
     d = solution
-    if d[n_free:].min() < -_STEP_ROUNDING * np.abs(d).max():
+    has_negative = d[n_free:].min() < -_STEP_ROUNDING * np.abs(d).max()
+    if has_negative:
         constrained = left[n_free:, n_free:]
         try:
             d, _ = optimize.nnls(constrained, target[n_free:], maxiter=_NNLS_STEPS * target.size)
@@ -256,27 +289,36 @@ def _nonnegative_steps(left: Float, target: Float, solution: Float, n_free: int)
                 f"constrained least squares with {target.size} unknowns does not converge; use "
                 "fewer negatives"
             ) from None
-        if n_free:  # the first equation, which no other needs, gives the free entry
-            d = np.append((target[0] - left[0, 1:] @ d) / left[0, 0], d)
+        if n_free:  # only the first equation has the free entry, so it is then satisfied exactly
+            free_entry = (target[0] - left[0, 1:] @ d) / left[0, 0]
+            d = np.append(free_entry, d)
     d[n_free:] = np.maximum(d[n_free:], 0.0)
     return d
 
 
 def _stack_variance(system: ReducedSystem, gamma: float) -> tuple[Float, Float]:
-    """Return matrix and targets of eq. 24 in y: rows of the bias above those of the variance."""
-    bias = np.sqrt(1.0 - gamma)
-    spread = np.sqrt(gamma)
+    """Return matrix and targets of eq. 24 in y: rows of the bias above those of the variance.
+
+    With B = R / sqrt(c), the rows of the bias are sqrt(1 - gamma) (B y - z), and those of the
+    variance sqrt(gamma) (y - B'z).
+    """
+    weight_of_bias = np.sqrt(1.0 - gamma)
+    weight_of_variance = np.sqrt(gamma)
     scaled = system.triangle / np.sqrt(system.marginal)
-    matrix = np.vstack([bias * scaled, spread * np.eye(system.marginal.size)])
-    targets = np.vstack([bias * system.targets, spread * (scaled.T @ system.targets)])
+    matrix = np.vstack([weight_of_bias * scaled, weight_of_variance * np.eye(len(scaled))])
+    targets = np.vstack(
+        [weight_of_bias * system.targets, weight_of_variance * (scaled.T @ system.targets)]
+    )
     return matrix, targets
 
 
 def rank_rule(measures: Sequence[Measure], n: int, m: int) -> tuple[Float, Float]:
-    """Return nodes and weights that sum a function over the ranks 1 ... n.
+    """Return nodes and weights with which sum of weight f(node) is the sum of f over ranks 1 ... n.
 
-    The function may jump after the cut-offs of the metrics. Nodes increase and need not be whole;
-    up to n = 16,384 they are all ranks, with weight 1.
+    f may be a smooth function times the probability of a sampled rank among m negatives, and may
+    jump after the cut-offs of the metrics. Ranks are cut into blocks, each of which is summed by a
+    Gauss rule. Nodes increase and need not be whole; up to n = 16,384 they are all ranks, with
+    weight 1.
 
     Examples
     --------
@@ -287,20 +329,18 @@ def rank_rule(measures: Sequence[Measure], n: int, m: int) -> tuple[Float, Float
     _require_few_negatives(m)
     if n <= ONE_BY_ONE:
         return np.arange(1.0, n + 1.0), np.ones(n)
-    n_at_ends = n if m >= _LARGE_SAMPLE * n else _RANKS_AT_ENDS
+    all_are_ends = m >= _LARGE_SAMPLE * n
+    n_at_ends = n if all_are_ends else _RANKS_AT_ENDS
     cutoffs = [measure.cutoff for measure in measures if measure.cutoff is not None]
     last_ranks = [n - n_at_ends, *cutoffs]  # where blocks must end
-    nodes = []
-    weights = []
+    rules = []
     first = 1
     while first <= n:
-        size = 1
-        if n_at_ends < first <= n - n_at_ends:
-            size = _block_size(first, n, m, last_ranks)
-        block_nodes, block_weights = _gauss_rule(first, size)
-        nodes.append(block_nodes)
-        weights.append(block_weights)
+        is_between_ends = n_at_ends < first <= n - n_at_ends
+        size = _block_size(first, n, m, last_ranks) if is_between_ends else 1
+        rules.append(_gauss_rule(first, size))
         first += size
+    nodes, weights = zip(*rules, strict=True)
     return np.concatenate(nodes), np.concatenate(weights)
 
 
@@ -308,7 +348,8 @@ def _block_size(first: int, n: int, m: int, last_ranks: Sequence[int]) -> int:
     """Return how many ranks from `first` on are summed together, at most up to a last rank.
 
     From its first to its last rank the expected sampled rank moves by at most three standard
-    deviations of a sampled rank. A block is no wider than its distance to the nearer of 1 and n.
+    deviations of a sampled rank: by w m / n over w ranks r, where the variance is about
+    m (r / n) (1 - r / n). A block is no wider than its distance to the nearer of 1 and n.
     """
     spread = _BLOCK_DEVIATIONS * np.sqrt(first * (n - first) / m)
     width = int(min(first, n - first, spread))
@@ -326,21 +367,25 @@ def sums_up_to(ends: Int, values: Callable[[Float], Float]) -> Float:
     values
         The function: from ranks, which need not be whole, to a number or a row for each.
 
+    Returns
+    -------
+    shape (ends,), or (ends, ...) for rows
+
     Examples
     --------
     >>> sums_up_to(np.array([1, 2, 2, 4, 1000]), np.square).round().astype(int)
     array([        1,         5,         5,        30, 333833500])
     """
-    sizes = np.diff(ends, prepend=0)  # of the blocks of ranks between the ends
+    sizes = np.diff(ends, prepend=0)  # of the blocks of ranks after one end and up to the next
     is_single = sizes == 1
     single_values = values(ends[is_single])
-    sums = np.zeros((ends.size, *single_values.shape[1:]))
-    sums[is_single] = single_values
-    for i in np.flatnonzero(sizes > 1):
-        size = int(sizes[i])
-        nodes, weights = _gauss_rule(int(ends[i]) - size + 1, size)
-        sums[i] = weights @ values(nodes)
-    return np.cumsum(sums, axis=0)
+    sums_of_blocks = np.zeros((ends.size, *single_values.shape[1:]))
+    sums_of_blocks[is_single] = single_values
+    for block in np.flatnonzero(sizes > 1):
+        size = int(sizes[block])
+        nodes, weights = _gauss_rule(first=int(ends[block]) - size + 1, count=size)
+        sums_of_blocks[block] = weights @ values(nodes)
+    return np.cumsum(sums_of_blocks, axis=0)
 
 
 def mean_up_to(ends: Int, measure: Measure, n: int) -> Float:

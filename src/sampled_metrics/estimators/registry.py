@@ -347,7 +347,7 @@ def _vectors_after_em(
     A vector is the derivative of the estimate by the shares f of users at the sampled ranks. The
     estimate is homogeneous of degree 1 in f, so that f @ vector is the estimate, and the spread of
     the vector over users is its standard error to first order. Derivatives are accumulated from the
-    last step to the first.
+    last step to the first, see `_through_em_step`.
 
     Parameters
     ----------
@@ -361,21 +361,49 @@ def _vectors_after_em(
         Metrics at the true ranks, shape (ranks, measures).
     shares
         f, shape (m + 1,).
+
+    Returns
+    -------
+    shape (measures, m + 1)
     """
-    path = [start]  # weights before each step
+    weights_before_step = [start]
     for _ in range(steps - 1):
-        path.append(em_step(probabilities, path[-1], shares))
-    # A step takes p to p_r sum_i f_i P(i | r) / c_i, where c depends on p. Through the step, the
-    # derivatives of the estimate by its result become those by f and by p.
-    by_weights = values  # shape (ranks, measures)
+        weights_before_step.append(em_step(probabilities, weights_before_step[-1], shares))
+    by_weights = values  # derivatives of the estimates by the weights after the last step
     by_shares = np.zeros((shares.size, values.shape[1]))
-    for weights in reversed(path):
-        expected = (probabilities.T @ weights)[:, None]  # c
-        expected[expected <= 0.0] = np.inf
-        by_shares_of_step = probabilities.T @ (by_weights * weights[:, None]) / expected
+    for weights in reversed(weights_before_step):
+        by_shares_of_step, by_weights = _through_em_step(by_weights, weights, probabilities, shares)
         by_shares += by_shares_of_step
-        ratio = shares[:, None] / expected
-        through_p = by_weights * (probabilities @ ratio)
-        through_expected = probabilities @ (ratio * by_shares_of_step)
-        by_weights = through_p - through_expected
     return by_shares.T
+
+
+def _through_em_step(
+    by_result: Float, weights: Float, probabilities: Float, shares: Float
+) -> tuple[Float, Float]:
+    """Turn derivatives by the result of `em_step` into those by its shares and its weights.
+
+    The step takes p to p'_r = p_r sum_i f_i P(i | r) / c_i with c_i = sum_r p_r P(i | r). So with
+    the derivatives v_r of an estimate by p'_r, those by f and by p are
+
+        by f_i:  a_i = sum_r v_r p_r P(i | r) / c_i,
+        by p_r:  v_r sum_i P(i | r) f_i / c_i - sum_i P(i | r) (f_i / c_i) a_i.
+
+    Parameters
+    ----------
+    by_result
+        v, shape (ranks, measures).
+    weights, probabilities, shares
+        p, P and f, as for `em_step`.
+
+    Returns
+    -------
+    by_shares, by_weights
+        Of shape (m + 1, measures) and (ranks, measures).
+    """
+    expected = (probabilities.T @ weights)[:, None]  # c
+    expected[expected <= 0.0] = np.inf  # as in `em_step`
+    by_shares = probabilities.T @ (by_result * weights[:, None]) / expected
+    ratio = shares[:, None] / expected
+    with_expected_fixed = by_result * (probabilities @ ratio)
+    through_expected = probabilities @ (ratio * by_shares)
+    return by_shares, with_expected_fixed - through_expected

@@ -133,19 +133,24 @@ class SampledRankLikelihood:
         return self.n_users * float(self.shares[is_observed] @ logs)
 
     def derivatives(self, share: Float) -> Derivatives:
-        """Return the derivatives of the log likelihood.
+        """Return the derivatives of the log likelihood by g.
 
-        With the slopes a_i of log q_i, and s the share of users, the gradient is D times
-        e = sum_i f_i a_i. The curvature is D times sum_i f_i a_i a_i' - diag(e) + e s' + s e', and
-        the information has q_i instead of f_i, so that e is 0.
+        With the slopes a_ci of log q_i by g in cell c, and s the share of users in each cell, D
+        users have
+
+        - the gradient D e, where e = sum_i f_i a_i;
+        - the curvature D (sum_i f_i a_i a_i' - diag(e) + e s' + s e');
+        - the information D sum_i q_i a_i a_i', as e is 0 where f = q.
         """
         slopes = self.slopes(share)
-        excess = slopes @ self.shares
+        excess = slopes @ self.shares  # e
         crossed = np.outer(excess, share)
         curvature = (slopes * self.shares) @ slopes.T - np.diag(excess) + crossed + crossed.T
         information = (slopes * self._expected(share)) @ slopes.T
         return Derivatives(
-            self.n_users * excess, self.n_users * curvature, self.n_users * information
+            gradient=self.n_users * excess,
+            curvature=self.n_users * curvature,
+            information=self.n_users * information,
         )
 
     def slopes(self, share: Float) -> Float:
@@ -159,53 +164,74 @@ class SampledRankLikelihood:
 
 @lru_cache(maxsize=4)
 def rank_cells(measures: tuple[Measure, ...], n: int, m: int, sampling: Sampling | str) -> Cells:
-    """Divide the ranks 1 ... n into cells. The arrays are cached, so they must not be changed."""
-    last = np.unique(np.geomspace(1, n, CELLS).round().astype(np.int64))
+    """Divide the ranks 1 ... n into cells, and average probabilities and metrics over each.
+
+    The result is cached, so its arrays must not be changed.
+    """
+    last = np.unique(np.geomspace(1, n, CELLS).round().astype(np.int64))  # rank of each cell
     widths = np.diff(last, prepend=0)
     # A held-out item that is tied with all others of a cell has each of its ranks equally often.
     tied = Ranks(np.full(last.size, n), n_better=last - widths, n_tied=widths - 1)
-    probabilities = sampled_rank_distribution(tied, m, sampling)
     sums_to_last = [last * mean_up_to(last, measure, n) for measure in measures]
     sums = [np.diff(sums_of_metric, prepend=0) for sums_of_metric in sums_to_last]
-    values = np.array(sums).T / widths[:, None]
-    x = np.log(last - (widths - 1) / 2)  # of the middle of each cell
-    stiffness = smoothness(x)
+    log_middle = np.log(last - (widths - 1) / 2)
+    stiffness = smoothness(log_middle)
     stiffness[0, 0] += 1.0  # fixes the level of g, which probabilities do not determine
-    return Cells(widths, probabilities, values, SLOPE * x, stiffness)
+    return Cells(
+        widths=widths,
+        probabilities=sampled_rank_distribution(tied, m, sampling),
+        values=np.array(sums).T / widths[:, None],
+        usual_log_density=SLOPE * log_middle,
+        stiffness=stiffness,
+    )
 
 
 def smoothness(x: Float) -> Float:
     """Return the second derivatives of STIFFNESS / 2 int (g')^2 + (g'')^2 dx by g at points `x`.
 
     Derivatives of g are finite differences: those of first order between neighbouring points, and
-    those of second order at the inner points. Shape (points, points).
+    those of second order at the inner points, each counted with its step h of x:
+
+        (g')^2 h = (difference of g)^2 / h,   (g'')^2 h = (difference of g')^2 / h.
+
+    Shape (points, points).
     """
     steps = np.diff(x)
     slopes = np.diff(np.eye(x.size), axis=0) / steps[:, None]  # g' = slopes @ g
     slope_changes = np.diff(slopes, axis=0)
     inner_steps = (steps[1:] + steps[:-1]) / 2
-    return np.asarray(
-        STIFFNESS * ((slopes.T * steps) @ slopes + (slope_changes.T / inner_steps) @ slope_changes)
-    )
+    of_slopes = (slopes.T * steps) @ slopes
+    of_bends = (slope_changes.T / inner_steps) @ slope_changes
+    return np.asarray(STIFFNESS * (of_slopes + of_bends))
 
 
 def maximise(
     cells: Cells, likelihood: Likelihood, start: Float | None = None, least_gain: float = 0.0
 ) -> Fit:
-    """Maximise the penalised log likelihood, starting from the usual slope or from g = `start`.
+    """Maximise the penalised log likelihood over g, the log density in each cell.
 
-    It ends where the next step would gain less than `least_gain`.
+    Steps are those of Newton's method, curvature^-1 gradient, where the curvature is positive
+    definite, and of Fisher scoring, information^-1 gradient, elsewhere. A step that gains too
+    little is halved, so the penalised likelihood rises at every step. Fisher scoring alone fails
+    where nearly all of many users have one sampled rank.
 
-    Steps are those of Newton's method where the curvature is positive definite and of Fisher
-    scoring elsewhere. A step that gains too little is halved, so the penalised likelihood rises at
-    every step. Fisher scoring alone fails where nearly all of many users have one sampled rank.
+    Parameters
+    ----------
+    cells, likelihood
+        The cells with the penalty, and the likelihood of the data.
+    start
+        g to begin with; by default the usual slope.
+    least_gain
+        The maximum is taken as found where the next step would gain less.
     """
     log_density = cells.usual_log_density if start is None else start
     for _ in range(_MAX_STEPS):
-        gradient, curvature, information = likelihood.derivatives(cells.share(log_density))
-        gradient = gradient - cells.stiffness @ (log_density - cells.usual_log_density)
-        curvature = curvature + cells.stiffness
-        step = _solve_positive_definite(curvature, information + cells.stiffness, gradient)
+        unpenalised = likelihood.derivatives(cells.share(log_density))
+        deviation = log_density - cells.usual_log_density
+        gradient = unpenalised.gradient - cells.stiffness @ deviation
+        curvature = unpenalised.curvature + cells.stiffness
+        information = unpenalised.information + cells.stiffness
+        step = _solve_positive_definite(curvature, information, gradient)
         gain = float(gradient @ step)  # predicted for a whole step
         if np.ptp(step) < _SMALLEST_STEP or 0.0 <= gain < least_gain:
             break
@@ -216,9 +242,20 @@ def maximise(
 def _go_uphill(
     cells: Cells, likelihood: Likelihood, start: Float, step: Float, gain: float
 ) -> Float:
-    """Return g after a step from `start`, halved until it achieves enough of the predicted gain.
+    """Return g after a fraction of a step from `start`, halved until it gains enough.
 
-    Where rounding hides whether the penalised likelihood rises, the step is taken as it is.
+    The penalised likelihood must rise by at least a small part of what the gradient predicts for
+    this fraction (the rule of Armijo). Where rounding hides whether it rises, the step is taken as
+    it is.
+
+    Parameters
+    ----------
+    cells, likelihood
+        As for `maximise`.
+    start, step
+        g, and a direction in which the penalised likelihood rises; shape (cells,).
+    gain
+        Predicted for the whole step.
     """
 
     def penalised(log_density: Float) -> float:
@@ -226,13 +263,12 @@ def _go_uphill(
         penalty = float(deviation @ cells.stiffness @ deviation) / 2.0
         return likelihood.log(cells.share(log_density)) - penalty
 
-    value = penalised(start)
+    start_value = penalised(start)
     fraction = min(1.0, _LARGEST_STEP / float(np.ptp(step)))
     while True:
         moved = start + fraction * step
-        if gain < _LEAST_GAIN or fraction * gain < _LEAST_GAIN * _LEAST_GAIN:
-            return moved
-        if penalised(moved) >= value + _ARMIJO * fraction * gain:
+        is_rounding = gain < _LEAST_GAIN or fraction * gain < _LEAST_GAIN * _LEAST_GAIN
+        if is_rounding or penalised(moved) >= start_value + _ARMIJO * fraction * gain:
             return moved
         fraction /= 2.0
 
@@ -256,9 +292,14 @@ def likely_vectors(
 ) -> Float:
     """Return mean metrics under the likeliest smooth distribution as vectors over sampled ranks.
 
-    A vector is the derivative of the estimate by the shares of users at the sampled ranks, found by
-    differentiating the equation gradient = 0 at the maximum, and its mean is the estimate. For AUC
-    it is the unbiased estimator instead.
+    A vector is the derivative of the estimate by the shares f of users at the sampled ranks, plus a
+    constant so that its mean over users is the estimate. At the maximum, gradient(g, f) = 0. Its
+    derivatives are -curvature by g, and D a by f, a the slopes of log q (see
+    `SampledRankLikelihood`). So for a metric with the derivatives v by g,
+
+        derivative by f = (D a)' curvature^-1 v.
+
+    For AUC the vector is the unbiased estimator instead.
 
     Parameters
     ----------
@@ -274,17 +315,15 @@ def likely_vectors(
     cells = rank_cells(tuple(measures), n, m, sampling)
     likelihood = SampledRankLikelihood(cells.probabilities, shares, n_users)
     fit = maximise(cells, likelihood)
-    # At the maximum, gradient(g, shares) = 0. Its derivatives are -curvature by g, and
-    # n_users * slopes by the shares. So the derivative of g by the shares is
-    # curvature^-1 (n_users * slopes), and that of a metric is its own gradient times this.
-    metric_gradients = fit.gradients(cells.values)  # shape (cells, measures)
-    weights = np.linalg.solve(fit.curvature, metric_gradients)
-    vectors = (n_users * likelihood.slopes(fit.share).T @ weights).T
+    by_log_density = fit.gradients(cells.values)  # v, shape (cells, measures)
+    solved = np.linalg.solve(fit.curvature, by_log_density)
+    vectors = (n_users * likelihood.slopes(fit.share).T @ solved).T
     estimates = fit.share @ cells.values
-    # A constant changes no derivative, as the shares sum to 1: now shares @ vector is the estimate.
+    # A constant changes no derivative, as the shares sum to 1.
     vectors += (estimates - vectors @ shares)[:, None]
     for i, measure in enumerate(measures):
-        if measure.metric.needs_candidates:
+        is_auc = measure.metric.needs_candidates
+        if is_auc:
             vectors[i] = measure.sampled_values(m)
     return vectors
 
@@ -306,7 +345,8 @@ def likely_estimates(
     fits = [maximise(cells, likelihood) for likelihood in likelihoods]
     estimates = np.column_stack([cells.values.T @ fit.share for fit in fits])
     for i, measure in enumerate(measures):
-        if measure.metric.needs_candidates:
+        is_auc = measure.metric.needs_candidates
+        if is_auc:
             estimates[i] = shares @ measure.sampled_values(m)
     return estimates
 

@@ -117,20 +117,25 @@ class CellLikelihood:
         """Return the derivatives of the log likelihood by g.
 
         A row u with the weight w_u has the posterior p_u of the cells, and s is the share of users.
-        The gradient is e = sum_u w_u (p_u - s), and the information sums the outer products of its
-        terms, w_u (p_u - s) (p_u - s)'. The curvature is the information - diag(e) + e s' + s e'.
+
+        - The gradient is e = sum_u w_u (p_u - s).
+        - The information is sum_u w_u (p_u - s) (p_u - s)', the products of the terms of e.
+        - The curvature is the information - diag(e) + e s' + s e'.
+
+        The information is computed from sum_u w_u p_u p_u', in blocks of rows.
         """
         expected = self._expected(share)
         n_users = float(self.weights.sum())
         scale = np.sqrt(self.weights) / expected
-        products = np.zeros((share.size, share.size))
+        products_of_likelihoods = np.zeros((share.size, share.size))
         for rows in _blocks(len(expected)):
             scaled = self.by_user[rows] * scale[rows, None]
-            products += scaled.T @ scaled
-        products *= np.outer(share, share)  # now sum_u w_u p_u p_u'
+            products_of_likelihoods += scaled.T @ scaled
+        shares = np.outer(share, share)
+        products_of_posteriors = products_of_likelihoods * shares
         gradient = share * (self.by_user.T @ (self.weights / expected) - n_users)
         crossed = np.outer(gradient, share)
-        information = products - (crossed + crossed.T + n_users * np.outer(share, share))
+        information = products_of_posteriors - (crossed + crossed.T + n_users * shares)
         curvature = information - np.diag(gradient) + crossed + crossed.T
         return Derivatives(gradient, curvature, information)
 
@@ -201,34 +206,46 @@ def better_probabilities(
 
 
 def _find_offsets(preference: Float, levels: Float, n_candidates: Float) -> Float:
-    """Find by bisection the a of (1) with which L candidates are better, as is expected.
+    """Find by bisection the a of (1): sum over h of n_h Phi(a + t x_h + d_h) = L.
 
-    `preference` is t x + d, shape (levels or 1, tastes, strata). The result is of shape
-    (levels, tastes, 1).
+    Parameters
+    ----------
+    preference
+        t x + d, shape (levels or 1, tastes, strata).
+    levels
+        L, shape (levels,).
+    n_candidates
+        n_h, shape (strata,).
+
+    Returns
+    -------
+    shape (levels, tastes, 1)
     """
     low = np.full((levels.size, TASTES.size, 1), -_LARGEST_START)
     high = -low
     for _ in range(_BISECTIONS):
         middle = (low + high) / 2.0
         n_better = ndtr(middle + preference) @ n_candidates
-        is_above = (n_better > levels[:, None])[..., None]
-        high = np.where(is_above, middle, high)
-        low = np.where(is_above, low, middle)
+        has_too_many = (n_better > levels[:, None])[..., None]
+        high = np.where(has_too_many, middle, high)
+        low = np.where(has_too_many, low, middle)
     return np.asarray((low + high) / 2.0)
 
 
 def _penalty(log_level: Float, taste_weights: Float) -> Float:
-    """Return the second derivatives of the penalty by g, in the order (levels, tastes).
+    """Return the second derivatives of the penalty by g, shape (cells, cells).
 
-    They add up two penalties: along log L for each taste, and across tastes at each level. The
-    weights of the tastes sum to 1, so that a change of g that all tastes share costs as much as in
-    `estimators.smooth`.
+    Cells are in the order (levels, tastes). Two penalties are added up: along log L for each taste,
+    and across tastes at each level. The weights of the tastes sum to 1, so that a change of g that
+    all tastes share costs as much as in `estimators.smooth`.
     """
-    bend_across = np.diff(np.eye(taste_weights.size), 2, axis=0)  # second differences
-    across = ROUGHNESS * bend_across.T @ bend_across + _TASTE_RIDGE * np.eye(taste_weights.size)
+    second_differences = np.diff(np.eye(taste_weights.size), 2, axis=0)
+    across = ROUGHNESS * second_differences.T @ second_differences
+    across = across + _TASTE_RIDGE * np.eye(taste_weights.size)
     mean_step = np.diff(log_level).mean()
-    penalty = np.kron(smoothness(log_level), np.diag(taste_weights))
-    penalty += np.kron(np.eye(log_level.size) * mean_step, across)
+    along_levels = np.kron(smoothness(log_level), np.diag(taste_weights))
+    across_tastes = np.kron(np.eye(log_level.size) * mean_step, across)
+    penalty = along_levels + across_tastes
     penalty[0, 0] += 1.0  # fixes the level of g, which probabilities do not determine
     return np.asarray(penalty)
 
@@ -289,14 +306,14 @@ def fit_tastes(counts: StratumCounts, weights: Float | None = None) -> TasteFit:
         visit.
     """
     n_rows = len(counts.better)
-    weights = np.ones(n_rows) if weights is None else weights
+    row_weights = np.ones(n_rows) if weights is None else weights
     every = ceil_divide(n_rows, _PILOT)
     if every == 1:
-        return _fit_rounds(counts, weights)
-    part = slice(None, None, every)
-    scale = weights.sum() / weights[part].sum()
-    pilot = _fit_rounds(counts.take(part), weights[part] * scale)
-    likelihood = CellLikelihood(_likelihood(counts, pilot.probabilities), weights)
+        return _fit_rounds(counts, row_weights)
+    pilot_rows = slice(None, None, every)
+    scale = row_weights.sum() / row_weights[pilot_rows].sum()
+    pilot = _fit_rounds(counts.take(pilot_rows), row_weights[pilot_rows] * scale)
+    likelihood = CellLikelihood(_likelihood(counts, pilot.probabilities), row_weights)
     fit = maximise(pilot.cells, likelihood, pilot.fit.log_density, _LEAST_GAIN)
     return replace(pilot, likelihood=likelihood, fit=fit)
 
@@ -325,35 +342,63 @@ def _fit_shares(
     """Fit the shares of cells, with the bend and the weights of tastes that `start` suggests.
 
     Without `start` there is no bend, and all tastes have the same weight.
+
+    Parameters
+    ----------
+    counts, weights
+        Counts by row and stratum, and how much each row counts.
+    levels
+        L of the cells.
+    start
+        The fit before.
     """
     n_candidates = np.average(counts.candidates, axis=0, weights=weights)
-    bend = np.zeros((levels.size, n_candidates.size))
-    share_of_taste = np.full(TASTES.size, 1.0 / TASTES.size)
-    log_density = None
-    if start is not None:
+    if start is None:
+        bend = np.zeros((levels.size, n_candidates.size))
+        share_of_taste = np.full(TASTES.size, 1.0 / TASTES.size)
+    else:
         bend = _bend_further(start, counts, weights)
         share_of_taste = start.fit.share.reshape(levels.size, -1).sum(axis=0)
-        log_density = start.fit.log_density
     phi = better_probabilities(levels, counts.log_popularity, n_candidates, bend)
     cells = _cells(levels, phi, share_of_taste)
     likelihood = CellLikelihood(_likelihood(counts, cells.probabilities), weights)
-    fit = maximise(cells, likelihood, log_density, _LEAST_GAIN)
-    unbent_share = fit.share if start is None else start.unbent_share
-    return TasteFit(levels, cells.probabilities, bend, likelihood, fit, cells, unbent_share)
+    start_log_density = None if start is None else start.fit.log_density
+    fit = maximise(cells, likelihood, start_log_density, _LEAST_GAIN)
+    return TasteFit(
+        levels=levels,
+        probabilities=cells.probabilities,
+        bend=bend,
+        likelihood=likelihood,
+        fit=fit,
+        cells=cells,
+        unbent_share=fit.share if start is None else start.unbent_share,
+    )
 
 
 def _cells(levels: Float, phi: Float, share_of_taste: Float) -> Cells:
     """Return the cells of levels and tastes, with the penalty of their shares.
 
-    `phi` is of shape (levels, tastes, strata), and `share_of_taste` of shape (tastes,).
+    The usual log density has the slope SLOPE by log L for a rank, and one more for a cell, as cells
+    are equally wide in log L and not in L. A taste has the weight of its share, but for a part that
+    all have.
+
+    Parameters
+    ----------
+    levels
+        L, shape (levels,).
+    phi
+        Of (1), shape (levels, tastes, strata).
+    share_of_taste
+        Share of users with each taste, shape (tastes,).
     """
     log_level = np.log(levels)
     taste_weights = (1.0 - _LEAST_WEIGHT) * share_of_taste + _LEAST_WEIGHT / TASTES.size
     n_cells = levels.size * TASTES.size
+    no_values = np.zeros((n_cells, 0))  # metrics are computed after the fit
     return Cells(
         widths=np.ones(n_cells, np.int64),
         probabilities=phi.reshape(n_cells, -1),
-        values=np.zeros((n_cells, 0)),
+        values=no_values,
         usual_log_density=np.repeat((SLOPE + 1.0) * log_level, TASTES.size),
         stiffness=_penalty(log_level, taste_weights),
     )
@@ -363,20 +408,32 @@ def _bend_further(fit: TasteFit, counts: StratumCounts, weights: Float) -> Float
     """Return the bend d of (1), shape (levels, strata), one step further than that of a fit.
 
     It is a step of Fisher scoring for the expected log likelihood, where the posterior of each row
-    tells its cell. Neighbouring levels and strata share what they know by kernels.
+    tells its cell. With the expected numbers k of better and n of drawn negatives in a cell and
+    stratum, and the derivative phi' of phi by d,
+
+        gradient = (k - n phi) phi' / (phi (1 - phi)),   information = n phi'^2 / (phi (1 - phi)).
+
+    Both are summed over tastes, and smoothed over neighbouring levels and strata by kernels.
     """
     better, drawn = _counts_in_cells(fit, counts, weights)
     phi = fit.probabilities
-    density = np.exp(-(ndtri(phi) ** 2) / 2.0) / np.sqrt(2.0 * np.pi)  # derivative of phi by d
+    density = np.exp(-(ndtri(phi) ** 2) / 2.0) / np.sqrt(2.0 * np.pi)  # phi'
     slope = density / (phi * (1.0 - phi))
-    by_taste = (fit.levels.size, TASTES.size, -1)
-    gradient = ((better - drawn * phi) * slope).reshape(by_taste).sum(axis=1)
-    information = (drawn * density * slope).reshape(by_taste).sum(axis=1)
+
+    def sum_over_tastes(of_cells: Float) -> Float:
+        return np.asarray(of_cells.reshape(fit.levels.size, TASTES.size, -1).sum(axis=1))
+
     by_level = _kernel(np.log(fit.levels), _BEND_BY_LEVEL)
     by_stratum = _kernel(counts.log_popularity, _BEND_BY_POPULARITY)
-    gradient = by_level @ gradient @ by_stratum - _BEND_PRECISION * fit.bend
-    information = by_level @ information @ by_stratum + _BEND_PRECISION
-    return np.asarray(fit.bend + gradient / information)
+
+    def smooth(of_levels: Float) -> Float:
+        return np.asarray(by_level @ of_levels @ by_stratum)
+
+    gradient = smooth(sum_over_tastes((better - drawn * phi) * slope))
+    information = smooth(sum_over_tastes(drawn * density * slope))
+    # The bend is 0 with a certain precision before counts are seen.
+    step = (gradient - _BEND_PRECISION * fit.bend) / (information + _BEND_PRECISION)
+    return np.asarray(fit.bend + step)
 
 
 def _counts_in_cells(fit: TasteFit, counts: StratumCounts, weights: Float) -> tuple[Float, Float]:
@@ -395,12 +452,23 @@ def _kernel(x: Float, width: float) -> Float:
 
 
 def _likelihood(counts: StratumCounts, phi: Float) -> Float:
-    """Return the likelihood of the counts in each cell over the largest one, (rows, cells)."""
+    """Return the likelihood of the counts in each cell over the largest one, shape (rows, cells).
+
+    Its log is the sum over strata h of better_h log phi_h + (drawn_h - better_h) log(1 - phi_h).
+
+    Parameters
+    ----------
+    counts
+        Better and drawn negatives by row and stratum.
+    phi
+        Probability that a candidate is better, shape (cells, strata).
+    """
     log_better, log_worse = np.log(phi).T, np.log1p(-phi).T
     likelihood = np.empty((len(counts.better), len(phi)))
     for rows in _blocks(len(likelihood)):
         better = counts.better[rows].astype(np.float64)
-        logs = better @ log_better + (counts.drawn[rows] - better) @ log_worse
+        worse = counts.drawn[rows] - better
+        logs = better @ log_better + worse @ log_worse
         logs -= logs.max(axis=1, keepdims=True)
         np.exp(logs, out=likelihood[rows])
     return likelihood
@@ -450,17 +518,19 @@ def posterior_means(
     distinct, table_row = np.unique(n_better, return_inverse=True)
     grid = _grid_of_means(n)
     ranks = np.arange(1, n + 1)
+    # Of each metric, by better negatives (rows) and the mean of X (columns).
     tables = [_credit_table(each.value_at(ranks, n), distinct, grid) for each in measures]
     result = np.zeros((len(measures), len(n_better)))
     for rows in _blocks(len(n_better)):
         posterior = fit.likelihood.posterior(fit.fit.share, rows)
-        mean_undrawn = (counts.candidates[rows] - counts.drawn[rows]) @ fit.probabilities.T
         row, cell = np.nonzero(posterior > _LEAST_POSTERIOR)
-        column = _grid_position(mean_undrawn[row, cell], grid)
         probability = posterior[row, cell]
+        undrawn = counts.candidates[rows] - counts.drawn[rows]
+        mean_of_x = (undrawn @ fit.probabilities.T)[row, cell]
+        column = _grid_position(mean_of_x, grid)
         for i, table in enumerate(tables):
-            expected = probability * _interpolate(table, table_row[rows][row], column)
-            result[i, rows] = np.bincount(row, expected, len(posterior))
+            expected = _interpolate(table, table_row[rows][row], column)
+            result[i, rows] = np.bincount(row, probability * expected, len(posterior))
     return result
 
 
@@ -473,18 +543,26 @@ def log_errors(
 ) -> Float:
     """Return the standard error of the log of each metric, with all terms of (3).
 
-    `by_groups` are errors that a jackknife found where rows depend on each other; they take the
-    place of smaller ones from the curvature.
+    Parameters
+    ----------
+    fit, counts
+        A fit, and the counts that it is fitted to.
+    measures, n
+        As for `estimate_by_tastes`.
+    by_groups
+        Errors that a jackknife found where rows depend on each other, shape (measures,); they take
+        the place of smaller ones from the curvature.
     """
     of_cells = metrics_of_cells(fit, measures, n)
-    weights = fit.likelihood.weights
-    drawn = np.average(counts.drawn, axis=0, weights=weights)
+    drawn = np.average(counts.drawn, axis=0, weights=fit.likelihood.weights)  # by stratum
     values = of_cells @ fit.fit.share
     # u of (3): the share of a metric that belongs to cells whose rank the negatives hardly tell.
-    is_undetermined = _FEW_DRAWS * (fit.probabilities @ drawn) < fit.level_of_cell
+    drawn_of_better = fit.probabilities @ drawn
+    is_undetermined = _FEW_DRAWS * drawn_of_better < fit.level_of_cell
     undetermined = (of_cells * fit.fit.share)[:, is_undetermined].sum(axis=1) / values
-    change_by_bend = np.log(values / (of_cells @ fit.unbent_share))
-    error = fit.fit.log_errors(of_cells.T)
+    unbent_values = of_cells @ fit.unbent_share  # v_0
+    change_by_bend = np.log(values / unbent_values)
+    error = fit.fit.log_errors(of_cells.T)  # e_0
     if by_groups is not None:
         error = np.maximum(error, by_groups)
     inflated = (1.0 + _INFLATION * undetermined) * error
@@ -538,25 +616,37 @@ def _grid_position(means: Float, grid: Float) -> Float:
 def _credit_table(credit: Float, known: Int, means: Float) -> Float:
     """Return E credit[known + X] for each known number and mean of X, shape (known, means).
 
-    X is Poisson distributed. Its probabilities are summed up to the last rank with credit, or to
-    `_TABULATED` numbers; the rest of them are taken to be at the mean.
+    X is Poisson distributed: P(X = x) = mean^x exp(-mean) / x!. Its probabilities are summed up to
+    the last rank with credit, or to `_TABULATED` numbers; larger numbers are taken to be the mean.
+
+    Parameters
+    ----------
+    credit
+        A metric at the ranks 1 to n, shape (n,).
+    known
+        Better negatives.
+    means
+        Means of X.
     """
     n = credit.size
-    depth = int(np.flatnonzero(credit > 1e-12 * credit[0]).max()) + 1  # last rank with credit
-    size = min(depth, _TABULATED)
+    has_credit = credit > 1e-12 * credit[0]
+    last_with_credit = int(np.flatnonzero(has_credit).max()) + 1
+    size = min(last_with_credit, _TABULATED)
     x = np.arange(size)
     probabilities = np.exp(xlogy(x, means[:, None]) - means[:, None] - gammaln(x + 1.0))
-    padded = np.append(credit, np.zeros(size))  # beyond rank n
-    table = padded[known[:, None] + x] @ probabilities.T
-    if depth > size:
-        rest = np.maximum(1.0 - probabilities.sum(axis=1), 0.0)
+    credit_and_beyond = np.append(credit, np.zeros(size))
+    table = credit_and_beyond[known[:, None] + x] @ probabilities.T
+    if last_with_credit > size:
+        larger = np.maximum(1.0 - probabilities.sum(axis=1), 0.0)  # probability of X >= size
         at_mean = known[:, None] + np.maximum(means, size).astype(np.int64)
-        table += rest * credit[np.minimum(at_mean, n - 1)]
+        table += larger * credit[np.minimum(at_mean, n - 1)]
     return np.asarray(table)
 
 
 def _interpolate(table: Float, row: Int, column: Float) -> Float:
-    """Return the elements of rows of a table at fractional columns."""
+    """Return the elements of rows of a table at fractional columns, by straight lines."""
     left = np.minimum(column.astype(np.int64), table.shape[1] - 2)
-    weight = column - left
-    return np.asarray(table[row, left] * (1.0 - weight) + table[row, left + 1] * weight)
+    share_of_right = column - left
+    return np.asarray(
+        table[row, left] * (1.0 - share_of_right) + table[row, left + 1] * share_of_right
+    )
