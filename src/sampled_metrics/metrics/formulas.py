@@ -154,13 +154,15 @@ def _hit(levels: Levels, users: Ranks, measure: Measure) -> Float:
 
     A level is a group of candidates with the same score. Let the best one with a relevant item have
     s candidates, h relevant ones among them, and p ranks among the first k. Its order is random,
-    so the probability is 1 - C(s - p, h)/C(s, h). The quotient is the product over
-    j = 0 ... h - 1 of 1 - p/(s - j).
+    so the probability is
+
+        1 - C(s - p, h)/C(s, h) = 1 - product over j = 0 ... h - 1 of (1 - p/(s - j)).
     """
     best = levels.best_of_users()
     # The factors of all products are in one array: one for each relevant item, j = 0 ... h - 1.
     level = best.level_of_item
-    n_left = best.size[level] - concatenate_ranges(0, best.hits)  # s - j
+    j = concatenate_ranges(0, best.hits)
+    n_left = best.size[level] - j
     n_ranks = best.n_ranks(measure.cutoff)
     share = np.minimum(n_ranks[level] / n_left, 1.0)
     with np.errstate(divide="ignore"):
@@ -176,8 +178,12 @@ def reciprocals(above: Int, n_ranks: Int) -> Float:
     """Return the sum of 1/p over p = above + 1 ... above + n_ranks, for arrays of any shape.
 
     The relative error is small even far down the ranking, unlike that of a difference of two
-    harmonic numbers: those are only used up to rank 64, and the digamma function beyond. `above`
-    need not be whole where there is at most one rank.
+    harmonic numbers: those are used up to rank 64 only. Beyond, from rank a to rank b, the sum is
+
+        log((b + 1/2) / (a + 1/2)) + d(b + 1/2) - d(a + 1/2),
+
+    d the digamma function beyond the log, see `_digamma_beyond_log`. `above` need not be whole
+    where there is at most one rank.
 
     Examples
     --------
@@ -188,12 +194,12 @@ def reciprocals(above: Int, n_ranks: Int) -> Float:
     is_single = n_ranks == 1
     if np.all(is_single):
         return np.asarray(single)
-    end = above + n_ranks
-    first = np.minimum(above, _TABLE_RANKS).astype(np.int64)
-    last = np.minimum(end, _TABLE_RANKS).astype(np.int64)
-    near = _HARMONIC[last] - _HARMONIC[first]
+    last = above + n_ranks
+    above_in_table = np.minimum(above, _TABLE_RANKS).astype(np.int64)
+    last_in_table = np.minimum(last, _TABLE_RANKS).astype(np.int64)
+    near = _HARMONIC[last_in_table] - _HARMONIC[above_in_table]
     lower = np.maximum(above, _TABLE_RANKS) + 0.5
-    upper = np.maximum(end, _TABLE_RANKS) + 0.5
+    upper = np.maximum(last, _TABLE_RANKS) + 0.5
     far = np.log1p((upper - lower) / lower)
     far += _digamma_beyond_log(upper)
     far -= _digamma_beyond_log(lower)
@@ -217,21 +223,20 @@ def _digamma_beyond_log(y: Float) -> Float:
     aliases=["mrr", "recip-rank", "inverse-harmonic-mean-rank"],
 )
 def _reciprocal_rank(levels: Levels, users: Ranks, measure: Measure) -> Float:
-    """Expected 1/p at the first relevant item, 0 where that is below rank k.
+    """Expected 1/p at the rank p of the first relevant item, 0 where that is below rank k.
 
-    The first relevant item is the i-th candidate of the best level with probability
-    C(s - i, h - 1)/C(s, h). This is h/s for i = 1, and each further one is the one before times
-    (s - h - i + 1)/(s - i). There are closed forms for h = 1 and h = s; other levels are summed in
-    a loop over the distinct ones.
+    Let the best level have s candidates, the first one at rank a + 1, and h relevant ones among
+    them. With h = 1 each rank is as likely, and with h = s the first item is at a + 1. For other
+    levels see `_mean_reciprocal_of_first`; equal ones are computed once.
     """
     k = _cutoff(levels, measure)
     best = levels.best_of_users()
     n_ranks = best.n_ranks(k)
-    values = reciprocals(best.above, n_ranks) / best.size  # for h = 1
     is_inside = n_ranks > 0
     is_full = best.hits == best.size
-    values[is_full] = np.where(is_inside, 1.0 / (best.above + 1), 0.0)[is_full]
     is_mixed = (best.hits > 1) & ~is_full & is_inside
+    values = reciprocals(best.above, n_ranks) / best.size  # for h = 1
+    values[is_full] = np.where(is_inside, 1.0 / (best.above + 1), 0.0)[is_full]
     mixed_levels = np.stack([best.above, best.size, best.hits], axis=1)[is_mixed]
     distinct_levels, index = np.unique(mixed_levels, axis=0, return_inverse=True)
     means = [
@@ -243,14 +248,21 @@ def _reciprocal_rank(levels: Levels, users: Ranks, measure: Measure) -> Float:
 
 
 def _mean_reciprocal_of_first(above: int, size: int, hits: int, k: int) -> float:
-    """Return the expected 1/p at the first of the hits of one level, see `_reciprocal_rank`."""
+    """Return the expected 1/p at the rank p of the first of h hits among s candidates of a level.
+
+    Their order is random, so the first hit is the i-th candidate with the probability
+
+        P_i = C(s - i, h - 1) / C(s, h),   P_1 = h/s,   P_(i+1) = P_i (s - i - h + 1) / (s - i),
+
+    and has the rank above + i. Ranks below k count 0.
+    """
     last = min(size - hits + 1, k - above)
-    position = np.arange(1, last + 1)
-    n_below = size - position
-    factors = (n_below - hits + 1) / n_below
-    products = np.cumprod(factors[:-1])
+    i = np.arange(1, last + 1)
+    n_after = size - i
+    ratios = (n_after - hits + 1) / n_after
+    products = np.cumprod(ratios[:-1])
     probability = hits / size * np.append(1.0, products)
-    return float(probability @ (1.0 / (above + position)))
+    return float(probability @ (1.0 / (above + i)))
 
 
 @register("rr-by-relevant", "RR by relevant", cutoff="optional", aliases=["mean-mrr", "mrr-score"])
@@ -262,19 +274,20 @@ def _rr_by_relevant(levels: Levels, users: Ranks, measure: Measure) -> Float:
 
 
 def _sum_of_precisions(levels: Levels, users: Ranks, measure: Measure) -> Float:
-    """Expected numerator of eq. 5, the sum of the precisions at the relevant items in the top k.
+    """Expected sum of the precisions at the relevant items in the top k, the numerator of eq. 5.
 
-    The i-th rank of a level, p = above + i, is relevant with probability h/s. Then the expected
-    number of relevant items down to it is hits_above + 1 + (i - 1)(h - 1)/(s - 1): those above the
-    level, itself, and those between. Divided by p, times h/s and summed over m ranks this is
+    A level has s candidates in random order, h relevant ones, from rank a + 1 on, and H relevant
+    ones above. Its i-th rank, p = a + i, is relevant with probability h/s. Down to it are then
+    expected H + 1 + (i - 1)(h - 1)/(s - 1) relevant items: those above the level, itself, and those
+    between. Divided by p, times h/s and summed over the m ranks in the top k this is
 
-        h/s [(hits_above + 1) S + (h - 1)/(s - 1) (m - (above + 1) S)],  S = sum of the 1/p.
+        h/s [(H + 1) S + (h - 1)/(s - 1) (m - (a + 1) S)],   S = sum of the 1/p.
     """
-    n_ranks = levels.n_ranks(measure.cutoff)
-    inverse = reciprocals(levels.above, n_ranks)
-    density = (levels.hits - 1) / np.maximum(levels.size - 1, 1)
-    first = levels.above + 1
-    between = density * (n_ranks - first * inverse)
+    n_ranks = levels.n_ranks(measure.cutoff)  # m
+    inverse = reciprocals(levels.above, n_ranks)  # S
+    share_of_others = (levels.hits - 1) / np.maximum(levels.size - 1, 1)
+    first_rank = levels.above + 1
+    between = share_of_others * (n_ranks - first_rank * inverse)
     precisions = (levels.hits_above + 1) * inverse + between
     share = levels.hits / levels.size
     return levels.per_user(users, share * precisions)
@@ -321,6 +334,9 @@ def gains(
 ) -> Float:
     """Return the expected sum of gains of the relevant items of each level in the top k.
 
+    Each rank of a level with s candidates, h of them relevant, has a relevant item with probability
+    h/s. So the result is h/s times the sum of the gains of its ranks down to k; shape (levels,).
+
     Parameters
     ----------
     levels, k
@@ -339,16 +355,16 @@ def gains(
     """
     n_ranks = levels.n_ranks(k)
     # A single gain is exact; sums of several are differences of a cumulative sum.
-    sums = np.where(n_ranks == 1, gain(levels.above + 1), 0.0)
+    gain_of_level = np.where(n_ranks == 1, gain(levels.above + 1), 0.0)
     has_several = n_ranks > 1
     above = levels.above[has_several].astype(np.int64)
     last = above + n_ranks[has_several].astype(np.int64)
-    gains_of_ranks = gain(np.arange(1, int(last.max(initial=0)) + 1))
-    sum_up_to = np.append(0.0, np.cumsum(gains_of_ranks))
-    sums[has_several] = sum_up_to[last] - sum_up_to[above]
+    gain_of_rank = gain(np.arange(1, int(last.max(initial=0)) + 1))
+    gain_up_to = np.append(0.0, np.cumsum(gain_of_rank))  # of the first 0, 1, 2 ... ranks
+    gain_of_level[has_several] = gain_up_to[last] - gain_up_to[above]
     if weight is None:
         weight = levels.hits
-    return weight / levels.size * sums
+    return weight / levels.size * gain_of_level
 
 
 @register("ndcg", "NDCG", "6, 11, 13", cutoff="optional", graded=True, aliases=["ndcg-cut"])
@@ -362,12 +378,16 @@ def _ndcg(levels: Levels, users: Ranks, measure: Measure, is_cut: bool = True) -
     if measure.cutoff is not None and is_cut:
         ideal_k = np.minimum(ideal_k, k)
     if users.relevance is None or levels.relevance is None:
-        last = int(ideal_k.max(initial=1))
-        ideal = np.cumsum(_discount(np.arange(1, last + 1)))[ideal_k - 1]
+        ideal = _sums_of_discounts(int(ideal_k.max(initial=1)))[ideal_k - 1]
         return levels.per_user(users, gains(levels, k, _discount)) / ideal
     sum_of_grades = np.bincount(levels.level_of_item, levels.relevance, levels.hits.size)
     gain = levels.per_user(users, gains(levels, k, _discount, sum_of_grades))
     return gain / _ideal_gain(users.n_relevant, users.relevance, ideal_k)
+
+
+def _sums_of_discounts(last: int) -> Float:
+    """Return the discounted gain of the best 1, 2 ... `last` ranks."""
+    return np.cumsum(_discount(np.arange(1, last + 1)))
 
 
 def _ideal_gain(n_relevant: Int, grades: Float, ideal_k: Int) -> Float:
@@ -421,10 +441,11 @@ def _auc(levels: Levels, users: Ranks, _: Measure) -> Float:
             f"auc is not defined for users with relevant candidates only, as all {len(users):,} "
             "users have; pass other candidates, or drop auc"
         )
+    # Of each level: irrelevant candidates above, in and below it.
     better = levels.above - levels.hits_above
     tied = levels.size - levels.hits
-    worse = irrelevant[levels.user] - better - tied / 2.0  # half of the ties among them
-    n_right = levels.per_user(users, levels.hits * worse)
+    worse_and_half_of_tied = irrelevant[levels.user] - better - tied / 2.0
+    n_right = levels.per_user(users, levels.hits * worse_and_half_of_tied)
     pairs = np.where(irrelevant > 0, users.n_relevant * irrelevant, np.nan)
     return n_right / pairs
 

@@ -178,20 +178,31 @@ class Measure:
     def value_at(self, rank: ArrayLike, n_candidates: ArrayLike) -> Float:
         """Return the value for one relevant item at a rank, which need not be whole.
 
+        Parameters
+        ----------
+        rank, n_candidates
+            Rank from 1, and number of candidates; any shapes that broadcast, which is that of the
+            result.
+
         Examples
         --------
         >>> parse_measure("recall@2").value_at([1, 2, 3], 10)
         array([1., 1., 0.])
         """
-        rank, n = np.broadcast_arrays(rank, n_candidates)
-        above = rank.ravel() - 1
-        zeros = np.zeros(rank.size, np.int64)
+        ranks, n = np.broadcast_arrays(rank, n_candidates)
+        zeros = np.zeros(ranks.size, np.int64)
         ones = zeros + 1
-        user = np.arange(rank.size)
-        levels = Levels(user=user, above=above, size=ones, hits=ones, hits_above=zeros)
-        users = Ranks(n.ravel(), zeros, zeros, n_found=ones)  # formulas take ranks from levels
-        values = self.metric.formula(levels, users, self)
-        return values.reshape(rank.shape)
+        # Each rank is the level of a user with one relevant item. Formulas take ranks from levels,
+        # so those of `users`, which are whole, are not used.
+        levels = Levels(
+            user=np.arange(ranks.size),
+            above=ranks.ravel() - 1,
+            size=ones,
+            hits=ones,
+            hits_above=zeros,
+        )
+        users = Ranks(n.ravel(), zeros, zeros, n_found=ones)
+        return self.metric.formula(levels, users, self).reshape(ranks.shape)
 
     def sampled_values(self, n_negatives: int) -> Float:
         """Return the value at each rank 1 ... m + 1 among m negatives, shape (m + 1,).
@@ -245,6 +256,8 @@ def parse_measure(text: str, *, any_bounds: bool = False) -> Measure:
 def _split_cutoff(text: str) -> tuple[str, str | None]:
     """Return the name in lower case with hyphens, and the digits of the cut-off, None without.
 
+    Digits after the letters of a known name are a cut-off, unless they may be a beta.
+
     Examples
     --------
     >>> _split_cutoff("Hit_Rate_at_5"), _split_cutoff("hr5"), _split_cutoff("f0.5")
@@ -260,9 +273,10 @@ def _split_cutoff(text: str) -> tuple[str, str | None]:
     if normalised.isdecimal():
         raise _invalid_measure(text, f": a cut-off alone; name its metric, as in hr@{normalised}")
     name, cutoff = match.groups()
-    numbered = _NAME_AND_NUMBER.fullmatch(name)
-    if cutoff is None and numbered and numbered[1] in _KINDS and not _has_beta(numbered[1]):
-        name, cutoff = numbered.groups()
+    if cutoff is None:
+        numbered = _NAME_AND_NUMBER.fullmatch(name)  # such as HR10
+        if numbered and numbered[1] in _KINDS and not _has_beta(numbered[1]):
+            name, cutoff = numbered.groups()
     return name, cutoff
 
 
@@ -317,17 +331,12 @@ def parse_list(
     parse, parsed_type
         Function that parses one name, and the type that it returns.
     """
-    if isinstance(names, str):
-        names = [names]
-    try:
-        entries = [] if hasattr(names, "keys") else list(names)
-    except TypeError:
-        raise InputError(f"{noun} are {format_value(names)}; expected names") from None
+    entries = _entries_of_names(names, noun)
     parsed: list[Parsed] = []
     for entry in entries:
         if isinstance(entry, str):
-            texts = map(str.strip, entry.split(","))
-            parsed.extend(map(parse, filter(None, texts)))
+            texts = [text.strip() for text in entry.split(",")]
+            parsed += [parse(text) for text in texts if text]
         elif isinstance(entry, parsed_type):
             parsed.append(entry)
         else:
@@ -336,7 +345,20 @@ def parse_list(
             )
     if not parsed:
         raise InputError(f"no {noun}; expected at least one")
-    return list(dict.fromkeys(parsed))
+    without_repeated = dict.fromkeys(parsed)
+    return list(without_repeated)
+
+
+def _entries_of_names(names: str | Sequence[str | Parsed], noun: str) -> list[str | Parsed]:
+    """Return one text, or the entries of a sequence, as a list; a mapping has none."""
+    if isinstance(names, str):
+        return [names]
+    if hasattr(names, "keys"):
+        return []
+    try:
+        return list(names)
+    except TypeError:
+        raise InputError(f"{noun} are {format_value(names)}; expected names") from None
 
 
 def suggest_names(name: str, known_names: Sequence[str]) -> str:
@@ -419,15 +441,28 @@ def _has_table(measure: Measure, ranks: Ranks) -> bool:
 def _values_from_table(
     measure: Measure, ranks: Ranks, ties: str, is_tied: NDArray[np.bool_]
 ) -> Float:
-    """Return the metric of each user with one relevant item, looked up by rank if not tied."""
+    """Return the metric of each user with one relevant item, looked up by rank if not tied.
+
+    The table has the values at all ranks up to the last one of a user. Where users are too few for
+    that, the metric is computed at the rank of each user. That of tied users is always computed.
+
+    Parameters
+    ----------
+    measure, ranks, ties
+        As for `values`.
+    is_tied
+        Whether the item of each user has ties; shape (users,).
+    """
     n_better = ranks.n_better
     if measure.cutoff is not None:
         n_better = np.minimum(n_better, measure.cutoff)  # all ranks beyond it have the same value
     last = int(n_better.max())
     n = int(ranks.n_candidates[0])
-    if last < len(ranks) // 2:
-        values_of_users = _values_at_ranks(measure, np.arange(1, last + 2), n)[n_better]
-    else:  # a table would have most ranks of no user
+    has_short_table = last < len(ranks) // 2
+    if has_short_table:
+        value_of_rank = _values_at_ranks(measure, np.arange(1, last + 2), n)
+        values_of_users = value_of_rank[n_better]
+    else:
         values_of_users = _values_at_ranks(measure, n_better + 1, n)
     if is_tied.any():
         tied_ranks = ranks.take(is_tied)
@@ -445,7 +480,11 @@ def _values_at_ranks(measure: Measure, ranks: Int, n: int) -> Float:
 
 
 def _require_depth(measure: Measure, ranks: Ranks) -> None:
-    """Raise DepthError if a list ends before a relevant item that the value depends on."""
+    """Raise DepthError if a list ends before a relevant item that the value depends on.
+
+    A list is known down to its depth. Its value is unknown if too few relevant items are found,
+    others may follow, and the metric looks further down than the depth.
+    """
     metric = measure.metric
     if metric.needs_candidates:
         _require_candidates(measure, ranks)
@@ -453,18 +492,24 @@ def _require_depth(measure: Measure, ranks: Ranks) -> None:
     needed_depth: int | Int = measure.cutoff or MAX_ITEMS
     if metric.ends_at_relevant:
         needed_depth = ranks.n_relevant
-    is_cut = (ranks.n_candidates == 0) | (ranks.depth < ranks.n_candidates)
-    is_unknown = (ranks.n_found < n_needed) & is_cut & (ranks.depth < needed_depth)
+    lacks_items = ranks.n_found < n_needed
+    may_continue = (ranks.n_candidates == 0) | (ranks.depth < ranks.n_candidates)
+    ends_too_early = ranks.depth < needed_depth
+    is_unknown = lacks_items & may_continue & ends_too_early
     if is_unknown.any():
         raise _depth_error(measure, ranks, is_unknown)
 
 
 def _depth_error(measure: Measure, ranks: Ranks, is_unknown: NDArray[np.bool_]) -> DepthError:
-    """Return the error for users whose lists end too early, with what would do."""
+    """Return the error for users whose lists end too early, with what would do.
+
+    `is_unknown` marks these users. Three cases have remedies of their own: a metric with a cut-off,
+    one that ends at the number of relevant items, and one of the whole ranking.
+    """
     metric = measure.metric
     k = measure.cutoff
-    ends = ranks.depth[is_unknown]
-    lists = f"lists end at {ends.min()} or later (users: {ends.size:,})"
+    depths = ranks.depth[is_unknown]
+    lists = f"lists end at {depths.min()} or later (users: {depths.size:,})"
     if k is not None:
         return DepthError(
             f"{measure} needs ranks down to {k}; {lists}. "
@@ -477,9 +522,10 @@ def _depth_error(measure: Measure, ranks: Ranks, is_unknown: NDArray[np.bool_]) 
             f"{ranks.n_relevant[is_unknown].max()}; {lists}. missing='last' (--missing last) "
             "counts items that are not in a list as not found"
         )
+    has_cut_variant = metric.cutoff == "optional" and depths.min() > 0
     remedy = "full rankings are needed, without up_to"
-    if metric.cutoff == "optional" and ends.min() > 0:
-        remedy = f"use {measure.name}@{ends.min()}, or full rankings without up_to"
+    if has_cut_variant:
+        remedy = f"use {measure.name}@{depths.min()}, or full rankings without up_to"
     needed = "ranks of all relevant items"
     if metric.first_item_decides:
         needed = "rank of the first relevant item"
@@ -526,19 +572,26 @@ def _invalid_measure(text: str, reason: str = "") -> InputError:
 
 
 def _similar_measures(name: str, cutoff: str | None) -> list[str]:
-    """Return one or two measures with a similar name and the same cut-off, if there are any."""
+    """Return one or two measures with a similar name and the same cut-off, if there are any.
+
+    Parameters
+    ----------
+    name
+        A name that is not known, in lower case with hyphens; it may end in the number of a cut-off.
+    cutoff
+        Digits of the cut-off; None if none was recognised.
+    """
     misread = _misread_cutoff(name)
     if misread is not None:
         return [misread]
     numbered = _NAME_AND_NUMBER.fullmatch(name)
     if numbered and cutoff is None:
         name, cutoff = numbered.groups()
-    similar = [
-        known_name if cutoff is None else f"{known_name}@{cutoff}"
-        for known_name in _KINDS
-        if _is_misspelling(name, known_name) and (cutoff is None or _takes_cutoff(known_name))
-    ]
-    return similar[:2]
+    similar_names = [known_name for known_name in _KINDS if _is_misspelling(name, known_name)]
+    if cutoff is None:
+        return similar_names[:2]
+    with_cutoff = [f"{each}@{cutoff}" for each in similar_names if _takes_cutoff(each)]
+    return with_cutoff[:2]
 
 
 def _misread_cutoff(name: str) -> str | None:
@@ -570,14 +623,18 @@ def _is_misspelling(name: str, known_name: str) -> bool:
     letters, known_letters = name.replace("-", ""), known_name.replace("-", "")
     if abs(len(known_letters) - len(letters)) > 1:  # before loops over a name that may be very long
         return False
-    swapped = {
-        letters[:i] + letters[i + 1 : i + 2] + letters[i] + letters[i + 2 :]
-        for i in range(len(letters))
-    }
-    if known_letters == letters or known_letters in swapped:
+    if known_letters == letters or known_letters in _swap_neighbours(letters):
         return True
     begins_alike = len(letters) >= 4 and letters[0] == known_letters[0]
     return begins_alike and _is_one_letter_off(letters, known_letters)
+
+
+def _swap_neighbours(letters: str) -> set[str]:
+    """Return the texts with a letter and the next one exchanged, and the text itself."""
+    return {
+        letters[:i] + letters[i + 1 : i + 2] + letters[i] + letters[i + 2 :]
+        for i in range(len(letters))
+    }
 
 
 def _is_one_letter_off(name: str, known_name: str) -> bool:

@@ -149,18 +149,23 @@ def _finite_numbers(name: str, values: ArrayLike) -> Float:
 
 
 def _refuse_table(name: str, data: Any) -> None:
-    """Raise InputError for rows with ids, whose order may differ from that of the other rows."""
-    table = ""
+    """Raise InputError for rows with ids, whose order may differ from that of the other rows.
+
+    These are paths of files, records or tuples, Arrow tables and mappings. Data that has to be
+    converted first, such as a DataFrame, has an error of its own.
+    """
+    how_to_read = ""
     if isinstance(data, str | Path):
-        table = f", whose table is pandas.read_csv({str(data)!r})"
+        how_to_read = f", whose table is pandas.read_csv({str(data)!r})"
     elif is_records(data) or _is_list_of_tuples(data):
-        table = f", whose table is pandas.DataFrame({name})"
+        how_to_read = f", whose table is pandas.DataFrame({name})"
     else:
         refuse_unconverted(data, name)
-        if not (is_arrow_table(data) or isinstance(data, Mapping)):
+        is_table = is_arrow_table(data) or isinstance(data, Mapping)
+        if not is_table:
             return
     raise InputError(
-        f"{name}: found {type(data).__name__}{table}; expected an array of numbers, such as "
+        f"{name}: found {type(data).__name__}{how_to_read}; expected an array of numbers, such as "
         f"to_numpy() of a matrix; {_MERGE}"
     )
 
@@ -170,17 +175,25 @@ def _is_list_of_tuples(data: Any) -> bool:
 
 
 def _refuse_rows_of_ids(true: Float, predicted: Float) -> None:
-    """Raise InputError for rows of user, item and rating: their first two numbers are the same.
+    """Raise InputError for rows of user, item and rating, whose first two numbers are the same.
 
-    Ratings and predictions of three users or more are not the same in two columns.
+    `true` and `predicted` are of the same shape. As matrices of ratings, three users or more would
+    not have the same numbers in two columns, and others in the rest.
     """
     n_columns = true.shape[-1] if true.ndim == 2 else 0
-    if not 3 <= n_columns <= 4 or len(true) < 3:
+    may_have_ids = 3 <= n_columns <= 4 and len(true) >= 3
+    if not may_have_ids:
         return
-    by_ids, predicted_by_ids = (each[np.lexsort(each[:, 1::-1].T)] for each in (true, predicted))
-    have_same_ids = (by_ids[:, :2] == predicted_by_ids[:, :2]).all()
-    if have_same_ids and (by_ids != predicted_by_ids).any():
+    true_by_ids = _sort_by_first_two_columns(true)
+    predicted_by_ids = _sort_by_first_two_columns(predicted)
+    have_same_ids = (true_by_ids[:, :2] == predicted_by_ids[:, :2]).all()
+    if have_same_ids and (true_by_ids != predicted_by_ids).any():
         raise InputError(
             f"true and predicted are rows of {n_columns} numbers, the first two alike; if these "
             f"are ids, make a DataFrame of each and {_MERGE}"
         )
+
+
+def _sort_by_first_two_columns(table: Float) -> Float:
+    """Return the rows of a table in ascending order of the first column, then of the second."""
+    return table[np.lexsort((table[:, 1], table[:, 0]))]
