@@ -72,14 +72,7 @@ def read_catalogue(
     columns = [held_out_items.item_ids, seen_items.item_ids]
     if items is not None:
         columns.append(item_ids_of(items))
-    known_ids = pa.array(_unique_ids(columns))
-    if counted_ids is not None:
-        _compare_counted_ids(counted_ids, known_ids)
-        columns.append(counted_ids)
-    for table in others:
-        column = table.ids(ITEM)
-        compare_ids(ITEM, str(table.path), column.unique(), "other tables", known_ids)
-        columns.append(column)
+    columns += _read_further_ids(pa.array(_unique_ids(columns)), others, counted_ids)
     user_ids = _unique_ids([held_out_items.user_ids])
     item_ids = _unique_ids(columns)
     users = Units(user_ids)
@@ -88,9 +81,29 @@ def read_catalogue(
     with place_of(seen):
         _refuse_seen_and_held_out(seen_by_users, held_out_of_users)
     is_other_user = positions(seen_items.user_ids, user_ids) < 0
-    other_user_ids = to_arrow(seen_items.user_ids).filter(pa.array(is_other_user))
-    seen_by_others = seen_items.restrict_to(Units(other_user_ids), item_ids)
-    return Catalogue(user_ids, item_ids, held_out_of_users, seen_by_users, seen_by_others)
+    other_users = Units(to_arrow(seen_items.user_ids).filter(pa.array(is_other_user)))
+    return Catalogue(
+        user_ids=user_ids,
+        item_ids=item_ids,
+        held_out=held_out_of_users,
+        seen=seen_by_users,
+        seen_by_others=seen_items.restrict_to(other_users, item_ids),
+    )
+
+
+def _read_further_ids(
+    known_ids: pa.Array, others: Sequence[Table], counted_ids: pa.Array | None
+) -> list[pa.Array]:
+    """Return the item ids of counts and of further tables, which must be like the known ones."""
+    columns = []
+    if counted_ids is not None:
+        _compare_counted_ids(counted_ids, known_ids)
+        columns.append(counted_ids)
+    for table in others:
+        column = table.ids(ITEM)
+        compare_ids(ITEM, str(table.path), column.unique(), "other tables", known_ids)
+        columns.append(column)
+    return columns
 
 
 def _read_seen(seen: object | None, held_out: Items) -> Items:
@@ -140,11 +153,13 @@ def item_ids_of(items: Any) -> pa.Array:
     >>> item_ids_of(3).to_pylist(), item_ids_of(["a", "b"]).to_pylist()
     ([0, 1, 2], ['a', 'b'])
     """
-    if kind_of(items) in (Kind.READ, *FILES, *FRAMES, *DICTIONARIES):
+    is_table = kind_of(items) in (Kind.READ, *FILES, *FRAMES, *DICTIONARIES)
+    if is_table:
         table = read_table(items, "items (item_id)", name="items")
         return table.take(table.has_item()).ids(ITEM)
     column = as_array(items, "items")
-    if column.ndim == 0:
+    is_number = column.ndim == 0
+    if is_number:
         return pa.array(np.arange(whole_number("items", items, 1, MAX_ITEMS)))
     if column.ndim != 1:
         raise InputError(f"items has shape {column.shape}; expected one id for each item")

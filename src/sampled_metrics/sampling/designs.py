@@ -58,39 +58,42 @@ class DesignDraws:
         self._popularity = popularity
         self._cumulative = np.cumsum(popularity)
         self._design = design
-        self._is_taken = np.zeros(popularity.size, dtype=bool)  # all False between two calls
+        # Items that the user cannot draw, or has drawn. All False between two calls: to set it up
+        # for each user would take a time that depends on the number of items.
+        self._is_taken = np.zeros(popularity.size, dtype=bool)
 
     def draw(self, rng: np.random.Generator, excluded: Int, m: int) -> Int:
         """Draw m different items for one user, in random order.
 
         `excluded` items, in ascending order, are not drawn.
         """
-        by_popularity = m if self._design is Design.POPULARITY else m // 2
-        taken = self._is_taken
-        taken[excluded] = True
-        drawn = self._draw_by_popularity(rng, by_popularity, taken)
-        taken[excluded] = False
-        taken[drawn] = False
-        if by_popularity < m:
+        n_by_popularity = m if self._design is Design.POPULARITY else m // 2
+        drawn = self._draw_by_popularity(rng, excluded, n_by_popularity)
+        n_uniform = m - n_by_popularity
+        if n_uniform:
             unavailable = np.sort(np.concatenate([excluded, drawn]))
-            others = draw_uniform(rng, taken.size, unavailable, m - by_popularity)
+            others = draw_uniform(rng, self._popularity.size, unavailable, n_uniform)
             drawn = np.concatenate([drawn, others])
         return rng.permutation(drawn)
 
-    def _draw_by_popularity(self, rng: np.random.Generator, m: int, taken: Bool) -> Int:
-        """Draw m items that are not taken, and mark them as taken."""
+    def _draw_by_popularity(self, rng: np.random.Generator, excluded: Int, m: int) -> Int:
+        """Draw m different items that are not excluded: from all items, then by a race."""
+        taken = self._is_taken
+        taken[excluded] = True
         drawn = np.zeros(0, dtype=np.int64)
         for _ in range(_ROUNDS):
-            if drawn.size == m:
-                return drawn
-            new = self._propose(rng, _PROPOSALS * m, taken)[: m - drawn.size]
+            n_left = m - drawn.size
+            if not n_left:
+                break
+            new = self._propose(rng, _PROPOSALS * m, taken)[:n_left]
             taken[new] = True
             drawn = np.concatenate([drawn, new])
-        if drawn.size == m:
-            return drawn
-        winners = self._race(rng, m - drawn.size, taken)
-        taken[winners] = True
-        return np.concatenate([drawn, winners])
+        if drawn.size < m:
+            winners = self._race(rng, m - drawn.size, taken)
+            drawn = np.concatenate([drawn, winners])
+        taken[excluded] = False
+        taken[drawn] = False
+        return drawn
 
     def _propose(self, rng: np.random.Generator, n_draws: int, taken: Bool) -> Int:
         """Draw from all items with replacement; return those not taken, in the order drawn."""

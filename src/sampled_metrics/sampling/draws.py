@@ -72,15 +72,15 @@ def draw_sampled_ranks(
     if not isinstance(ranks, Ranks):
         raise wrong_type("ranks", ranks, Ranks)
     check_arguments(sampling=sampling, ties=ties)
+    has_several = isinstance(seed, Sequence)
     generators = seed if isinstance(seed, Sequence) else [_to_generator(seed)]
     for each in generators:
         if not isinstance(each, np.random.Generator):
             raise wrong_type("seed", each, np.random.Generator)
-    blocks_of_users = list(_draw_blocks(ranks, whole_number("m", m, 1), generators, sampling, ties))
-    sampled_ranks = np.ascontiguousarray(np.concatenate(blocks_of_users).T + 1)
-    if generators is seed:
-        return sampled_ranks
-    return sampled_ranks[0]
+    m = whole_number("m", m, 1)
+    n_before = np.concatenate(list(_draw_blocks(ranks, m, generators, sampling, ties)))
+    sampled_ranks = np.ascontiguousarray(n_before.T + 1)  # shape (generators, users)
+    return sampled_ranks if has_several else sampled_ranks[0]
 
 
 def _to_generator(seed: int | np.random.Generator) -> np.random.Generator:
@@ -175,15 +175,29 @@ def _draw_better_and_tied(
 
 
 def _draw_tied_before(tied: Int, ties: str, rng: np.random.Generator) -> Int:
-    """Draw how many of the sampled ties come before the held-out item."""
+    """Draw how many of the sampled ties come before the held-out item.
+
+    For T ties: none if `optimistic`, T if `pessimistic`, and one of 0 ... T if `random`, or of
+    0 ... T - 1 if `paper`, equally likely.
+
+    Parameters
+    ----------
+    tied
+        T of each user, shape (users,).
+    ties
+        Tie policy.
+    rng
+        Not used if nothing is open.
+    """
     if ties == "pessimistic":
         return tied
-    n_possible = np.ones_like(tied)  # numbers from 0, which are equally likely
+    n_possible = np.ones_like(tied)
     if ties == "random":
-        n_possible += tied
+        n_possible = tied + 1
     elif ties == "paper":
         n_possible = np.maximum(tied, 1)
-    if n_possible.max(initial=1) == 1:
+    is_open = n_possible.max(initial=1) > 1
+    if not is_open:
         return np.zeros_like(tied)
     return (rng.random(tied.size) * n_possible).astype(np.int64)
 
@@ -198,20 +212,21 @@ def _draw_blocks(
     """Yield how many negatives come before each held-out item, the sampled rank - 1.
 
     A block of users follows the other, each of shape (users, generators). There is at least one,
-    which may be empty.
+    which may be empty. Each generator draws a uniform number for each user, at which the
+    distribution function of the sampled rank is inverted.
     """
     require_known("tie policy", ties, SAMPLED_TIE_POLICIES)
     whole_number("m", m, 1, MAX_NEGATIVES)
     require_ranks(ranks.best_rank, ranks.n_candidates, m, sampling)
-    width = max(m + 1, len(generators))
-    for rows in list(blocks(len(ranks), width)) or [slice(0)]:
+    numbers_per_user = max(m + 1, len(generators))
+    for rows in list(blocks(len(ranks), numbers_per_user)) or [slice(0)]:
         block = ranks.take(rows)
         uniform = np.empty((len(block), len(generators)))
-        for numbers, rng in zip(uniform.T, generators, strict=True):
-            numbers[:] = rng.random(len(block))
+        for column, rng in enumerate(generators):
+            uniform[:, column] = rng.random(len(block))
         n_before = np.empty(uniform.shape, dtype=np.int64)
-        for users, least, distribution in likely_blocks(block, m, sampling, ties):
-            n_before[users] = least + _invert_distribution(distribution, uniform[users])
+        for users, first, distribution in likely_blocks(block, m, sampling, ties):
+            n_before[users] = first + _invert_distribution(distribution, uniform[users])
         yield n_before
 
 

@@ -169,6 +169,7 @@ def draws_of_pairs(
     ([5, 7], [1, 1, 0, 0, 0, 0, 0, 0, 0])
     """
     n_items = popularity.size
+    # Pairs of a row and an item are single numbers, in ascending order.
     held_out_pairs = _number_nonzeros(held_out)
     distinct_pairs = _number_pairs(row, item, n_items)
     drawn_pairs = distinct_pairs[~is_among(distinct_pairs, held_out_pairs)]
@@ -177,14 +178,19 @@ def draws_of_pairs(
         unavailable_pairs = unavailable_items(
             held_out_pairs, _number_nonzeros(seen), drawn_pairs, n_items
         )
+    ones = np.ones(unavailable_pairs.size)
     unavailable = csr_array(
-        (np.ones(unavailable_pairs.size), _rows_and_items(unavailable_pairs, n_items)),
-        shape=held_out.shape,
+        (ones, _rows_and_items(unavailable_pairs, n_items)), shape=held_out.shape
     )
-    _, held_out_item = _rows_and_items(held_out_pairs, n_items)
-    n_held_out = np.bincount(held_out_item, minlength=n_items)
     drawn_row, drawn_item = _rows_and_items(drawn_pairs, n_items)
-    return Draws(drawn_row, drawn_item, unavailable, popularity, n_held_out)
+    _, held_out_item = _rows_and_items(held_out_pairs, n_items)
+    return Draws(
+        row=drawn_row,
+        item=drawn_item,
+        unavailable=unavailable,
+        popularity=popularity,
+        n_held_out=np.bincount(held_out_item, minlength=n_items),
+    )
 
 
 def _number_nonzeros(table: csr_array) -> Int:
@@ -207,6 +213,13 @@ def _rows_and_items(pairs: Int, n_items: int) -> tuple[Int, Int]:
 def measure_evenness(draws: Draws) -> Evenness:
     """Compare the draws of items within groups of about the same popularity.
 
+    With the draws less the expected ones d of each pool of items, their variance v and the
+    regressor x of b, a group has the chi-square of a regression of d on x,
+
+        sum of d^2 / v - (sum of d x / v)^2 / (sum of x^2 / v),
+
+    and its number of pools, less one and less one for b, as degrees of freedom.
+
     Examples
     --------
     Of 60 equally popular items, 600 users draw one each, and never one of the first half.
@@ -218,29 +231,31 @@ def measure_evenness(draws: Draws) -> Evenness:
     True
     """
     pools = _pool_draws(draws)
+    d, x = pools.difference, pools.tilt
+    weight = np.divide(1.0, pools.variance, out=np.zeros(pools.group.size), where=pools.is_compared)
 
     def sum_by_group(values: Float | Bool) -> Float:
         return np.bincount(pools.group, values).astype(np.float64)
 
-    weight = np.divide(1.0, pools.variance, out=np.zeros(pools.group.size), where=pools.is_compared)
-    squares_of_tilt = sum_by_group(weight * pools.tilt**2)
+    squares_of_x = sum_by_group(weight * x**2)
     n_free = sum_by_group(pools.is_compared) - 1.0
-    is_tilted = (squares_of_tilt > _NO_VARIANCE) & (n_free > 0)
-    # By how much the fitted b lowers the chi-square of each group.
-    explained = np.divide(
-        sum_by_group(weight * pools.difference * pools.tilt) ** 2,
-        squares_of_tilt,
-        out=np.zeros(n_free.size),
-        where=is_tilted,
+    has_b = (squares_of_x > _NO_VARIANCE) & (n_free > 0)
+    explained_by_b = np.divide(
+        sum_by_group(weight * d * x) ** 2, squares_of_x, out=np.zeros(n_free.size), where=has_b
     )
-    chi_square = sum_by_group(weight * pools.difference**2) - explained
-    freedom = n_free - is_tilted
+    chi_square = sum_by_group(weight * d**2) - explained_by_b
+    freedom = n_free - has_b
     is_tested = freedom > 0
     return Evenness(float(chi_square[is_tested].sum()), int(freedom[is_tested].sum()))
 
 
 def _pool_draws(draws: Draws) -> _Pools:
-    """Sum draws, expectations and variances over the items of each pool."""
+    """Sum draws, expectations and variances over the items of each pool.
+
+    With the expected draws E of an item, the variance of a pool is the sum of three, the latter two
+    with safety factors: of chance; of counts with held-out events, sum of (relative variance) E^2;
+    and of an order of ids, (sum of (relative deviation) E)^2, as it makes neighbours deviate alike.
+    """
     group = group_items(draws.popularity)
     moments = _moments_of_items(draws, group)
     pool, group_of_pool = _pool_items(moments.expected, group)
@@ -248,36 +263,50 @@ def _pool_draws(draws: Draws) -> _Pools:
     def sum_by_pool(values: Float) -> Float:
         return np.bincount(pool, values, minlength=group_of_pool.size).astype(np.float64)
 
-    chance = sum_by_pool(moments.variance)
-    variance = chance + sum_by_pool(_count_variance(draws) * moments.expected**2)
-    # An order of ids makes items next to each other deviate alike.
-    deviation = np.sqrt(_ORDER_FACTOR * _order_variance(draws.popularity))
-    variance += sum_by_pool(deviation * moments.expected) ** 2
+    of_chance = sum_by_pool(moments.variance)
+    of_counts = sum_by_pool(_count_variance(draws) * moments.expected**2)
+    deviation_by_order = np.sqrt(_ORDER_FACTOR * _order_variance(draws.popularity))
+    of_order = sum_by_pool(deviation_by_order * moments.expected) ** 2
     return _Pools(
         group=group_of_pool,
         difference=sum_by_pool(draws.n_draws - moments.expected),
-        variance=variance,
+        variance=of_chance + of_counts + of_order,
         tilt=sum_by_pool(moments.tilt),
-        is_compared=chance > _NO_VARIANCE,
+        is_compared=of_chance > _NO_VARIANCE,
     )
 
 
 def _moments_of_items(draws: Draws, group: Int) -> _Moments:
-    """Sum the moments of draws with the probabilities (1) over rows, for each item."""
+    """Sum the moments of draws with the probabilities (1) over rows, for each item.
+
+    A row that draws k of the n candidates of a group, without replacement, draws each of them k / n
+    times, with the variance p (1 - p) n / (n - 1), p = k / n.
+
+    Parameters
+    ----------
+    draws, group
+        The draws, and the group of each item.
+    """
     drawn, candidates = _count_by_group(draws, group)
     probability = drawn / np.maximum(candidates, 1)
-    # Of one item, in draws without replacement whose number in the group is known.
     variance = probability * (1.0 - probability) * candidates / np.maximum(candidates - 1, 1)
-    row, item = draws.unavailable.nonzero()
+    unavailable_row, unavailable_item = draws.unavailable.nonzero()
 
     def sum_over_rows(values: Float) -> Float:
         """Sum values, shape (rows, groups), over the rows that have each item as a candidate."""
-        missing = np.bincount(item, values[row, group[item]], minlength=group.size)
-        return np.asarray(np.maximum(values.sum(axis=0)[group] - missing, 0.0))
+        of_unavailable = values[unavailable_row, group[unavailable_item]]
+        missing = np.bincount(unavailable_item, of_unavailable, minlength=group.size)
+        sum_of_all_rows = values.sum(axis=0)[group]
+        return np.asarray(np.maximum(sum_of_all_rows - missing, 0.0))
 
-    item_variance = sum_over_rows(variance)
-    excess_log = np.log(draws.popularity) - mean_log_popularity(draws.popularity, group)[group]
-    return _Moments(sum_over_rows(probability), item_variance, item_variance * excess_log)
+    variance_of_item = sum_over_rows(variance)
+    mean_log_count = mean_log_popularity(draws.popularity, group)[group]
+    excess_log_count = np.log(draws.popularity) - mean_log_count
+    return _Moments(
+        expected=sum_over_rows(probability),
+        variance=variance_of_item,
+        tilt=variance_of_item * excess_log_count,
+    )
 
 
 def _count_by_group(draws: Draws, group: Int) -> tuple[Int, Int]:
@@ -291,21 +320,34 @@ def _count_by_group(draws: Draws, group: Int) -> tuple[Int, Int]:
 def _pool_items(expected: Float, group: Int) -> tuple[Int, Int]:
     """Pool neighbours of a group so that pools have about the same expected draws.
 
-    Returns the pool of each item, and the group of each pool.
+    A group with the sum E of expected draws has about E / 5 pools, which divide E evenly. An item
+    is in the pool that has the middle of its draws, with those of the items of the group before it
+    in front.
+
+    Parameters
+    ----------
+    expected, group
+        Expected draws and group of each item; shape (items,).
+
+    Returns
+    -------
+    pool, group_of_pool
+        Pool of each item, and group of each pool; pools are numbered group by group.
     """
     total = np.bincount(group, expected)
     n_pools = np.maximum(total / LEAST_EXPECTED, 1.0).astype(np.int64)
     draws_per_pool = np.maximum(total, _NO_VARIANCE) / n_pools
-    order = np.argsort(group, kind="stable")
-    group_of_item = group[order]  # like all below, in this order
-    total_before_group = (np.cumsum(total) - total)[group_of_item]
-    up_to_item = np.cumsum(expected[order]) - total_before_group
-    # Pools divide a group's expected draws evenly; an item is in the one that has its middle draw.
-    middle = up_to_item - expected[order] / 2.0
-    pool_in_group = np.floor(middle / draws_per_pool[group_of_item])
-    pool_in_group = np.clip(pool_in_group, 0, n_pools[group_of_item] - 1).astype(np.int64)
+    by_group = np.argsort(group, kind="stable")
+    group_in_order = group[by_group]
+    expected_in_order = expected[by_group]
+    total_before_group = (np.cumsum(total) - total)[group_in_order]
+    up_to_item = np.cumsum(expected_in_order) - total_before_group
+    middle = up_to_item - expected_in_order / 2.0
+    pool_in_group = np.floor(middle / draws_per_pool[group_in_order])
+    last_pool_in_group = n_pools[group_in_order] - 1
+    pool_in_group = np.clip(pool_in_group, 0, last_pool_in_group).astype(np.int64)
     pool = np.empty(group.size, np.int64)
-    pool[order] = run_starts(n_pools)[group_of_item] + pool_in_group
+    pool[by_group] = run_starts(n_pools)[group_in_order] + pool_in_group
     return pool, np.repeat(np.arange(total.size), n_pools)
 
 
@@ -350,17 +392,21 @@ def is_one_set(draws: Draws) -> bool:
 def is_in_batch(draws: Draws) -> bool:
     """Return whether negatives seem to be the held-out items of other users.
 
-    Items are then drawn as often as they are held out, if users have not seen them.
+    Hardly any item is then drawn that is not held out, and the others are drawn as often as they
+    are held out, if users have not seen them: the ratio of draws to (times held out) x (rows that
+    can draw it) varies little between items.
     """
-    expected = draws.n_held_out * draws.n_available.astype(np.float64)
+    expected = draws.n_held_out * draws.n_available.astype(np.float64)  # up to a factor
     n_draws = draws.n_draws
     is_held_out = expected > 0.0
-    if n_draws[~is_held_out].sum() > _MAX_OUTSIDE_BATCH * n_draws.sum():
+    n_outside = n_draws[~is_held_out].sum()
+    if n_outside > _MAX_OUTSIDE_BATCH * n_draws.sum():
         return False
     ratio = n_draws[is_held_out] / expected[is_held_out]
     weight = expected[is_held_out] / max(expected.sum(), 1.0)
     mean = float(weight @ ratio)
-    return float(weight @ (ratio - mean) ** 2) ** 0.5 <= _MAX_BATCH_VARIATION * mean
+    deviation = float(weight @ (ratio - mean) ** 2) ** 0.5
+    return deviation <= _MAX_BATCH_VARIATION * mean
 
 
 def describe_design(draws: Draws) -> str:
@@ -381,20 +427,21 @@ def describe_design(draws: Draws) -> str:
     group = group_items(draws.popularity)
     drawn, candidates = (counts.sum(axis=0) for counts in _count_by_group(draws, group))
     log_count = mean_log_popularity(draws.popularity, group)
-    is_compared = (drawn >= _LEAST_DRAWS) & (drawn < candidates)
+    is_compared = (drawn >= _LEAST_DRAWS) & (drawn < candidates)  # of the groups
     if is_compared.sum() <= 1:
         return "in a way that too few draws show"
     share = drawn / np.maximum(candidates, 1)
-    power_in_words, expected_by_power = _fit_power(drawn, share, log_count, is_compared)
-    expected_by_design = {
-        power_in_words: expected_by_power,
+    power_in_words, shares_by_power = _fit_power(drawn, share, log_count, is_compared)
+    shares_by_design = {
+        power_in_words: shares_by_power,
         "half by popularity and half uniformly": _half_shares(drawn, candidates, log_count),
     }
     deviations = {
         design: _mean_deviation(drawn, share, expected, is_compared)
-        for design, expected in expected_by_design.items()
+        for design, expected in shares_by_design.items()
     }
     best = min(deviations, key=deviations.__getitem__)
+    # The log of k draws has a standard deviation of about 1 / sqrt(k), and k is its weight.
     n_drawn = drawn[is_compared]
     by_chance = _MEAN_ABSOLUTE * np.sqrt(n_drawn).sum() / n_drawn.sum()
     if deviations[best] > _MAX_DEVIATION + by_chance:
@@ -403,23 +450,37 @@ def describe_design(draws: Draws) -> str:
 
 
 def _mean_deviation(drawn: Int, share: Float, expected: Float, is_compared: Bool) -> float:
-    """Return the mean of the absolute log of observed by expected draws."""
-    ratio = np.log(share[is_compared] / expected[is_compared])
-    return float(np.average(np.abs(ratio), weights=drawn[is_compared]))
+    """Return the mean absolute log of observed by expected shares of groups, weighted by draws."""
+    log_ratio = np.log(share[is_compared] / expected[is_compared])
+    return float(np.average(np.abs(log_ratio), weights=drawn[is_compared]))
 
 
 def _fit_power(drawn: Int, share: Float, log_count: Float, is_compared: Bool) -> tuple[str, Float]:
-    """Regress the draws of groups on popularity; return the power in words and the expectation.
+    """Regress the draws of groups on popularity; return the power b in words, and the expectation.
 
     The line is log(-log(1 - share)) = log t + b log c, by weighted least squares.
+
+    Parameters
+    ----------
+    drawn, share
+        Draws of each group, and their share of its candidates; shape (groups,).
+    log_count
+        Mean log c of the items of each group.
+    is_compared
+        Groups with enough draws.
+
+    Returns
+    -------
+    power_in_words, expected
+        `expected` is the share that the line has for each group; shape (groups,).
     """
     log_rate = np.log(-np.log1p(-share[is_compared]))
     weight = (drawn * (1.0 - share))[is_compared]  # about the inverse variance of a log rate
     mean_log_count = np.average(log_count[is_compared], weights=weight)
     x = log_count[is_compared] - mean_log_count
     power = float((weight * x * log_rate).sum() / (weight * x**2).sum())
-    log_time = np.average(log_rate, weights=weight) - power * mean_log_count
-    expected = -np.expm1(-np.exp(log_time + power * log_count))
+    log_t = np.average(log_rate, weights=weight) - power * mean_log_count
+    expected = -np.expm1(-np.exp(log_t + power * log_count))
     if abs(power) < _MAX_POWER_ERROR:
         return "uniformly", expected
     if abs(power - 1.0) < _MAX_POWER_ERROR:
@@ -431,16 +492,23 @@ def _half_shares(drawn: Int, candidates: Int, log_count: Float) -> Float:
     """Return the probabilities of draws half by popularity and half uniformly, by group.
 
     The half by popularity has the probabilities 1 - exp(-t c), with the t at which they sum to half
-    of the draws: a bisection of log t.
+    of the draws over all candidates, found by bisection of log t. The uniform half draws from the
+    candidates that are left.
+
+    Parameters
+    ----------
+    drawn, candidates, log_count
+        Draws, candidates and mean log c of each group; shape (groups,), like the result.
     """
     half = drawn.sum() / 2.0
     low, high = -_LARGEST_RATE, _LARGEST_RATE
     for _ in range(_BISECTIONS):
-        log_time = (low + high) / 2.0
-        popular = -np.expm1(-np.exp(np.minimum(log_time + log_count, _LARGEST_RATE)))
-        if candidates @ popular > half:
-            high = log_time
+        log_t = (low + high) / 2.0
+        popular = -np.expm1(-np.exp(np.minimum(log_t + log_count, _LARGEST_RATE)))
+        has_too_many = candidates @ popular > half
+        if has_too_many:
+            high = log_t
         else:
-            low = log_time
+            low = log_t
     uniform = half / max(candidates.sum() - half, 1.0)
     return 1.0 - (1.0 - popular) * (1.0 - uniform)

@@ -130,7 +130,7 @@ def draw_negatives(
     negatives = np.empty((n_users, m), dtype=np.int64)
     for user in range(n_users):
         first, end = table.indptr[user : user + 2]
-        excluded_items = table.indices[first:end].astype(np.int64)
+        excluded_items = table.indices[first:end].astype(np.int64)  # of the user
         if design_draws is None:
             rng = generator(seed, "negatives", user)
             rng.random()  # keeps the negatives of earlier versions
@@ -205,18 +205,30 @@ def check_drawn_negatives(
     """
     seen = indicator_matrix(seen_items)
     held_out = indicator_matrix(held_out_items)
+    n_users, n_items = seen.shape
     is_held_out = _contains(held_out, user, item)
     is_seen = _contains(seen, user, item) & ~is_held_out
     # If seen items were drawn too, they are candidates in the other checks.
     excluded = held_out
     if not is_seen.any():
         excluded = indicator_matrix(seen_items + held_out_items)
-    n_users, n_items = seen.shape
     negative_user = user[~is_held_out]
     negative_item = item[~is_held_out]
     n_draws = np.bincount(negative_user, minlength=n_users)
     n_candidates = n_items - np.diff(excluded.indptr)
     n_repeated = _count_repeated(negative_user, negative_item, n_items)
+    n_expected_seen = n_draws @ np.diff(seen.indptr) / n_items
+    checks = [
+        _check_count("held-out item", np.unique(user[is_held_out]).size),
+        _check_count(
+            "seen items",
+            int(is_seen.sum()),
+            drawn=is_seen.size,
+            expected=n_expected_seen,
+            n_items=n_items,
+        ),
+        _check_count("duplicates", n_repeated, expected=_expect_repeated(n_draws, n_candidates)),
+    ]
     uniformity = _check_uniformity(
         n_draws,
         negative_item,
@@ -224,17 +236,6 @@ def check_drawn_negatives(
         n_candidates=n_candidates,
         is_distinct=n_repeated == 0,
     )
-    checks = [
-        _check_count("held-out item", np.unique(user[is_held_out]).size),
-        _check_count(
-            "seen items",
-            int(is_seen.sum()),
-            drawn=is_seen.size,
-            expected=n_draws @ np.diff(seen.indptr) / n_items,
-            n_items=n_items,
-        ),
-        _check_count("duplicates", n_repeated, expected=_expect_repeated(n_draws, n_candidates)),
-    ]
     if popularity is None:
         return [*checks, uniformity]
     draws = draws_of_pairs(user, item, held_out=held_out, seen=seen, popularity=popularity)
@@ -250,8 +251,13 @@ def _count_repeated(user: Int, item: Int, n_items: int) -> int:
 def _expect_repeated(n_draws: Int, n_candidates: Int) -> float:
     """Return the expected number of repeated items in draws with replacement by each user.
 
-    Repeated are the draws less the distinct items, which are the candidates except those missed.
-    All c draws miss one of n candidates with probability (1 - 1/n)^c.
+    Of c draws from n candidates, a candidate is missed by all with probability (1 - 1/n)^c. The
+    repeated draws are those less the distinct items: c - (n - n (1 - 1/n)^c), summed over users.
+
+    Parameters
+    ----------
+    n_draws, n_candidates
+        c and n of each user; shape (users,).
     """
     log_missed = np.log1p(-1.0 / np.maximum(n_candidates, 2))
     n_missed = n_candidates * np.exp(n_draws * log_missed)
@@ -316,14 +322,7 @@ def check_pairs(pairs: ScoredPairs, n_items: int) -> list[Check]:
     [('uniformity', 90)]
     """
     n_ids = pairs.item_ids.size
-    code = pair_codes(pairs.user, pairs.item, n_ids)
-    # A held-out item is also a negative if another pair with it has the label of a negative; or, if
-    # pairs are marked as held out by their items and not by labels, if it occurs twice.
-    held_out_codes, n_occurrences = np.unique(code[pairs.held_out], return_counts=True)
-    is_labelled_negative = np.isin(code, held_out_codes) & ~pairs.held_out
-    users_with_held_out_item = np.concatenate(
-        [pairs.user[is_labelled_negative], held_out_codes[n_occurrences > 1] // n_ids]
-    )
+    is_labelled_negative, users_with_held_out_item = _find_held_out_negatives(pairs)
     is_negative = ~pairs.held_out & ~is_labelled_negative
     user = pairs.user[is_negative]
     item = pairs.item[is_negative]
@@ -334,6 +333,27 @@ def check_pairs(pairs: ScoredPairs, n_items: int) -> list[Check]:
         # The test of the most drawn item takes users as independent. Those who share a set are not.
         _check_most_drawn(user, item, pairs, n_items) if shared.passed else shared,
     ]
+
+
+def _find_held_out_negatives(pairs: ScoredPairs) -> tuple[Bool, Int]:
+    """Find held-out items that are also negatives of their users.
+
+    They are so if another pair with the item has the label of a negative; or, if pairs are marked
+    as held out by their items and not by labels, if the item occurs twice.
+
+    Returns
+    -------
+    is_labelled_negative, users
+        Whether each pair is such a negative, by its label; and the users who have one, by labels or
+        by items, some of them several times.
+    """
+    n_ids = pairs.item_ids.size
+    pair_of_row = pair_codes(pairs.user, pairs.item, n_ids)
+    held_out_pairs, n_occurrences = np.unique(pair_of_row[pairs.held_out], return_counts=True)
+    is_labelled_negative = np.isin(pair_of_row, held_out_pairs) & ~pairs.held_out
+    users_by_label = pairs.user[is_labelled_negative]
+    users_by_item = held_out_pairs[n_occurrences > 1] // n_ids
+    return is_labelled_negative, np.concatenate([users_by_label, users_by_item])
 
 
 def check_evenness(
@@ -400,8 +420,15 @@ def check_evenness(
 def _check_draws(draws: Draws, is_described: bool = True) -> Check:
     """Test evenness, unless rows share their negatives.
 
-    With `is_described`, the remark says which design it was; seen items must then be known, because
-    popular items, which many users have seen, would seem to be drawn too seldom.
+    Rows that share negatives do not draw independently, so the test says nothing about them.
+
+    Parameters
+    ----------
+    draws
+        Draws of users, visits or clusters.
+    is_described
+        Whether the remark says which design it was. Seen items must then be known, because popular
+        items, which many users have seen, would seem to be drawn too seldom.
     """
     evenness = measure_evenness(draws)
     p_value = evenness.p_value
@@ -411,10 +438,15 @@ def _check_draws(draws: Draws, is_described: bool = True) -> Check:
         design = _describe_sharing(draws)
     elif is_described and draws.item.size:
         design = describe_design(draws)
-    passed = not is_uneven or bool(design)  # rows that share negatives do not draw independently
-    remark = design if passed else adapt_to_caller(_UNEVEN)
+    is_shared = is_uneven and bool(design)
+    passed = not is_uneven or is_shared
     return Check(
-        "evenness", passed, evenness.chi_square, max(evenness.freedom, 1.0), p_value, remark
+        name="evenness",
+        passed=passed,
+        found=evenness.chi_square,
+        expected=max(evenness.freedom, 1.0),
+        p_value=p_value,
+        remark=design if passed else adapt_to_caller(_UNEVEN),
     )
 
 
@@ -440,35 +472,57 @@ def count_shared(user: Int, item: Int, n_candidates: int) -> int:
     number for each item.
     """
     n_draws = np.bincount(user)
-    item_keys = generator(0, "sets").integers(1 << 62, size=item.max(initial=0) + 1)
-    set_keys = np.zeros(n_draws.size, dtype=np.int64)  # sums may overflow, alike for equal sets
-    np.add.at(set_keys, user, item_keys[item])
-    compared = set_keys[(n_draws > 0) & (2 * n_draws < n_candidates)]
-    n_shared = compared.size - sorted_unique(compared).size
-    return n_shared if 2 * n_shared >= compared.size else 0
+    key_of_item = generator(0, "sets").integers(1 << 62, size=item.max(initial=0) + 1)
+    key_of_user = np.zeros(n_draws.size, dtype=np.int64)
+    np.add.at(key_of_user, user, key_of_item[item])  # may overflow, alike for equal sets
+    is_compared = (n_draws > 0) & (2 * n_draws < n_candidates)
+    keys = key_of_user[is_compared]
+    n_shared = keys.size - sorted_unique(keys).size
+    return n_shared if 2 * n_shared >= keys.size else 0
 
 
 def _check_most_drawn(user: Int, item: Int, pairs: ScoredPairs, n_items: int) -> Check:
-    """Test whether uniform draws explain how many users have the item that was drawn most."""
+    """Test whether uniform draws explain how many users have the item that was drawn most.
+
+    The number of users with an item is binomial. As any item may be the most drawn one, the p-value
+    is that of this item times the number of items (Bonferroni).
+
+    Parameters
+    ----------
+    user, item
+        A pair for each negative.
+    pairs
+        All pairs, with the ids of items.
+    n_items
+        Number of candidates of a user, the held-out item included.
+    """
     n_users = int(pairs.user.max()) + 1
     n_ids = pairs.item_ids.size
     _, distinct_pairs = np.unique(pair_codes(user, item, n_ids), return_index=True)
-    expected = distinct_pairs.size / (n_items - 1)
     users_of_item = np.bincount(item[distinct_pairs], minlength=n_ids)
     most_drawn = int(users_of_item.argmax())
-    count = int(users_of_item[most_drawn])
-    tail = float(bdtrc(count - 1, n_users, min(expected / n_users, 1.0)))  # of `count` or more
-    p_value = min(1.0, n_ids * tail)  # Bonferroni: any item may be the most drawn one
+    n_found = int(users_of_item[most_drawn])
+    n_expected = distinct_pairs.size / (n_items - 1)
+    probability = min(n_expected / n_users, 1.0)  # that a user has an item
+    of_one_item = float(bdtrc(n_found - 1, n_users, probability))  # of `n_found` users or more
+    p_value = min(1.0, n_ids * of_one_item)
     remark = ""
     if p_value < LEVEL:
         remark = _OFTEN.format(
-            found=count,
-            expected=expected,
+            found=n_found,
+            expected=n_expected,
             item=pairs.item_ids[most_drawn],
             n_users=n_users,
             n_others=n_items - 1,
         )
-    return Check("uniformity", not remark, count, expected, p_value, remark)
+    return Check(
+        name="uniformity",
+        passed=not remark,
+        found=n_found,
+        expected=n_expected,
+        p_value=p_value,
+        remark=remark,
+    )
 
 
 def _check_count(name: str, count: int, template: str = "", **values: float | str) -> Check:
@@ -495,10 +549,13 @@ def _check_uniformity(
 ) -> Check:
     """Test by chi-square how often each item was drawn.
 
+    A user with c draws from n candidates draws each of them c / n times; with a variance of as much
+    if draws are with replacement, and times 1 - (c - 1) / (n - 1) if they are distinct.
+
     Parameters
     ----------
     n_draws, n_candidates
-        Draws and candidates of each user, shape (users,).
+        c and n of each user, shape (users,).
     item
         Item of each draw.
     excluded
@@ -515,20 +572,34 @@ def _check_uniformity(
     expected = sum_over_users(draws_per_candidate)
     variance = expected
     if is_distinct:
-        # Draws without replacement vary less, by the share of candidates not drawn.
         share_left = 1.0 - (n_draws - 1) / np.maximum(n_candidates - 1, 1)
         variance = sum_over_users(draws_per_candidate * share_left)
-    # Items next to each other are pooled until enough draws are expected.
-    expected_pools_before = (np.cumsum(expected) / LEAST_EXPECTED).astype(np.int64)
-    _, pool = np.unique(expected_pools_before, return_inverse=True)
-    difference = np.bincount(item, minlength=expected.size) - expected
-    pool_difference = np.bincount(pool, difference)
-    pool_variance = np.bincount(pool, variance)
-    is_possible = pool_variance > 0
-    chi_square = float((pool_difference[is_possible] ** 2 / pool_variance[is_possible]).sum())
-    freedom = float(is_possible.sum() - 1)
+    found = np.bincount(item, minlength=expected.size)
+    chi_square, freedom = _chi_square_of_pools(found, expected, variance)
     p_value = 1.0
     if freedom > 0:
         p_value = float(chdtrc(freedom, chi_square))
     remark = _NOT_UNIFORM if p_value < LEVEL else ""
-    return Check("uniformity", not remark, chi_square, max(freedom, 1.0), p_value, remark)
+    return Check(
+        name="uniformity",
+        passed=not remark,
+        found=chi_square,
+        expected=max(freedom, 1.0),
+        p_value=p_value,
+        remark=remark,
+    )
+
+
+def _chi_square_of_pools(found: Int, expected: Float, variance: Float) -> tuple[float, float]:
+    """Return chi-square and its degrees of freedom for numbers of draws of items.
+
+    Items next to each other are pooled until enough draws are expected. All arguments are of shape
+    (items,).
+    """
+    expected_pools_up_to_item = (np.cumsum(expected) / LEAST_EXPECTED).astype(np.int64)
+    _, pool = np.unique(expected_pools_up_to_item, return_inverse=True)
+    difference = np.bincount(pool, found - expected)
+    variance_of_pool = np.bincount(pool, variance)
+    varies = variance_of_pool > 0
+    chi_square = float((difference[varies] ** 2 / variance_of_pool[varies]).sum())
+    return chi_square, float(varies.sum() - 1)

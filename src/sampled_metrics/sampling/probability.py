@@ -76,6 +76,8 @@ def pmf_at(
 ) -> Float:
     """Return `pmf` at ranks that need not be whole, without checking the arguments.
 
+    Probabilities are computed from their logs up to a constant, so each row is scaled to the sum 1.
+
     Parameters
     ----------
     rank
@@ -85,6 +87,10 @@ def pmf_at(
         As for `pmf`.
     columns
         Columns to return, where others are negligible; see `likely_columns`.
+
+    Returns
+    -------
+    float64, shape (ranks, m + 1), or (ranks, columns).
     """
     sampling = Sampling(sampling)
     n_candidates = np.broadcast_to(n, rank.shape)
@@ -100,9 +106,8 @@ def pmf_at(
     for rows in blocks(rank.size, len(n_better), _BLOCK_CELLS):
         logs = log_probabilities(rank[rows], n_candidates[rows], m, n_better)
         logs -= logs.max(axis=1, keepdims=True)
-        np.exp(logs, out=logs)
-        total = logs.sum(axis=1, keepdims=True)
-        np.divide(logs, total, out=distribution[rows])
+        relative = np.exp(logs, out=logs)  # to the likeliest column
+        np.divide(relative, relative.sum(axis=1, keepdims=True), out=distribution[rows])
     return distribution
 
 
@@ -163,11 +168,9 @@ def sampled_rank_distribution(
             return sampled_rank_distribution(ranks.take(rows), size, _WITHOUT, ties)
 
         return _average_over_distinct(ranks.n_candidates, m, without_replacement)
-    rank = ranks.n_better + 1
-    if ties == "pessimistic":
-        rank = ranks.worst_rank
+    rank = ranks.worst_rank if ties == "pessimistic" else ranks.n_better + 1
     rank, n = require_ranks(rank, ranks.n_candidates, m, sampling)
-    distribution = pmf_at(rank, n, m, sampling)
+    distribution = pmf_at(rank, n, m, sampling)  # without ties, all of which it puts at one end
     tied = np.flatnonzero(ranks.n_tied)
     if ties == "random":
         distribution[tied] = _average_over_tied_ranks(
@@ -233,29 +236,48 @@ def _first_columns_of_tied(ranks: Ranks, m: int, n_columns: int) -> Float:
 def _first_columns(rank: Int, n: Int, m: int, n_columns: int) -> Float:
     """Return the probability of the first sampled ranks without replacement.
 
-    Shape (n_columns, ranks). At least l = max(m - (n - r), 0) of m draws are better than the
-    held-out item. The probability of l is C(r - 1, l) C(n - r, m - l) / C(n - 1, m). That of i is
-    the one before times (r - i)(m + 1 - i) / (i (n - r - m + i)).
+    Of m draws, at least l = max(m - (n - r), 0) are better than the held-out item. The probability
+    p(i) of i better ones starts at l, and each is computed from the one before:
+
+        p(l) = C(r - 1, l) C(n - r, m - l) / C(n - 1, m),
+        p(i) = p(i - 1) (r - i)(m + 1 - i) / (i (n - r - m + i)).
+
+    Parameters
+    ----------
+    rank, n
+        True ranks r and numbers of candidates, shape (ranks,).
+    m, n_columns
+        Number of negatives, and of sampled ranks from the first.
+
+    Returns
+    -------
+    shape (n_columns, ranks)
     """
     surplus = n - rank - m  # worse candidates beyond m
-    least_better = np.maximum(-surplus, 0)
+    least_better = np.maximum(-surplus, 0)  # l
+    probabilities = np.zeros((n_columns, rank.size))
+    users = np.flatnonzero(least_better < n_columns)
+    probabilities[least_better[users], users] = _probability_of_least(rank, n, m, least_better)[
+        users
+    ]
+    for i in range(1, n_columns):
+        ratio = (rank - i) * ((m + 1.0 - i) / i)
+        ratio /= np.maximum(surplus + i, 1)  # where `surplus + i` is below 1, p(i - 1) is 0
+        probabilities[i] += ratio * probabilities[i - 1]
+    return probabilities
+
+
+def _probability_of_least(rank: Int, n: Int, m: int, least: Int) -> Float:
+    """Return C(r - 1, l) C(n - r, m - l) / C(n - 1, m), from logs; all of shape (ranks,)."""
     log_factorials = _log_factorials(int(n.max(initial=m)))
 
     def log_choose(items: Int, chosen: Int | int) -> NDArray[np.longdouble]:
         return log_factorials[items] - log_factorials[chosen] - log_factorials[items - chosen]
 
-    log_of_least = log_choose(rank - 1, least_better)
-    log_of_least += log_choose(n - rank, m - least_better)
-    log_of_least -= log_choose(n - 1, m)
-    probabilities = np.zeros((n_columns, rank.size))
-    users = np.flatnonzero(least_better < n_columns)
-    probabilities[least_better[users], users] = np.exp(log_of_least[users].astype(np.float64))
-    for column in range(1, n_columns):
-        ratio = (rank - column) * ((m + 1.0 - column) / column)
-        # Where `surplus + column` is below 1, the probability before is 0.
-        ratio /= np.maximum(surplus + column, 1)
-        probabilities[column] += ratio * probabilities[column - 1]
-    return probabilities
+    log_probability = log_choose(rank - 1, least)
+    log_probability += log_choose(n - rank, m - least)
+    log_probability -= log_choose(n - 1, m)
+    return np.exp(log_probability.astype(np.float64))
 
 
 @lru_cache(maxsize=4)
@@ -268,11 +290,24 @@ def _log_factorials(last: int) -> NDArray[np.longdouble]:
 def likely_blocks(
     ranks: Ranks, m: int, sampling: Sampling | str, ties: str = "random"
 ) -> Iterator[tuple[Int, int, Float]]:
-    """Yield blocks of users with the sampled ranks that are likely for them.
+    """Yield the distributions of sampled ranks of users, block by block, where they are likely.
 
-    Each block is (users, first, distribution): the rows of its users, the first likely sampled rank
-    minus 1, and the probabilities from there on, shape (users, likely ranks). Users with about the
-    same rank share a block, and negligible probabilities are dropped.
+    Users without ties and with about the same rank share a block, of which negligible probabilities
+    are dropped; tied users have all sampled ranks.
+
+    Parameters
+    ----------
+    ranks, m, sampling, ties
+        As for `sampled_rank_distribution`.
+
+    Yields
+    ------
+    users
+        Rows of the users of a block.
+    first
+        First likely sampled rank, minus 1.
+    distribution
+        Probabilities from there on, shape (users of the block, likely ranks).
     """
     tied = np.flatnonzero(ranks.n_tied)
     for rows in blocks(tied.size, m + 1, MEMORY_ENTRIES):
@@ -281,8 +316,8 @@ def likely_blocks(
     untied = np.flatnonzero(ranks.n_tied == 0)
     rank = ranks.n_better[untied] + 1
     n = ranks.n_candidates[untied]
-    for users, first, distribution in likely_blocks_at(rank, n, m, sampling):
-        yield untied[users], first, distribution
+    for rows_of_untied, first, distribution in likely_blocks_at(rank, n, m, sampling):
+        yield untied[rows_of_untied], first, distribution
 
 
 def likely_blocks_at(
@@ -303,18 +338,34 @@ def _average_over_tied_ranks(
 ) -> Float:
     """Return the mean distribution over the true ranks b + 1 ... b + e + 1, for e ties.
 
-    `best` is b + 1, `tied` is e, `n` is N; shape (ranks,). Returns shape (ranks, m + 1).
+    The sum over these ranks is a difference of sums up to their ends, and these have closed forms.
 
     Without replacement, C(r - 1, i) C(N - r, m - i) counts the subsets of {1 ... N} of size m + 1
-    whose element i + 1 is r. So the sum over r <= R of p(i | r) is N/(m + 1) P(more than i of m + 1
-    draws from N are <= R).
+    whose element i + 1 is r. So the sum over r <= R of p(i | r) is
+
+        N/(m + 1) P(more than i of m + 1 draws from N are <= R).
 
     With replacement, a uniform number from 0 to T is B(T, u) with u uniform, so S plus it is
     B(m, p) with p uniform between b/(N - 1) and (b + e)/(N - 1). The integral of
-    C(m, i) p^i (1 - p)^(m - i) up to x is P(B(m + 1, x) > i)/(m + 1).
+    C(m, i) p^i (1 - p)^(m - i) up to x is
+
+        P(B(m + 1, x) > i)/(m + 1).
+
+    Parameters
+    ----------
+    best, tied, n
+        b + 1, e and N; shape (ranks,).
+    m, sampling
+        As for `pmf`.
+
+    Returns
+    -------
+    shape (ranks, m + 1)
     """
     worst = best + tied
     is_without_replacement = Sampling(sampling) is _WITHOUT
+    # `terms` are P(j draws) at b less that at b + e + 1 (or b + e), so that its sums over j <= i
+    # are differences of P(more than i draws).
     if is_without_replacement:
         terms = pmf_at(best, n + 1, m + 1, sampling)
         terms -= pmf_at(worst + 1, n + 1, m + 1, sampling)
@@ -334,23 +385,32 @@ def _average_over_tied_ranks(
 def _spread_over_ties(ranks: Ranks, better: Float, sampling: Sampling | str) -> Float:
     """Return the distribution of S plus a uniform number from 0 to T - 1 (tie policy `paper`).
 
-    `better` is the distribution of S, shape (users, m + 1). The T ties are drawn from the items
-    that are not better. P(S = s, T = t)/t is added at s ... s + t - 1, for t = 0 P(S = s, T = 0) at
-    s: as a step up at s, and a step down at the end.
+    For S = s and T = t the sum is s ... s + t - 1, each with probability P(S = s, T = t)/t; without
+    ties it is s. These rectangles are added up as a step up at s and a step down after the end,
+    whose cumulated sum is the distribution.
+
+    Parameters
+    ----------
+    ranks
+        Users, all of whom have ties. T are drawn from the items that are not better.
+    better
+        Distribution of S, shape (users, m + 1), like the result.
+    sampling
+        How negatives are drawn.
     """
     m = better.shape[1] - 1
-    not_better = ranks.n_candidates - ranks.n_better
-    steps = np.zeros((len(ranks), m + 2))
+    n_not_better = ranks.n_candidates - ranks.n_better
+    steps = np.zeros((len(ranks), m + 2))  # at 0 ... m, and after the last
     for s in range(m + 1):
         rows = np.flatnonzero(better[:, s])
-        left = m - s
-        tied = pmf_at(ranks.n_tied[rows] + 1, not_better[rows], left, sampling)  # P(T = t | S = s)
-        width = np.maximum(np.arange(left + 1), 1)  # t, or 1 without ties
-        probabilities = better[rows, s, None] * tied
-        probabilities /= width
-        steps[rows, s] += probabilities.sum(axis=1)
-        steps[rows, s + 1] -= probabilities[:, 0]
-        steps[rows, s + 1 : m + 1] -= probabilities[:, 1:]
+        n_left = m - s
+        tied = pmf_at(ranks.n_tied[rows] + 1, n_not_better[rows], n_left, sampling)  # of T given s
+        width = np.maximum(np.arange(n_left + 1), 1)  # t, or 1 without ties
+        heights = better[rows, s, None] * tied
+        heights /= width
+        steps[rows, s] += heights.sum(axis=1)
+        steps[rows, s + 1] -= heights[:, 0]  # t = 0
+        steps[rows, s + 1 : m + 1] -= heights[:, 1:]  # t = 1, 2 ... end at s + t - 1
     spread = np.cumsum(steps[:, :-1], axis=1)
     np.maximum(spread, 0.0, out=spread)
     spread /= spread.sum(axis=1, keepdims=True)
@@ -384,21 +444,24 @@ def _require(name: str, values: Int, is_valid: NDArray[np.bool_], expected: str)
 def distinct_items(others: int, m: int) -> Float:
     """Return the probability of each number of distinct items in m draws with replacement.
 
-    Draws are from `others` items. After d distinct items, a draw is new with probability
-    1 - d/others. float64, shape (m + 1,); entry d is the probability of d distinct items.
+    Draws are from `others` items, N. After d distinct items, a draw is new with probability
+    1 - d/N, so that each draw takes the probability P(d) to P(d) d/N + P(d - 1) (1 - (d - 1)/N).
+
+    Returns float64 of shape (m + 1,); entry d is the probability of d distinct items.
 
     Examples
     --------
     >>> distinct_items(2, 3)
     array([0.  , 0.25, 0.75, 0.  ])
     """
-    old = np.arange(m + 1) / others
-    new = np.maximum(1.0 - old[:-1], 0.0)
+    share_of_old = np.arange(m + 1) / others
+    share_of_new = np.maximum(1.0 - share_of_old[:-1], 0.0)
+    share_of_old = np.minimum(share_of_old, 1.0)
     probability = np.zeros(m + 1)
     probability[0] = 1.0
     for _ in range(m):
-        one_more = probability[:-1] * new
-        probability *= np.minimum(old, 1.0)
+        one_more = probability[:-1] * share_of_new
+        probability *= share_of_old
         probability[1:] += one_more
     probability.flags.writeable = False  # because it is cached
     return probability
@@ -409,19 +472,32 @@ def _average_over_distinct(
 ) -> Float:
     """Average distributions over the number of distinct items in m draws with replacement.
 
-    `without_replacement` returns the distributions of some rows of `n` for a number of distinct
-    items, shape (rows, number + 1).
+    Given the number of distinct items d, they are a sample of d without replacement, so the
+    distribution is the sum over d of P(d) p_d.
+
+    Parameters
+    ----------
+    n
+        Number of candidates of each row, shape (rows,).
+    m
+        Number of draws.
+    without_replacement
+        Returns the distributions p_d of some rows for a number d, shape (rows, d + 1).
+
+    Returns
+    -------
+    shape (rows, m + 1)
     """
     sizes, size_of_row = np.unique(n, return_inverse=True)
-    distributions = [distinct_items(int(size) - 1, m) for size in sizes]
-    table = np.array(distributions).reshape(-1, m + 1)  # of each size: probability of each number
+    of_sizes = [distinct_items(int(size) - 1, m) for size in sizes]
+    probability_of_number = np.array(of_sizes).reshape(-1, m + 1)  # P(d), shape (sizes, m + 1)
     # Improbable large numbers are included, or the last sampled ranks would be impossible.
-    is_negligible = np.cumsum(table, axis=1) <= _NEGLIGIBLE_SIZES
-    table[is_negligible] = 0.0
-    table /= table.sum(axis=1, keepdims=True)
+    is_negligible = np.cumsum(probability_of_number, axis=1) <= _NEGLIGIBLE_SIZES
+    probability_of_number[is_negligible] = 0.0
+    probability_of_number /= probability_of_number.sum(axis=1, keepdims=True)
     mean = np.zeros((n.size, m + 1))
-    for n_distinct in np.flatnonzero(table.any(axis=0)).tolist():
-        probability = table[size_of_row, n_distinct]
+    for n_distinct in np.flatnonzero(probability_of_number.any(axis=0)).tolist():
+        probability = probability_of_number[size_of_row, n_distinct]
         rows = np.flatnonzero(probability)
         weighted = without_replacement(rows, n_distinct)
         weighted *= probability[rows, None]
@@ -430,17 +506,21 @@ def _average_over_distinct(
 
 
 def _log_binomial(rank: Int | Float, n: Int, m: int, columns: range) -> Float:
-    """Return log probabilities of the binomial distribution, up to a constant per rank."""
+    """Return log probabilities of the binomial distribution, up to a constant per rank.
+
+    Of i successes among m draws: i log p + (m - i) log(1 - p) + log C(m, i), p = (r - 1)/(n - 1).
+    `columns` are the i; shape (ranks, columns).
+    """
     successes = np.arange(columns.start, columns.stop)
     failures = m - successes
-    others = n - 1
-    better = _log_or_lowest((rank - 1) / others)
-    worse = _log_or_lowest((n - rank) / others)
-    logs = np.multiply.outer(better, successes)
-    logs += np.multiply.outer(worse, failures)
-    factorials = _log_factorials(m)
-    choices = factorials[m] - factorials[successes] - factorials[failures]
-    logs += choices.astype(np.float64)
+    n_others = n - 1
+    log_better = _log_or_lowest((rank - 1) / n_others)
+    log_worse = _log_or_lowest((n - rank) / n_others)
+    logs = np.multiply.outer(log_better, successes)
+    logs += np.multiply.outer(log_worse, failures)
+    log_factorials = _log_factorials(m)
+    log_choices = log_factorials[m] - log_factorials[successes] - log_factorials[failures]
+    logs += log_choices.astype(np.float64)
     return np.asarray(logs)
 
 
@@ -453,20 +533,25 @@ def _log_or_lowest(probability: Float) -> Float:
 def _log_hypergeometric(rank: Int | Float, n: Int, m: int, columns: range) -> Float:
     """Return log probabilities of the hypergeometric distribution, up to a constant per rank.
 
-    They are cumulated logs of p(i + 1)/p(i) = (r - 1 - i)(m - i) / ((i + 1)(n - r - m + i + 1)).
+    They are cumulated logs of the ratios of neighbours,
+
+        p(i + 1)/p(i) = (r - 1 - i)(m - i) / ((i + 1)(n - r - m + i + 1)),
+
+    from the first possible i on: with fewer than m - i worse items, where the last factor is not
+    positive, p(i) is 0. `columns` are the i; shape (ranks, columns).
     """
     i = np.arange(columns.start, columns.stop - 1, dtype=np.float64)
     next_i = i + 1.0
-    worse = (n - rank + 0.0)[:, None]
-    denominator = worse - m + next_i
-    better = (rank - 1.0)[:, None]
-    ratio = better - i
+    n_worse = (n - rank + 0.0)[:, None]
+    denominator = n_worse - m + next_i
+    n_better = (rank - 1.0)[:, None]
+    ratio = n_better - i
     np.maximum(ratio, 0.0, out=ratio)
     ratio *= (m - i) / next_i
     is_impossible = None
-    if denominator.size and denominator.min() <= 0.0:  # too few worse items: p(i) = 0
+    if denominator.size and denominator.min() <= 0.0:
         is_impossible = denominator <= 0.0
-        ratio[is_impossible] = denominator[is_impossible] = 1.0
+        ratio[is_impossible] = denominator[is_impossible] = 1.0  # sums of logs begin after these i
     logs = np.zeros((rank.size, len(columns)))
     np.divide(ratio, denominator, out=ratio)
     with np.errstate(divide="ignore"):
