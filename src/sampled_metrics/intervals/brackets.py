@@ -167,7 +167,7 @@ class _UpperVectorProgramme:
         """
         table = self._table
         for _ in range(MOST_CUTTING_ROUNDS):
-            vector = _solve_cone_programme(self._points, shares, weight)
+            vector = _solve_upper_vector(self._points, shares, weight)
             violations = self._all_points @ np.append(-vector, 1.0)
             greatest_up_to = table.weighted_means(violations, violations)
             joining = local_maxima(greatest_up_to, above=VECTOR_TOLERANCE)
@@ -181,8 +181,8 @@ class _UpperVectorProgramme:
         return vector + max(_greatest_violation(violations, table), 0.0)
 
 
-def _solve_cone_programme(points: Float, shares: Float, weight: float) -> Float:
-    """Minimise the mean of a vector u plus a multiple of its standard deviation t, subject to (1).
+def _solve_upper_vector(points: Float, shares: Float, weight: float) -> Float:
+    """Find the upper vector u with the least mean plus a multiple of its standard deviation t.
 
     With the likely distribution f, and c the mean of u,
 
@@ -230,10 +230,11 @@ def _solve_cone_programme(points: Float, shares: Float, weight: float) -> Float:
 
 
 def _greatest_violation(violations: Float, table: Kernel) -> float:
-    """Return the greatest violation v of (1) in the class, or a bound on it if a grid skips ranks.
+    """Return the greatest violation in the class, or a bound on it if a grid skips ranks.
 
-    A grid misses extreme points on ranks 1 ... k with k between its points, and those whose weight
-    changes from 1 to the factor at a rank between them. The bound adds what v may grow there.
+    A violation v_k is the metric less the mean of the vector under extreme point k. A grid misses
+    extreme points on ranks 1 ... k with k between its points, and those whose weight changes from 1
+    to the factor at a rank between them. The bound adds what v may grow there.
 
     Parameters
     ----------

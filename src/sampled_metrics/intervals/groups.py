@@ -99,7 +99,7 @@ def group_units(sample: SampledRanks) -> UserGroups:
     fold_of_row = _draw_folds(user_of_row)
     group_of_row, n_of_group = _group_by_size(np.broadcast_to(sample.n_items, unit_of_row.shape))
     n_units = int(unit_of_row.max()) + 1
-    cohort_of_unit = np.arange(n_units)
+    cohort_of_unit = np.arange(n_units)  # of its own, unless units may share one
     has_one_row_per_user = user_of_unit is None and n_units == unit_of_row.size
     if has_one_row_per_user:
         cohort_of_unit[unit_of_row] = np.ravel_multi_index(

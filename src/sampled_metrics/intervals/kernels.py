@@ -243,7 +243,10 @@ def last_shaped_rank(n: int, m: float, cutoff: int | None) -> int:
 
 @lru_cache(maxsize=16)
 def _tabulate(n: int, m: int, sampling: Sampling, last_shaped: int, cutoff: int | None) -> Kernel:
-    """Tabulate a kernel for a factor of 1; `cutoff` is only needed for a grid of points."""
+    """Tabulate a kernel for a factor of 1, without checks; `kernel` sets the factor.
+
+    `cutoff` is only needed for a grid of points, for many candidates.
+    """
     points = np.arange(1, n + 1) if n <= ALL_POINTS else _grid_points(n, last_shaped, cutoff)
     starts = bin_starts(m)
     is_shaped = points <= last_shaped

@@ -88,7 +88,10 @@ class Moments(NamedTuple):
 
     @classmethod
     def pooled(cls, moments: Sequence["Moments"], sizes: Sequence[int]) -> "Moments":
-        """Return the moments of all values of several sets of values, which have these sizes."""
+        """Return the moments of all values of several sets, from the moments and sizes of each.
+
+        They are the means, weighted by size, of the moments of each set about the common mean.
+        """
         if len(moments) == 1:
             return moments[0]
         mean = float(np.average([each.mean for each in moments], weights=sizes))

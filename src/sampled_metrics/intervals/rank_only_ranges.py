@@ -508,10 +508,11 @@ def _exact_values(points: _Points, measure: Measure, n: int) -> Float:
 
 
 def _upper_vector(points: _Points, target: Float, counts: Int) -> Float:
-    """Return the vector a - b, by bins, with the least mean plus standard errors, see (1).
+    """Return the vector a - b, by bins, with the least mean plus standard errors.
 
-    a is a constant plus steps down, the j-th of which is the step a_j >= 0 at the start of bin
-    j + 1, and b likewise without a constant:
+    Under each extreme point, E_likeliest[a(S)] - E_average[b(S)], the right side of (1), is at
+    least the metric. a is a constant plus steps down, the j-th of which is the step a_j >= 0 at the
+    start of bin j + 1, and b likewise without a constant:
 
         a(S) - b(S) = constant + sum over j of (a_j - b_j) [S is below bin j + 1].
 

@@ -137,7 +137,11 @@ def _climb_by_em(mixture: Mixture) -> Mixture:
 
 
 def _climb_by_newton(mixture: Mixture) -> Mixture:
-    """Return the mixture at the maximum of the likelihood, to `FIT_ACCURACY`, see `fit_mixture`."""
+    """Return the mixture at the maximum of the likelihood, to `FIT_ACCURACY`, see `fit_mixture`.
+
+    Each step maximises the second-order expansion of log P over the points with a weight or much to
+    gain, and goes towards this maximum as far as log P rises.
+    """
     total = float(mixture.row_weights.sum())
     for _ in range(TASTE_NEWTON_STEPS):
         gradient = mixture.gradient(mixture.weights)
@@ -178,7 +182,10 @@ def _extreme_points(levels: Float, last_shaped: int) -> Float:
 
 
 def _likelier(mixture: Mixture, target: Float) -> Float | None:
-    """Go towards weights until the likelihood is higher; None where no step is."""
+    """Go from the weights of a mixture towards others, as far as the likelihood is higher.
+
+    The step to `target` is halved until it is; None if a small one is not either.
+    """
     best = mixture.log(mixture.weights)
     step = 1.0
     while step > SMALLEST_STEP:
@@ -226,8 +233,12 @@ def profile_ranges(
 def _find_end(mixture: Mixture, theta: Float, least: float) -> float:
     """Return the largest theta @ x that (1) allows for weights x, or slightly more.
 
-    Each round bounds it by the tangent (2) at the last weights, and moves these to the largest mean
-    for the expanded likelihood, until bound and mean nearly agree.
+    (1) says that log P(x) is at least `least`. Each round bounds theta @ x by the tangent of log P
+    at the last weights w, which allows more,
+
+        log P(w) + g @ (x - w) >= least,   g the gradient,
+
+    and moves w to the largest mean for the expanded log P, until bound and mean nearly agree.
 
     Parameters
     ----------

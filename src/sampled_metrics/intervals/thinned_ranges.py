@@ -627,9 +627,11 @@ class VectorProgramme:
         return np.asarray(moments.mean + moments.root.T @ (moments.root @ vector))
 
     def _join_pairs(self, mean: Float, spread_bound: _SpreadBound) -> tuple[Float, float]:
-        """Solve for some pairs until none violates the condition.
+        """Solve for some pairs of a cell and a split b1 until none violates the condition.
 
-        For the vector found, the split b1 with the lowest mean (1) joins for each cell.
+        The condition is that the mean (1) of the statistics, averaged as the class allows, is not
+        below the metric for any split. After each round, the split with the lowest mean joins for
+        each cell.
 
         Parameters
         ----------
@@ -697,7 +699,7 @@ class VectorProgramme:
         With h the violations in the cells of ranks, and t the spread of the statistics,
 
             minimise mean @ u + weight t
-            where    h >= target - (1) for each pair,
+            where    h >= target - (Q c + b2 R d), the mean (1), for each pair,
                      averages of h, as the class allows, are at most 0,
                      u is between -COEFFICIENT_LIMIT and COEFFICIENT_LIMIT,
                      (u, t) is in the cone of `spread_bound`.
@@ -749,10 +751,10 @@ class VectorProgramme:
         return np.concatenate([constant_c, np.zeros(n_bins)])
 
     def _pair_rows(self, target: Float) -> tuple[Float, Float]:
-        """Return the rows of u and h, and right sides, of -(1) - h <= -target, one for each pair.
+        """Return rows and right sides of -(Q c + b2 R d) - h <= -target, one for each pair.
 
         The pair of a cell with rank r and b1 better items of the head has b2 = r - 1 - b1 of the
-        tail. The columns are those of c, d and h.
+        tail. Q and R, the distributions of s for b1, are interpolated. The columns are c, d and h.
         """
         split = self.split
         n_cells = target.size
@@ -911,19 +913,22 @@ def thinned_ranges(
         for sign in (LOWER, UPPER)
     ]
     values, extremes = _values_of_rows(rows, _choose_vectors(rows, classes))
+    # By metric: values of the vectors of the negative metric, and of the metric.
+    value_pairs = values.reshape(len(measures), 2, n_rows)
+    extreme_pairs = extremes.reshape(len(measures), 2)
     results = []
-    for index, measure in enumerate(measures):
-        least, greatest = measure.value_at(np.array([n, 1]), n)
-        of_lower, of_upper = 2 * index, 2 * index + 1  # lower vectors are of the negative metric
-        low = -_upper_bound(values[of_lower], rows.weights, extremes[of_lower], confidence)
-        high = _upper_bound(values[of_upper], rows.weights, extremes[of_upper], confidence)
-        low, high = sorted(np.clip([low, high], least, greatest).tolist())
+    for measure, value_pair, extreme_pair in zip(measures, value_pairs, extreme_pairs, strict=True):
+        minus_lower, upper = value_pair
+        minus_least, greatest = extreme_pair
+        low = -_upper_bound(minus_lower, rows.weights, minus_least, confidence)
+        high = _upper_bound(upper, rows.weights, greatest, confidence)
+        low, high = sorted(np.clip([low, high], *measure.value_at(np.array([n, 1]), n)).tolist())
         results.append(
             ThinnedRange(
                 allowed=Range(low, high),
-                lower=-values[of_lower],
-                upper=values[of_upper],
-                extremes=(-extremes[of_lower], extremes[of_upper]),
+                lower=-minus_lower,
+                upper=upper,
+                extremes=(-minus_least, greatest),
             )
         )
     return results
@@ -957,22 +962,24 @@ def _choose_vectors(rows: _Rows, classes: Sequence[RankClass]) -> list[list[_Cho
 def _vectors_for(
     rows: _Rows, pi_0: float, m: int, classes: Sequence[RankClass]
 ) -> list[list[_Chosen]]:
-    """Compute the vectors for one pi_0, by class and fold, see `_choose_vectors`."""
+    """Compute the vectors for one pi_0, by class and fold, see `_choose_vectors`.
+
+    m is the mean number of negatives of a row, rounded.
+    """
     split = _split(rows.counts, rows.probabilities, pi_0, m)
     # For a metric that is 0; as in all programmes, pairs that joined for a fold stay for the next.
     zero_class = RankClass(np.zeros(classes[0].target.size), classes[0].last_shaped, None, UPPER)
     of_zero = VectorProgramme(zero_class, split)
     moments_of_fold = [_moments_of_other_fold(rows, fold, pi_0, of_zero) for fold in (0, 1)]
     n_users_of_fold = [max(float(rows.weights[rows.fold == fold].sum()), 1.0) for fold in (0, 1)]
-    by_class = []
-    for of_class in classes:
-        programme = VectorProgramme(of_class, split)
-        of_folds = []
-        for moments, n_users in zip(moments_of_fold, n_users_of_fold, strict=True):
-            vector, expected = programme.solve(moments, weight=CHOOSING_Z / np.sqrt(n_users))
-            of_folds.append(_Chosen(expected, pi_0, vector))
-        by_class.append(of_folds)
-    return by_class
+
+    def choose_for(programme: VectorProgramme, fold: int) -> _Chosen:
+        weight = CHOOSING_Z / np.sqrt(n_users_of_fold[fold])
+        vector, expected = programme.solve(moments_of_fold[fold], weight)
+        return _Chosen(expected, pi_0, vector)
+
+    programmes = [VectorProgramme(of_class, split) for of_class in classes]
+    return [[choose_for(programme, fold) for fold in (0, 1)] for programme in programmes]
 
 
 def _moments_of_other_fold(
@@ -1027,13 +1034,17 @@ def _upper_bound(values: Float, weights: Float, extreme: float, confidence: floa
 
 
 def _least_probabilities(counts: StratumCounts, probabilities: Float) -> list[float]:
-    """Return pi_0 to try, ascending: quantiles of the probabilities of candidates."""
+    """Return the pi_0 to try, ascending: quantiles of the probabilities of candidates.
+
+    For a quantile q, it is the least probability of a stratum: of the one, rarest first, with which
+    the strata up to it have more than a share q of the candidates.
+    """
     mean_of_stratum = np.average(probabilities, axis=0, weights=counts.candidates + 1e-9)
     rarest_first = np.argsort(mean_of_stratum, kind="stable")
     n_candidates = counts.candidates.sum(axis=0)
     share_up_to = np.cumsum(n_candidates[rarest_first]) / counts.candidates.sum()
-    index = np.searchsorted(share_up_to, HEAD_QUANTILES, side="right")
-    strata = rarest_first[np.minimum(index, rarest_first.size - 1)]
+    position = np.searchsorted(share_up_to, HEAD_QUANTILES, side="right")
+    strata = rarest_first[np.minimum(position, rarest_first.size - 1)]
     return np.unique(probabilities.min(axis=0)[strata]).tolist()
 
 

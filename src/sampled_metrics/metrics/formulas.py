@@ -225,9 +225,10 @@ def _digamma_beyond_log(y: Float) -> Float:
 def _reciprocal_rank(levels: Levels, users: Ranks, measure: Measure) -> Float:
     """Expected 1/p at the rank p of the first relevant item, 0 where that is below rank k.
 
-    Let the best level have s candidates, the first one at rank a + 1, and h relevant ones among
-    them. With h = 1 each rank is as likely, and with h = s the first item is at a + 1. For other
-    levels see `_mean_reciprocal_of_first`; equal ones are computed once.
+    A level is a group of candidates with the same score, in random order. Let the best one with a
+    relevant item have s candidates, the first at rank a + 1, h of them relevant. With h = 1 each
+    rank is as likely, and with h = s the first item is at a + 1. For other levels see
+    `_mean_reciprocal_of_first`; equal ones are computed once.
     """
     k = _cutoff(levels, measure)
     best = levels.best_of_users()
@@ -276,10 +277,11 @@ def _rr_by_relevant(levels: Levels, users: Ranks, measure: Measure) -> Float:
 def _sum_of_precisions(levels: Levels, users: Ranks, measure: Measure) -> Float:
     """Expected sum of the precisions at the relevant items in the top k, the numerator of eq. 5.
 
-    A level has s candidates in random order, h relevant ones, from rank a + 1 on, and H relevant
-    ones above. Its i-th rank, p = a + i, is relevant with probability h/s. Down to it are then
-    expected H + 1 + (i - 1)(h - 1)/(s - 1) relevant items: those above the level, itself, and those
-    between. Divided by p, times h/s and summed over the m ranks in the top k this is
+    A level is a group of s candidates with the same score, in random order from rank a + 1 on; h of
+    them are relevant, and so are H of those above. Its i-th rank, p = a + i, is relevant with
+    probability h/s. Down to it are then expected H + 1 + (i - 1)(h - 1)/(s - 1) relevant items:
+    those above the level, itself, and those between. Divided by p, times h/s and summed over the m
+    ranks in the top k this is
 
         h/s [(H + 1) S + (h - 1)/(s - 1) (m - (a + 1) S)],   S = sum of the 1/p.
     """
@@ -334,8 +336,9 @@ def gains(
 ) -> Float:
     """Return the expected sum of gains of the relevant items of each level in the top k.
 
-    Each rank of a level with s candidates, h of them relevant, has a relevant item with probability
-    h/s. So the result is h/s times the sum of the gains of its ranks down to k; shape (levels,).
+    Each rank of a level, a group of s candidates with the same score, h of them relevant, has a
+    relevant item with probability h/s. So the result is h/s times the sum of the gains of its ranks
+    down to k; shape (levels,).
 
     Parameters
     ----------

@@ -350,7 +350,10 @@ def parse_list(
 
 
 def _entries_of_names(names: str | Sequence[str | Parsed], noun: str) -> list[str | Parsed]:
-    """Return one text, or the entries of a sequence, as a list; a mapping has none."""
+    """Return the names in a list: the entries of a sequence, or one text.
+
+    A mapping has no names, so that it is refused like an empty sequence.
+    """
     if isinstance(names, str):
         return [names]
     if hasattr(names, "keys"):

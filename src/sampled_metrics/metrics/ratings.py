@@ -109,7 +109,11 @@ def mae(true: ArrayLike, predicted: ArrayLike) -> float:
 
 
 def _errors(true: ArrayLike, predicted: ArrayLike) -> Float:
-    """Return ratings minus predictions, of the same shape; refuse what cannot belong together."""
+    """Return ratings minus predictions, of the shape of both.
+
+    Refused is what cannot belong together: different shapes, rows of ids whose order differs, and
+    Series with different indexes.
+    """
     ratings = _finite_numbers("true", true)
     predictions = _finite_numbers("predicted", predicted)
     if ratings.shape != predictions.shape:
@@ -132,7 +136,10 @@ def _errors(true: ArrayLike, predicted: ArrayLike) -> Float:
 
 
 def _finite_numbers(name: str, values: ArrayLike) -> Float:
-    """Return the numbers of an array or a Series as float64."""
+    """Return the numbers of an array or a Series as float64; refuse tables, and nan or infinity.
+
+    `name` is that of the argument in messages.
+    """
     _refuse_table(name, values)
     array = as_array(values, name)
     if array.size and array.dtype.kind not in "iuf":

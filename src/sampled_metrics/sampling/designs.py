@@ -77,7 +77,11 @@ class DesignDraws:
         return rng.permutation(drawn)
 
     def _draw_by_popularity(self, rng: np.random.Generator, excluded: Int, m: int) -> Int:
-        """Draw m different items that are not excluded: from all items, then by a race."""
+        """Draw m different items that are not excluded, with probabilities proportional to counts.
+
+        Some rounds draw from all items, and keep those that are new. What is missing after these is
+        drawn by a race of the items left.
+        """
         taken = self._is_taken
         taken[excluded] = True
         drawn = np.zeros(0, dtype=np.int64)

@@ -124,7 +124,15 @@ class Evenness(NamedTuple):
 
 
 class _Moments(NamedTuple):
-    """Expected draws of items given (1), their variance, and their regressor of b."""
+    """Moments of the draws of each item, by all rows together; all of shape (items,).
+
+    Attributes
+    ----------
+    expected, variance
+        Mean and variance of the number of draws, given (1).
+    tilt
+        Regressor of b: the variance times the log count less the mean of the group.
+    """
 
     expected: Float
     variance: Float
