@@ -292,8 +292,7 @@ def _nonnegative_steps(left: Float, target: Float, solution: Float, n_free: int)
         if n_free:  # only the first equation has the free entry, so it is then satisfied exactly
             free_entry = (target[0] - left[0, 1:] @ d) / left[0, 0]
             d = np.append(free_entry, d)
-    d[n_free:] = np.maximum(d[n_free:], 0.0)
-    return d
+    return np.concatenate([d[:n_free], np.maximum(d[n_free:], 0.0)])
 
 
 def _stack_variance(system: ReducedSystem, gamma: float) -> tuple[Float, Float]:

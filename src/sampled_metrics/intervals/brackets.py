@@ -247,7 +247,7 @@ def _greatest_violation(violations: Float, table: Kernel) -> float:
     has_all_ranks = table.points.size == table.n
     if has_all_ranks:
         return greatest_listed
-    excess = violations - greatest_listed
+    excess = violations - greatest_listed  # at most 0 in the mean under what the grid has
     weighted_excess = table.weighted_means(excess, excess)
     bound = weighted_excess + _growth_between_points(weighted_excess, table)
     if table.is_complete:

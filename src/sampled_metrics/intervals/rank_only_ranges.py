@@ -523,7 +523,7 @@ def _upper_vector(points: _Points, target: Float, counts: Int) -> Float:
     Parameters
     ----------
     points
-        Extreme points, and both extremes.
+        Extreme points, with P and Q.
     target
         The metric under each extreme point, or its negative; shape (points,).
     counts

@@ -219,7 +219,8 @@ def _draw_blocks(
     whole_number("m", m, 1, MAX_NEGATIVES)
     require_ranks(ranks.best_rank, ranks.n_candidates, m, sampling)
     numbers_per_user = max(m + 1, len(generators))
-    for rows in list(blocks(len(ranks), numbers_per_user)) or [slice(0)]:
+    blocks_of_users = list(blocks(len(ranks), numbers_per_user))
+    for rows in blocks_of_users or [slice(0)]:
         block = ranks.take(rows)
         uniform = np.empty((len(block), len(generators)))
         for column, rng in enumerate(generators):
