@@ -125,16 +125,16 @@ def item_draws(counts: Float, power: float, n: int, m: int, sampling: str) -> It
     design = Sampling(sampling)
     popularity = np.sort(counts / counts.max())[::-1]
     weights = popularity**power
-    is_candidate = _probability_unseen(popularity, n_seen=counts.size - (n - 1))
+    candidate_probability = _probability_unseen(popularity, n_seen=counts.size - (n - 1))
     if design is Sampling.WITHOUT_REPLACEMENT:
-        tau = _time_of_rings(weights, is_candidate, float(m))
+        tau = _time_of_rings(weights, candidate_probability, float(m))
         probabilities = -np.expm1(-tau * weights)
         return ItemDraws(probabilities, n, m, n_drawn=m, sampling=design)
-    share_of_draws = np.minimum(weights / (is_candidate @ weights), MOST_SHARE)
+    share_of_draws = np.minimum(weights / (candidate_probability @ weights), MOST_SHARE)
     if design is Sampling.WITH_REPLACEMENT:
         return ItemDraws(share_of_draws, n, m, n_drawn=m, sampling=design)
     probabilities = -np.expm1(m * np.log1p(-share_of_draws))
-    n_distinct = round(float(is_candidate @ probabilities))
+    n_distinct = round(float(candidate_probability @ probabilities))
     return ItemDraws(probabilities, n, m, n_drawn=min(max(n_distinct, 1), m), sampling=design)
 
 

@@ -205,7 +205,6 @@ def check_drawn_negatives(
     """
     seen = indicator_matrix(seen_items)
     held_out = indicator_matrix(held_out_items)
-    n_users, n_items = seen.shape
     is_held_out = _contains(held_out, user, item)
     is_seen = _contains(seen, user, item) & ~is_held_out
     # If seen items were drawn too, they are candidates in the other checks.
@@ -214,33 +213,71 @@ def check_drawn_negatives(
         excluded = indicator_matrix(seen_items + held_out_items)
     negative_user = user[~is_held_out]
     negative_item = item[~is_held_out]
-    n_draws = np.bincount(negative_user, minlength=n_users)
-    n_candidates = n_items - np.diff(excluded.indptr)
-    n_repeated = _count_repeated(negative_user, negative_item, n_items)
-    n_expected_seen = n_draws @ np.diff(seen.indptr) / n_items
+    duplicates, uniformity = _check_independence(negative_user, negative_item, excluded)
     checks = [
         _check_count("held-out item", np.unique(user[is_held_out]).size),
-        _check_count(
-            "seen items",
-            int(is_seen.sum()),
-            drawn=is_seen.size,
-            expected=n_expected_seen,
-            n_items=n_items,
-        ),
-        _check_count("duplicates", n_repeated, expected=_expect_repeated(n_draws, n_candidates)),
+        _check_seen(is_seen, negative_user, seen),
+        duplicates,
     ]
-    uniformity = _check_uniformity(
-        n_draws,
-        negative_item,
-        excluded=excluded,
-        n_candidates=n_candidates,
-        is_distinct=n_repeated == 0,
-    )
     if popularity is None:
         return [*checks, uniformity]
     draws = draws_of_pairs(user, item, held_out=held_out, seen=seen, popularity=popularity)
     evenness = _check_draws(draws)
     return [*checks, _explain_by_design(uniformity, evenness), evenness]
+
+
+def _check_seen(is_seen: Bool, negative_user: Int, seen: csr_array) -> Check:
+    """Return the check that no seen item was drawn.
+
+    Expected, if all items were drawn alike, are the draws of each user times the share of the items
+    that the user has seen.
+
+    Parameters
+    ----------
+    is_seen
+        Whether each draw is of a seen item.
+    negative_user
+        User of each draw that is no held-out item.
+    seen
+        Nonzero at seen items, shape (users, items).
+    """
+    n_users, n_items = seen.shape
+    n_draws = np.bincount(negative_user, minlength=n_users)
+    n_seen = np.diff(seen.indptr)
+    return _check_count(
+        "seen items",
+        int(is_seen.sum()),
+        drawn=is_seen.size,
+        expected=n_draws @ n_seen / n_items,
+        n_items=n_items,
+    )
+
+
+def _check_independence(user: Int, item: Int, excluded: csr_array) -> tuple[Check, Check]:
+    """Return the checks for repeated items, and for uniform draws from the candidates.
+
+    Parameters
+    ----------
+    user, item
+        A pair for each negative.
+    excluded
+        Nonzero at items that are no candidates of a user, shape (users, items).
+    """
+    n_users, n_items = excluded.shape
+    n_draws = np.bincount(user, minlength=n_users)
+    n_candidates = n_items - np.diff(excluded.indptr)
+    n_repeated = _count_repeated(user, item, n_items)
+    duplicates = _check_count(
+        "duplicates", n_repeated, expected=_expect_repeated(n_draws, n_candidates)
+    )
+    uniformity = _check_uniformity(
+        n_draws,
+        item,
+        excluded=excluded,
+        n_candidates=n_candidates,
+        is_distinct=n_repeated == 0,
+    )
+    return duplicates, uniformity
 
 
 def _count_repeated(user: Int, item: Int, n_items: int) -> int:
@@ -400,15 +437,15 @@ def check_evenness(
     row = pairs.user
     item = positions(pairs.item_ids, counts.item_ids)[pairs.item]  # among the counted items
     n_rows = int(row.max(initial=-1)) + 1
-    seen = None
+    seen = None  # if it is not known
     if units is not None and counts.events is not None:
         n_rows = max(n_rows, len(units))
         seen = counts.events.for_visits(units).matrix()
-    held_out = _indicator(row[pairs.held_out], item[pairs.held_out], (n_rows, counts.counts.size))
+    n_items = counts.counts.size
     draws = draws_of_pairs(
         row[~pairs.held_out],
         item[~pairs.held_out],
-        held_out=held_out,
+        held_out=_indicator(row[pairs.held_out], item[pairs.held_out], (n_rows, n_items)),
         seen=seen,
         popularity=counts.counts,
     )
