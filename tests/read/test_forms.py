@@ -215,7 +215,7 @@ CASES = [
     Case("table of ranks", evaluate(tables(RANKS), n_items=3), RR),
     Case("counts", evaluate(tables(COUNTS)), RR),
     Case("Ranks", evaluate(these(ranks=sm.Ranks([3, 3], [1, 2], [0, 0]))), RR),
-    Case("from_ranks", ranks(sm.Ranks.from_ranks, arrays([2, 3], "swapped bytes, npy"), 3), RR),
+    Case("from_ranks", ranks(sm.Ranks.from_ranks, arrays([2, 3], "npy"), 3), RR),
     # samples
     Case("scores of a sample", correct(arrays(SAMPLE, NO_NUMBERS), positive=0), HIT_2),
     Case("SampledRanks.from_scores",
