@@ -39,6 +39,8 @@ def _small_blocks(monkeypatch):
     monkeypatch.setattr(products, "TILE_ITEMS", 16)
     monkeypatch.setattr(products, "PAIRS_AT_A_TIME", 8)
     monkeypatch.setattr(counting, "USERS_AT_A_TIME", 25)
+    monkeypatch.setattr(counting, "_MIN_USERS_PER_THREAD", 5)
+    monkeypatch.setattr(counting, "_MIN_USERS_PER_THREAD_TO_DEPTH", 5)
     monkeypatch.setattr(comparisons, "_PAIRS_TO_SEARCH_ROW", 3)
     monkeypatch.setattr(comparisons, "_COLUMNS_TO_SORT", 7)
     monkeypatch.setattr(pair_scores, "FIRST_ITEMS", 4)
