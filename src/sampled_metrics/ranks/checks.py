@@ -120,6 +120,8 @@ def check_levels(ranks: Ranks) -> None:
     with the ranks `n_better + 1` to `n_better + n_tied + 1`. So the next item of the user has the
     same counts, or more than `n_better + n_tied` better candidates.
     """
+    if (ranks.n_found <= 1).all():
+        return
     better = ranks.n_better
     tied = ranks.n_tied
     user = user_of_item(ranks)

@@ -13,6 +13,7 @@ from typing import NamedTuple
 import numpy as np
 
 from sampled_metrics._base.array_types import Float, Int
+from sampled_metrics._base.arrays import concatenate_ranges
 from sampled_metrics.read.comparisons import Positions
 
 FIRST_TILE = 128  # items; a later tile has as many as all tiles before it, up to a maximum
@@ -54,9 +55,11 @@ class ItemTiles:
         n_items = lengths.size
         self._lengths = lengths
         self._starts = _tile_starts(n_items, max_items)  # of all tiles, and the end of the last
-        self._longest_first = np.arange(n_items)  # as far as sorted; then the others
-        self._position = np.full(n_items, n_items)  # of each sorted item in this order
-        self._tiles: list[Tile] = []  # sorted ones
+        self._tiles: list[Tile] = []  # the tiles that are sorted
+        self._longest_first = np.arange(n_items)  # items of these tiles, then all others
+        n_tiles = len(self)
+        self._tile_of_item = np.full(n_items, n_tiles, np.min_scalar_type(n_tiles))
+        self._column_of_item = np.zeros(n_items, np.int64)  # in its tile, if that is sorted
         self._sort_lock = Lock()
 
     def __len__(self) -> int:
@@ -104,22 +107,24 @@ class ItemTiles:
             others[:] = others[np.argpartition(-self._lengths[others], end - start)]
         longest = others[: end - start]
         longest[:] = longest[np.argsort(-self._lengths[longest])]
-        self._position[longest] = np.arange(start, end)
+        sizes = np.diff(self._starts[first_tile : end_tile + 1])
+        self._column_of_item[longest] = concatenate_ranges(0, sizes)
+        self._tile_of_item[longest] = np.repeat(np.arange(first_tile, end_tile), sizes)
         for number in range(first_tile, end_tile):
             items = self._longest_first[self._starts[number] : self._starts[number + 1]]
             self._tiles.append(Tile(number, items, float(self._lengths[items[0]])))
 
     def _split(self, row: Int, item: Int, tiles: Sequence[Tile]) -> list[Positions]:
         """Return, for each of some tiles, the rows of its items and their columns in the tile."""
-        starts = self._starts[tiles[0].number : tiles[-1].number + 2]
-        position = self._position[item]
-        is_in_tiles = (position >= starts[0]) & (position < starts[-1])
-        row, position = row[is_in_tiles], position[is_in_tiles]
-        tile = starts.searchsorted(position, "right") - 1
+        tile = self._tile_of_item[item]
+        is_in_tiles = (tile >= tiles[0].number) & (tile <= tiles[-1].number)
+        if not is_in_tiles.all():
+            row, item, tile = row[is_in_tiles], item[is_in_tiles], tile[is_in_tiles]
         by_tile = np.argsort(tile, kind="stable")
-        ends = np.bincount(tile, minlength=len(tiles)).cumsum()[:-1]
+        counts = np.bincount(tile - tiles[0].number, minlength=len(tiles))
+        ends = counts.cumsum()[:-1]
         rows = np.split(row[by_tile], ends)
-        columns = np.split((position - starts[tile])[by_tile], ends)
+        columns = np.split(self._column_of_item[item[by_tile]], ends)
         return list(zip(rows, columns, strict=True))
 
 
