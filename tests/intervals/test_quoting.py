@@ -155,11 +155,15 @@ def results(ranks, m, n):
 
 @pytest.mark.filterwarnings("ignore::sampled_metrics.InputWarning")
 @pytest.mark.parametrize("seed", [12, 21, 43])
-def test_value_moved_out_of_interval_has_none(seed):
-    """Ranks are mostly bad, so the range allows little at the top and moves the value."""
+def test_value_that_its_range_moves_out_of_its_interval_has_no_interval(seed):
+    """Ranks are mostly bad, so that the range allows little at the top.
+
+    In the samples of these seeds it moves a value out of its interval.
+    """
     rng = np.random.default_rng(seed)
     m, users = int(rng.integers(10, 60)), int(rng.integers(100, 300))
-    actual = results(1 + (m * rng.random(users) ** 0.6).astype(int), m, 4000)
+    sampled_ranks = 1 + (m * rng.random(users) ** 0.6).astype(int)
+    actual = results(sampled_ranks, m, 4000)
     for one in actual:
         is_inside = one.ci_low <= one.value <= one.ci_high
         assert is_inside or np.isnan([one.ci_low, one.ci_high]).all()

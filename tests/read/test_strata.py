@@ -152,19 +152,34 @@ def test_parts_of_negatives_are_left_out_in_turn():
     assert all(np.array_equal(part.better, part.drawn) for part in parts)  # all have score 1
 
 
-def test_seen_items_are_candidates_only_if_they_are_drawn_as_by_chance():
+@pytest.mark.parametrize(
+    ("n_drawing_a_seen_item", "n_candidates"),
+    [
+        (0, [20 - 1 - 4] * 10),  # all items but the held-out one and those seen
+        (4, [20 - 1 - 3] * 4 + [20 - 1 - 4] * 6),  # a seen item that was drawn is a candidate
+        (10, [20 - 1] * 10),  # seen items are candidates
+    ],
+    ids=["none", "fewer than by chance", "as many as by chance"],
+)
+def test_seen_items_are_candidates_if_they_are_drawn_as_by_chance(
+    n_drawing_a_seen_item, n_candidates
+):
     """Ten users have seen 4 of 20 items each; chance draws 10 * 5 * 4 / 20 = 10 of those."""
     users = np.arange(10)
-    events = read_item_counts({user: [0, 1, 2, 3] for user in users} | {99: np.arange(20).tolist()})
-    for n_seen_drawn, n_candidates in ((0, [15] * 10), (4, [16] * 4 + [15] * 6), (10, [19] * 10)):
-        items = np.tile([19, 5, 6, 7, 8, 9], (10, 1))
-        items[:n_seen_drawn, 1] = 0
-        pairs = ScoredPairs(
-            np.repeat(users, 6), items.ravel(), np.tile(np.arange(6) == 0, 10), np.arange(20)
-        )
-        _, strata, _ = count_by_stratum(pairs, np.zeros(60), Units(users), events)
-        assert strata.candidates.sum(axis=1).tolist() == n_candidates
-        assert (strata.drawn <= strata.candidates).all()
+    seen = {user: [0, 1, 2, 3] for user in users}
+    all_items = {99: np.arange(20).tolist()}  # of a user without held-out item
+    held_out_and_negatives = np.tile([19, 5, 6, 7, 8, 9], (10, 1))
+    held_out_and_negatives[:n_drawing_a_seen_item, 1] = 0
+    pairs = ScoredPairs(
+        np.repeat(users, 6),
+        held_out_and_negatives.ravel(),
+        np.tile(np.arange(6) == 0, 10),
+        np.arange(20),
+    )
+    events = read_item_counts(seen | all_items)
+    _, strata, _ = count_by_stratum(pairs, np.zeros(60), Units(users), events)
+    assert strata.candidates.sum(axis=1).tolist() == n_candidates
+    assert (strata.drawn <= strata.candidates).all()
 
 
 def test_matrix_has_events_of_numbered_users_and_items():

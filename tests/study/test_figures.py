@@ -199,23 +199,26 @@ def test_figure_6_marks_the_papers_number_of_negatives(figures):
 
 
 @given(st.lists(st.floats(-0.5, 1.5), min_size=1, max_size=8), st.floats(0.01, 0.4))
-def test_keep_apart_moves_as_little_as_needed(places, size):
-    places = np.array(places)
-    moved = keep_apart(places, size)
-    order = np.lexsort((-np.arange(places.size), places.round(3)))
-    assert (np.diff(moved[order]) >= size - 1e-12).all()
-    assert moved.min() >= size / 2 - 1e-12
-    has_room = size * len(places) <= 1
+def test_positions_are_kept_apart_and_within_the_panel(positions, size):
+    moved = np.sort(keep_apart(np.array(positions), size))
+    assert (np.diff(moved) >= size - 1e-12).all()
+    assert moved[0] >= size / 2 - 1e-12
+    has_room = size * len(positions) <= 1
     if has_room:
-        assert moved.max() <= 1 - size / 2 + 1e-12
-    # positions that are far enough apart stay
-    inside = (places >= size / 2) & (places <= 1 - size / 2)
-    if inside.all() and (np.diff(places[order]) >= size).all():
-        assert moved == pytest.approx(places, abs=1e-12)
-    # two that are too close move by the same distance if the ends are far
-    is_far = 1.5 * size <= places.min() and places.max() <= 1 - 1.5 * size
-    if len(places) == 2 and np.ptp(places) < size and is_far:
-        assert moved.mean() == pytest.approx(places.mean(), abs=1e-12)
+        assert moved[-1] <= 1 - size / 2 + 1e-12
+
+
+@given(st.lists(st.floats(0.0, 0.1), min_size=1, max_size=4), st.floats(0.01, 0.1))
+def test_positions_that_are_apart_stay(gaps, size):
+    """The highest one is at most 4 * (0.1 + 0.1) - 0.1 / 2 = 0.75."""
+    positions = np.cumsum(size + np.array(gaps)) - size / 2
+    assert keep_apart(positions, size) == pytest.approx(positions, abs=1e-12)
+
+
+@given(st.floats(0.0, 0.09))
+def test_two_positions_move_by_the_same_distance(gap):
+    moved = keep_apart(np.array([0.5, 0.5 + gap]), 0.1)
+    assert np.sort(moved) == pytest.approx([0.45 + gap / 2, 0.55 + gap / 2], abs=1e-12)
 
 
 @pytest.mark.parametrize(

@@ -142,25 +142,47 @@ def test_page_has_figures_and_downloads(document):
     assert sum(attrs.get("class") == "drawing" for _, attrs in document.elements) == 8
 
 
-def test_page_has_every_published_cell(document):
-    card = pd.read_csv(REFERENCE / "scorecard.csv", dtype=str, keep_default_na=False)
-    cells = []
-    for (_, cell), (_, attrs) in pairwise(document.elements):
-        if "data-published" in attrs:
-            cells.append({**attrs, "verdict": cell["class"]})
+@pytest.fixture(scope="module")
+def card():
+    return pd.read_csv(REFERENCE / "scorecard.csv", dtype=str, keep_default_na=False)
+
+
+@pytest.fixture(scope="module")
+def published_cells(document):
+    """Attributes of each published number, with the verdict: the class of the cell around it."""
+    numbers_in_cells = pairwise(document.elements)
+    return [
+        {**number, "verdict": cell["class"].replace("-", " ")}
+        for (_, cell), (_, number) in numbers_in_cells
+        if "data-published" in number
+    ]
+
+
+def test_page_has_the_verdict_of_every_published_cell(published_cells, card):
+    assert sorted(cell["verdict"] for cell in published_cells) == sorted(card["verdict"])
+
+
+def test_first_picture_has_a_square_for_each_judged_number(document, card):
+    """Squares are the first elements `i` with a class, also for standard deviations."""
     squares = [
-        attrs["class"] for tag, attrs in document.elements if tag == "i" and "class" in attrs
+        attrs["class"].replace("-", " ")
+        for tag, attrs in document.elements
+        if tag == "i" and "class" in attrs
     ]
     judged = [*card["verdict"], *card.loc[card["std verdict"] != "", "std verdict"]]
-    shown = [cell["verdict"].replace("-", " ") for cell in cells]
-    assert sorted(shown) == sorted(card["verdict"])
-    assert sorted(v.replace("-", " ") for v in squares[: len(judged)]) == sorted(judged)
-    noted = [cell for cell in cells if cell["verdict"] == "explained"]
-    assert all(cell["data-note"] and cell["data-tolerance"] for cell in noted)
-    # A cell shows the judged number, so an exact cell shows the published digits.
-    for cell in cells:
-        ours, published = (cell[f"data-{whose}"] for whose in ("ours", "published"))
-        assert ours == published or cell["verdict"] != "exact"
+    assert sorted(squares[: len(judged)]) == sorted(judged)
+
+
+def test_explained_cells_have_a_note_and_a_tolerance(published_cells):
+    explained = [cell for cell in published_cells if cell["verdict"] == "explained"]
+    assert explained
+    assert all(cell["data-note"] and cell["data-tolerance"] for cell in explained)
+
+
+def test_exact_cells_show_the_published_digits(published_cells):
+    exact = [cell for cell in published_cells if cell["verdict"] == "exact"]
+    assert exact
+    assert [cell["data-ours"] for cell in exact] == [cell["data-published"] for cell in exact]
 
 
 def hostile_sources(tmp_path):

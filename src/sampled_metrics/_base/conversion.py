@@ -209,15 +209,19 @@ def to_numpy(values: Any, name: str = "data") -> Any:
     """Convert an array of any library and device to numpy; return other values unchanged.
 
     The memory is shared where the library allows it. Sparse arrays of pydata/sparse count as other
-    values.
+    values. In this order: arrays of numpy, but bfloat16, which has a type of its own; lists and
+    tuples, unchanged; then tensors, which are copied to main memory, and bfloat16, which becomes
+    float32, before the way out of each library.
     """
-    if isinstance(values, np.ndarray) and values.dtype.kind != "V":  # the kind of bfloat16
+    is_bfloat16 = "bfloat16" in str(getattr(values, "dtype", ""))
+    if isinstance(values, np.ndarray) and not is_bfloat16:
         return to_native(_with_text(values, name))
     if isinstance(values, list | tuple):  # rows of lists are converted one by one, so fast
         return values
-    if hasattr(values, "detach"):  # a tensor of torch
+    is_tensor = hasattr(values, "detach")  # of torch
+    if is_tensor:
         values = _to_dense(values.detach()).cpu()
-    if "bfloat16" in str(getattr(values, "dtype", "")):  # float32 holds all its values
+    if is_bfloat16:  # float32 holds all its values
         xp = compat.array_namespace(values)
         values = xp.astype(values, xp.float32)
     if compat.is_cupy_array(values):  # numpy refuses to copy from the device

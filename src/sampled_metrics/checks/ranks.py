@@ -48,7 +48,9 @@ def signs_in_ranks(ranks: Ranks) -> Signs:
     not_below = above + tied
     yield from signs_of_perfection(not_below, "other candidates")
     yield from _signs_of_scored_items(above, tied, n_irrelevant)
-    yield from signs_in_last_rank(not_below + 1, int(n_irrelevant.min()) + 1, "data")
+    yield from signs_in_last_rank(
+        not_below + 1, int(n_irrelevant.min()) + 1, "data", are_full_rankings=True
+    )
 
 
 def irrelevant_counts(ranks: Ranks) -> tuple[Int, Int, Int]:
@@ -178,7 +180,17 @@ def signs_of_perfection(better: Int, noun: str) -> Signs:
 
 
 def _signs_of_scored_items(above: Int, tied: Int, n_irrelevant: Int) -> Signs:
-    """Look whether each relevant item is above all irrelevant ones, or tied with all of them."""
+    """Look whether each relevant item is above all irrelevant ones, or tied with all of them.
+
+    This is so if only relevant items were scored, and users without a score rank all items alike.
+    If half of the items or more are tied, another warning says so.
+
+    Parameters
+    ----------
+    above, tied, n_irrelevant
+        Irrelevant candidates above each relevant item, those tied with it, and all of its user; see
+        `irrelevant_counts`.
+    """
     ties_all = (tied == n_irrelevant) & (n_irrelevant >= _LEAST_CANDIDATES)
     beats_or_ties_all = (above == 0) & (ties_all | (tied == 0))
     some_tie = 0 < 2 * np.count_nonzero(ties_all) < above.size  # but fewer than half
@@ -190,15 +202,18 @@ def _signs_of_scored_items(above: Int, tied: Int, n_irrelevant: Int) -> Signs:
         )
 
 
-def signs_in_last_rank(ranks: Int, n: int, argument: str) -> Signs:
+def signs_in_last_rank(
+    ranks: Int, n: int, argument: str, *, are_full_rankings: bool = False
+) -> Signs:
     """Look for ranks, of 1 to n, that end where more would be expected.
 
-    If full rankings (`argument` is "data") are far from their end, fewer expected ranks are a sign,
-    and so is a short tail.
+    If full rankings are far from their end, fewer expected ranks are a sign, and so is a short
+    tail. `argument` is the argument that the warning names.
     """
     largest = int(ranks.max())
     tenth = ceil_divide(largest, 10)
-    if ranks.size < _ROWS_OF_PATTERN or largest < _LEAST_LAST_RANK or largest + tenth > n:
+    is_near_end = largest + tenth > n
+    if ranks.size < _ROWS_OF_PATTERN or largest < _LEAST_LAST_RANK or is_near_end:
         return
     # The number of rows changes by some factor from the tenth of the ranks before the last one to
     # the last; in the tenth beyond the largest rank it is expected to change by this factor again.
@@ -206,7 +221,6 @@ def signs_in_last_rank(ranks: Int, n: int, argument: str) -> Signs:
     n_before = int(np.count_nonzero(ranks > largest - 2 * tenth)) - n_last
     factor = min(1.0, n_last / max(n_before, 1))
     n_expected = n_last * factor
-    are_full_rankings = argument == "data"
     is_far_from_end = FAR_FROM_END * largest <= n
     if are_full_rankings and is_far_from_end and ranks.size >= ROWS_OF_MEAN:
         ends_early = n_expected >= _SOME_BEYOND_LAST or _has_short_tail(ranks)

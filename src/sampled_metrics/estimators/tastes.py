@@ -484,6 +484,8 @@ def estimate_by_tastes(
 ) -> TasteEstimates:
     """Estimate metrics from counts by stratum of one held-out item of each row.
 
+    The estimate of a metric is the mean over rows, by their weights, of its posterior mean.
+
     Parameters
     ----------
     counts
@@ -501,8 +503,13 @@ def estimate_by_tastes(
     row_weights = fit.likelihood.weights
     values = by_row @ row_weights / row_weights.sum()
     errors = log_errors(fit, counts, measures, n)
-    share = fit.fit.share.reshape(fit.levels.size, -1)
-    return TasteEstimates(values, errors, share, by_row)
+    share_of_cell = fit.fit.share  # by level, then taste
+    return TasteEstimates(
+        values=values,
+        log_errors=errors,
+        share=share_of_cell.reshape(fit.levels.size, -1),
+        by_row=by_row,
+    )
 
 
 def posterior_means(

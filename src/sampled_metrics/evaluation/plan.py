@@ -506,13 +506,18 @@ def _probability_in_words(probability: float) -> str:
 
 
 def _half_in_words(results: Sequence[Planned], metric: str) -> list[str]:
-    """Write how many half and half negatives decide the order, if they are planned."""
+    """Write how many half and half negatives decide the order, if they are planned.
+
+    `results` of a metric are in ascending order of the numbers of negatives, and all of a design
+    have the same `decides`.
+    """
     half = [each for each in results if each.metric == metric and each.design == Design.HALF]
     if not half:
         return []
     decides = half[0].decides
+    largest = half[-1].n_negatives
     if decides is None:
-        return [f"  Half by popularity and half uniform: none of up to {half[-1].n_negatives:,}."]
+        return [f"  Half by popularity and half uniform: none of up to {largest:,}."]
     return [f"  Half by popularity and half uniform: {quantity(decides, 'negative')} decide."]
 
 

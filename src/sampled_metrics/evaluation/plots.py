@@ -235,14 +235,16 @@ def _draw_marks(
 ) -> None:
     """Draw the values of a line in the looks of their estimators, and the interval of `likely`.
 
-    Estimators are a bit above and below each other, in the order of `estimators`.
+    Estimators are a bit above and below each other, in the order of `estimators`. `column` is the
+    column of the values; results without estimators have its name as their only one.
     """
     looks = estimator_looks(estimators)
     middle = (len(estimators) - 1) / 2
     for _, result in of_line.iterrows():
         estimator = result["estimator"]
         y = height + _OFFSET * (estimators.index(estimator) - middle)
-        color = _INK if estimator == column else looks[estimator].light
+        has_estimator = estimator != column
+        color = looks[estimator].light if has_estimator else _INK
         marker = looks[estimator].marker
         axes.plot(result[column], y, label=estimator, color=color, marker=marker, **_MARK)
         if estimator == QUOTED_ESTIMATOR and "likely_low" in of_line:

@@ -575,19 +575,19 @@ def _solve_vector_programme(
     n_bins, n_unknown = to_vector.shape
     steps = np.eye(n_unknown)[1:]
     root = np.sqrt(shares)[:, None]
-    # Columns of c, t and h in rows that do not have all of them.
+    # The unknowns are x, c, t and h. These are the columns of c, t and h in each block of rows.
     none = np.zeros((target.size, 3))
     none_of_step = np.zeros((len(steps), 3))
-    only_h = np.tile([0.0, 0.0, -1.0], (n_bins, 1))
-    only_c = np.hstack([root, np.zeros((n_bins, 2))])
+    minus_h = np.tile([0.0, 0.0, -1.0], (n_bins, 1))
+    root_times_c = np.hstack([root, np.zeros((n_bins, 2))])
     matrix = np.vstack(
         [
-            np.hstack([-to_bound, none]),
-            np.hstack([-steps, none_of_step]),
-            np.hstack([steps, none_of_step]),
-            np.hstack([to_vector, only_h]),
-            np.append(np.zeros(n_unknown), [0.0, -1.0, 0.0]),
-            np.hstack([-root * to_vector, only_c]),
+            np.hstack([-to_bound, none]),  # B x >= target
+            np.hstack([-steps, none_of_step]),  # 0 <= steps
+            np.hstack([steps, none_of_step]),  # steps <= limit
+            np.hstack([to_vector, minus_h]),  # v <= h
+            np.append(np.zeros(n_unknown), [0.0, -1.0, 0.0]),  # the cone: t, and
+            np.hstack([-root * to_vector, root_times_c]),  # sqrt(f) (v - c)
         ]
     )
     right = np.concatenate(

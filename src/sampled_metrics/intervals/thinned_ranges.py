@@ -985,18 +985,29 @@ def _vectors_for(
 def _moments_of_other_fold(
     rows: _Rows, fold: int, pi_0: float, of_zero: VectorProgramme
 ) -> StatisticMoments:
-    """Return the moments of the statistics by which the vectors of a fold are chosen.
+    """Return the moments of the statistics (s, t) by which the vectors (c, d) of a fold are chosen.
 
-    They are those of rows of the other fold, with the nearest mean that is possible in the class,
-    which the programme `of_zero`, of a metric that is 0, finds.
+    Rows do not choose their own vectors: the moments are those of rows of the other fold. Their
+    mean may be one that no ranks of the class have; the nearest one that some have replaces it.
+
+    Parameters
+    ----------
+    fold
+        0 or 1, the fold whose vectors are chosen.
+    pi_0
+        Probability from which a stratum belongs to the head of a row.
+    of_zero
+        The programme of a metric that is 0 everywhere. Its conditions are those of the class alone,
+        so that it finds the nearest possible mean.
     """
     others = np.flatnonzero(rows.fold != fold)[:CHOOSING_ROWS]
+    n_ranks = of_zero.of_class.target.size
     moments = _moments(
         rows.statistics(others, pi_0),
         rows.weights[others],
         of_zero.split,
         rarity=_rarity(rows.counts.take(others), rows.probabilities[others], pi_0),
-        n=of_zero.of_class.target.size,
+        n=n_ranks,
     )
     return moments._replace(mean=of_zero.nearest_mean(moments))
 

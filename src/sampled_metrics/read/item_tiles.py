@@ -55,11 +55,13 @@ class ItemTiles:
         n_items = lengths.size
         self._lengths = lengths
         self._starts = _tile_starts(n_items, max_items)  # of all tiles, and the end of the last
-        self._tiles: list[Tile] = []  # the tiles that are sorted
-        self._longest_first = np.arange(n_items)  # items of these tiles, then all others
+        # Items that are sorted come first, and are in `_tiles`. The others follow in any order, and
+        # `_tile_of_item` is a number above all tiles for them.
+        self._longest_first = np.arange(n_items)
+        self._tiles: list[Tile] = []
         n_tiles = len(self)
         self._tile_of_item = np.full(n_items, n_tiles, np.min_scalar_type(n_tiles))
-        self._column_of_item = np.zeros(n_items, np.int64)  # in its tile, if that is sorted
+        self._column_of_item = np.zeros(n_items, np.int64)  # position in its tile
         self._sort_lock = Lock()
 
     def __len__(self) -> int:

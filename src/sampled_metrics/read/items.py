@@ -1197,16 +1197,19 @@ def _items_by_row(data: Any, name: str, units: Units, by_row: bool) -> Items:
 
 
 def _items_by_row_and_id(data: Any, name: str) -> Items:
-    """Return rows of ids of items; the ids of users are the numbers of rows, from 0."""
-    row, ids, n_rows = _ids_by_row(data, name)
-    user, user_ids = encode(row)
-    item, item_ids = encode(ids)
-    duplicate = first_duplicate(row, item) if name == RELEVANT else None
+    """Return rows of ids of items; the ids of users are the numbers of rows, from 0.
+
+    A relevant item that occurs twice in a row is refused; a seen one counts once.
+    """
+    row_of_pair, item_id_of_pair, n_rows = _ids_by_row(data, name)
+    user, user_ids = encode(row_of_pair)
+    item, item_ids = encode(item_id_of_pair)
+    duplicate = first_duplicate(row_of_pair, item) if name == RELEVANT else None
     if duplicate is not None:
         raise InputError(
-            f"{RELEVANT} item {ids[duplicate]} occurs twice; expected ids beside lists, each once, "
-            f"and -1 or None for none; {MATRIX_REMEDY}",
-            row=int(row[duplicate]) + 1,
+            f"{RELEVANT} item {item_id_of_pair[duplicate]} occurs twice; expected ids beside "
+            f"lists, each once, and -1 or None for none; {MATRIX_REMEDY}",
+            row=int(row_of_pair[duplicate]) + 1,
         )
     return Items.from_pairs(
         user,

@@ -145,22 +145,29 @@ def _read_count_columns(table: Table) -> RankCounts:
 
 
 def _read_ranks(table: Table, n_items: int | None) -> RankCounts:
-    """Return the counts of each row of a table of ranks without ties: n_better is rank - 1."""
+    """Return the counts of each row of a table of ranks without ties: n_better is rank - 1.
+
+    The candidates are those of the column `n_candidates`, or else `n_items` in all rows.
+    """
     if "rank" not in table.columns:
         raise _without_rank_error(table)
-    largest: int | Int | None = n_items
+    n_candidates: int | Int
     if "n_candidates" in table.columns:
-        largest = table.whole_numbers("n_candidates", 2, MAX_ITEMS)
-    if largest is None:
+        n_candidates = table.whole_numbers("n_candidates", 2, MAX_ITEMS)
+    elif n_items is not None:
+        n_candidates = n_items
+    else:
         raise InputError("found ranks; pass n_items (--n-items) or add a column n_candidates")
-    rank = table.whole_numbers("rank", 1, largest)
-    if table.unit_columns()[0] in table.columns:
-        user = table.units()[0]
+    rank = table.whole_numbers("rank", 1, n_candidates)
+    user_column, *_ = table.unit_columns()
+    if user_column in table.columns:
+        user, _ = table.units()
         _require_different_ranks(table, user, rank)
-        if "label" not in table.columns:
+        has_relevant_items_only = "label" not in table.columns
+        if has_relevant_items_only:  # else ranks 1, 2, 3 ... of a user are no sign of a list
             refuse_lists(table, user, rank)
     return RankCounts(
-        n_candidates=np.full_like(rank, largest), n_better=rank - 1, n_tied=np.zeros_like(rank)
+        n_candidates=np.full_like(rank, n_candidates), n_better=rank - 1, n_tied=np.zeros_like(rank)
     )
 
 

@@ -642,23 +642,31 @@ def _refuse_gaps(frame: pd.DataFrame, name: str) -> None:
 
 
 def _user_items(items: Any, name: str) -> Any:
-    """Return the items of one user in main memory; refuse pairs of an item and a number."""
+    """Return the items of one user in main memory.
+
+    Iterators become lists, and arrays of any library those of numpy, or one item if they have no
+    axis. Lists, text and single items are returned unchanged. Refused are lists of tuples, such as
+    pairs of an item and a score, and an ItemList of LensKit.
+    """
     if isinstance(items, Iterator):
         items = list(items)
-    if isinstance(items, list | tuple) and any(isinstance(item, tuple) for item in items[:1]):
+    first_items = items[:1] if isinstance(items, list | tuple) else ()
+    if any(isinstance(item, tuple) for item in first_items):
         raise InputError(
             f"{name}: found tuples; pass pairs of item and score as dict(pairs), and codes of an "
             "item as one text"
         )
-    if hasattr(items, "to_df"):  # an ItemList of LensKit
+    is_item_list = hasattr(items, "to_df")  # of LensKit
+    if is_item_list:
         raise InputError(
             f"{name}: found a dictionary of {type(items).__name__}; pass pandas.concat({{user: "
             f"items.to_df() for user, items in {name}.items()}}, names=['{USER}'])"
         )
-    if not hasattr(items, "__dlpack__"):
+    is_array = hasattr(items, "__dlpack__")
+    if not is_array:
         return items
     array = to_numpy(items)
-    return array if array.ndim else array.item()  # a tensor without axes is one item
+    return array if array.ndim else array.item()
 
 
 def read_table(

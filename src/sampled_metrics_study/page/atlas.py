@@ -140,11 +140,16 @@ def _metric_entry(metric: str, row: PrintedRow, checked: Checked) -> dict[str, A
 
 
 def _range_of(metric: str, row: PrintedRow, checked: Checked) -> list[float | None]:
-    """Return both ends of the range over all items and the number to quote; None if unknown."""
-    numbers = [checked.range_low, checked.range_high, checked.likely]
-    if None in numbers[:2]:
+    """Return both ends of the range over all items and the number to quote; None if unknown.
+
+    The check may have named the metric by another one, as Recall@10 is HR@10 for one held-out item;
+    the range is then that of the metric that was printed.
+    """
+    if checked.range_low is None or checked.range_high is None:
         return [None, None, None]
-    if str(parse_measure(metric)) != checked.metric:
+    numbers = [checked.range_low, checked.range_high, checked.likely]
+    is_of_another_metric = str(parse_measure(metric)) != checked.metric
+    if is_of_another_metric:
         (estimate,) = reported(
             row.printed,
             metric,

@@ -514,12 +514,16 @@ def slope_side(best_first: Sequence[tuple[int, str]], height: float) -> list[tup
     list of (float, float)
         Positions of the value and of its label, in percent of the height from the top.
     """
-    by_number = dict(best_first)
-    numbers = [float(by_number[i].split("\xa0")[0]) for i in range(len(by_number))]
+    text_of_recommender = dict(best_first)
+    values = [
+        float(text_of_recommender[number].removesuffix("\xa0%"))
+        for number in range(len(text_of_recommender))
+    ]
     row = SLOPE_ROW / height
-    places = np.array([0.5 * (row + (1 - row))] * len(numbers))
-    if max(numbers) > min(numbers):
-        places = row / 2 + (1 - row) * shares_of_range(pd.Series(numbers)).to_numpy()
+    if max(values) > min(values):
+        places = row / 2 + (1 - row) * shares_of_range(pd.Series(values)).to_numpy()
+    else:
+        places = np.full(len(values), 0.5)  # in the middle
     labels = keep_apart(places, row)
     return [
         (round(100 * (1 - place), 2), round(100 * (1 - label), 2))

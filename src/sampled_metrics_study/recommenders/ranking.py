@@ -114,7 +114,7 @@ def rank_by_tiles(tiles: Tiles, split: Split, users: Int) -> Ranks:
 
 
 def _scores_of_held_out(tiles: Tiles, histories: csr_array, held_out: Int) -> Float:
-    """Score each user's held-out item.
+    """Score each user's held-out item: the sum of its weights with the items of the history.
 
     Weights are added one by one in the same order as in a sparse product, so that scores are equal.
     """
