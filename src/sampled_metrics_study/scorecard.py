@@ -384,10 +384,12 @@ def _explained_cells_text(card: pd.DataFrame) -> str:
     if not len(causes):
         return "No cell is `explained`."
     cells = "; ".join(f"{cause}, {n}" for cause, n in causes.items())
-    events = f"{len(causes)} event{'s' * (len(causes) > 1)}"
+    n_values = causes.sum()
+    values = "value that is `explained` is" if n_values == 1 else "values that are `explained` are"
+    events = "1 event" if len(causes) == 1 else f"{len(causes)} events"
     return (
-        f"The {causes.sum()} values that are `explained` are {events}, because one draw that the "
-        f"paper leaves open moves all cells that rest on it. By cause: {cells}."
+        f"The {n_values} {values} {events}, because one draw that the paper leaves open moves all "
+        f"cells that rest on it. By cause: {cells}."
     )
 
 

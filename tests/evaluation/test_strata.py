@@ -187,7 +187,10 @@ def test_shared_set_widens_the_range(seed):
 
 
 def test_visits_of_a_user_count_as_one():
-    """A user's ranks are the same in 4 visits, so these are no more evidence than one."""
+    """A user's ranks among all items are the same in 4 visits, which differ in negatives only.
+
+    So they are hardly more evidence than one visit, and the range is about as wide.
+    """
     visits = [pairs_of(draw(POPULARITY, seed)).assign(visit_id=seed) for seed in range(4)]
     once, _ = sm.correct(visits[0].drop(columns="visit_id"), "HR@10", counts=COUNTS)
     often, _ = sm.correct(pd.concat(visits), "HR@10", counts=COUNTS)

@@ -67,7 +67,9 @@ def test_verify_counts_changes_and_names_first(results, run):
     figure.write_text("".join(lines[:-1]))
     status, printed = run("verify", results, REFERENCE)
     assert status == 1
-    assert "Tables 1-4 (1 of " in printed
+    tables = [REFERENCE / f"tables/table{number}.csv" for number in (1, 2, 3, 4)]
+    n_values = sum(pd.read_csv(path, header=None, dtype=str).size for path in tables)
+    assert f"Tables 1-4 (1 of {n_values:,} values)" in printed
     assert "table3.csv, row " in printed
     assert "7.76, not 7.75" in printed
     assert "Figures 1-6 (1 of " in printed

@@ -444,28 +444,27 @@ class StratumEstimates:
 
     @cached_property
     def thinned(self) -> list[ThinnedRange]:
-        """Range of each metric whatever the tastes are, without allowance for shared negatives.
+        """Range of each metric whatever users' tastes for popular items are.
 
-        Metrics with the same last shaped rank are computed together: they share most of the work.
+        The rows' negatives are taken as independent of each other. Up to the last shaped rank no
+        rank is likelier than a better one; metrics for which it is the same are computed together,
+        as they share most of the work.
         """
-        last_shaped = [self._last_shaped(i) for i in range(len(self.measures))]
-        range_of: dict[Measure, ThinnedRange] = {}
-        for last in dict.fromkeys(last_shaped):
-            measures = [
-                measure
-                for measure, its_last in zip(self.measures, last_shaped, strict=True)
-                if its_last == last
-            ]
-            thinned = thinned_ranges(
+        measures_by_last_shaped: dict[int, list[Measure]] = {}
+        for i, measure in enumerate(self.measures):
+            measures_by_last_shaped.setdefault(self._last_shaped(i), []).append(measure)
+        range_of_measure: dict[Measure, ThinnedRange] = {}
+        for last_shaped, measures in measures_by_last_shaped.items():
+            ranges_of_group = thinned_ranges(
                 self.strata,
                 measures,
                 self._n,
-                last,
+                last_shaped,
                 self.confidence,
                 weights=self._rows.weights,
             )
-            range_of.update(zip(measures, thinned, strict=True))
-        return [range_of[measure] for measure in self.measures]
+            range_of_measure.update(zip(measures, ranges_of_group, strict=True))
+        return [range_of_measure[measure] for measure in self.measures]
 
     def thinned_units(self, measure: int) -> ThinnedRange:
         """Return the range of a metric whatever the tastes are, with bounds of each unit."""

@@ -80,14 +80,15 @@ def expected_metrics(
     """Calculate expected metrics over draws of random items, with ties in random order.
 
     With m items, a metric is the sum over sampled ranks s up to the largest cut-off of P(s) times
-    the metric at s, where P(s) is the mean probability over users.
+    the metric at s, where P(s) is the mean probability over users. All metrics have a cut-off.
 
     Returns
     -------
     ndarray
         Fractions; shape (metrics, recommenders, sizes + 1), the last size being all items.
     """
-    largest_cutoff = max(measure.cutoff or 0 for measure in measures)
+    cutoffs = [measure.cutoff for measure in measures if measure.cutoff is not None]
+    largest_cutoff = max(cutoffs)
     values = np.empty((len(measures), len(rankings), len(sizes) + 1))
     for recommender, ranks in enumerate(rankings.values()):
         users = Population.from_ranks(ranks)

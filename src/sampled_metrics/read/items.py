@@ -736,7 +736,10 @@ def _ids_by_row(data: Any, name: str) -> tuple[Int, Ids, int]:
 
 
 def _values_of_lists(rows: Sequence[Any], name: str) -> tuple[Int, Array, Array | None]:
-    """Return the row of each value of lists, the values, and the matrix that they are, or None."""
+    """Return the row of each value of lists, the values, and a matrix of them.
+
+    The matrix is None if the lists differ in length.
+    """
     lists = [list(row) if isinstance(row, Iterator) else row for row in rows]
     has_lists = any(isinstance(row, _COLLECTIONS) for row in lists)
     if name in UNGRADED and not has_lists:

@@ -419,18 +419,22 @@ class InnerProducts:
         for block in blocks(len(vectors), n_items, self._entries):
             products = _multiply(vectors[block], item_vectors, buffer)
             for cell_row, cell_column in open_cells:
-                in_block = slice_of_rows(cell_row, block)
-                row = to_device(cell_row[in_block] - block.start, products)
-                products[row, to_device(cell_column[in_block], products)] = -np.inf
+                cells_in_block = slice_of_rows(cell_row, block)
+                masked_row = to_device(cell_row[cells_in_block] - block.start, products)
+                masked_column = to_device(cell_column[cells_in_block], products)
+                products[masked_row, masked_column] = -np.inf
             in_block = slice_of_rows(pairs.vector_row, block)
-            row = pairs.vector_row[in_block] - block.start
-            above[in_block], n_near = count_around_limits(products, row, *limits.take(in_block))
+            product_row = pairs.vector_row[in_block] - block.start
+            above[in_block], n_near = count_around_limits(
+                products, product_row, *limits.take(in_block)
+            )
             # Pairs with products near their score are compared again, some of them at a time.
             has_near = np.flatnonzero(n_near)
             for some in blocks(has_near.size, n_items, self._entries):
                 pair_in_block = has_near[some]
                 pair = pair_in_block + in_block.start
-                is_near = limits.take(pair).contain(take_rows(products, row[pair_in_block]))
+                products_of_pair = take_rows(products, product_row[pair_in_block])
+                is_near = limits.take(pair).contain(products_of_pair)
                 n_near_above, level[pair] = self._compare_in_float64(
                     tile, pairs.take(pair), is_near, n_near[pair_in_block]
                 )

@@ -95,9 +95,9 @@ def ranks_from_table(table: Any, n_items: Any = None, *, columns: NamesByRole = 
     rows, label_grades = relevant_rows(table)
     grades = _read_relevance(table, rows) if "relevance" in table.columns else label_grades
     has_users = table.unit_columns()[0] in table.columns
-    if has_users:
+    if has_users:  # the rows of a user are items of one ranking
         fields = group_by_user(table, counts, rows, grades)
-    elif _has_depth(table):
+    elif _has_depth(table):  # each row is another user, whose ranking may end at a depth
         fields = {**_truncated_rows(table, counts, rows), "relevance": grades}
     else:  # each row is another user, fully ranked
         fields = {**counts.take(rows)._asdict(), "relevance": grades}

@@ -287,8 +287,10 @@ def _pool_draws(draws: Draws) -> _Pools:
 def _moments_of_items(draws: Draws, group: Int) -> _Moments:
     """Sum the moments of draws with the probabilities (1) over rows, for each item.
 
-    A row that draws k of the n candidates of a group, without replacement, draws each of them k / n
-    times, with the variance p (1 - p) n / (n - 1), p = k / n.
+    A row that draws k of the n candidates of a group, without replacement, draws each of them
+    p = k / n times, with the variance p (1 - p). This is multiplied by n / (n - 1), because the
+    draws add up to k: the squared deviations divided by it then add up to n - 1, the degrees of
+    freedom.
 
     Parameters
     ----------

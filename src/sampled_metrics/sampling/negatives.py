@@ -586,8 +586,10 @@ def _check_uniformity(
 ) -> Check:
     """Test by chi-square how often each item was drawn.
 
-    A user with c draws from n candidates draws each of them c / n times; with a variance of as much
-    if draws are with replacement, and times 1 - (c - 1) / (n - 1) if they are distinct.
+    A user with c draws from n candidates draws each of them c / n times. Squared deviations are
+    divided by c / n if draws are with replacement, and by c / n (1 - (c - 1) / (n - 1)) if they are
+    distinct. Both are n / (n - 1) times the variance of a count, because the counts of a user add
+    up to c, as in Pearson's chi-square.
 
     Parameters
     ----------

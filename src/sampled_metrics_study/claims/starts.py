@@ -80,7 +80,7 @@ def starts_table(
 ) -> pd.DataFrame:
     """Compute Tables 3 and 4 and some numbers of Figures 5 and 6 for each start of a recommender.
 
-    Start i uses the seed i + 1, so none repeats the experiment of seed 0.
+    Start i, from 0, uses the seed of `settings` plus i + 1: none repeats the experiment of seed 0.
 
     Rows of tables 3 and 4 are cells in the units of the tables, simulated (`value`) and expected.
     Table 5 has the numbers of users with a rank in the top 100 and in the bottom half. Table 6 has

@@ -111,8 +111,8 @@ def draw_rank_distribution(figure: Figure, table: pd.DataFrame) -> None:
     width = 1 + table["last_rank"] - table["first_rank"]
     widest = width.groupby(table["panel"]).transform("max")
     table = table.assign(width=width, height=table["users"] * widest / width)
-    has_last = table[table["ties"] == "pessimistic"]["recommender"].unique()
-    table["is_thin"] = (table["ties"] == "random") & table["recommender"].isin(has_last)
+    names_with_ties = table[table["ties"] == "pessimistic"]["recommender"].unique()
+    table["is_thin"] = (table["ties"] == "random") & table["recommender"].isin(names_with_ties)
     grid = panels(
         figure,
         len(names),
@@ -133,23 +133,23 @@ def draw_rank_distribution(figure: Figure, table: pd.DataFrame) -> None:
             for other, points in thick.groupby("recommender"):
                 style = FRONT_STYLE | {"color": color} if other == name else BACKGROUND_STYLE
                 _draw_outline(column[i], points, style)
-            if name in has_last:
+            if name in names_with_ties:
                 points = thin[thin["recommender"] == name]
                 _draw_outline(column[i], points, RANDOM_ORDER_STYLE | {"color": color})
-        last = rows["last_rank"].max()
-        linear_axis(column[0], last)
-        most = rows["width"].max()
-        half = 0.5 * (most < 10)  # so that half a rank shows at both ends
-        column[0].set_xlim(1 - half, last + half)
+        last_rank = rows["last_rank"].max()
+        linear_axis(column[0], last_rank)
+        bin_width = rows["width"].max()
+        margin = 0.5 if bin_width < 10 else 0.0  # so that half a rank shows at both ends
+        column[0].set_xlim(1 - margin, last_rank + margin)
         column[-1].set_xlabel("Predicted rank")
-        column[0].set_title("Users per rank" if most == 1 else f"Users per {most} ranks")
+        column[0].set_title("Users per rank" if bin_width == 1 else f"Users per {bin_width} ranks")
     _log_axis_from_zero(grid[0, 0], 4 * table["users"].max())
     grid[0, 1].set_ylim(0, None)
     _label_rows(grid, table)
     handles = []
     if len(names) > 1:
         handles.append(Line2D([], [], label="other recommenders", **BACKGROUND_STYLE))
-    if len(has_last):
+    if len(names_with_ties):
         label = "ties in random order, not last"
         handles.append(Line2D([], [], label=label, color=GREY, **RANDOM_ORDER_STYLE))
     figure.legend(handles=handles, loc="upper right", ncols=2, columnspacing=1)
