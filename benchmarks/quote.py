@@ -233,6 +233,19 @@ def warnings() -> dict[str, str]:
     return {"calls": calls[1], "alarms": alarms[1]}
 
 
+def cores() -> dict[str, str]:
+    """Time of exact HR@10 and NDCG@10 of 6,000 users or more, as multiples of 100 negatives."""
+    page = (ROOT / "docs/measured/cores.md").read_text("utf-8")
+    section = page.partition("\n## Exact metrics and 100 negatives\n")[2].partition("\n## ")[0]
+    seconds = {(row["vectors"], row["what"]): float(row["CPU s"]) for row in rows_of(section)}
+    ratios = [
+        of_exact / seconds[vectors, "100 negatives, drawn and scored"]
+        for (vectors, what), of_exact in seconds.items()
+        if what == "evaluate @10" and not vectors.startswith("2,000 x")
+    ]
+    return {"least": f"{min(ratios):.1f}", "greatest": f"{max(ratios):.1f}"}
+
+
 def future() -> dict[str, str]:
     """Percent of training events that are later than the held-out event of a user."""
     page = (ROOT / "docs/measured/future.md").read_text("utf-8")
@@ -324,7 +337,7 @@ def rows_of(text: str) -> list[dict[str, str]]:
 
 
 READERS = (scorecard, claims, recall, lens, figure6, verdicts, orders, audit, coverage, nearest)
-READERS += (reported, warnings, future, peers, splits, rules, kinds, pages)
+READERS += (reported, warnings, cores, future, peers, splits, rules, kinds, pages)
 SOURCES = {reader.__name__: cache(reader) for reader in READERS}
 
 if __name__ == "__main__":
