@@ -40,7 +40,7 @@ def _small_blocks(monkeypatch):
     monkeypatch.setattr(products, "PAIRS_AT_A_TIME", 8)
     monkeypatch.setattr(counting, "USERS_AT_A_TIME", 25)
     monkeypatch.setattr(counting, "_MIN_USERS_PER_THREAD", 5)
-    monkeypatch.setattr(counting, "_MIN_USERS_PER_THREAD_TO_DEPTH", 5)
+    monkeypatch.setattr(products, "_TILES_BEFORE_SHARING", 1)
     monkeypatch.setattr(comparisons, "_PAIRS_TO_SEARCH_ROW", 3)
     monkeypatch.setattr(comparisons, "_COLUMNS_TO_SORT", 7)
     monkeypatch.setattr(pair_scores, "FIRST_ITEMS", 4)
@@ -121,7 +121,8 @@ def test_truncated_ranks_match_all_scores(kind, number):
 
         for score, more in (
             ((users, items), {}),
-            ((users, items), {"n_jobs": 3}),
+            ((users, items), {"n_jobs": 3}),  # each thread has its own users
+            ((users, items), {"n_jobs": 18}),  # three threads have the same ones
             (exact, {}),
             (pairs, {"n_items": ITEMS, "block_size": 7}),
         ):

@@ -65,6 +65,7 @@ SCALES = {
 def _tiles(request, monkeypatch):
     users, items = request.param
     monkeypatch.setattr(products, "TILE_ITEMS", items)
+    monkeypatch.setattr(products, "_TILES_BEFORE_SHARING", 1)
     monkeypatch.setattr(item_tiles, "FIRST_SORTED", items)
     monkeypatch.setattr("sampled_metrics.read.counting.USERS_AT_A_TIME", users)
 
@@ -87,11 +88,24 @@ def test_near_ties_in_float32_match_float64(user_scale, item_scale):
     seen = (rng.random(relevant.shape) < 0.05) & ~relevant
     expected = counts_by_float64(users, items, relevant, seen)
     held_out = relevant if several else relevant.argmax(axis=1)
-    ranks = sm.rank((users, items), csr_array(seen), held_out)
+    ranks = sm.rank((users, items), csr_array(seen), held_out, n_jobs=3)
     assert counts(ranks) == expected
     assert max(ranks.n_tied) > 0
     ranks_of_float64 = sm.rank((users.astype(float), items.astype(float)), seen, held_out)
     assert counts(ranks_of_float64) == expected
+
+
+@pytest.mark.parametrize("n_items", [4096, 5000])
+def test_ranks_in_wide_tiles_match_float64(n_items, monkeypatch):
+    """Large catalogues have tiles of 4,096 items; the last one may have fewer."""
+    monkeypatch.setattr(products, "MAX_TILES", 1)
+    monkeypatch.setattr(item_tiles, "FIRST_TILE", 4096)
+    rng = np.random.default_rng(11)
+    users = rng.integers(-2, 3, (50, D)).astype(np.float32)
+    items = rng.integers(-2, 3, (n_items, D)).astype(np.float32)
+    held_out = rng.integers(0, n_items, 50)
+    ranks = sm.rank((users, items), None, held_out)
+    assert counts(ranks) == counts_of_held_out(users, items, held_out)
 
 
 @pytest.mark.usefixtures("_tiles")

@@ -26,6 +26,7 @@ _PAIRS_TO_SORT_ROW = 16
 _PAIRS_TO_SEARCH_ROW = 4
 # numpy sorts up to so many numbers by a network, several times as fast per number as longer rows.
 _COLUMNS_TO_SORT = 512
+_COLUMNS_TO_COUNT = 1024  # at a time, a multiple of 8, so that sums of bytes do not overflow
 _DEVICE_ENTRIES = 1 << 26  # scores that a device compares at a time: 256 MB in float32
 
 
@@ -315,11 +316,14 @@ def count_true(mask: AnyArray) -> Int:
         ones = xp.astype(mask, xp.int32)  # half the memory of the int64 in count_nonzero
         counts = xp.sum(ones, axis=1, dtype=xp.int32)
         return to_numpy(counts).astype(np.int64)
-    width = mask.shape[1]
+    rows, width = mask.shape
+    if width % _COLUMNS_TO_COUNT == 0 and width > _COLUMNS_TO_COUNT:
+        pieces = np.ascontiguousarray(mask).reshape(-1, _COLUMNS_TO_COUNT)
+        return count_true(pieces).reshape(rows, -1).sum(axis=1)
     summands = np.ascontiguousarray(mask).view(np.uint8)  # one byte, 0 or 1, for each value
     fits_in_bytes = width % 8 == 0 and width <= 8 * 255
     if fits_in_bytes:
         # Eight bytes are added at a time, as one number of 64 bits: no sum of a byte exceeds 255.
         sums = summands.view(np.uint64).sum(axis=1)
-        summands = sums.view(np.uint8).reshape(len(mask), 8)
+        summands = sums.view(np.uint8).reshape(rows, 8)
     return summands.sum(axis=1, dtype=np.min_scalar_type(width)).astype(np.int64)

@@ -54,10 +54,7 @@ from sampled_metrics.read.pair_scores import PairScores
 from sampled_metrics.read.products import USERS_AT_A_TIME, InnerProducts, ScoreFunction
 from sampled_metrics.read.products_by_part import ProductsByPart
 
-# With fewer users, threads wait for each other between tiles. If rankings end at a depth, few users
-# need more than the first tiles.
-_MIN_USERS_PER_THREAD = 512
-_MIN_USERS_PER_THREAD_TO_DEPTH = 2560
+_MIN_USERS_PER_THREAD = 2560  # with fewer, threads share tiles of items
 # Items of a sample that shows whether rankings may end early. With as many, the share of items
 # below a relevant one has a standard error of at most .016, little beside the spread of users.
 SAMPLED_ITEMS = 1024
@@ -431,17 +428,21 @@ class _Counter:
     def _count_by_products(self, products: InnerProducts, users: Int) -> Iterator[_CountedUsers]:
         """Yield the counts of blocks of about equally many users, several at once in threads.
 
-        Each thread has the same number of blocks, of at most `USERS_AT_A_TIME` users.
+        Each thread has the same number of blocks, of at most `USERS_AT_A_TIME` users. If users are
+        too few for all threads, several of them share the items of a block.
         """
-        is_full = self.depth[users].max(initial=0) >= self.n_columns
-        min_users = _MIN_USERS_PER_THREAD if is_full else _MIN_USERS_PER_THREAD_TO_DEPTH
-        threads = min(self.threads, max(1, users.size // min_users))
-        blocks_per_thread = max(1, ceil_divide(users.size, threads * USERS_AT_A_TIME))
-        size = max(1, ceil_divide(users.size, threads * blocks_per_thread))
+        n_at_once = min(self.threads, max(1, users.size // _MIN_USERS_PER_THREAD))
+        blocks_per_thread = max(1, ceil_divide(users.size, n_at_once * USERS_AT_A_TIME))
+        size = max(1, ceil_divide(users.size, n_at_once * blocks_per_thread))
         blocks_of_users = (users[first : first + size] for first in range(0, users.size, size))
         with one_thread():  # in each of the threads that multiply
-            count = partial(self._count_by_pairs, products.counts)
-            yield from map_in_threads(count, blocks_of_users, threads)
+            counts = partial(
+                products.counts,
+                threads=self.threads // n_at_once,
+                keeps_copies=size < users.size,
+            )
+            count = partial(self._count_by_pairs, counts)
+            yield from map_in_threads(count, blocks_of_users, n_at_once)
 
     def _score_block(self, users: Int) -> Iterator[tuple[Floats, Int]]:
         """Call the score function in this thread; yield its checked scores, a few users at a time.

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from threading import Lock
-from typing import NamedTuple
+from typing import NamedTuple, TypeAlias
 
 import numpy as np
 
@@ -40,6 +40,10 @@ class Tile(NamedTuple):
     length: float
 
 
+# A tile; and for several lists of pairs the rows, ascending, and columns of those in the tile.
+TileAndPairs: TypeAlias = tuple[Tile, list[Positions]]
+
+
 class ItemTiles:
     """Tiles of items by descending length of their vectors; threads share them.
 
@@ -67,7 +71,7 @@ class ItemTiles:
     def __len__(self) -> int:
         return self._starts.size - 1
 
-    def iterate(self, pairs: Sequence[Positions]) -> Iterator[tuple[Tile, list[Positions]]]:
+    def iterate(self, pairs: Sequence[Positions]) -> Iterator[TileAndPairs]:
         """Yield each tile, and the pairs of a row and an item whose item is in the tile.
 
         Parameters

@@ -7,8 +7,9 @@ the others in the type of the vectors.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from functools import partial
+from itertools import islice
 from threading import Lock
 from typing import Any, NamedTuple, TypeAlias
 
@@ -23,6 +24,7 @@ from sampled_metrics._base.arrays import (
     count_by_score,
 )
 from sampled_metrics._base.conversion import keeps_own_library, to_numpy
+from sampled_metrics._base.threads import map_in_threads
 from sampled_metrics.read.comparisons import (
     CountPair,
     Positions,
@@ -34,15 +36,25 @@ from sampled_metrics.read.comparisons import (
     take_rows,
     to_device,
 )
-from sampled_metrics.read.item_tiles import ItemTiles, Tile
+from sampled_metrics.read.item_tiles import ItemTiles, Tile, TileAndPairs
 
 ScoreFunction: TypeAlias = Callable[[Int], Any]  # from rows of users to scores of all items
 
 # Chosen with make measure PAGE=cores; others took up to 10 % more time.
 USERS_AT_A_TIME = 8192  # many, as most may be settled after a few tiles
 PAIRS_AT_A_TIME = 1024  # so that their scores of the items of a tile stay in the cache
-TILE_ITEMS = 1024  # in a tile at most, in main memory
+TILE_ITEMS = 1024  # in a tile at most, in main memory; more if there would be more than MAX_TILES
+MAX_TILES = 512
+MAX_TILE_ITEMS = 4096
 TILE_ON_DEVICE = 65_536  # at most, on a device
+# Threads share tiles after this many, and after 1 / 32 of all. If rankings end at a depth, most
+# pairs are settled by then, and often all: threads take longer to start than to count the rest.
+_TILES_BEFORE_SHARING = 5
+_SHARE_BEFORE_SHARING = 1 / 32
+# Threads count as many tiles at a time as this share of those before. Some pairs could be settled
+# by the first of them already, so that more would be counted in vain.
+_SHARE_OF_TILES = 1 / 4
+_MAX_EXPONENT = 125  # of a power of two and its inverse that float32 holds with all digits
 _NORM_ENTRIES_ON_DEVICE = 16 * MEMORY_ENTRIES  # of vectors that a device converts at a time: 128 MB
 # If more than 1 / _DENSE_SHARE of the items of a tile are close to a pair, the scores of all items
 # of the tile are computed in float64 at once, as this is faster than one by one.
@@ -112,6 +124,39 @@ class _Limits(NamedTuple):
         return is_near & (products <= as_column(self.high, products))
 
 
+class _Workspace(NamedTuple):
+    """Memory of one thread, which is faster than new memory for each tile.
+
+    Attributes
+    ----------
+    products
+        Memory for products of users and items of a tile; None on a device.
+    item_vectors
+        Memory for vectors of a tile; None if they are kept for other users.
+    """
+
+    products: Floats | None
+    item_vectors: Floats | None
+
+
+class _Share(NamedTuple):
+    """What one thread counts of a group of tiles.
+
+    Attributes
+    ----------
+    tiles
+        Tiles; with each the pairs of a row and a column that are not counted.
+    vectors
+        Vectors of the users who are multiplied, whose last column is overwritten.
+    workspace
+        Memory that only this thread uses.
+    """
+
+    tiles: list[TileAndPairs]
+    vectors: AnyArray
+    workspace: _Workspace
+
+
 class InnerProducts:
     """Scores that are inner products of a user vector and an item vector, float32 or float64.
 
@@ -176,29 +221,36 @@ class InnerProducts:
             _sum_error(d, self._dtype) + _sum_error(d, np.float64) + 3.0 * input_rounding(items)
         )
         self._absolute_error = 4.0 * d * float(np.finfo(self._dtype).tiny)
-        max_items = TILE_ON_DEVICE if self.keeps_library else TILE_ITEMS
-        self._entries = PAIRS_AT_A_TIME * max_items
-        self._tiles = ItemTiles(self.item_lengths, max_items)
+        self._max_items = TILE_ON_DEVICE if self.keeps_library else _max_tile_items(len(items))
+        self._entries = PAIRS_AT_A_TIME * (TILE_ON_DEVICE if self.keeps_library else TILE_ITEMS)
+        self._tiles = ItemTiles(self.item_lengths, self._max_items)
         self._vectors_of_tiles: list[AnyArray | None] = [None] * len(self._tiles)
-        self._copy_lock = Lock()
+        self._copy_locks = [Lock() for _ in range(len(self._tiles))]
 
-    def _vectors_of_tile(self, tile: Tile) -> AnyArray:
-        """Return the scaled vectors of a tile, one column per item, copied when first needed."""
+    def _vectors_of_tile(self, tile: Tile, memory: Floats | None) -> AnyArray:
+        """Return the scaled vectors of a tile, one column per item.
+
+        They are copied to `memory`, or without it to new memory when they are first needed.
+        """
+        if memory is not None:
+            return self._copy_vectors(tile, memory)
         if self._vectors_of_tiles[tile.number] is None:
-            with self._copy_lock:  # else each thread would copy the same tile
+            with self._copy_locks[tile.number]:  # else each thread would copy it
                 if self._vectors_of_tiles[tile.number] is None:
                     self._vectors_of_tiles[tile.number] = self._copy_vectors(tile)
         return self._vectors_of_tiles[tile.number]
 
-    def _copy_vectors(self, tile: Tile) -> AnyArray:
+    def _copy_vectors(self, tile: Tile, memory: Floats | None = None) -> AnyArray:
         """Return the vectors of a tile, divided by a power of two, and a last row of ones."""
         exponents = self._exponents(np.array([tile.length]))
         vectors = take_rows(self.items, tile.items)
         if self.keeps_library:
             return self._append_column(self._divide(vectors, exponents), 1.0).T
         n_items, d = vectors.shape
-        columns = np.ones((d + 1, n_items), self._dtype)
+        shape = d + 1, n_items
+        columns = np.empty(shape, self._dtype) if memory is None else _reshape_start(memory, shape)
         columns[:d] = vectors.T
+        columns[d] = 1.0
         for factor in self._factors(exponents):
             columns[:d] *= factor
         return columns
@@ -226,7 +278,14 @@ class InnerProducts:
 
     @_ignore_overflow()
     def counts(
-        self, rows: Int, pairs: Positions, excluded: Positions, max_better: Int
+        self,
+        rows: Int,
+        pairs: Positions,
+        excluded: Positions,
+        max_better: Int,
+        *,
+        threads: int = 1,
+        keeps_copies: bool = True,
     ) -> CountPair:
         """Count, for each pair, the candidates that score higher and those that score the same.
 
@@ -244,6 +303,10 @@ class InnerProducts:
         max_better
             For each pair, a number of better candidates that settles it: with as many or more, its
             counts are `max_better` and 0, whatever the exact number is.
+        threads
+            Number of threads that share the tiles of items.
+        keeps_copies
+            Whether to keep copies of item vectors, which other users need as well.
 
         Returns
         -------
@@ -259,6 +322,8 @@ class InnerProducts:
             not_counted=(pairs, excluded),
             max_better=max_better,
             counted=count_within_rows(row, score),
+            threads=threads,
+            keeps_copies=keeps_copies,
         )
 
     @_ignore_overflow()
@@ -271,12 +336,14 @@ class InnerProducts:
         not_counted: Sequence[Positions],
         max_better: Int,
         counted: CountPair,
+        threads: int = 1,
+        keeps_copies: bool = True,
     ) -> CountPair:
         """Add to counts the items that score higher than a score, and those that score the same.
 
-        Items follow tile by tile. Before each tile the pairs that it and later ones cannot change
-        are taken out, and with them the vectors of users who have no other pair; for the three
-        positions of a pair see `_OpenPairs`.
+        Items follow in groups of tiles, whose tiles are counted by several threads. Before each
+        group the pairs that it and later ones cannot change are taken out, and with them the
+        vectors of users who have no other pair; for the three positions of a pair see `_OpenPairs`.
 
         Parameters
         ----------
@@ -289,6 +356,8 @@ class InnerProducts:
             As in `counts`.
         counted
             Counts so far, which this changes.
+        threads, keeps_copies
+            As in `counts`; on a device there is one thread, and copies are kept.
         """
         better, tied = counted
         # Candidates of each row in this and later tiles.
@@ -296,30 +365,34 @@ class InnerProducts:
         vectors, open_pairs = self._open_pairs(rows, row, score, max_better)
         open_vectors = vectors
         vector_row = np.arange(rows.size)  # of each row among `open_vectors`, -1 if it is settled
-        # Products on a device do not use the buffer.
-        buffer = np.empty(0 if self.keeps_library else self._entries, self._dtype)
-        for tile, not_in_tile in self._tiles.iterate(not_counted):
-            # This also adds to `better` for pairs that all candidates left outrank. `centre` is the
-            # score of each pair in the scale of the products of this tile.
-            is_open, centre, margin = self._settle_pairs(open_pairs, tile, better, n_left)
+        workspaces = [self._workspace(keeps_copies) for _ in range(threads)]
+        if self.keeps_library:
+            workspaces = [_Workspace(None, None)]
+        tiles = self._tiles.iterate(not_counted)
+        for group in _groups(tiles, len(self._tiles), threads=len(workspaces)):
+            longest_tile, _ = group[0]
+            # This also adds to `better` for pairs that all candidates left outrank.
+            is_open = self._settle_pairs(open_pairs, longest_tile, better, n_left)
             if not is_open.any():
                 break
             if not is_open.all():
-                centre, margin = centre[is_open], margin[is_open]
                 open_pairs, vector_row = open_pairs.take(is_open).number_vectors(rows.size)
                 open_vectors = take_rows(vectors, open_pairs.distinct_rows())
+            shares = [
+                _Share(
+                    tiles=group[first :: len(workspaces)],
+                    vectors=open_vectors if len(group) == 1 else open_vectors.copy(),
+                    workspace=workspace,
+                )
+                for first, workspace in enumerate(workspaces[: len(group)])
+            ]
+            count = partial(self._count_tiles, pairs=open_pairs, vector_row=vector_row)
+            for above, level in map_in_threads(count, shares, len(shares)):
+                better[open_pairs.number] += above
+                tied[open_pairs.number] += level
             # Relevant items are counted already, and excluded ones not at all.
-            n_left -= _count_candidates(tile.items.size, not_in_tile, rows.size)
-            above, level = self._count_tile(
-                tile=tile,
-                vectors=open_vectors,
-                pairs=open_pairs,
-                limits=self._set_limits(open_vectors, centre, margin),
-                not_counted=[(vector_row[tile_row], column) for tile_row, column in not_in_tile],
-                buffer=buffer,
-            )
-            better[open_pairs.number] += above
-            tied[open_pairs.number] += level
+            for tile, not_in_tile in group:
+                n_left -= _count_candidates(tile.items.size, not_in_tile, rows.size)
         # A pair with `max_better` or more may be settled at any tile, so its counts are incomplete.
         tied[better >= max_better] = 0
         return np.minimum(better, max_better), tied
@@ -348,9 +421,15 @@ class InnerProducts:
         )
         return self._append_column(vectors, 0.0), pairs
 
-    def _settle_pairs(
-        self, pairs: _OpenPairs, tile: Tile, better: Int, n_left: Int
-    ) -> tuple[Bool, Float, Float]:
+    def _workspace(self, keeps_copies: bool) -> _Workspace:
+        """Return memory for products of a tile and, if copies are not kept, for its vectors."""
+        d = self.items.shape[1]
+        n_entries = 0 if keeps_copies else self._max_items * (d + 1)
+        item_vectors = np.empty(n_entries, self._dtype)
+        products = np.empty(self._entries, self._dtype)
+        return _Workspace(products, None if keeps_copies else item_vectors)
+
+    def _settle_pairs(self, pairs: _OpenPairs, tile: Tile, better: Int, n_left: Int) -> Bool:
         """Settle pairs whose score is beyond all products of a tile and of later ones.
 
         This changes `better`: the candidates left are added to it where all of them score higher.
@@ -366,21 +445,54 @@ class InnerProducts:
         -------
         is_open
             Which of the pairs stay open.
-        centre, margin
-            Scores of the pairs in the scale of the products of the tile, and bounds of the rounding
-            errors of products minus these scores.
         """
-        (exponent,) = self._exponents(np.array([tile.length]))
-        largest = np.ldexp(tile.length, -exponent) * pairs.length
-        centre = np.ldexp(1.0, -exponent) * pairs.scaled_score
-        margin = self._relative_error * (largest + np.abs(centre)) + self._absolute_error
+        centre, largest, margin = self._scale_to_tile(pairs, tile)
         is_open = better[pairs.number] < pairs.max_better
         is_below_all = is_open & (centre < -largest - margin)
         if is_below_all.any():
             below = pairs.take(is_below_all)
             better[below.number] += n_left[below.row]
-        is_open &= np.abs(centre) <= largest + margin
-        return is_open, centre, margin
+        return is_open & (np.abs(centre) <= largest + margin)
+
+    def _scale_to_tile(self, pairs: _OpenPairs, tile: Tile) -> tuple[Float, Float, Float]:
+        """Return numbers of pairs in the scale of the products of a tile.
+
+        Returns
+        -------
+        centre, largest, margin
+            Score of each pair, the largest possible product, and a bound of the rounding error of a
+            product minus the score. A score that is far above or below all products is moved
+            towards them, so that it does not overflow.
+        """
+        (exponent,) = self._exponents(np.array([tile.length]))
+        largest = np.ldexp(tile.length, -exponent) * pairs.length
+        beyond_all = 2.0 * largest + 4.0 * self._absolute_error
+        centre = np.ldexp(1.0, -exponent) * pairs.scaled_score
+        centre = np.clip(centre, -beyond_all, beyond_all)
+        margin = self._relative_error * (largest + np.abs(centre)) + self._absolute_error
+        return centre, largest, margin
+
+    @_ignore_overflow()
+    def _count_tiles(self, share: _Share, *, pairs: _OpenPairs, vector_row: Int) -> CountPair:
+        """Count the items of some tiles above each pair, and those level with it.
+
+        `vector_row` is the position of each row in the vectors, or -1 if its user is settled.
+        """
+        above = np.zeros(pairs.number.size, np.int64)
+        level = np.zeros(pairs.number.size, np.int64)
+        for tile, not_in_tile in share.tiles:
+            centre, _, margin = self._scale_to_tile(pairs, tile)
+            n_above, n_level = self._count_tile(
+                tile=tile,
+                vectors=share.vectors,
+                pairs=pairs,
+                limits=self._set_limits(share.vectors, centre, margin),
+                not_counted=[(vector_row[tile_row], column) for tile_row, column in not_in_tile],
+                workspace=share.workspace,
+            )
+            above += n_above
+            level += n_level
+        return above, level
 
     def _set_limits(self, vectors: AnyArray, centre: Float, margin: Float) -> _Limits:
         """Return limits around the centres of pairs, or around 0 for all of them.
@@ -404,20 +516,20 @@ class InnerProducts:
         pairs: _OpenPairs,
         limits: _Limits,
         not_counted: list[Positions],
-        buffer: Floats,
+        workspace: _Workspace,
     ) -> CountPair:
         """Count the items of a tile above each pair, and those level with it.
 
         `not_counted` are rows of users in `vectors`, ascending, or -1 for users who are settled,
         and columns of the tile.
         """
-        item_vectors = self._vectors_of_tile(tile)
+        item_vectors = self._vectors_of_tile(tile, workspace.item_vectors)
         n_items = tile.items.size
         above = np.empty(pairs.vector_row.size, np.int64)
         level = np.zeros(pairs.vector_row.size, np.int64)
         open_cells = [(row[row >= 0], column[row >= 0]) for row, column in not_counted]
         for block in blocks(len(vectors), n_items, self._entries):
-            products = _multiply(vectors[block], item_vectors, buffer)
+            products = _multiply(vectors[block], item_vectors, workspace.products)
             for cell_row, cell_column in open_cells:
                 cells_in_block = slice_of_rows(cell_row, block)
                 masked_row = to_device(cell_row[cells_in_block] - block.start, products)
@@ -490,16 +602,17 @@ class InnerProducts:
         return vectors
 
     def _factors(self, exponents: Int) -> list[Floats]:
-        """Return factors that divide by powers of two; two for each, as float32 may not hold one.
+        """Return factors that divide by powers of two; two for each if float32 cannot hold one.
 
         None in float64, where vectors are not divided.
         """
         if self._dtype == np.float64:
             return []
-        half = exponents // 2
-        return [
-            np.ldexp(1.0, -exponent).astype(self._dtype) for exponent in (half, exponents - half)
-        ]
+        parts = [exponents]
+        if np.abs(exponents).max(initial=0) > _MAX_EXPONENT:
+            half = exponents // 2
+            parts = [half, exponents - half]
+        return [np.ldexp(1.0, -part).astype(self._dtype) for part in parts]
 
     def _append_column(self, vectors: AnyArray, value: float) -> AnyArray:
         """Append a column that lets a product subtract a number, see `counts`.
@@ -525,6 +638,40 @@ def pair_products(users: AnyArray, items: AnyArray, rows: Int, columns: Int) -> 
         item_vectors = _float64_rows(items, columns[block])
         products[block] = np.einsum("pf,pf->p", user_vectors, item_vectors)
     return products
+
+
+def _max_tile_items(n_items: int) -> int:
+    """Return how many items a tile has at most in main memory, so that tiles are not too many.
+
+    Examples
+    --------
+    >>> [_max_tile_items(n_items) for n_items in (100_000, 1_000_000, 10_000_000)]
+    [1024, 2048, 4096]
+    """
+    max_items = TILE_ITEMS
+    while max_items * MAX_TILES < n_items and max_items < MAX_TILE_ITEMS:
+        max_items *= 2
+    return max_items
+
+
+def _groups(
+    tiles: Iterator[TileAndPairs], n_tiles: int, threads: int
+) -> Iterator[list[TileAndPairs]]:
+    """Yield groups of tiles that threads count at the same time, single tiles first.
+
+    Examples
+    --------
+    >>> [len(group) for group in _groups(iter(range(40)), 40, threads=2)]
+    [1, 1, 1, 1, 1, 2, 2, 2, 2, 3, 4, 5, 6, 7, 2]
+    """
+    n_single = max(_TILES_BEFORE_SHARING, int(n_tiles * _SHARE_BEFORE_SHARING))
+    n_before = 0
+    while n_before < n_tiles:
+        is_single = threads == 1 or n_before < n_single
+        size = 1 if is_single else max(threads, int(n_before * _SHARE_OF_TILES))
+        group = list(islice(tiles, size))
+        yield group
+        n_before += len(group)
 
 
 def _count_candidates(n_items: int, not_counted: Sequence[Positions], n_rows: int) -> Int:
@@ -590,13 +737,17 @@ def _row_norms(vectors: AnyArray) -> Float:
     return norms
 
 
-def _multiply(left: AnyArray, right: AnyArray, buffer: Floats) -> AnyArray:
-    """Multiply matrices; numpy writes to a buffer, which is faster than new memory."""
-    if not isinstance(left, np.ndarray):
+def _multiply(left: AnyArray, right: AnyArray, memory: Floats | None) -> AnyArray:
+    """Multiply matrices; numpy writes to some memory, which is faster than new memory."""
+    if memory is None:
         return left @ right
     shape = left.shape[0], right.shape[1]
-    out = buffer[: shape[0] * shape[1]].reshape(shape)
-    return np.matmul(left, right, out=out)
+    return np.matmul(left, right, out=_reshape_start(memory, shape))
+
+
+def _reshape_start(memory: Floats, shape: tuple[int, int]) -> Floats:
+    """Return the first numbers of a flat array in another shape."""
+    return memory[: shape[0] * shape[1]].reshape(shape)
 
 
 def _sum_error(d: int, dtype: Any) -> float:
