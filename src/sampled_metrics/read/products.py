@@ -8,6 +8,7 @@ the others in the type of the vectors.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import Executor, ThreadPoolExecutor
 from functools import partial
 from itertools import islice
 from threading import Lock
@@ -24,7 +25,7 @@ from sampled_metrics._base.arrays import (
     count_by_score,
 )
 from sampled_metrics._base.conversion import keeps_own_library, to_numpy
-from sampled_metrics._base.threads import map_in_threads
+from sampled_metrics._base.threads import map_with_pool
 from sampled_metrics.read.comparisons import (
     CountPair,
     Positions,
@@ -47,10 +48,10 @@ TILE_ITEMS = 1024  # in a tile at most, in main memory; more if there would be m
 MAX_TILES = 512
 MAX_TILE_ITEMS = 4096
 TILE_ON_DEVICE = 65_536  # at most, on a device
-# Threads share tiles after this many, and after 1 / 32 of all. If rankings end at a depth, most
+# Threads share tiles after this many, and after 1 / 24 of all. If rankings end at a depth, most
 # pairs are settled by then, and often all: threads take longer to start than to count the rest.
 _TILES_BEFORE_SHARING = 5
-_SHARE_BEFORE_SHARING = 1 / 32
+_SHARE_BEFORE_SHARING = 1 / 24
 # Threads count as many tiles at a time as this share of those before. Some pairs could be settled
 # by the first of them already, so that more would be counted in vain.
 _SHARE_OF_TILES = 1 / 4
@@ -369,30 +370,30 @@ class InnerProducts:
         if self.keeps_library:
             workspaces = [_Workspace(None, None)]
         tiles = self._tiles.iterate(not_counted)
-        for group in _groups(tiles, len(self._tiles), threads=len(workspaces)):
-            longest_tile, _ = group[0]
-            # This also adds to `better` for pairs that all candidates left outrank.
-            is_open = self._settle_pairs(open_pairs, longest_tile, better, n_left)
-            if not is_open.any():
-                break
-            if not is_open.all():
-                open_pairs, vector_row = open_pairs.take(is_open).number_vectors(rows.size)
-                open_vectors = take_rows(vectors, open_pairs.distinct_rows())
-            shares = [
-                _Share(
-                    tiles=group[first :: len(workspaces)],
-                    vectors=open_vectors if len(group) == 1 else open_vectors.copy(),
-                    workspace=workspace,
+        pool = ThreadPoolExecutor(len(workspaces))  # starts no thread before the first call
+        with pool:
+            for group in _groups(tiles, len(self._tiles), threads=len(workspaces)):
+                longest_tile, _ = group[0]
+                # This also adds to `better` for pairs that all candidates left outrank.
+                is_open = self._settle_pairs(open_pairs, longest_tile, better, n_left)
+                if not is_open.any():
+                    break
+                if not is_open.all():
+                    open_pairs, vector_row = open_pairs.take(is_open).number_vectors(rows.size)
+                    open_vectors = take_rows(vectors, open_pairs.distinct_rows())
+                above, level = self._count_group(
+                    group,
+                    vectors=open_vectors,
+                    vector_row=vector_row,
+                    pairs=open_pairs,
+                    workspaces=workspaces,
+                    pool=pool,
                 )
-                for first, workspace in enumerate(workspaces[: len(group)])
-            ]
-            count = partial(self._count_tiles, pairs=open_pairs, vector_row=vector_row)
-            for above, level in map_in_threads(count, shares, len(shares)):
                 better[open_pairs.number] += above
                 tied[open_pairs.number] += level
-            # Relevant items are counted already, and excluded ones not at all.
-            for tile, not_in_tile in group:
-                n_left -= _count_candidates(tile.items.size, not_in_tile, rows.size)
+                # Relevant items are counted already, and excluded ones not at all.
+                for tile, not_in_tile in group:
+                    n_left -= _count_candidates(tile.items.size, not_in_tile, rows.size)
         # A pair with `max_better` or more may be settled at any tile, so its counts are incomplete.
         tied[better >= max_better] = 0
         return np.minimum(better, max_better), tied
@@ -471,6 +472,39 @@ class InnerProducts:
         centre = np.clip(centre, -beyond_all, beyond_all)
         margin = self._relative_error * (largest + np.abs(centre)) + self._absolute_error
         return centre, largest, margin
+
+    def _count_group(
+        self,
+        group: list[TileAndPairs],
+        *,
+        vectors: AnyArray,
+        vector_row: Int,
+        pairs: _OpenPairs,
+        workspaces: list[_Workspace],
+        pool: Executor,
+    ) -> CountPair:
+        """Count the items of a group of tiles above each pair, and those level with it.
+
+        Parameters
+        ----------
+        group
+            Tiles, and pairs that are not counted.
+        vectors, vector_row
+            Vectors of users with open pairs, and the position of each row among them, or -1.
+        workspaces, pool
+            Memory for each thread, and threads.
+        """
+        shares = [
+            _Share(
+                tiles=group[first :: len(workspaces)],
+                vectors=vectors if len(group) == 1 else vectors.copy(),
+                workspace=workspace,
+            )
+            for first, workspace in enumerate(workspaces[: len(group)])
+        ]
+        count = partial(self._count_tiles, pairs=pairs, vector_row=vector_row)
+        above, level = zip(*map_with_pool(count, shares, pool), strict=True)
+        return np.sum(above, axis=0), np.sum(level, axis=0)
 
     @_ignore_overflow()
     def _count_tiles(self, share: _Share, *, pairs: _OpenPairs, vector_row: Int) -> CountPair:
