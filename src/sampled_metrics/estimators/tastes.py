@@ -87,6 +87,7 @@ _LEAST_GAIN = 1e-6  # of the log likelihood, below which a fit ends
 _LEAST_LIKELIHOOD = 1e-300  # keeps the log finite if no cell with users explains a row
 _BLOCK = 4096  # rows in temporary arrays of rows and cells
 _PILOT = 20_000  # rows of the fit from which the fit to more rows starts
+_GUESSED, _GUESS = 10_000, 2_000  # so many rows start from a fit to about so few of them
 
 
 @dataclass(frozen=True, eq=False)
@@ -322,10 +323,20 @@ def _fit_rounds(counts: StratumCounts, weights: Float) -> TasteFit:
     """Fit the shares of cells, then the bend and the penalty as well."""
     n_candidates = np.average(counts.candidates, axis=0, weights=weights).sum()
     levels = np.geomspace(_LEAST_LEVEL, _LARGEST_LEVEL * n_candidates, N_LEVELS)
-    fit = _fit_shares(counts, weights, levels)
+    guess = _guess(counts, weights, levels) if len(weights) >= _GUESSED else None
+    fit = _fit_shares(counts, weights, levels, guess=guess)
     for _ in range(_ROUNDS):
         fit = refit(fit, counts, weights)
     return fit
+
+
+def _guess(counts: StratumCounts, weights: Float, levels: Float) -> Float:
+    """Return g of a fit to some of many rows, each with its own weight.
+
+    Far from the maximum, the more rows there are the more steps a fit takes, and the longer each.
+    """
+    some = slice(None, None, len(weights) // _GUESS)
+    return _fit_shares(counts.take(some), weights[some], levels).fit.log_density
 
 
 def refit(fit: TasteFit, counts: StratumCounts, weights: Float) -> TasteFit:
@@ -337,7 +348,12 @@ def refit(fit: TasteFit, counts: StratumCounts, weights: Float) -> TasteFit:
 
 
 def _fit_shares(
-    counts: StratumCounts, weights: Float, levels: Float, start: TasteFit | None = None
+    counts: StratumCounts,
+    weights: Float,
+    levels: Float,
+    start: TasteFit | None = None,
+    *,
+    guess: Float | None = None,
 ) -> TasteFit:
     """Fit the shares of cells, with the bend and the weights of tastes that `start` suggests.
 
@@ -351,6 +367,8 @@ def _fit_shares(
         L of the cells.
     start
         The fit before.
+    guess
+        g to begin with if there is no fit before; by default the usual slope.
     """
     n_candidates = np.average(counts.candidates, axis=0, weights=weights)
     if start is None:
@@ -362,7 +380,7 @@ def _fit_shares(
     phi = better_probabilities(levels, counts.log_popularity, n_candidates, bend)
     cells = _cells(levels, phi, share_of_taste)
     likelihood = CellLikelihood(_likelihood(counts, cells.probabilities), weights)
-    start_log_density = None if start is None else start.fit.log_density
+    start_log_density = guess if start is None else start.fit.log_density
     fit = maximise(cells, likelihood, start_log_density, _LEAST_GAIN)
     return TasteFit(
         levels=levels,
