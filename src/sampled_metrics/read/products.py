@@ -55,6 +55,7 @@ _SHARE_BEFORE_SHARING = 1 / 24
 # Threads count as many tiles at a time as this share of those before. Some pairs could be settled
 # by the first of them already, so that more would be counted in vain.
 _SHARE_OF_TILES = 1 / 4
+_MAX_KEPT = 1 << 24  # numbers in item vectors whose copies are always kept: 64 MB in float32
 _MAX_EXPONENT = 125  # of a power of two and its inverse that float32 holds with all digits
 _NORM_ENTRIES_ON_DEVICE = 16 * MEMORY_ENTRIES  # of vectors that a device converts at a time: 128 MB
 # If more than 1 / _DENSE_SHARE of the items of a tile are close to a pair, the scores of all items
@@ -307,7 +308,7 @@ class InnerProducts:
         threads
             Number of threads that share the tiles of items.
         keeps_copies
-            Whether to keep copies of item vectors, which other users need as well.
+            Whether to keep copies of many item vectors for other users; copies of few are kept.
 
         Returns
         -------
@@ -425,10 +426,10 @@ class InnerProducts:
     def _workspace(self, keeps_copies: bool) -> _Workspace:
         """Return memory for products of a tile and, if copies are not kept, for its vectors."""
         d = self.items.shape[1]
-        n_entries = 0 if keeps_copies else self._max_items * (d + 1)
-        item_vectors = np.empty(n_entries, self._dtype)
         products = np.empty(self._entries, self._dtype)
-        return _Workspace(products, None if keeps_copies else item_vectors)
+        if keeps_copies or self.items.shape[0] * d <= _MAX_KEPT:
+            return _Workspace(products, None)
+        return _Workspace(products, np.empty(self._max_items * (d + 1), self._dtype))
 
     def _settle_pairs(self, pairs: _OpenPairs, tile: Tile, better: Int, n_left: Int) -> Bool:
         """Settle pairs whose score is beyond all products of a tile and of later ones.
