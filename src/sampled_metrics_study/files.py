@@ -1,19 +1,23 @@
 """Files of the study: tables, JSON, checksums, and sparse tables as arrays."""
 
+from __future__ import annotations
+
 import hashlib
 import json
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
-import pandas as pd
-from scipy import sparse
+import scipy
 
 from sampled_metrics import InputError
 from sampled_metrics._base.array_types import Array
 from sampled_metrics._base.files import find_line_break, line_break_error, reading_as, write_text
 from sampled_metrics._base.sparse import canonical_csr
+
+if TYPE_CHECKING:
+    import pandas as pd
 
 SPARSE_ARRAYS = ("shape", "indptr", "indices")  # of a sparse table, without its entries
 
@@ -46,6 +50,8 @@ def read_table(
     path: Path, columns: Sequence[str], texts: Sequence[str] = (), **options: Any
 ) -> pd.DataFrame:
     """Read a CSV file that must have `columns`; columns in `texts` are read as text."""
+    import pandas as pd  # for tables only: the first step of a run has none
+
     with reading_as(path, "CSV"):
         with path.open(encoding="utf-8-sig", errors="replace") as lines:
             line_break = find_line_break(lines, ",")
@@ -58,18 +64,18 @@ def read_table(
     return table
 
 
-def sparse_to_arrays(table: sparse.csr_array, name: str = "") -> dict[str, Any]:
+def sparse_to_arrays(table: scipy.sparse.csr_array, name: str = "") -> dict[str, Any]:
     """Return where a table has entries, as arrays for `numpy.savez`; `name` is their prefix."""
     return {name + part: np.asarray(getattr(table, part)) for part in SPARSE_ARRAYS}
 
 
 def sparse_from_arrays(
     arrays: Mapping[str, Array], name: str = "", data: Array | None = None
-) -> sparse.csr_array:
+) -> scipy.sparse.csr_array:
     """Return the table that `sparse_to_arrays` took apart; without `data` all its entries are 1."""
     shape, indptr, indices = (arrays[name + part] for part in SPARSE_ARRAYS)
     if any(x.dtype.kind not in "iu" for x in (shape, indptr, indices)):
         raise InputError("damaged sparse matrix: its shape, indptr or indices are not integers")
     if data is None:
         data = np.ones(indices.size)
-    return canonical_csr(sparse.csr_array((data, indices, indptr), tuple(shape)))
+    return canonical_csr(scipy.sparse.csr_array((data, indices, indptr), tuple(shape)))

@@ -21,10 +21,10 @@ from hypothesis import strategies as st
 
 from sampled_metrics._base.arrow import positions
 from sampled_metrics._base.errors import InputError
+from sampled_metrics_study.data.archive import read_member
 from sampled_metrics_study.data.events import (
     read_dataset,
     read_interactions,
-    read_member,
     read_ratings,
 )
 from sampled_metrics_study.data.filters import apply_filters

@@ -5,7 +5,8 @@ from typing import Any
 
 import clarabel
 import numpy as np
-from scipy import optimize, sparse
+import scipy
+from scipy import sparse
 
 from sampled_metrics._base.array_types import Float
 
@@ -31,11 +32,11 @@ def nonnegative_least_squares(matrix: Float, target: Float, max_steps: int) -> F
     array([2., 0., 3.])
     """
     try:
-        weights, _ = optimize.nnls(matrix, target, maxiter=max_steps)
+        weights, _ = scipy.optimize.nnls(matrix, target, maxiter=max_steps)
         return weights
     except RuntimeError:
         bounds = (0.0, np.inf)
-        solution = optimize.lsq_linear(
+        solution = scipy.optimize.lsq_linear(
             matrix, target, bounds, method="bvls", max_iter=_BVLS_STEPS * target.size
         )
         return np.maximum(solution.x, 0.0)  # rounding may put a weight below its bound

@@ -5,12 +5,12 @@ from __future__ import annotations
 from typing import Any, TypeAlias
 
 import numpy as np
-from scipy import sparse
+import scipy
 
 from sampled_metrics._base.array_types import Array
 from sampled_metrics._base.errors import InputError
 
-Matrix: TypeAlias = "sparse.sparray | sparse.spmatrix | Array"
+Matrix: TypeAlias = "scipy.sparse.sparray | scipy.sparse.spmatrix | Array"
 
 
 def to_scipy_dtype(matrix: Any) -> Any:
@@ -19,10 +19,12 @@ def to_scipy_dtype(matrix: Any) -> Any:
     return matrix.astype(dtype, copy=False)
 
 
-def canonical_csr(matrix: Matrix, name: str = "", *, keep_zeros: bool = False) -> sparse.csr_array:
+def canonical_csr(
+    matrix: Matrix, name: str = "", *, keep_zeros: bool = False
+) -> scipy.sparse.csr_array:
     """Return a copy with sorted rows, one entry per position and, by default, no stored zeros."""
     check_sparse(matrix, name)
-    copy = sparse.csr_array(to_scipy_dtype(matrix), copy=True)
+    copy = scipy.sparse.csr_array(to_scipy_dtype(matrix), copy=True)
     copy.sum_duplicates()
     if not keep_zeros:
         copy.eliminate_zeros()
@@ -44,7 +46,7 @@ def check_sparse(matrix: Matrix, name: str = "") -> None:
         raise InputError(f"{place}damaged sparse matrix ({error})") from None
 
 
-def indicator_matrix(matrix: Matrix) -> sparse.csr_array:
+def indicator_matrix(matrix: Matrix) -> scipy.sparse.csr_array:
     """Return a matrix of ones at the nonzeros of another matrix."""
     ones = canonical_csr(matrix)
     ones.data = np.ones(ones.nnz)

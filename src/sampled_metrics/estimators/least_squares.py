@@ -25,8 +25,8 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 import numpy as np
+import scipy
 from numpy.typing import ArrayLike
-from scipy import linalg, optimize
 
 from sampled_metrics._base.array_types import Float, Int
 from sampled_metrics._base.arrays import blocks
@@ -210,7 +210,7 @@ def solve_bias_variance(system: ReducedSystem, gamma: float) -> Float:
 
 def _reciprocal_condition(triangle: Float) -> float:
     """Estimate 1 / (condition number in the 1-norm) of an upper triangle."""
-    reciprocal, _ = linalg.lapack.dtrcon(triangle)
+    reciprocal, _ = scipy.linalg.lapack.dtrcon(triangle)
     return float(reciprocal)
 
 
@@ -283,7 +283,9 @@ def _nonnegative_steps(left: Float, target: Float, solution: Float, n_free: int)
     if has_negative:
         constrained = left[n_free:, n_free:]
         try:
-            d, _ = optimize.nnls(constrained, target[n_free:], maxiter=_NNLS_STEPS * target.size)
+            d, _ = scipy.optimize.nnls(
+                constrained, target[n_free:], maxiter=_NNLS_STEPS * target.size
+            )
         except RuntimeError:
             raise ConditioningError(
                 f"constrained least squares with {target.size} unknowns does not converge; use "
@@ -404,5 +406,5 @@ def _gauss_rule(first: int, count: int) -> tuple[Float, Float]:
     k = np.arange(1.0, _NODES)
     diagonal = np.full(_NODES, first + (count - 1.0) / 2.0)
     off_diagonal = np.sqrt(k**2 * (count**2 - k**2) / (4.0 * (4.0 * k**2 - 1.0)))
-    nodes, vectors = linalg.eigh_tridiagonal(diagonal, off_diagonal)
+    nodes, vectors = scipy.linalg.eigh_tridiagonal(diagonal, off_diagonal)
     return nodes, count * np.square(vectors[0])

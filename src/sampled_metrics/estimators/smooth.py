@@ -33,8 +33,8 @@ from functools import lru_cache
 from typing import NamedTuple, Protocol
 
 import numpy as np
+import scipy
 from numpy.typing import ArrayLike
-from scipy.linalg import LinAlgError, cho_factor, cho_solve
 
 from sampled_metrics._base.array_types import Float, Int
 from sampled_metrics.estimators.least_squares import mean_up_to
@@ -276,9 +276,10 @@ def _go_uphill(
 def _solve_positive_definite(matrix: Float, substitute: Float, right: Float) -> Float:
     """Solve linear equations; with `substitute` if the matrix is not positive definite."""
     try:
-        return np.asarray(cho_solve(cho_factor(matrix), right), np.float64)
-    except LinAlgError:
-        return np.asarray(cho_solve(cho_factor(substitute), right), np.float64)
+        factor = scipy.linalg.cho_factor(matrix)
+    except scipy.linalg.LinAlgError:
+        factor = scipy.linalg.cho_factor(substitute)
+    return np.asarray(scipy.linalg.cho_solve(factor, right), np.float64)
 
 
 def likely_vectors(

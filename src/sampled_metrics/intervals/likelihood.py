@@ -19,7 +19,7 @@ from collections.abc import Sequence
 from typing import NamedTuple
 
 import numpy as np
-from scipy.optimize import brentq
+import scipy
 from scipy.special import stdtrit
 
 from sampled_metrics._base.array_types import Float, Int
@@ -124,7 +124,7 @@ class UpperBound:
             divergence, _ = self._tilt(log_tilt)
             return divergence - allowed
 
-        _, mean_gap = self._tilt(brentq(excess, SMALLEST_LOG_TILT, LARGEST_LOG_TILT))
+        _, mean_gap = self._tilt(scipy.optimize.brentq(excess, SMALLEST_LOG_TILT, LARGEST_LOG_TILT))
         return self._largest - self._span * mean_gap
 
     def _tilt(self, log_tilt: float) -> tuple[float, float]:

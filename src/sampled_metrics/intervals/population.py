@@ -12,8 +12,8 @@ from functools import lru_cache
 from typing import NamedTuple
 
 import numpy as np
+import scipy
 from numpy.typing import ArrayLike
-from scipy.optimize import brentq
 
 from sampled_metrics import metrics
 from sampled_metrics._base.array_types import Float, Int
@@ -235,4 +235,4 @@ def power_law_with(measure: Measure, value: float, n: int) -> Population:
             f"{least:.4g}, and {most:.6g}; pass another value (--value), or a smaller effect "
             "(--effect)"
         )
-    return power_law(n, math.exp(brentq(excess, low, high)))
+    return power_law(n, math.exp(scipy.optimize.brentq(excess, low, high)))

@@ -37,8 +37,7 @@ from typing import NamedTuple
 
 import clarabel
 import numpy as np
-from scipy.optimize import brentq
-from scipy.stats import binom
+import scipy
 
 from sampled_metrics._base.array_types import Float, Int
 from sampled_metrics._base.random_streams import generator
@@ -181,7 +180,7 @@ def _time_of_rings(rates: Float, shares: Float, total: float) -> float:
         if excess(latest) >= 0.0:
             break
         latest *= 2.0
-    return float(brentq(excess, 0.0, latest, xtol=1e-12 * latest))
+    return float(scipy.optimize.brentq(excess, 0.0, latest, xtol=1e-12 * latest))
 
 
 def means_of_likeliest(draws: ItemDraws, ranks: Int, functions: Float) -> Float:
@@ -235,7 +234,7 @@ def _binomial_distributions(draws: ItemDraws, ranks: Int, last: int) -> Float:
     share_of_likeliest = np.append(0.0, np.cumsum(draws.probabilities))  # of 0, 1, 2 ... items
     n_better = np.minimum(ranks - 1, draws.probabilities.size)
     share = np.minimum(share_of_likeliest[n_better], 1.0)
-    return np.asarray(binom.pmf(np.arange(last + 1), draws.m, share[:, None]))
+    return np.asarray(scipy.stats.binom.pmf(np.arange(last + 1), draws.m, share[:, None]))
 
 
 class _Hits(NamedTuple):
@@ -270,7 +269,9 @@ class _Hits(NamedTuple):
             Most hits that matter.
         """
         hits_of_block = np.arange(min(block.size, n_drawn) + 1)
-        distribution_of_block = binom.pmf(hits_of_block, block.size, float(block.mean()))
+        distribution_of_block = scipy.stats.binom.pmf(
+            hits_of_block, block.size, float(block.mean())
+        )
         sums = np.convolve(self.probabilities, distribution_of_block)  # from `first` on
         sums = sums[: n_drawn + 1 - self.first]
         likely = np.flatnonzero(sums > NEGLIGIBLE * sums.max())
@@ -325,7 +326,7 @@ def _given_total(hits: _Hits, draws: ItemDraws, last: int) -> Float:
     probability_of_other = min(max(probability_of_other, HIT_MARGIN), 1.0 - HIT_MARGIN)
     s = hits.first + np.arange(hits.probabilities.size)
     logs = np.log(np.maximum(hits.probabilities, 1e-300))  # finite for the probability 0
-    logs = logs + binom.logpmf(n_drawn - s, n_others, probability_of_other)
+    logs = logs + scipy.stats.binom.logpmf(n_drawn - s, n_others, probability_of_other)
     distribution = np.zeros(max(last, n_drawn) + 1)
     is_possible = np.isfinite(logs).any()
     if is_possible:

@@ -15,7 +15,7 @@ from collections.abc import Callable
 from functools import lru_cache
 
 import numpy as np
-from scipy.interpolate import BSpline, make_interp_spline
+import scipy
 
 from sampled_metrics._base.array_types import Float, Int
 from sampled_metrics._base.arrays import sorted_unique
@@ -130,7 +130,7 @@ def _values_at_points(
         return values[points - 1].T
     knots = _dense_at_both_ends(n, _SINGLE_KNOTS, _SPREAD_KNOTS)
     values_at_knots = values_at(knots)
-    spline = make_interp_spline(knots, values_at_knots, _SPLINE_DEGREE)
+    spline = scipy.interpolate.make_interp_spline(knots, values_at_knots, _SPLINE_DEGREE)
     if single_ranks:
         return spline(points).T
     # The first points are knots too, so that their sums need no spline. Further sums add the
@@ -142,7 +142,7 @@ def _values_at_points(
     return np.concatenate([first_sums, further_sums]).T / points
 
 
-def _sums_up_to(ranks: Int | int, spline: BSpline) -> Float:
+def _sums_up_to(ranks: Int | int, spline: "scipy.interpolate.BSpline") -> Float:
     """Sum a smooth function f over the ranks up to each rank k, but for a constant.
 
     With the integral F, the first derivative f1 and the third derivative f3, all at k + 1/2, the

@@ -30,7 +30,7 @@ from numbers import Real
 from typing import Any, NamedTuple
 
 import numpy as np
-from scipy.optimize import linprog
+import scipy
 from scipy.special import ndtri
 
 from sampled_metrics._base.array_types import Float, Int
@@ -201,7 +201,7 @@ def _least_and_greatest(columns: Float, limits: Float, max_unscored: float) -> R
     bounds = [(0.0, None)] * (n_columns - 1) + [(0.0, max_unscored)]
     ends = []
     for sign in (1.0, -1.0):  # the least cost, and minus the least of -cost
-        solution = linprog(
+        solution = scipy.optimize.linprog(
             sign * cost,
             A_ub=conditions,
             b_ub=limits,

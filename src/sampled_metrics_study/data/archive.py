@@ -4,18 +4,19 @@ import hashlib
 import logging
 import shutil
 import zipfile
+import zlib
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
 from sampled_metrics import InputError
 from sampled_metrics._base.files import replace_file, require_file
-from sampled_metrics_study.data.events import read_member
 from sampled_metrics_study.data.movielens import CATALOGUE, CITATION, ML_1M, MovieLens
 from sampled_metrics_study.data.settings import DatasetSettings
 from sampled_metrics_study.files import checksum
 
 _log = logging.getLogger(__name__)
+_UNREADABLE = (OSError, EOFError, RuntimeError, KeyError, zipfile.BadZipFile, zlib.error)
 
 
 class UnreachableError(InputError):
@@ -157,3 +158,30 @@ def _is_unreachable(error: Exception) -> bool:
         return error.response is not None and error.response.status_code >= 500
     is_silent = isinstance(error, requests.ConnectionError | requests.Timeout)
     return is_silent and not isinstance(error, requests.exceptions.SSLError)
+
+
+def read_member(path: Path, dataset: MovieLens) -> bytes:
+    """Read the ratings file in an archive.
+
+    Raises InputError if the archive is damaged, if it has several files of this name, or if the
+    file is much larger than the published one.
+    """
+    member = dataset.member
+    most = dataset.largest_member
+    try:
+        with zipfile.ZipFile(path) as archive:
+            size = archive.getinfo(member).file_size
+            if archive.namelist().count(member) > 1:
+                raise InputError(f"{member} is in the archive more than once", path=path)
+            # zipfile never reads more bytes than the size that the archive states.
+            if size > most:
+                raise InputError(
+                    f"{member} has {size:,} bytes; expected at most {most:,}", path=path
+                )
+            return archive.read(member)
+    except _UNREADABLE as error:
+        raise InputError(
+            f"not a readable {dataset.title} archive ({error}); if its files were unpacked or "
+            f"packed again, set dataset: {dataset.layout.as_table}",
+            path=path,
+        ) from error

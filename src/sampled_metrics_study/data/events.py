@@ -4,8 +4,6 @@ Any rating is an interaction (section 6 of the paper); its value is only used by
 """
 
 import re
-import zipfile
-import zlib
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -25,12 +23,12 @@ from sampled_metrics._base.errors import format_names
 from sampled_metrics._base.text import join_names
 from sampled_metrics.read.roles import TYPE_SUFFIX
 from sampled_metrics.read.tables import HeaderError, Table, read_table
+from sampled_metrics_study.data.archive import read_member
 from sampled_metrics_study.data.movielens import ML_1M, MovieLens
 from sampled_metrics_study.data.settings import Columns, DatasetSettings
 
 _TYPES = {"user": pa.int32(), "item": pa.int32(), "rating": pa.float32(), "timestamp": pa.int64()}
 _QUOTED_BYTES = 60  # bytes of a wrong line that its error message shows
-_UNREADABLE = (OSError, EOFError, RuntimeError, KeyError, zipfile.BadZipFile, zlib.error)
 _TIMES = "numbers, or ISO 8601 dates and times, of one kind in all rows"
 # Seconds since 1970 from 1985 to 2128; other units are 1000, 1000**2 and 1000**3 times as large.
 _FIRST_SECOND, _LAST_SECOND = 5e8, 5e9
@@ -102,33 +100,6 @@ def read_dataset(path: Path, settings: DatasetSettings) -> Interactions:
     if settings.published is not None:
         return read_ratings(path, settings.published)
     return read_interactions(path, settings.columns, settings.separator, settings.header)
-
-
-def read_member(path: Path, dataset: MovieLens) -> bytes:
-    """Read the ratings file in an archive.
-
-    Raises InputError if the archive is damaged, if it has several files of this name, or if the
-    file is much larger than the published one.
-    """
-    member = dataset.member
-    most = dataset.largest_member
-    try:
-        with zipfile.ZipFile(path) as archive:
-            size = archive.getinfo(member).file_size
-            if archive.namelist().count(member) > 1:
-                raise InputError(f"{member} is in the archive more than once", path=path)
-            # zipfile never reads more bytes than the size that the archive states.
-            if size > most:
-                raise InputError(
-                    f"{member} has {size:,} bytes; expected at most {most:,}", path=path
-                )
-            return archive.read(member)
-    except _UNREADABLE as error:
-        raise InputError(
-            f"not a readable {dataset.title} archive ({error}); if its files were unpacked or "
-            f"packed again, set dataset: {dataset.layout.as_table}",
-            path=path,
-        ) from error
 
 
 def read_ratings(path: Path, dataset: MovieLens = ML_1M) -> Interactions:

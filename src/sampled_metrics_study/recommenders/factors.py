@@ -8,7 +8,7 @@ from itertools import pairwise
 from typing import Self
 
 import numpy as np
-import scipy.sparse
+import scipy
 from pydantic import Field
 
 from sampled_metrics import InputError

@@ -8,7 +8,7 @@ from itertools import pairwise
 from typing import Any, Literal, Self
 
 import numpy as np
-import scipy.sparse
+import scipy
 from numpy.typing import NDArray
 from pydantic import Field
 
