@@ -178,6 +178,23 @@ def file_of(module):
     return path.with_suffix(".py")
 
 
+@pytest.mark.parametrize(
+    ("modules", "slow"),
+    [
+        # Snakemake reads the configuration and computes digests before the first step.
+        (("config", "steps"), ("scipy.sparse", "scipy.linalg", "scipy.optimize", "matplotlib")),
+        # The second step waits for the first, which fetches the archive.
+        (("data.archive", "steps"), ("pandas", "pyarrow", "scipy.sparse")),
+        (("page.contents",), ("scipy.optimize", "scipy.stats", "matplotlib")),
+    ],
+)
+def test_steps_import_no_slow_packages_early(modules, slow):
+    imports = "".join(f"import sampled_metrics_study.{name}\n" for name in modules)
+    code = f"import sys\n{imports}print(*set({slow}) & set(sys.modules))"
+    command = [sys.executable, "-c", code]
+    assert subprocess.run(command, capture_output=True, text=True, check=True).stdout == "\n"
+
+
 def test_every_script_has_stage():
     scripts = {path.stem for path in (ROOT / "workflow/scripts").glob("*.py")}
     assert set.union(*SCRIPTS.values()) == scripts
