@@ -28,7 +28,8 @@ from benchmarks.markdown import markdown
 ROOT = Path(__file__).resolve().parents[1]
 FOLDERS = (ROOT / "src", ROOT)  # where modules of the repository are
 RECORD = re.compile(r"\n*<!-- measured with code ([0-9a-f]{12}) -->\n")
-ARCHIVE = "MOVIELENS_ARCHIVE"
+ARCHIVE, SMALL_ARCHIVE = "MOVIELENS_ARCHIVE", "MOVIELENS_100K_ARCHIVE"  # variables
+TITLES = {ARCHIVE: "MovieLens 1M", SMALL_ARCHIVE: "MovieLens 100K"}
 STUDY = tuple(sorted(str(path) for path in (ROOT / "workflow/scripts").glob("*.py")))
 Step = tuple[str, ...]  # a module and its arguments, or `make` and its targets
 
@@ -40,7 +41,7 @@ class Page(NamedTuple):
     minutes: float | None  # of processor time; None if unknown
     steps: tuple[Step, ...]
     also: tuple[str, ...] = ()  # modules that run in other processes, and data files
-    needs_archive: bool = False
+    archives: tuple[str, ...] = ()  # variables that name the archives that it reads
 
 
 def archive_step(name: str, *arguments: str) -> tuple[Step, ...]:
@@ -64,7 +65,7 @@ PAGES = {
         "docs/measured/cores.md",
         10,
         (("benchmarks.cores",),),
-        needs_archive=True,
+        archives=(ARCHIVE,),
     ),
     "million": Page("docs/measured/million.md", 5, (("benchmarks.million",),)),
     "peers": Page("results/reference/peers.md", None, (("benchmarks.peers",),)),
@@ -79,7 +80,7 @@ PAGES = {
         40,
         (("benchmarks.negatives",),),
         also=("config/config.yaml", "config/ml-1m-more.yaml"),
-        needs_archive=True,
+        archives=(ARCHIVE, SMALL_ARCHIVE),
     ),
     "estimators": Page(
         "docs/measured/estimators.md",
@@ -110,33 +111,33 @@ PAGES = {
         "results/reference/beyond/README.md",
         6,
         archive_step("price"),
-        needs_archive=True,
+        archives=(ARCHIVE,),
     ),
     "audit": Page(
         "results/reference/audit.md",
         7,
         (("sampled_metrics_study.audit",),),
-        needs_archive=True,
+        archives=(ARCHIVE,),
     ),
     "future": Page(
         "docs/measured/future.md",
         0.1,
         (("sampled_metrics_study.audit", "future"),),
-        needs_archive=True,
+        archives=(ARCHIVE,),
     ),
     "claims": Page(
         "results/reference/claims.md",
         1,
         (("make", "reproduce"), LEDGER),
         STUDY,
-        needs_archive=True,
+        archives=(ARCHIVE,),
     ),
     "scorecard": Page(
         "results/reference/scorecard.md",
         3,
         (("make", "reference"),),
         STUDY,
-        needs_archive=True,
+        archives=(ARCHIVE,),
     ),
 }
 
@@ -346,8 +347,9 @@ def main() -> None:
     for name in options.pages:
         if name not in PAGES:
             sys.exit(f"{name}: not a page; choose from {', '.join(PAGES)}")
-        if PAGES[name].needs_archive and not os.environ.get(ARCHIVE):
-            sys.exit(f"{name}: needs MovieLens 1M; set {ARCHIVE}=/path/to/ml-1m.zip")
+        for variable in PAGES[name].archives:
+            if not os.environ.get(variable):
+                sys.exit(f"{name}: needs {TITLES[variable]}; set {variable}=/path/to/it.zip")
     for name in options.pages:
         measure(name)
 

@@ -125,6 +125,14 @@ def test_wrong_page_fails_in_one_line(words, monkeypatch):
         measure.main()
 
 
+def test_page_names_each_archive_that_it_needs(monkeypatch):
+    monkeypatch.setenv(measure.ARCHIVE, "ml-1m.zip")
+    monkeypatch.delenv(measure.SMALL_ARCHIVE, raising=False)
+    monkeypatch.setattr("sys.argv", ["measure", "negatives"])
+    with pytest.raises(SystemExit, match=measure.SMALL_ARCHIVE):
+        measure.main()
+
+
 # Numbers that pages draw a conclusion from.
 
 

@@ -367,13 +367,11 @@ class InnerProducts:
         vectors, open_pairs = self._open_pairs(rows, row, score, max_better)
         open_vectors = vectors
         vector_row = np.arange(rows.size)  # of each row among `open_vectors`, -1 if it is settled
-        workspaces = [self._workspace(keeps_copies) for _ in range(threads)]
-        if self.keeps_library:
-            workspaces = [_Workspace(None, None)]
+        n_threads = 1 if self.keeps_library else threads
+        workspaces = [self._workspace(keeps_copies) for _ in range(n_threads)]
         tiles = self._tiles.iterate(not_counted)
-        pool = ThreadPoolExecutor(len(workspaces))  # starts no thread before the first call
-        with pool:
-            for group in _groups(tiles, len(self._tiles), threads=len(workspaces)):
+        with ThreadPoolExecutor(n_threads) as pool:  # starts no thread before the first call
+            for group in _groups(tiles, len(self._tiles), n_threads):
                 longest_tile, _ = group[0]
                 # This also adds to `better` for pairs that all candidates left outrank.
                 is_open = self._settle_pairs(open_pairs, longest_tile, better, n_left)
@@ -425,6 +423,8 @@ class InnerProducts:
 
     def _workspace(self, keeps_copies: bool) -> _Workspace:
         """Return memory for products of a tile and, if copies are not kept, for its vectors."""
+        if self.keeps_library:
+            return _Workspace(None, None)
         d = self.items.shape[1]
         products = np.empty(self._entries, self._dtype)
         if keeps_copies or self.items.shape[0] * d <= _MAX_KEPT:
