@@ -31,7 +31,7 @@ RECORD = re.compile(r"\n*<!-- measured with code ([0-9a-f]{12}) -->\n")
 ARCHIVE, SMALL_ARCHIVE = "MOVIELENS_ARCHIVE", "MOVIELENS_100K_ARCHIVE"  # variables
 TITLES = {ARCHIVE: "MovieLens 1M", SMALL_ARCHIVE: "MovieLens 100K"}
 STUDY = tuple(sorted(str(path) for path in (ROOT / "workflow/scripts").glob("*.py")))
-Step = tuple[str, ...]  # a module and its arguments, or `make` and its targets
+Step = tuple[str, ...]  # a module and its arguments
 
 
 class Page(NamedTuple):
@@ -53,10 +53,6 @@ COVERAGE = (
     *("benchmarks.coverage", "--experiments", "400", "--expectations", "2000"),
     *("--users", "1000", "--shapes", "non-increasing", "--negatives", "10", "100", "500"),
     *("--populations", "Z", "100K BPR", "100K BM25", "GMF"),
-)
-LEDGER = (
-    *("sampled_metrics_study.claims.ledger", "results", "results/reference"),
-    "results/reference/claims.md",
 )
 COMMAND = ("sampled_metrics.__main__",)
 PAGES = {
@@ -123,20 +119,6 @@ PAGES = {
         "docs/measured/future.md",
         0.1,
         (("sampled_metrics_study.audit", "future"),),
-        archives=(ARCHIVE,),
-    ),
-    "claims": Page(
-        "results/reference/claims.md",
-        1,
-        (("make", "reproduce"), LEDGER),
-        STUDY,
-        archives=(ARCHIVE,),
-    ),
-    "scorecard": Page(
-        "results/reference/scorecard.md",
-        3,
-        (("make", "reference"),),
-        STUDY,
         archives=(ARCHIVE,),
     ),
 }
@@ -261,7 +243,7 @@ def read_code(path: Path) -> bytes:
 
 def digest_of(page: Page) -> str:
     """Return the digest of the code and tables that the numbers of a page depend on."""
-    modules = tuple(module for module, *_ in page.steps if module != "make")
+    modules = tuple(module for module, *_ in page.steps)
     digest = hashlib.sha256(repr(page.steps).encode())
     for path in sorted(files_of((*modules, *page.also))):
         digest.update(path.relative_to(ROOT).as_posix().encode() + b"\0" + read_code(path) + b"\0")
@@ -291,14 +273,8 @@ def state_of(page: Page) -> str:
 
 def command_of(step: Step) -> str:
     """Return the command of a step."""
-    module, *arguments = step
-    quoted = [f'"{word}"' if " " in word else word for word in arguments]
-    return " ".join([module if module == "make" else f"python -m {module}", *quoted])
-
-
-def script_of(step: Step) -> str:
-    """Return the module of a step, or its make command."""
-    return " ".join(step) if step[0] == "make" else step[0]
+    quoted = [f'"{word}"' if " " in word else word for word in step]
+    return " ".join(["python -m", *quoted])
 
 
 def rows() -> list[dict[str, str]]:
@@ -307,7 +283,7 @@ def rows() -> list[dict[str, str]]:
         {
             "page": name,
             "file": page.path,
-            "scripts": ", ".join(map(script_of, page.steps)),
+            "scripts": ", ".join(module for module, *_ in page.steps),
             "minutes": "?" if page.minutes is None else f"{page.minutes:g}",
         }
         for name, page in PAGES.items()
@@ -321,9 +297,7 @@ def measure(name: str) -> None:
     before = resource.getrusage(resource.RUSAGE_CHILDREN)
     for step in page.steps:
         print(command_of(step), flush=True)
-        module, *arguments = step
-        command = [module] if module == "make" else [sys.executable, "-m", module]
-        done = subprocess.run([*command, *arguments], cwd=ROOT, check=False)
+        done = subprocess.run([sys.executable, "-m", *step], cwd=ROOT, check=False)
         if done.returncode:
             sys.exit(f"{name}: {command_of(step)} ended with exit status {done.returncode}")
     after = resource.getrusage(resource.RUSAGE_CHILDREN)
