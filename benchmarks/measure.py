@@ -38,7 +38,7 @@ class Page(NamedTuple):
     """A page of numbers, and the steps that measure them."""
 
     path: str
-    minutes: float | None  # of processor time; None if unknown
+    minutes: float  # of processor time
     steps: tuple[Step, ...]
     also: tuple[str, ...] = ()  # modules that run in other processes, and data files
     archives: tuple[str, ...] = ()  # variables that name the archives that it reads
@@ -63,8 +63,8 @@ PAGES = {
         (("benchmarks.cores",),),
         archives=(ARCHIVE,),
     ),
-    "million": Page("docs/measured/million.md", 5, (("benchmarks.million",),)),
-    "peers": Page("results/reference/peers.md", None, (("benchmarks.peers",),)),
+    "million": Page("docs/measured/million.md", 3, (("benchmarks.million",),)),
+    "peers": Page("results/reference/peers.md", 9, (("benchmarks.peers",),)),
     "coverage": Page("results/reference/coverage.md", 22, (COVERAGE,)),
     "outside": Page(
         "docs/measured/outside.md",
@@ -80,7 +80,7 @@ PAGES = {
     ),
     "estimators": Page(
         "docs/measured/estimators.md",
-        None,
+        4,
         (("benchmarks.estimators",), ("benchmarks.quoting",)),
     ),
     "verdicts": Page(
@@ -98,11 +98,11 @@ PAGES = {
     "plan": Page("docs/measured/plan.md", 8, archive_step("plans")),
     "power": Page("docs/measured/power.md", 2, archive_step("power", "--experiments", "50")),
     "proxies": Page("docs/measured/proxies.md", 1, archive_step("proxies", "--runs", "40")),
-    "reported": Page("docs/measured/reported.md", 6, archive_step("reported")),
+    "reported": Page("docs/measured/reported.md", 15, archive_step("reported")),
     "shapes": Page("docs/measured/shapes.md", 0.1, archive_step("shapes")),
     "check": Page("docs/reported.md", 1.5, archive_step("check")),
     "llm": Page("docs/llm.md", 0.4, archive_step("llm")),
-    "scale": Page("docs/measured/scale.md", 15, archive_step("large"), STUDY),
+    "scale": Page("docs/measured/scale.md", 13, archive_step("large"), STUDY),
     "orders": Page(
         "results/reference/beyond/README.md",
         6,
@@ -284,7 +284,7 @@ def rows() -> list[dict[str, str]]:
             "page": name,
             "file": page.path,
             "scripts": ", ".join(module for module, *_ in page.steps),
-            "minutes": "?" if page.minutes is None else f"{page.minutes:g}",
+            "minutes": f"{page.minutes:g}",
         }
         for name, page in PAGES.items()
     ]
