@@ -48,7 +48,7 @@ rule rank:
     conda:
         "../envs/study.yaml"
     resources:
-        mem_mb=scaled(700, 25),
+        mem_mb=scaled(700, 35),
         runtime=scaled(10, 1.5),
     params:
         code=code_digest("ranking"),
