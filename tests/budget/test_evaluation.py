@@ -412,7 +412,11 @@ def _sorted_by(scores: Any, *keys: Any) -> Any:
     return scores[np.lexsort(keys)]
 
 
-NOISE = np.random.default_rng(0)
+def _dropout(world: World) -> Any:
+    rng = np.random.default_rng(0)
+    return in_calls(lambda x, *_: x * (rng.random(x.size) < 0.9))(world)
+
+
 DISTURBED = {
     "softmax": in_calls(lambda x, *_: np.exp(x) / np.exp(x).sum()),
     "softmax of each user": in_calls(_by_user),
@@ -421,7 +425,7 @@ DISTURBED = {
     "places": in_calls(lambda x, *_: x.argsort().argsort()),
     "sorted by user and item": in_calls(lambda x, u, i: _sorted_by(x, i, u)),
     "sorted by item and user": in_calls(lambda x, u, i: _sorted_by(x, u, i)),
-    "dropout": in_calls(lambda x, *_: x * (NOISE.random(x.size) < 0.9)),
+    "dropout": _dropout,
 }
 
 

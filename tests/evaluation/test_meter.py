@@ -159,7 +159,8 @@ def test_seed_of_a_meter_breaks_ties():
 
 
 def test_users_pair_shuffled_meters():
-    shuffled = RNG.permutation(ROWS)
+    rng = np.random.default_rng(6)
+    shuffled = rng.permutation(ROWS)
     better = SCORES + 10.0 * np.eye(ITEMS)[HELD_OUT]
     meters = {"A": sm.RankMeter(), "B": sm.RankMeter()}
     meters["A"].update(SCORES, HELD_OUT, users=np.arange(ROWS))
@@ -265,8 +266,9 @@ def test_random_order_warns():
 
 
 def test_101_columns_warn_without_n_items():
+    rng = np.random.default_rng(6)
     meter = sm.RankMeter("rr")
-    meter.update(RNG.normal(size=(20, 101)))
+    meter.update(rng.normal(size=(20, 101)))
     with warns_about("sampled"):
         meter.compute()
 

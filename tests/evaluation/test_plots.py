@@ -32,7 +32,8 @@ def full(steps):
 
 
 def budget():
-    held_out = RNG.integers(0, 150, USERS)
+    rng = np.random.default_rng(1)
+    held_out = rng.integers(0, 150, USERS)
     return sm.evaluate_on_budget(
         lambda users, items: SCORES[users, items],
         "HR@10, MRR@10",

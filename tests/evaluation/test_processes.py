@@ -61,7 +61,8 @@ def test_meter_merged_with_no_other_stays_as_it_is(options):
 
 
 def test_merge_keeps_several_items():
-    labels = RNG.random(SCORES.shape) < 0.1
+    rng = np.random.default_rng(6)
+    labels = rng.random(SCORES.shape) < 0.1
     labels[:, 4] = True
     meters = [sm.RankMeter(METRICS) for _ in range(3)]
     for number, rows in enumerate((slice(0, 40), slice(30, ROWS), slice(0, ROWS))):

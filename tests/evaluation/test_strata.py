@@ -320,10 +320,11 @@ def test_several_held_out_items_of_a_user_are_averaged():
 @pytest.mark.filterwarnings("ignore:.*in common")
 def test_order_of_recommenders_of_rare_items_needs_no_tastes(n_common):
     """Ranges without tastes decide an order if one recommender is much better."""
+    rng = np.random.default_rng(6)
     items = draw(POPULARITY**1.5, m=100)
     rare = SCORES - 1.6 * np.log(POPULARITY)
     rare[USERS, HELD_OUT] += 2.5
-    worse = rare + 6 * RNG.normal(size=rare.shape)
+    worse = rare + 6 * rng.normal(size=rare.shape)
     first, second = pairs_of(items, rare), pairs_of(items, worse)
     if not n_common:
         second = second.assign(user_id=second["user_id"] + N_USERS)

@@ -29,9 +29,6 @@ pytestmark = pytest.mark.filterwarnings("ignore::sampled_metrics.InputWarning")
 BOTH = ["recall@10", "ap"]
 
 
-RNG = np.random.default_rng(7)
-
-
 def sample(ranks, n=200, sampling="without-replacement"):
     ids = np.arange(len(ranks))
     return SampledRanks(ranks, np.full(len(ranks), n), 20, sampling=sampling, users=ids)
@@ -40,11 +37,12 @@ def sample(ranks, n=200, sampling="without-replacement"):
 @pytest.fixture(scope="module")
 def samples():
     """Five recommenders, the second one best, with 100 users each, the last one with 80."""
+    rng = np.random.default_rng(7)
     top = {"a": 0.5, "b": 1.0, "c": 0.7, "d": 0.2, "e": 0.6}
     sample_by_name = {}
     for name, share in top.items():
-        ranks = RNG.integers(1, 22, 80 if name == "e" else 100)
-        ranks[RNG.random(ranks.size) < share] = 1
+        ranks = rng.integers(1, 22, 80 if name == "e" else 100)
+        ranks[rng.random(ranks.size) < share] = 1
         sample_by_name[name] = sample(ranks, sampling="with-replacement")
     return sample_by_name
 

@@ -9,22 +9,21 @@ import sampled_metrics as sm
 
 N, M = 400, 40
 COUNTS = 500 / np.arange(1, N + 1) ** 0.9
-RNG = np.random.default_rng(2)
 
 
-def better_items(taste, noise):
+def better_items(taste, noise, rng):
     """Return for each of 3,000 users which items are above the held-out one."""
     users = np.arange(3000)
-    scores = taste * np.log(COUNTS) + noise * RNG.normal(size=(users.size, N))
-    held_out = RNG.choice(N, users.size, p=COUNTS / COUNTS.sum())
+    scores = taste * np.log(COUNTS) + noise * rng.normal(size=(users.size, N))
+    held_out = rng.choice(N, users.size, p=COUNTS / COUNTS.sum())
     scores[users, held_out] += 2.0
     better = scores > scores[users, held_out][:, None]
     return better, held_out
 
 
-def printed_hit_rates(better, held_out, power):
+def printed_hit_rates(better, held_out, power, rng):
     """Draw M negatives of each user without replacement, and return HR@1, HR@5 and HR@10."""
-    keys = power * np.log(COUNTS) + RNG.gumbel(size=better.shape)
+    keys = power * np.log(COUNTS) + rng.gumbel(size=better.shape)
     keys[np.arange(len(better)), held_out] = -np.inf
     drawn = np.argpartition(-keys, M, axis=1)[:, :M]
     n_better = np.take_along_axis(better, drawn, axis=1).sum(axis=1)
@@ -34,8 +33,9 @@ def printed_hit_rates(better, held_out, power):
 @pytest.mark.parametrize("power", [1.0, 0.75])
 @pytest.mark.parametrize(("taste", "noise"), [(1.0, 1.0), (2.0, 1.0), (0.5, 2.0)])
 def test_range_contains_the_exact_metric(taste, noise, power):
-    better, held_out = better_items(taste, noise)
-    printed = printed_hit_rates(better, held_out, power)
+    rng = np.random.default_rng(2)
+    better, held_out = better_items(taste, noise, rng)
+    printed = printed_hit_rates(better, held_out, power, rng)
     about = {"n_items": N, "n_negatives": M, "n_users": len(better)}
     counts = dict(enumerate(COUNTS))
     results = sm.reported(printed, "HR@10,MRR", counts=counts, power=power, **about)

@@ -9,8 +9,6 @@ import pytest
 
 import sampled_metrics as sm
 
-RNG = np.random.default_rng(3)
-
 
 @pytest.fixture
 def plugin(monkeypatch):
@@ -57,7 +55,8 @@ def test_exact_is_registered(plugin):
 
 @pytest.mark.filterwarnings("ignore:.*the largest rank")  # none is below 59 of 90
 def test_exact_full_rankings_equal_evaluate(plugin):
-    ranks = RNG.integers(1, 60, size=200)
+    rng = np.random.default_rng(3)
+    ranks = rng.integers(1, 60, size=200)
     metrics = plugin.Exact(settings()).calculate_metric(collected(ranks, 90))
     names = [f"exact_{name}@{k}{end}" for name in ("recall", "ndcg") for k in (5, 10)
              for end in ("_low", "", "_high")]  # fmt: skip
@@ -76,9 +75,10 @@ def test_exact_tied_ranks_count_half(plugin):
 
 
 def test_exact_sampled_ranks_equal_correct(plugin):
-    ranks = np.minimum(RNG.geometric(0.2, size=400), 101)
+    rng = np.random.default_rng(3)
+    ranks = np.minimum(rng.geometric(0.2, size=400), 101)
     metric = plugin.Exact(settings("uni100", n_items=3541))
-    metrics = metric.calculate_metric(collected(ranks, RNG.integers(97, 102, size=400)))
+    metrics = metric.calculate_metric(collected(ranks, rng.integers(97, 102, size=400)))
     expected = sm.correct(
         ranks, "recall@10", "likely", n_items=3541, n_negatives=100, sampling="distinct"
     )[0]
@@ -116,16 +116,18 @@ class TestPopularity:
 
     @pytest.fixture
     def n_better(self):
-        return np.minimum(RNG.geometric(0.06, size=500) - 1, self.N - 1)
+        rng = np.random.default_rng(3)
+        return np.minimum(rng.geometric(0.06, size=500) - 1, self.N - 1)
 
     @pytest.fixture
     def metric(self, plugin, n_better):
         """The metric after a phase in which 500 users have these numbers of better items."""
+        rng = np.random.default_rng(4)
         n_others = self.N - 1
         counts = np.round(1 + 2000 / np.arange(1, self.N) ** 0.8).astype(int)
-        order = np.argsort(-0.5 * np.log(counts) - RNG.gumbel(size=(500, n_others)), axis=1)
+        order = np.argsort(-0.5 * np.log(counts) - rng.gumbel(size=(500, n_others)), axis=1)
         place = order.argsort(axis=1)  # of each item in the ranking of the user
-        drawn = RNG.choice(n_others, (500, self.M), p=counts / counts.sum())
+        drawn = rng.choice(n_others, (500, self.M), p=counts / counts.sum())
         better = [
             len({item for item in items if place[user, item] < n_better[user]})
             for user, items in enumerate(drawn.tolist())

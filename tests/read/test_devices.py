@@ -281,13 +281,14 @@ class DeviceArray:
 
 
 def test_array_that_numpy_cannot_convert_is_read(monkeypatch):
+    rng = np.random.default_rng(5)
     monkeypatch.setattr(
         "array_api_compat.is_cupy_array",
         lambda values: isinstance(values, DeviceArray),
     )
     expected = counts(sm.Ranks.from_scores(SCORES, HELD_OUT))
     assert counts(sm.Ranks.from_scores(SCORES, DeviceArray(HELD_OUT))) == expected
-    vectors = RNG.normal(size=(USERS, 4)), RNG.normal(size=(ITEMS, 4))
+    vectors = rng.normal(size=(USERS, 4)), rng.normal(size=(ITEMS, 4))
     result = sm.Ranks.from_factors(*map(DeviceArray, vectors), DeviceArray(HELD_OUT))
     assert counts(result) == counts(sm.Ranks.from_factors(*vectors, HELD_OUT))
     top = np.argsort(-SCORES, axis=1)[:, :10]

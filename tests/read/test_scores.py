@@ -314,9 +314,6 @@ class TestSparseScores:
         assert result.value == pytest.approx(12 / 13)
 
 
-RNG = np.random.default_rng(0)
-
-
 OTHER_COLUMN = np.setdiff1d(np.arange(9), COLUMNS[0])[0]  # irrelevant for user 0
 TIED_SCORES = {**dict.fromkeys(COLUMNS[0], 7.0), OTHER_COLUMN: 7.0}
 WORST_COLUMN = PREDICTED_MATRIX.toarray()[0].argsort()[-3]  # of the relevant ones
@@ -385,7 +382,8 @@ def test_held_out_item_without_score_is_last_of_all_with_a_score():
 
 
 def test_ids_beside_vectors_are_numbers_of_rows():
-    vectors = RNG.normal(size=(4, 2)), RNG.normal(size=(5, 2))
+    rng = np.random.default_rng(0)
+    vectors = rng.normal(size=(4, 2)), rng.normal(size=(5, 2))
     relevant = pd.DataFrame({"user_id": [1, 2, 3, 4], "item_id": [0, 1, 2, 3]})
     message = refusal_message(sm.evaluate, vectors, "hr@1", relevant=relevant)
     assert "scores" in message

@@ -717,13 +717,12 @@ def test_candidates_of_visits_beside_relevant_items_are_not_merged(candidates_of
 
 # Rows with negatives of their own
 
-RNG = np.random.default_rng(0)
-
 
 @pytest.fixture(scope="module")
 def own_negatives():
     """Two rows of each of 40 users, with ten negatives of their own, and recall@3 of the rows."""
-    scores = RNG.normal(size=(80, 11))
+    rng = np.random.default_rng(0)
+    scores = rng.normal(size=(80, 11))
     scores[:, 0] += 1.5
     row = np.repeat(np.arange(80), 11)
     label = np.tile([1] + [0] * 10, 80)

@@ -60,7 +60,8 @@ def test_item_that_is_not_of_all_users_does_not_warn(relevant, value, recwarn):
 @pytest.mark.parametrize(("rows", "warns"), [(2, True), (1, False)])
 def test_rows_that_fill_up_a_batch_warn(rows, warns, recwarn):
     """The threshold is one hundredth: two of 200 rows."""
-    scores = RNG.normal(size=(200, 50))
+    rng = np.random.default_rng(9)
+    scores = rng.normal(size=(200, 50))
     scores[:, 0] += 2
     scores[200 - rows :] = 0
     sm.evaluate(scores, "hit@10", relevant=np.zeros(200, int))
@@ -234,7 +235,8 @@ class TestUnevenNegatives:
         return pd.DataFrame({"user_id": np.repeat(self.USERS, 101), **columns})
 
     def test_popular_negatives_are_refused(self):
-        keys = np.log(self.POPULARITY) + self.RNG.gumbel(size=self.SCORES.shape)
+        noise = np.random.default_rng(1).gumbel(size=self.SCORES.shape)
+        keys = np.log(self.POPULARITY) + noise
         keys[self.USERS, self.HELD] = -np.inf
         popular = np.argsort(-keys, axis=1)[:, :100]
         with pytest.raises(sm.InputError, match="negatives"):
@@ -381,8 +383,9 @@ def test_square_batches_of_a_meter_warn(recwarn):
 
 
 def test_remedy_for_square_batches_holds(recwarn):
+    rng = np.random.default_rng(64)
     sample = np.array(
-        [BATCH_RNG.choice(np.delete(np.arange(CATALOGUE), item), 99, False) for item in BATCH_HELD]
+        [rng.choice(np.delete(np.arange(CATALOGUE), item), 99, False) for item in BATCH_HELD]
     )
     scores = np.take_along_axis(BATCH_SCORES, np.column_stack([BATCH_HELD, sample]), axis=1)
     result = sm.correct(scores, "HR@10", "sampled", positive=0, n_items=CATALOGUE)[0]

@@ -49,9 +49,10 @@ def test_relevant_films_above_all_others_are_asked_about(lowest):
 
 def test_matrix_of_grades_is_asked_about_relevant_ones_only():
     """Unrated items are between four stars and more, which are first, and the others."""
+    rng = np.random.default_rng(6)
     grades = np.pad(STARS, ((0, 0), (0, 90)))
     scores = np.where(grades >= 4, 2.0, np.where(grades > 0, -1.0, 0.0))
-    scores += RNG.random(scores.shape) / 2
+    scores += rng.random(scores.shape) / 2
     messages = warnings_of(sm.evaluate, scores, "auc", relevant=grades, min_relevance=4)
     assert [PERFECT in message for message in messages].count(True) == 1
     assert not any("largest rank" in message for message in messages)

@@ -74,12 +74,13 @@ def test_ranking_draws_no_bar(capsys, monkeypatch):
 
 def write(path, users, items, scores):
     """Write a score for every pair, or a matrix, in random order."""
+    rng = np.random.default_rng(5)
     if path.suffix == ".npz":
-        users_at, items_at = RNG.permutation(len(users)), RNG.permutation(len(items))
+        users_at, items_at = rng.permutation(len(users)), rng.permutation(len(items))
         moved = {"user_ids": users[users_at], "item_ids": items[items_at]}
         np.savez(path, scores=scores[users_at][:, items_at], **moved)
         return path
-    user, item = RNG.permutation(np.argwhere(scores > -np.inf)).T
+    user, item = rng.permutation(np.argwhere(scores > -np.inf)).T
     names = ["user_id:token", "item_id:token", "score:float", "title"]
     columns = users[user], items[item], scores[user, item], ["a, b"] * len(user)
     frame = pd.DataFrame(dict(zip(names, columns, strict=True)))
