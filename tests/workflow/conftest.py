@@ -1,6 +1,7 @@
 """Copies of the project in temporary folders, in which tests run Snakemake as users do."""
 
 import contextlib
+import copy
 import os
 import shutil
 import signal
@@ -64,6 +65,13 @@ class Project:
         }
         if archive is not None:
             self.environment["MOVIELENS_ARCHIVE"] = str(archive)
+
+    def copy_to(self, folder):
+        """Copy the project with its results, and with what Snakemake recorded of them."""
+        shutil.copytree(self.folder, folder, symlinks=True)
+        copied = copy.copy(self)
+        copied.folder, copied.results = folder, folder / "results"
+        return copied
 
     def change(self, *path, **values):
         file = self.folder / "config/config.yaml"

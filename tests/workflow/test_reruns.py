@@ -101,11 +101,19 @@ def break_code(project, _):
     path.write_text(f"{path.read_text()}raise SystemExit('broken')\n")
 
 
-@pytest.mark.long
-@pytest.mark.parametrize("breaks", [change_settings, break_data, break_recommender, break_code])
-def test_single_target_fails_again(make_project, small_archive, breaks):
+@pytest.fixture(scope="module")
+def finished_in_own_folder(make_project, small_archive):
     project = make_project(small_archive)
     project.snakemake("--config", "results=results/own")
+    return project
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("breaks", [change_settings, break_data, break_recommender, break_code])
+def test_single_target_fails_again(finished_in_own_folder, small_archive, tmp_path, breaks):
+    project = finished_in_own_folder.copy_to(tmp_path / "project")
+    nothing = project.run("snakemake", "--dry-run", "--config", "results=results/own")
+    assert "Nothing to be done" in nothing.stdout
     before = small_archive.read_bytes()
     options = ["--cores", "2", "--keep-going", "--config", "results=results/own", "--"]
     try:
