@@ -233,6 +233,25 @@ def warnings() -> dict[str, str]:
     return {"calls": calls[1], "alarms": alarms[1]}
 
 
+def negatives() -> dict[str, str]:
+    """Pairs of recommenders that are in order by each kind of numbers, of all designs and data."""
+    page = (ROOT / "docs/measured/negatives.md").read_text("utf-8")
+    counts = {
+        title.partition(",")[0]: [int(count) for count in line.split()]
+        for title, line in re.findall(r"(?m)^(.*), in all (\d+ \d+ \d+):$", page)
+    }
+    right, wrong, undecided = counts["Ranges with tastes"]
+    return {
+        **{
+            f"{title.lower()} wrong": f"{100 * counts[title][1] / sum(counts[title]):.0f}"
+            for title in ("Printed", "Estimates")
+        },
+        "decided": f"{right + wrong}",
+        "wrong": f"{wrong}",
+        "pairs": f"{right + wrong + undecided:,}",
+    }
+
+
 def cores() -> dict[str, str]:
     """Time of exact HR@10 and NDCG@10 as multiples of 100 negatives: 6,000 users or more, and few.
 
@@ -347,7 +366,7 @@ def rows_of(text: str) -> list[dict[str, str]]:
 
 
 READERS = (scorecard, claims, recall, lens, figure6, verdicts, orders, audit, coverage, nearest)
-READERS += (reported, warnings, cores, future, peers, splits, rules, kinds, pages)
+READERS += (reported, warnings, negatives, cores, future, peers, splits, rules, kinds, pages)
 SOURCES = {reader.__name__: cache(reader) for reader in READERS}
 
 if __name__ == "__main__":
