@@ -43,6 +43,11 @@ class Page(NamedTuple):
     also: tuple[str, ...] = ()  # modules that run in other processes, and data files
     archives: tuple[str, ...] = ()  # variables that name the archives that it reads
 
+    @property
+    def modules(self) -> tuple[str, ...]:
+        """Modules of the steps."""
+        return tuple(module for module, *_ in self.steps)
+
 
 def archive_step(name: str, *arguments: str) -> tuple[Step, ...]:
     """Return the single step that runs a script of the archive."""
@@ -243,9 +248,8 @@ def read_code(path: Path) -> bytes:
 
 def digest_of(page: Page) -> str:
     """Return the digest of the code and tables that the numbers of a page depend on."""
-    modules = tuple(module for module, *_ in page.steps)
     digest = hashlib.sha256(repr(page.steps).encode())
-    for path in sorted(files_of((*modules, *page.also))):
+    for path in sorted(files_of((*page.modules, *page.also))):
         digest.update(path.relative_to(ROOT).as_posix().encode() + b"\0" + read_code(path) + b"\0")
     return digest.hexdigest()[:12]
 
@@ -283,7 +287,7 @@ def rows() -> list[dict[str, str]]:
         {
             "page": name,
             "file": page.path,
-            "scripts": ", ".join(module for module, *_ in page.steps),
+            "scripts": ", ".join(page.modules),
             "minutes": f"{page.minutes:g}",
         }
         for name, page in PAGES.items()

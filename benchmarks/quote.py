@@ -234,18 +234,25 @@ def warnings() -> dict[str, str]:
 
 
 def negatives() -> dict[str, str]:
-    """Pairs of recommenders that are in order by each kind of numbers, of all designs and data."""
+    """Percent of pairs of recommenders in the wrong order, pairs that ranges decide, and cells.
+
+    Pairs are those of all designs and data; cells those where the worst of three is printed first.
+    """
     page = (ROOT / "docs/measured/negatives.md").read_text("utf-8")
     counts = {
         title.partition(",")[0]: [int(count) for count in line.split()]
         for title, line in re.findall(r"(?m)^(.*), in all (\d+ \d+ \d+):$", page)
     }
+    printed_wrong, estimates_wrong = (
+        100 * counts[title][1] / sum(counts[title]) for title in ("Printed", "Estimates")
+    )
     right, wrong, undecided = counts["Ranges with tastes"]
+    worst_first = re.search(r"is printed first in (\d+) of (\d+) cells", page)
     return {
-        **{
-            f"{title.lower()} wrong": f"{100 * counts[title][1] / sum(counts[title]):.0f}"
-            for title in ("Printed", "Estimates")
-        },
+        "printed wrong": f"{printed_wrong:.0f}",
+        "estimates wrong": f"{estimates_wrong:.0f}",
+        "worst first": worst_first[1],
+        "cells": worst_first[2],
         "decided": f"{right + wrong}",
         "wrong": f"{wrong}",
         "pairs": f"{right + wrong + undecided:,}",
